@@ -80,14 +80,14 @@ const BUDGET: u32 = 32 * 1024 * 1024;
 /// How often what changes all the time is evaluated: so rarely that it takes 0.4 % of a core, however
 /// many ask. An evaluation of 20 ms answers for 5 s, one of a small cluster for some tenths of a second.
 const TIMES_ITS_COST: f64 = 250.0;
-/// Nor longer than this, however dear it was.
-const AT_MOST: SignedDuration = SignedDuration::from_secs(12);
+/// Nor longer than this, however dear it was: Prometheus asks about as often.
+const AT_MOST: SignedDuration = SignedDuration::from_secs(30);
 /// Evaluations that may come at once after a quiet time, so that its end shows at once.
 const AT_ONCE: i32 = 3;
-/// Facts age where nothing changes.
+/// Facts age where nothing changes; what costs more than this pays for is looked at less often.
 const TICK: SignedDuration = SignedDuration::from_secs(15);
 /// What is older is not handed out, but made again by who asks: what should make it beside does not come to it.
-const TOO_OLD: SignedDuration = SignedDuration::from_secs(30);
+const TOO_OLD: SignedDuration = SignedDuration::from_secs(60);
 /// A format that no one asks for any more is not written ahead.
 const ASKED_FOR: SignedDuration = SignedDuration::from_mins(10);
 
@@ -153,7 +153,10 @@ impl Evaluator {
     }
 
     /// The same, but somebody calls [`Evaluator::refresh`] whenever it is due, so that no one who asks has to wait.
+    /// Not even the first scrape, which will be one of Prometheus.
     pub fn beside(self) -> Self {
+        *of_mut(&mut lock(&self.asked_for), Format::OpenMetrics) =
+            Some(AskedPage { last: self.began, web_config: None });
         Evaluator { beside: true, ..self }
     }
 
@@ -180,7 +183,8 @@ impl Evaluator {
     pub fn is_due(&self) -> bool {
         let (Some(last), Some(pace)) = (self.last(), *lock(&self.pace)) else { return true };
         let now = (self.clock)();
-        if !(SignedDuration::ZERO..TICK).contains(&now.duration_since(pace.looked)) {
+        let tick = TICK.max(good_for(last.seconds));
+        if !(SignedDuration::ZERO..tick).contains(&now.duration_since(pace.looked)) {
             return true;
         }
         let waiting_for = self.waiting_for();
@@ -194,7 +198,7 @@ impl Evaluator {
     /// Evaluates, and writes the pages that are asked for. Not for async threads.
     pub fn refresh(&self) {
         let before = self.last();
-        let zipped = |format| before.as_ref().is_some_and(|moment| is_zipped(moment, format));
+        let zipped = |format| before.as_ref().is_none_or(|moment| is_zipped(moment, format));
         let zipped = Format::ALL.map(zipped);
         let moment = self.evaluated();
         let now = (self.clock)();
@@ -408,9 +412,9 @@ fn of_mut<T>([text, open_metrics]: &mut [T; 2], format: Format) -> &mut T {
     }
 }
 
-/// Whether somebody took the page of this format compressed.
+/// Whether somebody took the page of this format compressed, as Prometheus does.
 fn is_zipped(moment: &Moment, format: Format) -> bool {
-    lock(of(&moment.pages, format)).as_ref().is_some_and(|written| written.page.is_zipped())
+    lock(of(&moment.pages, format)).as_ref().is_none_or(|written| written.page.is_zipped())
 }
 
 /// How long what cost so many seconds is good for where something changes all the time.
@@ -517,6 +521,13 @@ mod tests {
         assert!(ready.waiting_for.is_empty());
         evaluator.refresh();
         assert!(!evaluator.is_due());
+        let zipped =
+            |format| lock(of(&evaluator.moment().pages, format)).as_ref().map(|it| it.page.is_zipped());
+        assert_eq!(
+            Format::ALL.map(zipped),
+            [None, Some(true)],
+            "written before the first scrape, as Prometheus asks for it"
+        );
         // nor does a kind that is waited for again leave a verdict standing
         source.0.store(1, Ordering::Relaxed);
         assert!(evaluator.is_due() && !evaluator.moment().waiting_for.is_empty());

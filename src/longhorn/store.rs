@@ -1,12 +1,13 @@
 //! All objects of one kind: found by name, ordered by name, cheap to share.
 
-use std::borrow::Borrow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::fmt;
-use std::hash::{BuildHasher, Hash, Hasher};
+use std::hash::BuildHasher;
 use std::sync::{Arc, OnceLock};
 
 use foldhash::fast::{FixedState, RandomState};
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 
 use super::objects::Kind;
 
@@ -21,7 +22,8 @@ pub struct Store<T>(Arc<Stored<T>>);
 /// compares a dozen.
 struct Stored<T> {
     ordered: Vec<Arc<T>>,
-    by_name: HashSet<ByName<T>, RandomState>,
+    by_name: HashTable<Arc<T>>,
+    hasher: RandomState,
     /// Made on first use, and kept for as long as they are right.
     joins: [Join; Owner::ALL.len()],
     /// Numbers of objects with a value that no known release writes, by field.
@@ -68,34 +70,9 @@ fn hash(text: &str) -> u32 {
     FixedState::default().hash_one(text) as u32
 }
 
-/// An object that is found by its name, without a second copy of the name.
-struct ByName<T>(Arc<T>);
-
-impl<T> Clone for ByName<T> {
-    fn clone(&self) -> Self {
-        ByName(self.0.clone())
-    }
-}
-
-impl<T: Kind> Borrow<str> for ByName<T> {
-    fn borrow(&self) -> &str {
-        &self.0.meta().name
-    }
-}
-
-impl<T: Kind> PartialEq for ByName<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.meta().name == other.0.meta().name
-    }
-}
-
-impl<T: Kind> Eq for ByName<T> {}
-
-impl<T: Kind> Hash for ByName<T> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        // as the borrowed name, or nothing would be found
-        Hash::hash(self.0.meta().name.as_str(), state);
-    }
+/// Whether two texts are equal. Most that are compared here are one and the same (`SharedText`), and need not be read.
+fn same(one: &str, other: &str) -> bool {
+    std::ptr::eq(one, other) || one == other
 }
 
 // the objects in their order: that of a table of hashes differs from run to run
@@ -107,9 +84,9 @@ impl<T: fmt::Debug> fmt::Debug for Store<T> {
 
 impl<T> Clone for Stored<T> {
     fn clone(&self) -> Self {
-        let (ordered, by_name) = (self.ordered.clone(), self.by_name.clone());
+        let (ordered, by_name, hasher) = (self.ordered.clone(), self.by_name.clone(), self.hasher.clone());
         let (joins, unrecognized) = (self.joins.clone(), self.unrecognized.clone());
-        Stored { ordered, by_name, joins, unrecognized }
+        Stored { ordered, by_name, hasher, joins, unrecognized }
     }
 }
 
@@ -121,8 +98,9 @@ impl<T> Clone for Store<T> {
 
 impl<T> Default for Store<T> {
     fn default() -> Self {
-        let (ordered, by_name) = (Vec::new(), HashSet::default());
-        Store(Arc::new(Stored { ordered, by_name, joins: Default::default(), unrecognized: BTreeMap::new() }))
+        let (by_name, hasher, joins) = (HashTable::new(), RandomState::default(), Default::default());
+        let (ordered, unrecognized) = (Vec::new(), BTreeMap::new());
+        Store(Arc::new(Stored { ordered, by_name, hasher, joins, unrecognized }))
     }
 }
 
@@ -130,12 +108,12 @@ impl<T: Kind> Store<T> {
     /// The object of this name.
     pub fn get(&self, name: &str) -> Option<&T> {
         looked_at();
-        self.0.by_name.get(name).map(|object| &*object.0)
+        self.0.find(name).map(|object| &**object)
     }
 
     /// The object of this name, shared.
     pub fn get_shared(&self, name: &str) -> Option<Arc<T>> {
-        self.0.by_name.get(name).map(|object| object.0.clone())
+        self.0.find(name).cloned()
     }
 
     /// The objects that belong to this owner, in the order of their names.
@@ -146,7 +124,7 @@ impl<T: Kind> Store<T> {
         let same_hash = join.iter().skip(first).take_while(move |(hash, _)| *hash == wanted);
         let objects = same_hash.filter_map(|(_, place)| self.0.ordered.get(*place as usize));
         let objects = objects.map(|object| &**object).inspect(|_| looked_at());
-        objects.filter(move |object| object.owner(owner) == name)
+        objects.filter(move |object| same(object.owner(owner), name))
     }
 
     /// All objects in the order of their names.
@@ -170,14 +148,14 @@ impl<T: Kind> Store<T> {
     }
 
     /// Adds or replaces an object, unless it is one that no check reads.
-    pub fn insert(&mut self, object: T) {
+    pub fn insert(&mut self, object: impl Into<Arc<T>>) {
+        let object = object.into();
         if !object.is_kept() {
             if self.get(&object.meta().name).is_some() {
                 self.remove(&object.meta().name);
             }
             return;
         }
-        let object = Arc::new(object);
         let held = Arc::make_mut(&mut self.0);
         match held.place(&object.meta().name) {
             Ok(at) => {
@@ -197,7 +175,7 @@ impl<T: Kind> Store<T> {
             }
         }
         held.recognize(&object, true);
-        if let Some(ByName(old)) = held.by_name.replace(ByName(object)) {
+        if let Some(old) = held.name(object) {
             held.recognize(&old, false);
         }
     }
@@ -209,7 +187,9 @@ impl<T: Kind> Store<T> {
             held.joins = Default::default();
             held.ordered.remove(at);
         }
-        let removed = held.by_name.take(name).map(|object| object.0);
+        let hash = held.hasher.hash_one(name);
+        let found = held.by_name.find_entry(hash, |object| same(&object.meta().name, name));
+        let removed = found.ok().map(|object| object.remove().0);
         removed.iter().for_each(|object| held.recognize(object, false));
         removed
     }
@@ -244,6 +224,25 @@ fn looked_at() {
 }
 
 impl<T: Kind> Stored<T> {
+    fn find(&self, name: &str) -> Option<&Arc<T>> {
+        self.by_name.find(self.hasher.hash_one(name), |object| same(&object.meta().name, name))
+    }
+
+    /// Lets an object be found by its name; returns the one that was.
+    fn name(&mut self, object: Arc<T>) -> Option<Arc<T>> {
+        let Stored { by_name, hasher, .. } = self;
+        let name = object.meta().name.as_str();
+        let is_it = |other: &Arc<T>| same(&other.meta().name, name);
+        let hash = |object: &Arc<T>| hasher.hash_one(object.meta().name.as_str());
+        match by_name.entry(hasher.hash_one(name), is_it, hash) {
+            Entry::Occupied(mut old) => Some(std::mem::replace(old.get_mut(), object)),
+            Entry::Vacant(free) => {
+                free.insert(object);
+                None
+            }
+        }
+    }
+
     /// Where an object of this name is, or belongs. Lists come in order: each is then the last.
     fn place(&self, name: &str) -> Result<usize, usize> {
         match self.ordered.last() {

@@ -2,6 +2,7 @@
 //! not decode. An odd object costs itself, never the page or the watch it came with.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use kube::api::ObjectMeta;
 use kube::core::DynamicResourceScope;
@@ -14,9 +15,9 @@ use crate::longhorn::{Kind, Resource, Scope, SharedText};
 #[derive(Debug, Clone)]
 pub(super) struct Item<T> {
     /// Name and resource version only: all that the watcher and the store ask of it.
-    pub(super) meta: ObjectMeta,
-    /// The object, or what is wrong with it.
-    pub(super) object: Result<T, String>,
+    pub(super) meta: Box<ObjectMeta>,
+    /// The object, or what is wrong with it. Here already where it stays: kube's watcher passes items through many hands.
+    pub(super) object: Result<Arc<T>, String>,
 }
 
 impl<T> Item<T> {
@@ -48,7 +49,7 @@ impl<T: Kind> Item<T> {
             ..Default::default()
         };
         prune(&mut object);
-        Item { meta, object: Ok(object) }
+        Item { meta: meta.into(), object: Ok(object.into()) }
     }
 
     fn odd(raw: &str, error: String) -> Self {
@@ -64,7 +65,7 @@ impl<T: Kind> Item<T> {
             resource_version: text("resourceVersion"),
             ..Default::default()
         };
-        Item { meta, object: Err(error) }
+        Item { meta: meta.into(), object: Err(error) }
     }
 }
 

@@ -194,12 +194,12 @@ impl SharedState {
     }
 
     /// An object came or changed.
-    pub(super) fn applied<T: Kind>(&self, object: T) {
+    pub(super) fn applied<T: Kind>(&self, object: Arc<T>) {
         let now = self.now();
         let mut state = self.lock();
         let WatchState { objects, history, kinds } = &mut *state;
         kinds[T::RESOURCE].undecodable.remove(object.meta().name.as_str());
-        pods::applied(history, objects, &object, now);
+        pods::applied(history, objects, &*object, now);
         T::store_mut(objects).insert(object);
         drop(state);
         self.touched(T::RESOURCE);
@@ -217,13 +217,13 @@ impl SharedState {
     }
 
     /// An object is gone; `last` is its last state if that decodes.
-    pub(super) fn deleted<T: Kind>(&self, name: &str, last: Option<T>) {
+    pub(super) fn deleted<T: Kind>(&self, name: &str, last: Option<Arc<T>>) {
         let now = self.now();
         let mut state = self.lock();
         let WatchState { objects, history, kinds } = &mut *state;
         kinds[T::RESOURCE].undecodable.remove(name);
         let stored = T::store_mut(objects).remove(name);
-        if let Some(last) = last.map(Arc::new).or(stored) {
+        if let Some(last) = last.or(stored) {
             pods::deleted(history, objects, last, now);
         }
         drop(state);

@@ -118,8 +118,10 @@ pub(in crate::source) struct Split {
     in_items: bool,
     /// In what is left out of an item.
     leaves_out: bool,
-    /// The part of an item that has come.
-    item: Vec<u8>,
+    /// Lines, and after them the part of the next one that has come.
+    lines: Vec<u8>,
+    /// Where that part begins.
+    begun: usize,
     /// The list without its items.
     envelope: Vec<u8>,
 }
@@ -154,7 +156,7 @@ const LEFT_OUT: &[u8] = b"\"managedFields\"";
 impl Split {
     /// The items that end in these bytes, as lines.
     pub(in crate::source) fn feed(&mut self, bytes: &[u8]) -> Result<Vec<u8>, Garbled> {
-        let mut lines = Vec::new();
+        self.lines.reserve(bytes.len());
         let piece = |from: usize, until: usize| bytes.get(from..until).unwrap_or_default();
         let mut taken = 0;
         let mut rest = bytes.iter();
@@ -183,14 +185,14 @@ impl Split {
                     if self.in_items && self.depth < BETWEEN {
                         self.take(piece(taken, at));
                         taken = at;
-                        self.item_ends(&mut lines);
+                        self.item_ends();
                         self.in_items = false;
                     }
                 }
                 b',' if self.in_items && self.depth == BETWEEN => {
                     self.take(piece(taken, at));
                     taken = at + 1;
-                    self.item_ends(&mut lines);
+                    self.item_ends();
                 }
                 b',' if self.leaves_out && self.depth == METADATA => {
                     (taken, self.leaves_out) = (at, false);
@@ -209,13 +211,31 @@ impl Split {
             }
         }
         self.take(piece(taken, bytes.len()));
-        if self.part().len() > LONGEST_LINE { Err(Garbled::Long) } else { Ok(lines) }
+        let part = if self.in_items { self.item().len() } else { self.envelope.len() };
+        if part > LONGEST_LINE { Err(Garbled::Long) } else { Ok(self.whole_lines()) }
     }
 
     fn take(&mut self, piece: &[u8]) {
-        if !self.leaves_out {
-            self.part().extend_from_slice(piece);
+        if self.leaves_out {
+            return;
         }
+        if !self.in_items {
+            return self.envelope.extend_from_slice(piece);
+        }
+        if self.lines.len() == self.begun {
+            self.lines.extend_from_slice(ADDED);
+        }
+        self.lines.extend_from_slice(piece);
+    }
+
+    /// The part of an item that has come.
+    fn item(&self) -> &[u8] {
+        self.lines.get(self.begun + ADDED.len()..).unwrap_or_default()
+    }
+
+    fn whole_lines(&mut self) -> Vec<u8> {
+        let part = self.lines.split_off(std::mem::take(&mut self.begun));
+        std::mem::replace(&mut self.lines, part)
     }
 
     /// Whether the key that ends here, of which some may have come before, is one whose value is left out.
@@ -223,7 +243,7 @@ impl Split {
         match LEFT_OUT.len().checked_sub(piece.len()) {
             None => piece.ends_with(LEFT_OUT),
             Some(before) => {
-                LEFT_OUT.ends_with(piece) && self.item.ends_with(LEFT_OUT.get(..before).unwrap_or_default())
+                LEFT_OUT.ends_with(piece) && self.lines.ends_with(LEFT_OUT.get(..before).unwrap_or_default())
             }
         }
     }
@@ -261,17 +281,13 @@ impl Split {
         self.depth == 0 && !self.in_string
     }
 
-    fn part(&mut self) -> &mut Vec<u8> {
-        if self.in_items { &mut self.item } else { &mut self.envelope }
-    }
-
-    fn item_ends(&mut self, lines: &mut Vec<u8>) {
-        if !self.item.trim_ascii().is_empty() {
-            lines.extend_from_slice(ADDED);
-            lines.append(&mut self.item);
-            lines.extend_from_slice(b"}\n");
+    fn item_ends(&mut self) {
+        if self.item().trim_ascii().is_empty() {
+            self.lines.truncate(self.begun);
+        } else {
+            self.lines.extend_from_slice(b"}\n");
         }
-        self.item.clear();
+        self.begun = self.lines.len();
     }
 
     /// The bookmark after the last item; a list that is not whole has none.
@@ -334,7 +350,7 @@ mod tests {
         split.feed(br#"{"items":["#).unwrap();
         for piece in std::iter::repeat_n(object.as_bytes().chunks(16 << 10), 100).flatten() {
             let lines = split.feed(piece).unwrap();
-            held = held.max(split.item.capacity() + split.envelope.capacity() + lines.capacity());
+            held = held.max(split.lines.capacity() + split.envelope.capacity() + lines.capacity());
         }
         assert!(held < 5 << 20, "{held} bytes of 100 MiB");
         // one without an end is given up
