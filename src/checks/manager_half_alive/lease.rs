@@ -189,7 +189,10 @@ fn written_since(cluster: &Cluster, renewed: Timestamp) -> Option<String> {
 
 fn cut_off(cluster: &Cluster, pod: &Pod, lease: &Lease, complaint: &Complaint<'_>, all: bool) -> Finding {
     let (name, node) = (&pod.metadata.name, pod.spec.node_name.as_str());
-    let what = match certificates::refused(complaint.line) {
+    let refused = certificates::refused(complaint.line);
+    // what is looked at first is the certificate, where that is what it refuses
+    let asked = refused.as_ref().and_then(|_| certificates::asked(complaint.line));
+    let what = match refused {
         Some(why) => format!("refuses the certificate of the API server: {why}"),
         None if complaint.is_full() => {
             "can write nothing: etcd of the API server has no space left".to_owned()
@@ -205,7 +208,11 @@ fn cut_off(cluster: &Cluster, pod: &Pod, lease: &Lease, complaint: &Complaint<'_
         ))
         .fact(EvidenceSource::Log.says(format!("its log says: {}", shortened(complaint.line, 400))))
         .fact(held(cluster, lease));
-    found.with(Name::Manager, name.to_string())
+    let found = found.with(Name::Manager, name.to_string());
+    match asked {
+        Some(address) => found.with(Name::Value, address),
+        None => found,
+    }
 }
 
 /// Nothing says which manager it is.

@@ -58,10 +58,12 @@ fn a_refused_certificate_is_named() {
     let yaml = three() + &lease("node-2", "2026-03-01T11:50:00Z");
     let said = |text: &str| {
         let found = run(&CHECK, &with_log(cluster_at(NOW, &yaml), "node-2", text)).report.findings.remove(0);
-        (found.cause.id, found.message)
+        (found.cause.id, found.message, found.remedy.commands[0].run.clone())
     };
-    let (cause, message) = said(expired);
+    let (cause, message, first) = said(expired);
     assert_eq!(cause, "api_lost");
+    assert!(first.starts_with("ssh node-2 ") && first.contains("-connect 10.43.0.1:443 "), "{first}");
+    assert!(said(LOST).2.starts_with("kubectl -n longhorn-system logs "), "{}", said(LOST).2);
     assert!(
         message.contains("refuses the certificate of the API server: it ran out at 2026-03-01T11:50:00Z,"),
         "{message}"
