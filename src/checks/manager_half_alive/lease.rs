@@ -195,7 +195,7 @@ fn cut_off(cluster: &Cluster, pod: &Pod, lease: &Lease, complaint: &Complaint<'_
     let what = match refused {
         Some(why) => format!("refuses the certificate of the API server: {why}"),
         None if complaint.is_full() => {
-            "can write nothing: etcd of the API server has no space left".to_owned()
+            "can write nothing, nor can anything else in the cluster: etcd has no space left".to_owned()
         }
         None => "gets no answer of the API server".to_owned(),
     };
@@ -209,10 +209,25 @@ fn cut_off(cluster: &Cluster, pod: &Pod, lease: &Lease, complaint: &Complaint<'_
         .fact(EvidenceSource::Log.says(format!("its log says: {}", shortened(complaint.line, 400))))
         .fact(held(cluster, lease));
     let found = found.with(Name::Manager, name.to_string());
+    let found = if complaint.is_full() { found.remedy(room_in_etcd(cluster, name)) } else { found };
     match asked {
         Some(address) => found.with(Name::Value, address),
         None => found,
     }
+}
+
+/// The alarm stays after there is room again, until it is disarmed (etcd's maintenance guide, space quota).
+fn room_in_etcd(cluster: &Cluster, manager: &str) -> Remedy {
+    Remedy::new(
+        "Make room in etcd on the control plane: etcdctl alarm list says NOSPACE; compact the history, run etcdctl defrag on each member, or \
+         raise --quota-backend-bytes, then run etcdctl alarm disarm: until then every write in the cluster is refused, not only those of \
+         Longhorn. The managers go on by themselves.",
+    )
+    .read("kubectl get --raw=/metrics | grep -E '^apiserver_storage_(size_bytes|objects)' | sort -k2 -g | tail")
+    .read(format!(
+        "kubectl -n {} logs {manager} -c {CONTAINER} --since=5m --tail=50",
+        cluster.namespace
+    ))
 }
 
 /// Nothing says which manager it is.

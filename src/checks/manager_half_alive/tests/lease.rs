@@ -268,7 +268,9 @@ fn an_etcd_without_space_is_told_by_any_log() {
     let full = with_log(cluster_at(NOW, &fresh), "node-1", FULL);
     assert_eq!(causes(&full), ["warning api_lost Pod longhorn-manager-node-1"]);
     let finding = run(&CHECK, &full).report.findings.remove(0);
-    assert!(finding.message.ends_with("can write nothing: etcd of the API server has no space left"));
+    assert!(finding.message.contains("nor can anything else in the cluster: etcd has no space left"));
+    assert!(finding.remedy.fix.contains("etcdctl alarm disarm"), "{}", finding.remedy.fix);
+    assert!(finding.remedy.commands.iter().all(|command| !command.changes));
     let slow = FULL.replace("mvcc: database space exceeded", "request timed out");
     assert!(causes(&with_log(cluster_at(NOW, &fresh), "node-1", &slow)).is_empty(), "that may pass");
 }
