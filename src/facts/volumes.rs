@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use crate::check::ObjectRef;
 use crate::cluster::Cluster;
 use crate::longhorn::{
-    ConditionStatus, Engine, InstanceState, LonghornNode, Pod, Replica, ReplicaMode,
-    ShareManagerState, Volume, VolumeState, condition, status,
+    ConditionStatus, Engine, InstanceState, LonghornNode, Pod, Replica, ReplicaMode, ShareManagerState,
+    Volume, VolumeState, condition, status,
 };
 
 /// The volume as the object of a finding.

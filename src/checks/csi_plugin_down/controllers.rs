@@ -64,9 +64,17 @@ fn down(
     }
     // the youngest is what the Deployment wants now
     let why = pods::brief(all.iter().copied().max_by_key(|pod| pod.metadata.created()));
-    let mut finding =
-        Finding::about(cause, cluster.object::<Deployment>(name), format!("no pod of {name} works{why}"))
-            .since(age.since);
+    // between two ends it runs, and has no probe that says more
+    let message = match all.iter().filter(|pod| pod.is_ready()).find_map(|pod| crashing(cluster, pod)) {
+        Some((container, found)) => {
+            let code =
+                found.end.map_or(String::new(), |end| format!(", last with exit code {}", end.exit_code));
+            let ends = counted(found.restarts, "time");
+            format!("no pod of {name} keeps running: container {container} ended {ends}{code}")
+        }
+        None => format!("no pod of {name} works{why}"),
+    };
+    let mut finding = Finding::about(cause, cluster.object::<Deployment>(name), message).since(age.since);
     let (ready, wanted) = (deployment.status.ready_replicas.0, deployment.spec.replicas.unwrap_or(1));
     finding = finding.fact(format!("Deployment {name}: {ready} of {wanted} pods ready"));
     let troubles =
