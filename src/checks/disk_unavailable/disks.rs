@@ -148,6 +148,9 @@ fn cause(ready: &Condition) -> Option<&'static Cause> {
         _ if ready.message.to_ascii_lowercase().contains("read-only file system") => {
             &causes::FILE_SYSTEM_READ_ONLY
         }
+        // SPDK makes block disks one after the other once its instance manager runs (longhorn-manager v1.10.0 and v1.11.1
+        // controller/monitor/disk_monitor.go; issue 12837)
+        "NoDiskInfo" if says("current state: ") => &causes::DISK_NOT_READY,
         "NoDiskInfo" => &causes::DISK_UNREADABLE,
         "DiskServiceUnreachable" => &causes::DISK_SERVICE_UNREACHABLE,
         _ => &causes::DISK_NOT_READY,
