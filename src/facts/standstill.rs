@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::check::{Cause, Evidence, EvidenceSource, Outcome};
 use crate::cluster::Cluster;
 use crate::facts::age::{Begun, observe};
-use crate::facts::patience::{SLOWEST_PERCENT, SLOWEST_RATE};
+use crate::facts::patience::{QUICKEST_PERCENT, SLOWEST_PERCENT, SLOWEST_RATE};
 
 /// Work that is under way.
 pub struct Work<'a> {
@@ -40,7 +40,9 @@ impl Work<'_> {
     fn slowest_percent(&self) -> SignedDuration {
         match self.size {
             ..=0 => SLOWEST_PERCENT,
-            size => SignedDuration::from_secs(size / 100 / SLOWEST_RATE).min(SLOWEST_PERCENT),
+            size => {
+                SignedDuration::from_secs(size / 100 / SLOWEST_RATE).clamp(QUICKEST_PERCENT, SLOWEST_PERCENT)
+            }
         }
     }
 
@@ -97,7 +99,7 @@ mod tests {
         assert!(!stands(200_000_000_000, 40, day), "eighty gigabytes in a day, by a slow line");
         assert!(!stands(5_500_000_000_000, 12, hours) && !stands(5_500_000_000_000, 3, day));
         assert!(!stands(i64::MAX, 3, day) && stands(i64::MAX, 1, day), "never longer than what is of unknown size");
-        assert!(!stands(i64::MIN, 3, day));
+        assert!(!stands(i64::MIN, 3, day) && !stands(20, 40, hours) && stands(20, 40, day), "small ones have a beginning, too");
     }
 
     fn outcome(cluster: &Cluster) -> Outcome<'_> {

@@ -50,14 +50,8 @@ causes! {
             read "kubectl -n <namespace> get instancemanagers.longhorn.io -l longhorn.io/node=<node>",
         ];
     DISK_NOT_READY = warning "disk_not_ready"
-        "Longhorn reports the disk as not ready: its data engine has not brought it up, or the reason is one that this check does not know"
-        fix "On node <node> see what the reason in the evidence means for <value> (ls <value>, dmesg); Longhorn uses the disk again once it is gone. A \
-             block disk whose state is creating is brought up by the v2 data engine, after a restart one disk after the other, which may \
-             take ten minutes each: the log of its instance manager shows it." [
-            read DISK,
-            read REPLICAS,
-            read "kubectl -n <namespace> get instancemanagers.longhorn.io -l longhorn.io/node=<node>",
-        ];
+        "Longhorn reports the disk as not ready: still being made, or for a reason that this check does not know"
+        fix "On node <node> see what the reason in the evidence means for <value> (ls <value>, dmesg); Longhorn uses the disk again once it is gone." [read DISK, read REPLICAS];
     DISK_FAILING = warning "disk_failing"
         "a device under the disk says of itself that it fails (SMART, or SPDK's health page of an NVMe)"
         fix "Move the replicas away while the device still reads: make sure that other disks have room, then close the disk for scheduling and ask for \

@@ -301,7 +301,7 @@ pub(super) fn resource_of(object: &Tree) -> Option<Resource> {
 }
 
 /// What a kubelet says of a volume that it cannot mount stands in the namespace of the pod: the one thing that is read of other
-/// namespaces, where whoever recorded the cluster has put it in.
+/// namespaces, if the recording has it.
 pub(super) fn is_failed_mount(resource: Resource, object: &Tree) -> bool {
     resource == Resource::Events
         && object.text(&["reason"]) == "FailedMount"
