@@ -98,8 +98,14 @@ mod tests {
         assert!(stands(200_000_000_000, 4, day), "eight gigabytes in a day");
         assert!(!stands(200_000_000_000, 40, day), "eighty gigabytes in a day, by a slow line");
         assert!(!stands(5_500_000_000_000, 12, hours) && !stands(5_500_000_000_000, 3, day));
-        assert!(!stands(i64::MAX, 3, day) && stands(i64::MAX, 1, day), "never longer than what is of unknown size");
-        assert!(!stands(i64::MIN, 3, day) && !stands(20, 40, hours) && stands(20, 40, day), "small ones have a beginning, too");
+        assert!(
+            !stands(i64::MAX, 3, day) && stands(i64::MAX, 1, day),
+            "never longer than what is of unknown size"
+        );
+        assert!(
+            !stands(i64::MIN, 3, day) && !stands(20, 40, hours) && stands(20, 40, day),
+            "small ones have a beginning, too"
+        );
     }
 
     fn outcome(cluster: &Cluster) -> Outcome<'_> {

@@ -152,7 +152,9 @@ pub fn is_to_come(replica: &Replica) -> bool {
 
 /// A replica to come whose process does not run: on a node that is down it keeps its volume from any other replica (Longhorn issue 13571).
 pub fn never_started(replica: &Replica) -> bool {
-    is_to_come(replica) && replica.status.current_state == InstanceState::Stopped && !replica.metadata.is_deleting()
+    is_to_come(replica)
+        && replica.status.current_state == InstanceState::Stopped
+        && !replica.metadata.is_deleting()
 }
 
 /// The node of a replica, if Longhorn knows it.

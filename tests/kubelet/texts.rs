@@ -90,7 +90,11 @@ const READ: &[(&str, &str, &str)] = &[
     ("cronjob-controller", "FailedCreate", "Error creating job: …"),
     ("default-scheduler", "Preempted", "Preempted by pod … on node …"),
     ("daemonset-controller", "FailedCreate", "Error creating: Internal error occurred: …"),
-    ("attachdetach-controller", "FailedAttachVolume", "Multi-Attach error for volume \"…\" Volume is already …"),
+    (
+        "attachdetach-controller",
+        "FailedAttachVolume",
+        "Multi-Attach error for volume \"…\" Volume is already …",
+    ),
 ];
 
 /// Who else writes Events: Longhorn's controllers, the node problem detector, the resizer of CSI.

@@ -110,7 +110,8 @@ fn blocking<'c>(cluster: &'c Cluster, node: &str) -> Vec<&'c str> {
         let volume = cluster.objects.volumes.get(&replica.spec.volume_name);
         volume.is_some_and(|volume| volume.status.robustness == VolumeRobustness::Degraded)
     };
-    let there = cluster.objects.replicas.of(Owner::Node, node).filter(|replica| volumes::never_started(replica));
+    let there =
+        cluster.objects.replicas.of(Owner::Node, node).filter(|replica| volumes::never_started(replica));
     there.filter(of_degraded).map(|replica| replica.metadata.name.as_str()).collect()
 }
 

@@ -443,9 +443,13 @@ fn a_node_that_is_away_says_what_keeps_volumes_from_other_replicas() {
              status: {{state: attached, robustness: {robustness}}}\n---\n"
         )
     };
-    let never_started = replica("v-r-2", "v", "n1", false).replace("---", "status: {currentState: stopped}\n---");
+    let never_started =
+        replica("v-r-2", "v", "n1", false).replace("---", "status: {currentState: stopped}\n---");
     let told = |objects: &str| {
-        let yaml = kube("n1", "False", LONG_AGO) + &disk(&ready("", "", LONG_AGO)) + &kube("n2", "True", LONG_AGO) + objects;
+        let yaml = kube("n1", "False", LONG_AGO)
+            + &disk(&ready("", "", LONG_AGO))
+            + &kube("n2", "True", LONG_AGO)
+            + objects;
         let report = run(&CHECK, &cluster_at(NOW, &yaml)).report;
         let finding = report.findings.into_iter().find(|one| one.cause.id == "node_not_ready").unwrap();
         let change = finding.remedy.commands.iter().find(|command| command.changes);
@@ -457,7 +461,11 @@ fn a_node_that_is_away_says_what_keeps_volumes_from_other_replicas() {
     // one that was healthy or failed holds data; one that runs is being built; a volume that lacks nothing waits for nothing
     for (what, objects) in [
         ("healthy", volume("degraded") + &replica("v-r-2", "v", "n1", true)),
-        ("failed", volume("degraded") + &never_started.replace("healthyAt: ''", "healthyAt: '', failedAt: '2026-02-01T00:00:00Z'")),
+        (
+            "failed",
+            volume("degraded")
+                + &never_started.replace("healthyAt: ''", "healthyAt: '', failedAt: '2026-02-01T00:00:00Z'"),
+        ),
         ("runs", volume("degraded") + &never_started.replace("stopped", "running")),
         ("not degraded", volume("healthy") + &never_started),
         ("elsewhere", volume("degraded") + &never_started.replace("nodeID: n1", "nodeID: n2")),

@@ -191,7 +191,8 @@ fn deletions(cluster: &Cluster, out: &mut Outcome) {
         let replicas = replicas.map(|one| format!("replica {} on {}", one.metadata.name, one.spec.node_id));
         let left: Vec<String> = engines.chain(replicas).collect();
         let left = match left.is_empty() {
-            true => "neither engine nor replica of it is left: as a rule one of its snapshots does not go".to_owned(),
+            true => "neither engine nor replica of it is left: as a rule one of its snapshots does not go"
+                .to_owned(),
             false => format!("left of it: {}", text::listed(&left)),
         };
         let away = cluster.replicas_of(name).find_map(|one| nodes::down(cluster, &one.spec.node_id));

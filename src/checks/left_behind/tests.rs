@@ -80,16 +80,23 @@ fn a_deleted_volume_that_stays_is_found_after_an_hour() {
         ready: true, state: {running: {startedAt: '2026-01-01T00:00:00Z'}}}]}\n---\n";
     let deleted = |at: &str| {
         let metadata = format!("deletionTimestamp: '{at}', finalizers: [longhorn.io]");
-        object_with("Volume", "v", &metadata, "spec: {numberOfReplicas: 1}\nstatus: {state: deleting, ownerID: n1}")
+        object_with(
+            "Volume",
+            "v",
+            &metadata,
+            "spec: {numberOfReplicas: 1}\nstatus: {state: deleting, ownerID: n1}",
+        )
     };
     let left = |objects: &str| found(&CHECK, &cluster_at(NOW, &(READY.to_owned() + objects)));
     assert_eq!(left(&deleted("2026-01-01T23:00:00Z")), ["warning deletion_stuck Volume v"]);
     assert!(left(&deleted("2026-01-01T23:00:01Z")).is_empty());
     assert!(left(&volume(1)).is_empty());
-    let none_works = found(&CHECK, &cluster_at(NOW, &(MANAGER.to_owned() + &deleted("2026-01-01T00:00:00Z"))));
+    let none_works =
+        found(&CHECK, &cluster_at(NOW, &(MANAGER.to_owned() + &deleted("2026-01-01T00:00:00Z"))));
     assert!(none_works.is_empty(), "nothing goes while no manager works: {none_works:?}");
     // a replica on a node that is away goes when that is back
-    let replica = object_with("Replica", "v-r", "labels: {longhornvolume: v}", "spec: {volumeName: v, nodeID: n2}");
+    let replica =
+        object_with("Replica", "v-r", "labels: {longhornvolume: v}", "spec: {volumeName: v, nodeID: n2}");
     let away = "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {name: n2, namespace: longhorn-system}\n\
         status: {conditions: [{type: Ready, status: 'False', reason: KubernetesNodeNotReady}]}\n---\n";
     let old = deleted("2026-01-01T00:00:00Z");

@@ -60,7 +60,15 @@ fn expansion(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Opti
     }
     let state = status.map_or("no engine", |status| status.current_state.as_str());
     let mark = format!("{} {state} {grows}", volume.spec.size.0);
-    let work = Work { fact: "expansion", object: name, mark, progress: 0, size: 0, begun: None, patience: FIRST_SIGN };
+    let work = Work {
+        fact: "expansion",
+        object: name,
+        mark,
+        progress: 0,
+        size: 0,
+        begun: None,
+        patience: FIRST_SIGN,
+    };
     if let Some(still) = work.stands(cluster, out, &EXPANSION_STALLED) {
         let long = text::duration(cluster.age(still.since));
         out.find(
@@ -107,7 +115,8 @@ fn restore(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engin
         }
     } else if let Some(least) = runs.iter().min() {
         let begun = volume.metadata.created().filter(|_| !volume.status.is_standby);
-        let work = Work { size: volume.spec.size.0, ..copy("restore", name, format!("{runs:?}"), *least, begun) };
+        let work =
+            Work { size: volume.spec.size.0, ..copy("restore", name, format!("{runs:?}"), *least, begun) };
         if let Some(still) = work.stands(cluster, out, &RESTORE_STALLED) {
             let long = text::duration(cluster.age(still.since));
             let predicate = format!("has made no progress for {long}");

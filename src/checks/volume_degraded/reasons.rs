@@ -268,9 +268,9 @@ fn waits_for_node(cluster: &Cluster, volume: &Volume, age: &Age) -> Option<Degra
 /// volumes that are not attached, or of nodes that were deleted, are marked as failed there (longhorn-manager v1.12.1
 /// controller/volume_controller.go openVolumeDependentResources; issue 13571).
 fn never_started(cluster: &Cluster, volume: &Volume) -> Option<DegradedReason> {
-    let replica = cluster
-        .replicas_of(&volume.metadata.name)
-        .find(|replica| volumes::never_started(replica) && nodes::down(cluster, &replica.spec.node_id).is_some())?;
+    let replica = cluster.replicas_of(&volume.metadata.name).find(|replica| {
+        volumes::never_started(replica) && nodes::down(cluster, &replica.spec.node_id).is_some()
+    })?;
     let (name, node) = (&replica.metadata.name, &replica.spec.node_id);
     let why = format!(
         "replica {name} never started on node {node}, which is down, and Longhorn makes no other meanwhile"

@@ -86,7 +86,8 @@ fn a_pod_that_stays_pending_is_context_for_who_watches() {
     let next = later(first, 899);
     assert!(found(&CHECK, &next).is_empty());
     assert_eq!(found(&CHECK, &later(next, 1)), ["info mount_failing Volume v"]);
-    let other_runs = pending.replace("podStatus: Pending}", "podStatus: Pending}, {podName: db-1, podStatus: Running}");
+    let other_runs =
+        pending.replace("podStatus: Pending}", "podStatus: Pending}, {podName: db-1, podStatus: Running}");
     assert!(found(&CHECK, &later(live_at(NOW, &other_runs), 1_000)).is_empty());
     let not_attached = pending.replace("attached: true", "attached: false");
     assert!(found(&CHECK, &later(live_at(NOW, &not_attached), 500)).is_empty());
