@@ -163,6 +163,19 @@ pub fn last_healthy(replica: &Replica) -> Option<Timestamp> {
     replica.spec.last_healthy_at.get().max(replica.spec.healthy_at.get())
 }
 
+/// It has a node, and holds nothing yet.
+pub fn is_to_come(replica: &Replica) -> bool {
+    let spec = &replica.spec;
+    !spec.failed_at.is_set() && last_healthy(replica).is_none() && !spec.node_id.is_empty()
+}
+
+/// A replica to come whose process does not run: on a node that is down it keeps its volume from any other replica (Longhorn issue 13571).
+pub fn never_started(replica: &Replica) -> bool {
+    is_to_come(replica)
+        && replica.status.current_state == InstanceState::Stopped
+        && !replica.metadata.is_deleting()
+}
+
 /// The node of a replica, if Longhorn knows it.
 pub fn node_of<'a>(cluster: &'a Cluster, replica: &Replica) -> Option<&'a LonghornNode> {
     cluster.objects.longhorn_nodes.get(&replica.spec.node_id)

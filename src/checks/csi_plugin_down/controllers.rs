@@ -25,16 +25,29 @@ const CONTROLLERS: [(&str, &Cause, &str); 4] = [
     ("csi-snapshotter", &causes::SIDECAR_DOWN, "VolumeSnapshots are not taken, which backup tools rely on"),
 ];
 
+/// Side-cars that stop together with a controller do so for the reason of that: they are told with it, not as a second incident.
 pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
+    let (mut controllers, mut sidecars) = (Vec::new(), Vec::new());
     for (name, cause, impact) in CONTROLLERS {
         let Some(deployment) = cluster.objects.deployments.get(name) else { continue };
         // scaled to nothing by intent
         if deployment.spec.replicas == Some(0) {
             continue;
         }
-        if let Some(finding) = down(cluster, out, deployment, cause) {
-            out.find(finding.impact(impact));
+        let Some(finding) = down(cluster, out, deployment, cause) else { continue };
+        match cause == &causes::CONTROLLER_DOWN {
+            true => controllers.push(finding.impact(impact)),
+            false => sidecars.push((finding, impact)),
         }
+    }
+    if controllers.is_empty() {
+        sidecars.into_iter().for_each(|(finding, impact)| out.find(finding.impact(impact)));
+        return;
+    }
+    let also: Vec<String> =
+        sidecars.iter().map(|(finding, impact)| format!("{}: {impact}", finding.message)).collect();
+    for finding in controllers {
+        out.find(finding.facts(also.iter().map(|also| api(also.clone()))));
     }
 }
 

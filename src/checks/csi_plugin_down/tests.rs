@@ -167,6 +167,11 @@ fn one_working_pod_of_a_controller_is_enough() {
         found(&CHECK, &cluster_at(NOW, &snapshotter)),
         ["warning sidecar_down Deployment csi-snapshotter"]
     );
+    // what stops with a controller is told with it
+    let both = deployed(attacher("n1", "False", LONG_AGO, LOOP)) + &snapshotter;
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &both)), ["critical controller_down Deployment csi-attacher"]);
+    let finding = run(&CHECK, &cluster_at(NOW, &both)).report.findings.remove(0);
+    assert!(finding.evidence().iter().any(|fact| fact.text.contains("no pod of csi-snapshotter works")));
     let loops = deployed(attacher("n1", "False", JUST_NOW, LOOP));
     let finding = run(&CHECK, &cluster_at(NOW, &loops)).report.findings.remove(0);
     assert_eq!(
