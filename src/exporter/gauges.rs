@@ -61,7 +61,8 @@ gauges! {
         example "max without (instance, pod) (longhorn_health_volumes{robustness=\"faulted\"}) > 0";
     VOLUMES_HURT = Gauge "longhorn_health_volumes_hurt" ["how"]
         "Number of volumes by how their data is hurt, each counted once by the worst: faulted, not_served (the NFS server of an RWX \
-         volume is not there), read_only, last_copy (one of several replicas is left), rebuilding, degraded.",
+         volume is not there), read_only, last_copy (one of several replicas is left), rebuilding, degraded, never_up (faulted for \
+         Longhorn, but nothing was ever written).",
         absent "no volume is hurt so, or before the first sync is complete",
         example "max by (how) (longhorn_health_volumes_hurt)";
     VOLUMES_AT_RISK = Gauge "longhorn_health_volumes_at_risk" ["place", "promised"]

@@ -137,7 +137,7 @@ fn by_refusal(set: &str, message: &str) -> NotStarted {
 fn rejected(pod: &Pod) -> Option<NotStarted> {
     let said = |reason: &str, message: &str| match message.trim() {
         "" => reason.to_owned(),
-        message => format!("{reason}: {}", text::shortened(message, LONGEST)),
+        message => format!("{reason}: {}", text::both_ends(message, LONGEST)),
     };
     if pod.status.phase == PodPhase::Failed && !pod.status.reason.is_empty() {
         let text = said(&pod.status.reason, &pod.status.message);
@@ -196,7 +196,7 @@ fn of_container(cluster: &Cluster, pod: &Pod, status: &ContainerStatus) -> Optio
 fn said(reason: &str, message: &str) -> String {
     match message.trim() {
         "" => reason.to_owned(),
-        message => format!("{reason}: {}", text::shortened(message, LONGEST)),
+        message => format!("{reason}: {}", text::both_ends(message, LONGEST)),
     }
 }
 

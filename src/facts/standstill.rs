@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::check::{Cause, Evidence, EvidenceSource, Outcome};
 use crate::cluster::Cluster;
 use crate::facts::age::{Begun, observe};
-use crate::facts::patience::SLOWEST_PERCENT;
+use crate::facts::patience::{QUICKEST_PERCENT, SLOWEST_PERCENT, SLOWEST_RATE};
 
 /// Work that is under way.
 pub struct Work<'a> {
@@ -21,6 +21,8 @@ pub struct Work<'a> {
     pub mark: String,
     /// In percent; 0 where nothing tells.
     pub progress: i64,
+    /// How much is copied at most, in bytes; 0 where nothing tells.
+    pub size: i64,
     /// When it began, where objects say.
     pub begun: Option<Timestamp>,
     /// How long a mark may last.
@@ -34,11 +36,22 @@ pub struct Standstill {
 }
 
 impl Work<'_> {
+    /// What a percent may take at the slowest: of something small less than of something large.
+    fn slowest_percent(&self) -> SignedDuration {
+        match self.size {
+            ..=0 => SLOWEST_PERCENT,
+            size => {
+                SignedDuration::from_secs(size / 100 / SLOWEST_RATE).clamp(QUICKEST_PERCENT, SLOWEST_PERCENT)
+            }
+        }
+    }
+
     /// Whether it stands still; where only time can tell, the outcome notes it under the cause.
     pub fn stands(&self, cluster: &Cluster, out: &mut Outcome, cause: &'static Cause) -> Option<Standstill> {
         let key = format!("{} {}", self.object, self.mark);
         let age = observe(cluster, out, self.fact, &key, Begun::At(None));
-        let slowest = SLOWEST_PERCENT.checked_mul(i32::try_from(self.progress.max(0)).unwrap_or(i32::MAX))?;
+        let slowest =
+            self.slowest_percent().checked_mul(i32::try_from(self.progress.max(0)).unwrap_or(i32::MAX))?;
         let begun = self.begun.and_then(|begun| begun.checked_add(slowest).ok());
         let begun = begun.filter(|_| self.progress == 0 || age.is_unknown());
         let since = [age.since, begun].into_iter().flatten().min();
@@ -71,7 +84,28 @@ mod tests {
 
     fn work(progress: i64, begun: Option<&str>) -> Work<'static> {
         let mark = format!("in_progress {progress}");
-        Work { fact: "restore", object: "v", mark, progress, begun: begun.map(time), patience: HOUR }
+        Work { fact: "restore", object: "v", mark, progress, size: 0, begun: begun.map(time), patience: HOUR }
+    }
+
+    #[test]
+    fn a_percent_of_little_takes_less_than_one_of_much() {
+        let cluster = cluster_at(NOW, "");
+        let stands = |size: i64, progress: i64, begun: &str| {
+            let work = Work { size, ..work(progress, Some(begun)) };
+            work.stands(&cluster, &mut outcome(&cluster), cause()).is_some()
+        };
+        let (day, hours) = ("2025-12-31T12:00:00Z", "2026-01-01T07:00:00Z");
+        assert!(stands(200_000_000_000, 4, day), "eight gigabytes in a day");
+        assert!(!stands(200_000_000_000, 40, day), "eighty gigabytes in a day, by a slow line");
+        assert!(!stands(5_500_000_000_000, 12, hours) && !stands(5_500_000_000_000, 3, day));
+        assert!(
+            !stands(i64::MAX, 3, day) && stands(i64::MAX, 1, day),
+            "never longer than what is of unknown size"
+        );
+        assert!(
+            !stands(i64::MIN, 3, day) && !stands(20, 40, hours) && stands(20, 40, day),
+            "small ones have a beginning, too"
+        );
     }
 
     fn outcome(cluster: &Cluster) -> Outcome<'_> {

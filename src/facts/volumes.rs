@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use crate::check::ObjectRef;
 use crate::cluster::Cluster;
 use crate::longhorn::{
-    Condition, ConditionStatus, Engine, InstanceState, LonghornNode, Pod, Replica, ReplicaMode,
-    ShareManagerState, Volume, VolumeState, condition, status,
+    ConditionStatus, Engine, InstanceState, LonghornNode, Pod, Replica, ReplicaMode, ShareManagerState,
+    Volume, VolumeState, condition, status,
 };
 
 /// The volume as the object of a finding.
@@ -55,11 +55,14 @@ pub fn is_healthy(replica: &Replica) -> bool {
     replica.spec.healthy_at.is_set() && !replica.spec.failed_at.is_set() && replica.spec.active
 }
 
-/// True for a volume that has replicas and shows no trace of having been up, so that nothing in it can be lost: no replica was ever in
-/// step with its engine, and the volume was not backed up, not degraded, and takes no space. Longhorn writes `healthyAt` when an
-/// engine first has a replica in mode RW (longhorn-manager v1.3.3 to v1.12.1 controller/volume_controller.go
-/// ReconcileEngineReplicaState), and calls a volume of which no replica has it one that is attached for the first time
-/// (isFirstAttachment).
+/// True for a volume that shows no trace of having been up, so that nothing in it can be lost: no replica was ever in step with its
+/// engine, and the volume was not backed up, not degraded, and takes no space. Longhorn writes `healthyAt` when an engine first has a
+/// replica in mode RW (longhorn-manager v1.3.3 to v1.12.1 controller/volume_controller.go ReconcileEngineReplicaState), and calls a
+/// volume of which no replica has it one that is attached for the first time (isFirstAttachment).
+///
+/// A volume that no disk or no engine image can take yet has no replica object at all, as each is checked before it is made
+/// (precheckCreateReplica), and v1.12.1 calls it faulted, seen in the first minute of an installation. Then its engine tells:
+/// `currentSize` is written as soon as it runs, and never taken back (v1.9.2 and v1.12.1 controller/engine_controller.go refresh).
 pub fn was_never_up(cluster: &Cluster, volume: &Volume) -> bool {
     let status = &volume.status;
     let traced = status.actual_size.0 > 0
@@ -68,13 +71,29 @@ pub fn was_never_up(cluster: &Cluster, volume: &Volume) -> bool {
         || status.is_standby
         || status.restore_required;
     let mut replicas = cluster.replicas_of(&volume.metadata.name).peekable();
-    !traced && replicas.peek().is_some() && replicas.all(|replica| last_healthy(replica).is_none())
+    let unused = if replicas.peek().is_some() {
+        replicas.all(|replica| last_healthy(replica).is_none())
+    } else {
+        waits_for_first_replica(cluster, volume)
+    };
+    !traced && unused
+}
+
+/// True for a volume without a replica object that Longhorn says it could not make one for, and whose engines never ran.
+fn waits_for_first_replica(cluster: &Cluster, volume: &Volume) -> bool {
+    let mut engines = cluster.engines_of(&volume.metadata.name).peekable();
+    is_refused(volume) && engines.peek().is_some() && engines.all(|engine| engine.status.current_size.0 == 0)
+}
+
+/// True where Longhorn says that it finds no place for a replica of the volume.
+fn is_refused(volume: &Volume) -> bool {
+    condition(&volume.status.conditions, "Scheduled")
+        .is_some_and(|scheduled| scheduled.status == ConditionStatus::False)
 }
 
 /// A volume that was never up because no disk takes its replicas: replica_unschedulable says which and why.
 pub fn waits_for_disks(cluster: &Cluster, volume: &Volume) -> bool {
-    let refused = |scheduled: &Condition| scheduled.status == ConditionStatus::False;
-    condition(&volume.status.conditions, "Scheduled").is_some_and(refused) && was_never_up(cluster, volume)
+    is_refused(volume) && was_never_up(cluster, volume)
 }
 
 /// The node that an attached volume is on.
@@ -142,6 +161,19 @@ pub fn rebuild(engine: &Engine) -> Option<Rebuild<'_>> {
 /// When a replica was last in step with its engine, as far as its release writes that down.
 pub fn last_healthy(replica: &Replica) -> Option<Timestamp> {
     replica.spec.last_healthy_at.get().max(replica.spec.healthy_at.get())
+}
+
+/// It has a node, and holds nothing yet.
+pub fn is_to_come(replica: &Replica) -> bool {
+    let spec = &replica.spec;
+    !spec.failed_at.is_set() && last_healthy(replica).is_none() && !spec.node_id.is_empty()
+}
+
+/// A replica to come whose process does not run: on a node that is down it keeps its volume from any other replica (Longhorn issue 13571).
+pub fn never_started(replica: &Replica) -> bool {
+    is_to_come(replica)
+        && replica.status.current_state == InstanceState::Stopped
+        && !replica.metadata.is_deleting()
 }
 
 /// The node of a replica, if Longhorn knows it.

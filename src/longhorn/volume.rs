@@ -97,6 +97,8 @@ narrow! {
     /// One pod that uses the volume.
     pub struct Workload {
         pub pod_name: SharedText,
+        /// The phase of the pod.
+        pub pod_status: SharedText,
         pub workload_name: SharedText,
         pub workload_type: SharedText,
     }

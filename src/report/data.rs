@@ -38,6 +38,10 @@ word_enum! {
         Rebuilding = "rebuilding",
         /// Too few replicas.
         Degraded = "degraded",
+        /// Faulted for Longhorn, but no replica was ever in use: nothing was written, and nothing can be lost. Longhorn has the same word
+        /// for a first attachment all of whose replicas failed (longhorn-manager v1.9.2 controller/volume_controller.go
+        /// isAutoSalvageNeeded, isFirstAttachment).
+        NeverUp = "never_up",
     }
 }
 
@@ -52,6 +56,7 @@ impl Hurt {
             Hurt::LastCopy => "on the last copy",
             Hurt::Rebuilding => "rebuilding",
             Hurt::Degraded => "degraded",
+            Hurt::NeverUp => "never up (Longhorn says faulted; nothing was ever written)",
         }
     }
 }
@@ -185,6 +190,11 @@ fn look(
     let engine = degraded.then(|| volumes::current_engine(cluster, volume)).flatten();
     let rebuild = engine.and_then(volumes::rebuild);
     let how = match (health, found) {
+        (VolumeHealth::Faulted, _)
+            if cluster.can_read(Resource::Replicas) && volumes::was_never_up(cluster, volume) =>
+        {
+            Hurt::NeverUp
+        }
         (VolumeHealth::Faulted, _) => Hurt::Faulted,
         (_, Some(found)) => found,
         _ if !degraded => return None,
@@ -261,6 +271,28 @@ mod tests {
             volume("c", "logs", "attached", "healthy"),
         ];
         assert_eq!(line_of(&hurt), "1 volume faulted: db/data · 1 degraded: db/wal");
+    }
+
+    #[test]
+    fn a_volume_that_was_never_up_is_not_told_as_lost_data() {
+        let replica = |name: &str, healthy: &str| {
+            format!(
+                "apiVersion: longhorn.io/v1beta2\nkind: Replica\nmetadata: {{name: {name}-r, namespace: longhorn-system}}\n\
+                 spec: {{volumeName: {name}{healthy}}}\n---\n"
+            )
+        };
+        let objects = [
+            volume("a", "new", "detached", "faulted"),
+            replica("a", ""),
+            volume("b", "data", "detached", "faulted"),
+            replica("b", ", healthyAt: '2026-01-01T00:00:00Z', failedAt: '2026-02-01T00:00:00Z'"),
+        ];
+        assert_eq!(
+            line_of(&objects),
+            "1 volume faulted: db/data · 1 never up (Longhorn says faulted; nothing was ever written): db/new"
+        );
+        // without its replicas nothing tells that it was never up
+        assert_eq!(line_of(&objects[..1]), "1 volume faulted: db/new");
     }
 
     #[test]

@@ -84,11 +84,17 @@ const TEXTS: &[(&str, &str, &str)] = &[
 ];
 
 /// What was not recorded, but read in the source of Kubernetes v1.36.3: pkg/controller/cronjob/cronjob_controllerv2.go,
-/// pkg/scheduler/framework/preemption/executor.go, pkg/controller/controller_utils.go (whatever the API server answers).
+/// pkg/scheduler/framework/preemption/executor.go, pkg/controller/controller_utils.go (whatever the API server answers); or quoted in public
+/// reports: Longhorn issues 1179 and 5345.
 const READ: &[(&str, &str, &str)] = &[
     ("cronjob-controller", "FailedCreate", "Error creating job: …"),
     ("default-scheduler", "Preempted", "Preempted by pod … on node …"),
     ("daemonset-controller", "FailedCreate", "Error creating: Internal error occurred: …"),
+    (
+        "attachdetach-controller",
+        "FailedAttachVolume",
+        "Multi-Attach error for volume \"…\" Volume is already …",
+    ),
 ];
 
 /// Who else writes Events: Longhorn's controllers, the node problem detector, the resizer of CSI.

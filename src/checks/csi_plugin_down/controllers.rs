@@ -25,16 +25,29 @@ const CONTROLLERS: [(&str, &Cause, &str); 4] = [
     ("csi-snapshotter", &causes::SIDECAR_DOWN, "VolumeSnapshots are not taken, which backup tools rely on"),
 ];
 
+/// Side-cars that stop together with a controller do so for the reason of that: they are told with it, not as a second incident.
 pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
+    let (mut controllers, mut sidecars) = (Vec::new(), Vec::new());
     for (name, cause, impact) in CONTROLLERS {
         let Some(deployment) = cluster.objects.deployments.get(name) else { continue };
         // scaled to nothing by intent
         if deployment.spec.replicas == Some(0) {
             continue;
         }
-        if let Some(finding) = down(cluster, out, deployment, cause) {
-            out.find(finding.impact(impact));
+        let Some(finding) = down(cluster, out, deployment, cause) else { continue };
+        match cause == &causes::CONTROLLER_DOWN {
+            true => controllers.push(finding.impact(impact)),
+            false => sidecars.push((finding, impact)),
         }
+    }
+    if controllers.is_empty() {
+        sidecars.into_iter().for_each(|(finding, impact)| out.find(finding.impact(impact)));
+        return;
+    }
+    let also: Vec<String> =
+        sidecars.iter().map(|(finding, impact)| format!("{}: {impact}", finding.message)).collect();
+    for finding in controllers {
+        out.find(finding.facts(also.iter().map(|also| api(also.clone()))));
     }
 }
 
@@ -64,9 +77,17 @@ fn down(
     }
     // the youngest is what the Deployment wants now
     let why = pods::brief(all.iter().copied().max_by_key(|pod| pod.metadata.created()));
-    let mut finding =
-        Finding::about(cause, cluster.object::<Deployment>(name), format!("no pod of {name} works{why}"))
-            .since(age.since);
+    // between two ends it runs, and has no probe that says more
+    let message = match all.iter().filter(|pod| pod.is_ready()).find_map(|pod| crashing(cluster, pod)) {
+        Some((container, found)) => {
+            let code =
+                found.end.map_or(String::new(), |end| format!(", last with exit code {}", end.exit_code));
+            let ends = counted(found.restarts, "time");
+            format!("no pod of {name} keeps running: container {container} ended {ends}{code}")
+        }
+        None => format!("no pod of {name} works{why}"),
+    };
+    let mut finding = Finding::about(cause, cluster.object::<Deployment>(name), message).since(age.since);
     let (ready, wanted) = (deployment.status.ready_replicas.0, deployment.spec.replicas.unwrap_or(1));
     finding = finding.fact(format!("Deployment {name}: {ready} of {wanted} pods ready"));
     let troubles =

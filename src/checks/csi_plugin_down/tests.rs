@@ -37,6 +37,8 @@ const ENGINE: &str = "apiVersion: longhorn.io/v1beta2\nkind: Engine\nmetadata: {
     spec: {volumeName: vol-1, nodeID: n1}\n---\n";
 const LOOP: &str = "{name: longhorn-csi-plugin, restartCount: 9, state: {waiting: {reason: CrashLoopBackOff}}, \
     lastState: {terminated: {exitCode: 1, reason: Error}}}";
+const RUNS_AGAIN: &str = "{name: csi-attacher, restartCount: RESTARTS, state: {running: {startedAt: '2026-03-01T11:59:00Z'}}, \
+    lastState: {terminated: {exitCode: 137, reason: Error, startedAt: '2026-03-01T11:58:45Z', finishedAt: '2026-03-01T11:58:59Z'}}}";
 const WAITS: &str = "{name: longhorn-csi-plugin, state: {waiting: {reason: ContainerCreating}}}";
 
 #[test]
@@ -165,12 +167,26 @@ fn one_working_pod_of_a_controller_is_enough() {
         found(&CHECK, &cluster_at(NOW, &snapshotter)),
         ["warning sidecar_down Deployment csi-snapshotter"]
     );
+    // what stops with a controller is told with it
+    let both = deployed(attacher("n1", "False", LONG_AGO, LOOP)) + &snapshotter;
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &both)), ["critical controller_down Deployment csi-attacher"]);
+    let finding = run(&CHECK, &cluster_at(NOW, &both)).report.findings.remove(0);
+    assert!(finding.evidence().iter().any(|fact| fact.text.contains("no pod of csi-snapshotter works")));
     let loops = deployed(attacher("n1", "False", JUST_NOW, LOOP));
     let finding = run(&CHECK, &cluster_at(NOW, &loops)).report.findings.remove(0);
     assert_eq!(
         finding.message,
         "no pod of csi-attacher works: container longhorn-csi-plugin waits with CrashLoopBackOff"
     );
+    // seen: three pods that were killed three times, a minute after the last
+    let again = deployed(attacher("n1", "True", JUST_NOW, &RUNS_AGAIN.replace("RESTARTS", "3")));
+    let finding = run(&CHECK, &cluster_at(NOW, &again)).report.findings.remove(0);
+    assert_eq!(
+        finding.message,
+        "no pod of csi-attacher keeps running: container csi-attacher ended 3 times, last with exit code 137"
+    );
+    let once = deployed(attacher("n1", "True", JUST_NOW, &RUNS_AGAIN.replace("RESTARTS", "1")));
+    assert!(run(&CHECK, &cluster_at(NOW, &once)).report.findings.is_empty(), "one end is no loop");
 }
 
 #[test]

@@ -6,8 +6,10 @@ use super::{causes, environment};
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::NODE_AWAY;
-use crate::facts::{nodes, text};
-use crate::longhorn::{Condition, ConditionStatus, KubeNode, LonghornNode, Owner, condition};
+use crate::facts::{nodes, text, volumes};
+use crate::longhorn::{
+    Condition, ConditionStatus, KubeNode, LonghornNode, Owner, Replica, VolumeRobustness, condition,
+};
 
 /// What is counted once for all nodes, and only where a node is in trouble.
 #[derive(Default)]
@@ -76,9 +78,41 @@ fn away<'c>(cluster: &'c Cluster, out: &mut Outcome, node: &'c LonghornNode) -> 
 }
 
 fn not_ready(cluster: &Cluster, node: &LonghornNode, ready: &Condition) -> Finding {
-    about(cluster, node, &causes::NODE_NOT_READY, format!("node {} is not Ready", node.metadata.name))
+    let name = &node.metadata.name;
+    let finding = about(cluster, node, &causes::NODE_NOT_READY, format!("node {name} is not Ready"))
         .since(ready.last_transition_time.get())
-        .fact(said("node", ready))
+        .fact(said("node", ready));
+    let blocking = blocking(cluster, name);
+    match blocking.first() {
+        None => finding,
+        Some(first) => finding
+            .fact(format!("replicas there that never started, for which Longhorn makes no others: {}", text::listed(&blocking)))
+            .remedy(
+                Remedy::new(format!(
+                    "Bring node {name} back: power, network, kubelet. Where that takes long, delete the replicas there that never started, as {first}: \
+                     they hold nothing, and their volumes get no other replica while they wait (Longhorn issue 13571). Delete no replica there \
+                     that has been healthy, and not the node, before every volume is healthy without it."
+                ))
+                .read(format!("kubectl describe node {name}"))
+                .read(format!(
+                    "kubectl -n {0} get replicas.longhorn.io -l longhornnode={name} -o custom-columns=NAME:.metadata.name,VOLUME:.spec.volumeName,\
+                     HEALTHY:.spec.healthyAt,FAILED:.spec.failedAt",
+                    cluster.namespace
+                ))
+                .change(format!("kubectl -n {} delete replicas.longhorn.io {first}", cluster.namespace)),
+            ),
+    }
+}
+
+/// Replicas on a node that is down which keep degraded volumes from any other.
+fn blocking<'c>(cluster: &'c Cluster, node: &str) -> Vec<&'c str> {
+    let of_degraded = |replica: &&Replica| {
+        let volume = cluster.objects.volumes.get(&replica.spec.volume_name);
+        volume.is_some_and(|volume| volume.status.robustness == VolumeRobustness::Degraded)
+    };
+    let there =
+        cluster.objects.replicas.of(Owner::Node, node).filter(|replica| volumes::never_started(replica));
+    there.filter(of_degraded).map(|replica| replica.metadata.name.as_str()).collect()
 }
 
 fn pressure(cluster: &Cluster, out: &mut Outcome, node: &LonghornNode) -> Option<Finding> {

@@ -74,6 +74,12 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
             ready.reason,
             text::shortened(ready.message.trim(), 400)
         ));
+    if cause == &causes::DISK_NOT_READY && ready.message.contains("current state: creating") {
+        finding = finding.fix(
+            "The v2 data engine brings up its disks one after the other once its instance manager runs, which may take ten minutes each (Longhorn issue \
+             12837). Wait while the log of that instance manager goes on; a restart begins with the first disk again.",
+        );
+    }
     finding = finding.facts(
         nodes::manager_not_ready(cluster, disk.node_name())
             .map(|trouble| format!("the condition may be outdated: {trouble}")),
@@ -148,6 +154,9 @@ fn cause(ready: &Condition) -> Option<&'static Cause> {
         _ if ready.message.to_ascii_lowercase().contains("read-only file system") => {
             &causes::FILE_SYSTEM_READ_ONLY
         }
+        // SPDK makes block disks one after the other once its instance manager runs (longhorn-manager v1.10.0 and v1.11.1
+        // controller/monitor/disk_monitor.go; issue 12837)
+        "NoDiskInfo" if says("current state: ") => &causes::DISK_NOT_READY,
         "NoDiskInfo" => &causes::DISK_UNREADABLE,
         "DiskServiceUnreachable" => &causes::DISK_SERVICE_UNREACHABLE,
         _ => &causes::DISK_NOT_READY,

@@ -67,6 +67,12 @@ fn every_reason_of_a_disk_has_its_cause() {
             "Disk d1(/data) on node n1 is not ready: failed to get disk stat /data: no such file or directory",
             "disk_unreadable",
         ),
+        (
+            "NoDiskInfo",
+            "Disk d1(0000:04:00.0) on node n1 is not ready: disk is not in ready state, current state: creating",
+            "disk_not_ready",
+        ),
+        ("NoDiskInfo", "Disk d1(/dev/sdb) on node n1 is not ready: current state: error", "disk_not_ready"),
         ("DiskServiceUnreachable", "data engine is disabled", "disk_service_unreachable"),
         ("DiskNotReady", "", "disk_not_ready"),
         ("ReasonOfALaterRelease", "", "disk_not_ready"),
@@ -427,4 +433,43 @@ fn a_device_that_says_that_it_fails_is_told_and_no_other_word_is() {
         format!("{:?}", finding.evidence()).contains("healthData of sda: healthStatus is FAILED by SPDK"),
         "{finding:?}"
     );
+}
+
+#[test]
+fn a_node_that_is_away_says_what_keeps_volumes_from_other_replicas() {
+    let volume = |robustness: &str| {
+        format!(
+            "apiVersion: longhorn.io/v1beta2\nkind: Volume\nmetadata: {{name: v, namespace: longhorn-system}}\n\
+             status: {{state: attached, robustness: {robustness}}}\n---\n"
+        )
+    };
+    let never_started =
+        replica("v-r-2", "v", "n1", false).replace("---", "status: {currentState: stopped}\n---");
+    let told = |objects: &str| {
+        let yaml = kube("n1", "False", LONG_AGO)
+            + &disk(&ready("", "", LONG_AGO))
+            + &kube("n2", "True", LONG_AGO)
+            + objects;
+        let report = run(&CHECK, &cluster_at(NOW, &yaml)).report;
+        let finding = report.findings.into_iter().find(|one| one.cause.id == "node_not_ready").unwrap();
+        let change = finding.remedy.commands.iter().find(|command| command.changes);
+        (finding.remedy.fix.clone(), change.map(|command| command.run.clone()))
+    };
+    let (fix, change) = told(&(volume("degraded") + &never_started));
+    assert!(fix.contains("as v-r-2: they hold nothing"), "{fix}");
+    assert_eq!(change.unwrap(), "kubectl -n longhorn-system delete replicas.longhorn.io v-r-2");
+    // one that was healthy or failed holds data; one that runs is being built; a volume that lacks nothing waits for nothing
+    for (what, objects) in [
+        ("healthy", volume("degraded") + &replica("v-r-2", "v", "n1", true)),
+        (
+            "failed",
+            volume("degraded")
+                + &never_started.replace("healthyAt: ''", "healthyAt: '', failedAt: '2026-02-01T00:00:00Z'"),
+        ),
+        ("runs", volume("degraded") + &never_started.replace("stopped", "running")),
+        ("not degraded", volume("healthy") + &never_started),
+        ("elsewhere", volume("degraded") + &never_started.replace("nodeID: n1", "nodeID: n2")),
+    ] {
+        assert_eq!(told(&objects).1, None, "{what}");
+    }
 }

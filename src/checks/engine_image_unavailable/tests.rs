@@ -186,6 +186,10 @@ fn a_live_upgrade_ends_within_half_an_hour() {
     ] {
         assert_eq!(at(&upgrading("", "stopped").replace(from, to)), [""; 0], "{to}");
     }
+    // a rebuild does not take a day
+    let degraded = upgrading("", "stopped").replace("robustness: healthy", "robustness: degraded");
+    assert_eq!(at(&degraded.replace(LONG_AGO, "2026-02-28T12:00:00Z")), stuck);
+    assert_eq!(at(&degraded.replace(LONG_AGO, "2026-02-28T12:00:01Z")), [""; 0]);
 }
 
 #[test]

@@ -6,6 +6,8 @@
 //! (longhorn-manager v1.3.3 to v1.12.1 controller/volume_controller.go upgradeEngineForVolume, constructReplicaAddressMap,
 //! cleanupReplicas). Images of the same commit are not upgraded live, and get no such replicas.
 
+use jiff::SignedDuration;
+
 use super::causes;
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
@@ -30,7 +32,7 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
             continue; // not begun, or about to end
         }
         let age = observe(cluster, out, "upgrade", name, Begun::At(begun));
-        if age.at_least(ROLLOUT, Unknown::Counts) {
+        if age.at_least(patience(volume), Unknown::Counts) {
             out.find(finding(cluster, volume, &new).since(age.since).fact(since(begun.is_some())));
         }
     }
@@ -43,12 +45,22 @@ fn since(known: bool) -> &'static str {
     }
 }
 
-/// A degraded volume is first rebuilt, which may take its time.
+/// A degraded volume is first rebuilt, which may take its time. But while the upgrade has begun, new replicas that have no counterpart any more
+/// keep their places, and no replica is rebuilt there (issue 7012; since its fix one such replica after the other is removed).
+const REBUILT: SignedDuration = SignedDuration::from_hours(24);
+
+fn patience(volume: &Volume) -> SignedDuration {
+    match volume.status.robustness {
+        VolumeRobustness::Degraded => REBUILT,
+        _ => ROLLOUT,
+    }
+}
+
 fn is_upgrading(volume: &Volume) -> bool {
     let (spec, status) = (&volume.spec, &volume.status);
     spec.data_engine.or_v1() == DataEngine::V1
         && status.state == VolumeState::Attached
-        && status.robustness == VolumeRobustness::Healthy
+        && [VolumeRobustness::Healthy, VolumeRobustness::Degraded].contains(&status.robustness)
         && !status.current_image.is_empty()
         && status.current_image != spec.wanted_image()
         && !volume.metadata.is_deleting()
@@ -77,6 +89,9 @@ fn finding(cluster: &Cluster, volume: &Volume, new: &[&Replica]) -> Finding {
             "Raise numberOfReplicas to as many as run until the upgrade has ended: more replicas run than the volume wants, and this \
              release counts for equality.",
         );
+    }
+    if volume.status.robustness == VolumeRobustness::Degraded {
+        finding = finding.fact("the volume is degraded, and a live upgrade goes on only while it is healthy");
     }
     if !idle.is_empty() {
         finding = finding.fact(format!("new replicas that do not run: {}", text::listed(&idle)));

@@ -105,7 +105,9 @@ pub(super) fn end<'a>(
     if im.spec.data_engine == DataEngine::V2 && hits.facts.is_empty() {
         return None;
     }
-    remember_hits(cluster, &pod.metadata.uid, &mut hits, out);
+    // what the pod before hit is not what the end of this one hits, which is kept by its uid
+    let before_it = format!("before {}", pod.metadata.uid);
+    remember_hits(cluster, &before_it, &mut hits, out);
     let metadata = Meta { name: name.clone(), ..Meta::default() };
     let stranger = Pod { metadata, spec: pod.spec.clone(), ..Pod::default() };
     let (nothing_seen, at) = (EndSeen::default(), ended.unwrap_or(made));
@@ -131,6 +133,6 @@ pub(super) fn end<'a>(
     ));
     let verdict = judged.verdict;
     let harmless = verdict == ReplacementVerdict::Unknown && hits.facts.is_empty() && cluster.is_watched();
-    let harmless = harmless || is_made_good(cluster, verdict, &pod.metadata.uid, &hits, out);
+    let harmless = harmless || is_made_good(cluster, verdict, &before_it, &hits, out);
     Some(End::of([name.as_str(), node.as_str()], judged, harmless, made, Some(pod), hits))
 }

@@ -3,7 +3,9 @@
 //! Facts: a manager lists directories on its disks that no replica owns, and from 1.9 on processes that no engine or replica owns, as
 //! Orphans (longhorn-manager v1.3.3 and v1.12.1 controller/node_controller.go, controller/instance_manager_controller.go). They are
 //! deleted by hand, or by the setting orphan-auto-deletion, from 1.9 on orphan-resource-auto-deletion. Engines and replicas name
-//! their volume in `spec.volumeName` and are deleted with it; a volume has as many replicas as wanted, and a few that failed.
+//! their volume in `spec.volumeName` and are deleted with it; a volume has as many replicas as wanted, and a few that failed. A deleted
+//! volume keeps its finalizer until its engine, its replicas and its snapshots are gone (longhorn-manager v1.3.3 to v1.12.1
+//! controller/volume_controller.go syncVolume; #4278).
 
 #[cfg(test)]
 mod tests;
@@ -14,9 +16,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
-use crate::facts::{api, text, volumes};
+use crate::facts::{api, nodes, text, volumes};
 use crate::longhorn::Resource::*;
-use crate::longhorn::{LonghornNode, Meta, Orphan, OrphanType, Volume};
+use crate::longhorn::{LonghornNode, Meta, Orphan, OrphanType, Pod, Volume};
 
 causes! {
     REPLICAS_PILED_UP = warning "replicas_piled_up"
@@ -33,6 +35,13 @@ causes! {
             read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<object>",
             read "kubectl get persistentvolumes,persistentvolumeclaims -A | grep <object>",
         ];
+    DELETION_STUCK = warning "deletion_stuck"
+        "a volume was deleted an hour ago and is still there" but "info while one of its replicas is on a node that is away"
+        fix "See what of the volume is left: it goes after its engine, its replicas and its snapshots. The log of the longhorn-manager on <owner> names \
+             what does not go, and why. Take no finalizer away before that is known: what it stands for stays on the disks." [
+            read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io,snapshots.longhorn.io -l longhornvolume=<volume>",
+            read "kubectl -n <namespace> logs <manager> -c longhorn-manager --since=1h | grep <volume>",
+        ];
     ORPHANS = info "orphans"
         "Longhorn found data or processes on a node that no object owns" but "a warning where there are a hundred and more"
         fix "See whether the data is wanted: a directory is what a replica leaves that was deleted while its disk was away. Orphans that no one \
@@ -46,16 +55,16 @@ pub static CHECK: Check = Check {
     title: "Orphans and leftovers",
     summary: "Data, processes, engines or replicas that nothing owns, and replicas of a volume that pile up.",
     needs: &[Volumes, Engines, Replicas, Orphans],
-    uses: &[Settings],
+    uses: &[Settings, Pods, LonghornNodes, KubeNodes],
     causes: ALL,
     gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornLeftBehind",
-        when: When::Found(&[&REPLICAS_PILED_UP, &WITHOUT_VOLUME, &ORPHANS]),
+        when: When::Found(&[&REPLICAS_PILED_UP, &WITHOUT_VOLUME, &DELETION_STUCK, &ORPHANS]),
         only: Some(Severity::Warning),
         hold: "30m",
         summary: "Longhorn leaves replicas, engines or orphans behind.",
-        description: "About {{ $labels.object }}: replicas pile up, engines or replicas have no volume, or there are a hundred orphans. They take space \
+        description: "About {{ $labels.object }}: replicas pile up, engines or replicas have no volume, a deleted volume does not go, or there are a hundred orphans. They take space \
                       and slow every manager down. Find out where they come from before you delete any.",
         why: "Deleting a volume or rebuilding a replica leaves such things for moments; half an hour is longer than that.",
         runbook: include_str!("LonghornLeftBehind.md"),
@@ -89,10 +98,13 @@ const TIMES: i64 = 5;
 const SPARE: i64 = 10;
 /// A volume goes before what belongs to it, and comes before it.
 const MOMENTS: SignedDuration = SignedDuration::from_mins(10);
+/// Replicas are deleted with their files, which takes seconds to minutes.
+const DELETION: SignedDuration = SignedDuration::from_hours(1);
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     piled_up(cluster, out);
     without_volume(cluster, out);
+    deletions(cluster, out);
     orphans(cluster, out);
 }
 
@@ -159,6 +171,43 @@ fn without_volume(cluster: &Cluster, out: &mut Outcome) {
             )
             .facts([api(text::listed(&names)), age.evidence()]),
         );
+    }
+}
+
+fn deletions(cluster: &Cluster, out: &mut Outcome) {
+    // nothing goes while no manager works, which others say
+    if !cluster.manager_pods().any(Pod::is_ready) {
+        return;
+    }
+    for volume in cluster.objects.volumes.iter().filter(|volume| volume.metadata.is_deleting()) {
+        let name = volume.metadata.name.as_str();
+        let begun = Begun::At(volume.metadata.deletion_timestamp.get());
+        let age = observe(cluster, out, "deletion", name, begun);
+        if !age.at_least(DELETION, Unknown::Counts) {
+            continue;
+        }
+        let engines = cluster.engines_of(name).map(|engine| format!("engine {}", engine.metadata.name));
+        let replicas = cluster.replicas_of(name);
+        let replicas = replicas.map(|one| format!("replica {} on {}", one.metadata.name, one.spec.node_id));
+        let left: Vec<String> = engines.chain(replicas).collect();
+        let left = match left.is_empty() {
+            true => "neither engine nor replica of it is left: as a rule one of its snapshots does not go"
+                .to_owned(),
+            false => format!("left of it: {}", text::listed(&left)),
+        };
+        let away = cluster.replicas_of(name).find_map(|one| nodes::down(cluster, &one.spec.node_id));
+        let users = vec![cluster.volume_ref(name)];
+        let message = format!("{} was deleted and does not go", text::users_of(&users));
+        let mut finding = Finding::about(&DELETION_STUCK, volumes::object(cluster, volume), message)
+            .since(age.since)
+            .volumes(users)
+            .impact("its space is not given back, and no volume of its name can be created")
+            .with(Name::Owner, volume.status.owner_id.as_str())
+            .fact(left);
+        if away.is_some() {
+            finding = finding.severity(Severity::Info);
+        }
+        out.find(finding.facts(away));
     }
 }
 

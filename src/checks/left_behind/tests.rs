@@ -72,3 +72,36 @@ fn orphans_are_context_by_node_until_there_are_a_hundred() {
     let many: String = (0..100).map(|at| orphan(&format!("o-{at}"), "n1", "replica")).collect();
     assert_eq!(found(&CHECK, &cluster_at(NOW, &many)), ["warning orphans nodes.longhorn.io n1"]);
 }
+
+#[test]
+fn a_deleted_volume_that_stays_is_found_after_an_hour() {
+    const READY: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: longhorn-manager-1, namespace: longhorn-system, labels: {app: longhorn-manager}}\n\
+        spec: {nodeName: n1}\nstatus: {phase: Running, conditions: [{type: Ready, status: 'True'}], containerStatuses: [{name: longhorn-manager, \
+        ready: true, state: {running: {startedAt: '2026-01-01T00:00:00Z'}}}]}\n---\n";
+    let deleted = |at: &str| {
+        let metadata = format!("deletionTimestamp: '{at}', finalizers: [longhorn.io]");
+        object_with(
+            "Volume",
+            "v",
+            &metadata,
+            "spec: {numberOfReplicas: 1}\nstatus: {state: deleting, ownerID: n1}",
+        )
+    };
+    let left = |objects: &str| found(&CHECK, &cluster_at(NOW, &(READY.to_owned() + objects)));
+    assert_eq!(left(&deleted("2026-01-01T23:00:00Z")), ["warning deletion_stuck Volume v"]);
+    assert!(left(&deleted("2026-01-01T23:00:01Z")).is_empty());
+    assert!(left(&volume(1)).is_empty());
+    let none_works =
+        found(&CHECK, &cluster_at(NOW, &(MANAGER.to_owned() + &deleted("2026-01-01T00:00:00Z"))));
+    assert!(none_works.is_empty(), "nothing goes while no manager works: {none_works:?}");
+    // a replica on a node that is away goes when that is back
+    let replica =
+        object_with("Replica", "v-r", "labels: {longhornvolume: v}", "spec: {volumeName: v, nodeID: n2}");
+    let away = "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {name: n2, namespace: longhorn-system}\n\
+        status: {conditions: [{type: Ready, status: 'False', reason: KubernetesNodeNotReady}]}\n---\n";
+    let old = deleted("2026-01-01T00:00:00Z");
+    assert_eq!(left(&(old.clone() + &replica)), ["warning deletion_stuck Volume v"]);
+    assert_eq!(left(&(old.clone() + &replica + away)), ["info deletion_stuck Volume v"]);
+    let remedy = &run(&CHECK, &cluster_at(NOW, &(READY.to_owned() + &old))).report.findings[0].remedy;
+    assert!(remedy.commands.iter().all(|command| !command.changes), "no finalizer is taken away on our word");
+}

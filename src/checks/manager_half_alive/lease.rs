@@ -189,10 +189,13 @@ fn written_since(cluster: &Cluster, renewed: Timestamp) -> Option<String> {
 
 fn cut_off(cluster: &Cluster, pod: &Pod, lease: &Lease, complaint: &Complaint<'_>, all: bool) -> Finding {
     let (name, node) = (&pod.metadata.name, pod.spec.node_name.as_str());
-    let what = match certificates::refused(complaint.line) {
+    let refused = certificates::refused(complaint.line);
+    // what is looked at first is the certificate, where that is what it refuses
+    let asked = refused.as_ref().and_then(|_| certificates::asked(complaint.line));
+    let what = match refused {
         Some(why) => format!("refuses the certificate of the API server: {why}"),
         None if complaint.is_full() => {
-            "can write nothing: etcd of the API server has no space left".to_owned()
+            "can write nothing, nor can anything else in the cluster: etcd has no space left".to_owned()
         }
         None => "gets no answer of the API server".to_owned(),
     };
@@ -205,7 +208,26 @@ fn cut_off(cluster: &Cluster, pod: &Pod, lease: &Lease, complaint: &Complaint<'_
         ))
         .fact(EvidenceSource::Log.says(format!("its log says: {}", shortened(complaint.line, 400))))
         .fact(held(cluster, lease));
-    found.with(Name::Manager, name.to_string())
+    let found = found.with(Name::Manager, name.to_string());
+    let found = if complaint.is_full() { found.remedy(room_in_etcd(cluster, name)) } else { found };
+    match asked {
+        Some(address) => found.with(Name::Value, address),
+        None => found,
+    }
+}
+
+/// The alarm stays after there is room again, until it is disarmed (etcd's maintenance guide, space quota).
+fn room_in_etcd(cluster: &Cluster, manager: &str) -> Remedy {
+    Remedy::new(
+        "Make room in etcd on the control plane: etcdctl alarm list says NOSPACE; compact the history, run etcdctl defrag on each member, or \
+         raise --quota-backend-bytes, then run etcdctl alarm disarm: until then every write in the cluster is refused, not only those of \
+         Longhorn. The managers go on by themselves.",
+    )
+    .read("kubectl get --raw=/metrics | grep -E '^apiserver_storage_(size_bytes|objects)' | sort -k2 -g | tail")
+    .read(format!(
+        "kubectl -n {} logs {manager} -c {CONTAINER} --since=5m --tail=50",
+        cluster.namespace
+    ))
 }
 
 /// Nothing says which manager it is.

@@ -46,6 +46,7 @@ causes! {
         fix "Restore the way from the manager to the API server: its log says what it meets. \"database space exceeded\" is etcd without space; \
              \"x509\" is the certificate of the API server, or the clock of the node; timeouts and lost connections are CNI, kube-proxy, a \
              firewall or the node. The manager goes on once it gets answers." [
+            read "ssh <node> 'date -u; echo | openssl s_client -connect <value> 2>/dev/null | openssl x509 -noout -dates -issuer'",
             read "kubectl -n <namespace> logs <manager> -c longhorn-manager --since=5m --tail=50",
             read "kubectl get --raw='/readyz?verbose'",
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",

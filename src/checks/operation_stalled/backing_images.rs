@@ -52,7 +52,15 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
         let copies_data = state.is_none_or(|state| state == CopyState::InProgress);
         let progress = if copies_data { progress } else { 0 };
         let begun = changed.max(image.metadata.created().filter(|_| !is_fetched));
-        let work = Work { fact: "backing_image", object: name, mark, progress, begun, patience: FIRST_SIGN };
+        let work = Work {
+            fact: "backing_image",
+            object: name,
+            mark,
+            progress,
+            size: 0,
+            begun,
+            patience: FIRST_SIGN,
+        };
         if let Some(still) = work.stands(cluster, out, &BACKING_IMAGE_STALLED) {
             out.find(finding(cluster, image, preparing, &states, still));
         }

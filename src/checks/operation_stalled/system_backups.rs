@@ -34,6 +34,7 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
                 object: &meta.name,
                 mark: words.clone(),
                 progress,
+                size: 0,
                 begun: meta.created(),
                 patience: PERCENT,
             };
@@ -74,7 +75,8 @@ fn system_backups(cluster: &Cluster, out: &mut Outcome) {
         // what came before it may have taken its time
         let begun = meta.created().and_then(|created| created.checked_add(before).ok());
         let mark = state.as_str().to_owned();
-        let work = Work { fact: "system_backup", object: &meta.name, mark, progress: 0, begun, patience };
+        let work =
+            Work { fact: "system_backup", object: &meta.name, mark, progress: 0, size: 0, begun, patience };
         object.stalled(cluster, out, &work, &format!("state {}", state.as_str()));
     }
 }

@@ -60,7 +60,15 @@ fn expansion(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Opti
     }
     let state = status.map_or("no engine", |status| status.current_state.as_str());
     let mark = format!("{} {state} {grows}", volume.spec.size.0);
-    let work = Work { fact: "expansion", object: name, mark, progress: 0, begun: None, patience: FIRST_SIGN };
+    let work = Work {
+        fact: "expansion",
+        object: name,
+        mark,
+        progress: 0,
+        size: 0,
+        begun: None,
+        patience: FIRST_SIGN,
+    };
     if let Some(still) = work.stands(cluster, out, &EXPANSION_STALLED) {
         let long = text::duration(cluster.age(still.since));
         out.find(
@@ -107,7 +115,8 @@ fn restore(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engin
         }
     } else if let Some(least) = runs.iter().min() {
         let begun = volume.metadata.created().filter(|_| !volume.status.is_standby);
-        let work = copy("restore", name, format!("{runs:?}"), *least, begun);
+        let work =
+            Work { size: volume.spec.size.0, ..copy("restore", name, format!("{runs:?}"), *least, begun) };
         if let Some(still) = work.stands(cluster, out, &RESTORE_STALLED) {
             let long = text::duration(cluster.age(still.since));
             let predicate = format!("has made no progress for {long}");
@@ -173,6 +182,7 @@ fn clone(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Option<&
     }
     let progress = copies.and_then(|copies| copies.values().map(|copy| copy.progress.0).min()).unwrap_or(0);
     let work = copy("clone", name, format!("{state} {progress}"), progress, volume.metadata.created());
+    let work = Work { size: volume.spec.size.0, ..work };
     if let Some(still) = work.stands(cluster, out, &CLONE_STALLED) {
         let long = text::duration(cluster.age(still.since));
         let predicate = format!("has made no progress for {long}");
@@ -192,7 +202,7 @@ fn copy<'a>(
     progress: i64,
     begun: Option<jiff::Timestamp>,
 ) -> Work<'a> {
-    Work { fact, object, mark, progress, begun, patience: PERCENT }
+    Work { fact, object, mark, progress, size: 0, begun, patience: PERCENT }
 }
 
 fn about(cluster: &Cluster, volume: &Volume, cause: &'static Cause, what: &str, predicate: &str) -> Finding {

@@ -79,7 +79,7 @@ pub static CHECK: Check = Check {
     title: "Replicas without a disk",
     summary: "Longhorn finds no disk for a replica, also behind robustness healthy: the figures of each disk, tags, zones and anti-affinity.",
     needs: &[Volumes, Replicas, LonghornNodes, Settings],
-    uses: &[KubeNodes],
+    uses: &[Engines, KubeNodes],
     causes: ALL,
     gauges: GAUGES,
     alerts: &[Alert {

@@ -12,8 +12,11 @@
 //! - An engine that cannot start is in state error and has condition InstanceCreation False with the error (1.3.3 and later), and
 //!   Longhorn writes Event FailedStarting; an engine that dies gives Event DetachedUnexpectedly on the volume, which was
 //!   called DetachedUnexpectly up to 1.4.
+//! - Longhorn writes down the pods of a claim with their phase (controller/kubernetes_pv_controller.go setWorkloads). Why a kubelet cannot mount
+//!   an attached volume only its Events say (reason FailedMount), which are in the namespace of the pod.
 //! - The upgrade from 1.4 made tickets called longhorn-ui (v1.5.5 upgrade/v14xto150/upgrade.go).
 
+mod mounts;
 mod rules;
 mod said;
 mod states;
@@ -66,6 +69,15 @@ causes! {
         "a migratable volume is detached with a ticket for each of two nodes, and attaches to neither"
         fix "Find out on which node the virtual machine of <claim> should run, and delete the pod on the other: Longhorn attaches the volume as soon \
              as one ticket is left." [read TICKETS, read OF_KUBERNETES] proven "on which node the virtual machine should run, as the reader has to know";
+    MOUNT_FAILING = warning "mount_failing"
+        "the volume is attached, and the kubelet has failed for ten minutes to mount it"
+        but "info where nothing but a pod that stays Pending tells of it: a live exporter does not read the Events of other namespaces"
+        fix "See in the Events of the pod of <claim> what fails on node <node>. Where they say FailedMount, the log of longhorn-csi-plugin there has the \
+             rest; an image that cannot be pulled is no matter of storage." [
+            read "kubectl get events -A --field-selector reason=FailedMount --sort-by=.lastTimestamp",
+            read "kubectl -n <namespace> logs -l app=longhorn-csi-plugin -c longhorn-csi-plugin --tail=300 --prefix | grep <volume>",
+            read TOGETHER,
+        ] proven "the volume is mounted nowhere, and has a backup, before its file system is repaired";
 }
 
 pub static CHECK: Check = Check {
@@ -103,4 +115,5 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     states::look(cluster, out, &events);
     tickets::look(cluster, out);
     unasked::look(cluster, out);
+    mounts::look(cluster, out);
 }

@@ -1,5 +1,6 @@
 mod ages;
 mod fast_loops;
+mod mounts;
 
 use super::CHECK;
 use crate::cluster::Cluster;

@@ -62,7 +62,7 @@ fn is_asked(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> bool {
     })
 }
 
-fn may_attach(volume: &Volume) -> bool {
+pub(super) fn may_attach(volume: &Volume) -> bool {
     let status = &volume.status;
     let copied = ["completed", "failed"].contains(&status.clone_status.state.as_str());
     let is_copied = volume.spec.data_source.is_empty() || copied;

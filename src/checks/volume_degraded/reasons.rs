@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 
 use super::*;
 use crate::facts::{api, placement, volumes};
-use crate::longhorn::{ConditionStatus, Engine, InstanceState, Replica, condition};
+use crate::longhorn::{ConditionStatus, Engine, Replica, condition};
 
 /// Without a change of progress for so long a rebuild does not advance: the slowest report some percent an hour.
 const STANDSTILL: SignedDuration = SignedDuration::from_mins(30);
@@ -269,9 +269,7 @@ fn waits_for_node(cluster: &Cluster, volume: &Volume, age: &Age) -> Option<Degra
 /// controller/volume_controller.go openVolumeDependentResources; issue 13571).
 fn never_started(cluster: &Cluster, volume: &Volume) -> Option<DegradedReason> {
     let replica = cluster.replicas_of(&volume.metadata.name).find(|replica| {
-        is_to_come(replica)
-            && replica.status.current_state == InstanceState::Stopped
-            && nodes::down(cluster, &replica.spec.node_id).is_some()
+        volumes::never_started(replica) && nodes::down(cluster, &replica.spec.node_id).is_some()
     })?;
     let (name, node) = (&replica.metadata.name, &replica.spec.node_id);
     let why = format!(
@@ -286,12 +284,6 @@ fn never_started(cluster: &Cluster, volume: &Volume) -> Option<DegradedReason> {
     Some(reason)
 }
 
-/// It has a node, and holds nothing yet.
-fn is_to_come(replica: &Replica) -> bool {
-    let spec = &replica.spec;
-    !spec.failed_at.is_set() && volumes::last_healthy(replica).is_none() && !spec.node_id.is_empty()
-}
-
 fn not_rebuilding(
     cluster: &Cluster,
     out: &mut Outcome,
@@ -302,7 +294,7 @@ fn not_rebuilding(
     // an obstacle may have gone just now
     let begun = Begun::NotBefore(volume.status.last_degraded_at.get());
     let idle = observe(cluster, out, "idle", &volume.metadata.name, begun);
-    let queued = cluster.replicas_of(&volume.metadata.name).find(|replica| is_to_come(replica));
+    let queued = cluster.replicas_of(&volume.metadata.name).find(|replica| volumes::is_to_come(replica));
     if queued.is_some() && wide.rebuilding && !age.at_least(LONGEST, Unknown::Waits) {
         return None; // behind others: a node rebuilds few at a time
     }

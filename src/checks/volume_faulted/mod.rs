@@ -94,7 +94,7 @@ pub static CHECK: Check = Check {
     summary: "A volume has no usable replica: its workloads cannot read or write. Names the replica to continue with, and \
               whether Longhorn takes it by itself.",
     needs: &[Volumes, Replicas, LonghornNodes, Settings],
-    uses: &[Pods, KubeNodes],
+    uses: &[Engines, Pods, KubeNodes],
     causes: ALL,
     gauges: GAUGES,
     alerts: rules::ALERTS,

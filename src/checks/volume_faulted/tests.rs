@@ -87,6 +87,35 @@ fn each_reason_for_which_no_replica_is_taken() {
     }
 }
 
+/// Seen of longhorn-manager v1.12.1: volumes created in the first minute of an installation, before an engine image was ready on a node.
+#[test]
+fn a_volume_for_which_no_replica_could_be_made_has_lost_nothing() {
+    let refused = |status| {
+        volume(&format!(
+            ", conditions: [{{type: Scheduled, status: '{status}', reason: ReplicaSchedulingFailure, \
+             message: 'precheck new replica failed: none of the node candidates contains a ready engine image'}}]"
+        ))
+    };
+    let engine = |size: &str| {
+        format!(
+            "apiVersion: longhorn.io/v1beta2\nkind: Engine\nmetadata: {{name: vol-e-0, namespace: {NAMESPACE}}}\n\
+             spec: {{volumeName: vol}}\nstatus: {{currentState: stopped, currentSize: '{size}'}}\n---\n"
+        )
+    };
+    let all = |yaml: &str| run(&CHECK, &cluster_at(NOW, yaml)).report.findings;
+    assert!(all(&(refused("False") + &engine("0"))).is_empty());
+    // an engine ran once, there is no engine to tell, or Longhorn has no reason not to make one: the objects are gone
+    for yaml in [
+        refused("False") + &engine("1073741824"),
+        refused("False"),
+        refused("True") + &engine("0"),
+        refused("False") + &engine("0") + &engine("1073741824").replace("vol-e-0", "vol-e-1"),
+        volume("") + &engine("0"),
+    ] {
+        assert_eq!(judged(&yaml).0, "no_data", "{yaml}");
+    }
+}
+
 #[test]
 fn the_replica_that_failed_last_is_the_one_to_go_on_with() {
     let nodes = node("node-1", DOWN, UP) + &node("node-2", DOWN, UP);

@@ -300,6 +300,14 @@ pub(super) fn resource_of(object: &Tree) -> Option<Resource> {
     Some(Resource::of_event(object.text(&["metadata", "namespace"]), about[0], about[1]))
 }
 
+/// What a kubelet says of a volume that it cannot mount stands in the namespace of the pod: the one thing that is read of other
+/// namespaces, if the recording has it.
+pub(super) fn is_failed_mount(resource: Resource, object: &Tree) -> bool {
+    resource == Resource::Events
+        && object.text(&["reason"]) == "FailedMount"
+        && object.text(&["involvedObject", "kind"]) == "Pod"
+}
+
 /// Whether this is the kind of a list, of anything or of objects that are read.
 pub(super) fn is_list_of(version: &str, kind: &str) -> bool {
     kind.strip_suffix("List").is_some_and(|member| member.is_empty() || !kinds_of(version, member).is_empty())

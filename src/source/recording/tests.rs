@@ -81,6 +81,26 @@ fn longhorn_in_another_namespace_is_told() {
 }
 
 #[test]
+fn of_other_namespaces_only_what_a_kubelet_fails_to_mount_is_read() {
+    let event = |name: &str, namespace: &str, reason: &str, kind: &str| {
+        format!(
+            "---\napiVersion: v1\nkind: Event\nmetadata: {{name: {name}, namespace: {namespace}}}\nreason: {reason}\n\
+             involvedObject: {{kind: {kind}, name: {name}}}\n"
+        )
+    };
+    let text = SETTING.to_owned()
+        + &event("a", "longhorn-system", "Killing", "Pod")
+        + &event("b", "shop", "FailedMount", "Pod")
+        + &event("c", "shop", "Killing", "Pod")
+        + &event("d", "shop", "FailedMount", "PersistentVolumeClaim")
+        + "---\napiVersion: v1\nkind: Pod\nmetadata: {name: b, namespace: shop}\n";
+    let objects = read(text, "longhorn-system").unwrap().objects;
+    let names: Vec<_> = objects.events.iter().map(|event| event.metadata.name.to_string()).collect();
+    assert_eq!(names, ["a", "b"]);
+    assert_eq!(objects.pods.iter().count(), 0);
+}
+
+#[test]
 fn objects_that_do_not_decode_are_named_without_a_place_that_is_not_in_the_file() {
     let text = SETTING.replace("value: v1.9.1", "value: [v1.9.1]");
     let warnings = read(text, "longhorn-system").unwrap().warnings;

@@ -37,3 +37,26 @@ fn a_node_that_has_just_joined_took_no_pod_along() {
     assert_eq!(found("2026-01-02T11:49:00Z"), ["info deleted InstanceManager im-1"]);
     assert_eq!(found("2026-01-02T11:46:00Z"), ["info node_lost InstanceManager im-1"]);
 }
+
+/// Seen: an exporter that was restarted after an instance manager had died with volumes in it; a quarter of an hour later all volumes
+/// were detached, and Longhorn replaced the idle pod for a setting.
+#[test]
+fn what_the_pod_before_hit_is_no_harm_of_the_next_end() {
+    let waits = "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {name: taint-toleration, namespace: longhorn-system}\n\
+                 value: 'a=b:NoSchedule'\nstatus: {applied: false}\n---\n";
+    let second = im_pod("im-1", "uid-2", AGAIN, "Running", "", "");
+    let third = im_pod("im-1", "uid-3", "2026-01-02T12:15:05Z", "Running", "", "");
+    let after_next = |failed: &str| {
+        let mut cluster = live_at(NOW, &(after() + &hit()));
+        cluster.history.started = Some(time("2026-01-02T11:59:00Z"));
+        assert_eq!(found(&CHECK, &cluster), ["warning unknown InstanceManager im-1"]);
+        let volume = hit().replace("11:50:03", failed);
+        let mut cluster = next(cluster, 920, &(after().replace(&second, &third) + &volume + waits));
+        let gone = second
+            .replace("creationTimestamp:", "deletionTimestamp: '2026-01-02T12:15:00Z', creationTimestamp:");
+        cluster.history.pod_gone(Arc::new(pod(&gone)), "uid-3", time("2026-01-02T12:15:00Z"));
+        found(&CHECK, &cluster)
+    };
+    assert_eq!(after_next("11:50:03"), ["info settings_sync InstanceManager im-1"]);
+    assert_eq!(after_next("12:15:03"), ["warning deleted InstanceManager im-1"]);
+}

@@ -58,10 +58,12 @@ fn a_refused_certificate_is_named() {
     let yaml = three() + &lease("node-2", "2026-03-01T11:50:00Z");
     let said = |text: &str| {
         let found = run(&CHECK, &with_log(cluster_at(NOW, &yaml), "node-2", text)).report.findings.remove(0);
-        (found.cause.id, found.message)
+        (found.cause.id, found.message, found.remedy.commands[0].run.clone())
     };
-    let (cause, message) = said(expired);
+    let (cause, message, first) = said(expired);
     assert_eq!(cause, "api_lost");
+    assert!(first.starts_with("ssh node-2 ") && first.contains("-connect 10.43.0.1:443 "), "{first}");
+    assert!(said(LOST).2.starts_with("kubectl -n longhorn-system logs "), "{}", said(LOST).2);
     assert!(
         message.contains("refuses the certificate of the API server: it ran out at 2026-03-01T11:50:00Z,"),
         "{message}"
@@ -266,7 +268,9 @@ fn an_etcd_without_space_is_told_by_any_log() {
     let full = with_log(cluster_at(NOW, &fresh), "node-1", FULL);
     assert_eq!(causes(&full), ["warning api_lost Pod longhorn-manager-node-1"]);
     let finding = run(&CHECK, &full).report.findings.remove(0);
-    assert!(finding.message.ends_with("can write nothing: etcd of the API server has no space left"));
+    assert!(finding.message.contains("nor can anything else in the cluster: etcd has no space left"));
+    assert!(finding.remedy.fix.contains("etcdctl alarm disarm"), "{}", finding.remedy.fix);
+    assert!(finding.remedy.commands.iter().all(|command| !command.changes));
     let slow = FULL.replace("mvcc: database space exceeded", "request timed out");
     assert!(causes(&with_log(cluster_at(NOW, &fresh), "node-1", &slow)).is_empty(), "that may pass");
 }

@@ -1,0 +1,173 @@
+//! Volumes that are attached, and that the kubelet cannot mount.
+//!
+//! A recording may have the Events of all namespaces (`kubectl get events -A -o yaml`); a live exporter has no right to them, and sees a pod
+//! that stays Pending, which may have other reasons.
+
+use std::collections::BTreeMap;
+
+use jiff::SignedDuration;
+
+use super::*;
+use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::{api, text, volumes};
+use crate::longhorn::{Event, Owner, Volume};
+
+/// The kubelet tries again at least each two minutes (kubernetes v1.32 pkg/util/goroutinemap/exponentialbackoff), and says so less often.
+const RECENT: SignedDuration = SignedDuration::from_mins(15);
+/// A device that comes late, or an NFS server on its way, is mounted by then.
+const QUIET: SignedDuration = SignedDuration::from_mins(10);
+/// Images may be large.
+const PENDING: SignedDuration = SignedDuration::from_mins(15);
+/// One or two failures are a race.
+const TRIES: u64 = 3;
+
+pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
+    let failed = failed(cluster);
+    for volume in cluster.objects.volumes.iter() {
+        let Some(node) = volumes::attached_on(volume) else { continue };
+        // what stands still for another reason is told by that
+        if !unasked::may_attach(volume) || !volumes::works(cluster, volume) {
+            continue;
+        }
+        match failed.get(pv_of(volume)) {
+            Some(event) => {
+                let [name, namespace, claim] = volumes::labels(volume);
+                let severity = MOUNT_FAILING.severity.as_str();
+                out.sample(&STUCK, &[name, namespace, claim, MOUNT_FAILING.id, severity], 1.0);
+                out.find(failing(cluster, volume, node, event));
+            }
+            None => {
+                if let Some(finding) = pending(cluster, out, volume, node) {
+                    out.find(finding);
+                }
+            }
+        }
+    }
+}
+
+/// The persistent volume: it is called as the volume where Longhorn has not noted its name.
+fn pv_of(volume: &Volume) -> &str {
+    match volume.status.kubernetes_status.pv_name.as_str() {
+        "" => &volume.metadata.name,
+        pv => pv,
+    }
+}
+
+/// What kubelets fail to mount, by persistent volume: the Event of the pod that was last seen.
+fn failed(cluster: &Cluster) -> BTreeMap<&str, &Event> {
+    let mut failed: BTreeMap<&str, &Event> = BTreeMap::new();
+    let events = cluster.objects.events.iter();
+    for event in events.filter(|event| event.reason == "FailedMount" && event.involved_object.kind == "Pod") {
+        let recent = event.last_seen().is_some_and(|last| cluster.age(last) < RECENT);
+        let lasting = event.first_seen().is_some_and(|first| cluster.age(first) >= QUIET);
+        if !recent || !lasting || event.occurrences() < TRIES {
+            continue;
+        }
+        let Some((_, rest)) = event.said().split_once("for volume \"") else { continue };
+        let Some((pv, _)) = rest.split_once('"') else { continue };
+        let known = failed.entry(pv).or_insert(event);
+        if event.last_seen() > known.last_seen() {
+            *known = event;
+        }
+    }
+    failed
+}
+
+fn failing(cluster: &Cluster, volume: &Volume, attached: &str, event: &Event) -> Finding {
+    let users = vec![cluster.volume_ref(&volume.metadata.name)];
+    let whose = text::users_of(&users);
+    // of a shared volume every node mounts the NFS export
+    let node = match event.source.host.as_str() {
+        "" => attached,
+        host => host,
+    };
+    let pod = &event.involved_object.name;
+    let finding = Finding::about(
+        &MOUNT_FAILING,
+        volumes::object(cluster, volume),
+        format!("{whose} is attached, and the kubelet on node {node} cannot mount it"),
+    )
+    .node(node)
+    .since(event.first_seen())
+    .impact(format!("pod {pod} cannot start; Longhorn calls the volume healthy"))
+    .volumes(users)
+    .fact(format!(
+        "Event FailedMount of pod {pod}, {}: {}",
+        counted(usize::try_from(event.occurrences()).unwrap_or(usize::MAX), "time"),
+        text::both_ends(event.said().trim(), 600)
+    ));
+    match fix(event.said(), node) {
+        Some(fix) => finding.fix(fix),
+        None => finding,
+    }
+}
+
+/// What to do about errors that are known.
+fn fix(said: &str, node: &str) -> Option<String> {
+    let said = said.to_ascii_lowercase();
+    let says = |any: &[&str]| any.iter().any(|words| said.contains(words));
+    let text = match () {
+        () if says(&["mount point busy", "apparently in use by the system", "cannot use device"]) => format!(
+            "Something on node {node} holds the device, as a rule multipathd: exclude Longhorn's devices in /etc/multipath.conf and restart it \
+             (Longhorn's page troubleshooting-volume-with-multipath)."
+        ),
+        () if says(&["missing passphrase", "crypto_luks"]) => {
+            "The kubelet gets no passphrase: spec.csi.nodeStageSecretRef of the persistent volume has to name a Secret that exists. It is taken \
+             from the StorageClass (csi.storage.k8s.io/node-stage-secret-name and -namespace) when the claim is made; a persistent volume that was \
+             made without it is made again for the same Longhorn volume."
+                .to_owned()
+        }
+        () if says(&["cryptsetup", "luks", "/dev/mapper/"]) => format!(
+            "cryptsetup fails on node {node}: see that it is installed and dm_crypt is loaded there, and that the Secret has the passphrase with \
+             which the volume was encrypted."
+        ),
+        () if says(&["fsck", "unexpected inconsistency", "structure needs cleaning", "superblock"]) => {
+            "The file system is damaged. Take a backup or a snapshot before anything else. Then scale the workload down, attach the volume by hand \
+             to a node from Longhorn's user interface, and repair the file system on /dev/longhorn there (fsck, or xfs_repair)."
+                .to_owned()
+        }
+        () if says(&["mount.nfs", "mount -t nfs", "nfs-common"]) => format!(
+            "The NFS client of node {node} fails: see that it is installed, that the kernel has NFS 4.1, and that the node reaches port 2049 of the \
+             share endpoint."
+        ),
+        () if says(&["staging path is no longer valid"]) => {
+            "The device was exchanged under the pod when its engine died. Scale the workload to nothing until the volume is detached, then up \
+             again: the kubelet mounts it from the beginning."
+                .to_owned()
+        }
+        () => return None,
+    };
+    Some(text)
+}
+
+/// A pod that stays Pending although its volume is there. Where another pod of the claim runs, it may wait for that one.
+fn pending(cluster: &Cluster, out: &mut Outcome, volume: &Volume, node: &str) -> Option<Finding> {
+    let pods = &volume.status.kubernetes_status.workloads_status;
+    let waiting = pods.iter().filter(|pod| pod.pod_status == "Pending");
+    let waiting: Vec<&str> = waiting.map(|pod| pod.pod_name.as_str()).collect();
+    let mut attachments = cluster.objects.csi_attachments.of(Owner::PersistentVolume, pv_of(volume));
+    let attached = attachments.find(|csi| csi.status.attached && !csi.metadata.is_deleting())?;
+    if waiting.is_empty() || pods.iter().any(|pod| pod.pod_status == "Running") {
+        return None;
+    }
+    let object = format!("{} {}", volume.metadata.name, waiting.join(" "));
+    let age = observe(cluster, out, "pending", &object, Begun::NotBefore(attached.metadata.created()));
+    if !age.at_least(PENDING, Unknown::Waits) {
+        return None;
+    }
+    let users = vec![cluster.volume_ref(&volume.metadata.name)];
+    let whose = text::users_of(&users);
+    Some(
+        Finding::about(
+            &MOUNT_FAILING,
+            volumes::object(cluster, volume),
+            format!("{whose} is attached, and its pod stays Pending: {}", text::listed(&waiting)),
+        )
+        .severity(Severity::Info)
+        .node(node)
+        .since(age.since)
+        .impact("Longhorn has done its part; whether the kubelet fails to mount the volume only the Events of the pod tell")
+        .volumes(users)
+        .facts([api("kubernetesStatus.workloadsStatus: no pod of the claim is Running".to_owned()), age.evidence()]),
+    )
+}
