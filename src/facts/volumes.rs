@@ -131,11 +131,13 @@ pub fn works(cluster: &Cluster, volume: &Volume) -> bool {
     let name = &volume.metadata.name;
     let runs =
         |engine: &Engine| engine.status.current_state == InstanceState::Running && !is_read_only(engine);
-    let share = cluster.objects.share_managers.get(name);
-    let pod = cluster.objects.pods.get(&format!("share-manager-{name}"));
-    let served = share.is_none_or(|share| share.status.state == ShareManagerState::Running)
-        && pod.is_none_or(Pod::is_ready);
-    current_engine(cluster, volume).is_some_and(runs) && (!volume.is_shared() || served)
+    let served = || {
+        let share = cluster.objects.share_managers.get(name);
+        let pod = cluster.objects.pods.get(&format!("share-manager-{name}"));
+        share.is_none_or(|share| share.status.state == ShareManagerState::Running)
+            && pod.is_none_or(Pod::is_ready)
+    };
+    current_engine(cluster, volume).is_some_and(runs) && (!volume.is_shared() || served())
 }
 
 /// How far the rebuilds of a volume are.

@@ -5,7 +5,6 @@
 //! by it touches memory that was just read.
 
 use std::borrow::Borrow;
-use std::collections::HashSet;
 use std::fmt;
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::ops::Deref;
@@ -13,6 +12,7 @@ use std::sync::{LazyLock, Mutex};
 
 use arcstr::ArcStr;
 use foldhash::fast::RandomState;
+use hashbrown::HashTable;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::lenient::{Compact, read_text};
@@ -46,32 +46,33 @@ struct Shared {
 
 #[derive(Default)]
 struct Part {
-    texts: HashSet<SharedText, RandomState>,
+    texts: HashTable<SharedText>,
     /// At this number, texts that nothing holds any longer are dropped.
     full: usize,
 }
 
 impl Shared {
     fn share(&self, text: &SharedText) -> SharedText {
-        let part = self.hasher.hash_one(text) as usize % self.parts.len();
-        match self.parts.get(part) {
-            Some(part) => lock(part).share(text),
+        // the upper half: a table goes by the lower
+        let hash = self.hasher.hash_one(text);
+        match self.parts.get((hash >> 32) as usize % self.parts.len()) {
+            Some(part) => lock(part).share(text, hash, &self.hasher),
             None => text.clone(),
         }
     }
 }
 
 impl Part {
-    fn share(&mut self, text: &SharedText) -> SharedText {
-        if let Some(same) = self.texts.get(text) {
+    fn share(&mut self, text: &SharedText, hash: u64, hasher: &RandomState) -> SharedText {
+        if let Some(same) = self.texts.find(hash, |held| held == text) {
             return same.clone();
         }
         if self.texts.len() >= self.full {
             self.texts.retain(|text| ArcStr::strong_count(&text.0).is_some_and(|held| held > 1));
-            self.texts.shrink_to_fit();
+            self.texts.shrink_to_fit(|text| hasher.hash_one(text));
             self.full = (2 * self.texts.len()).max(64);
         }
-        self.texts.insert(text.clone());
+        self.texts.insert_unique(hash, text.clone(), |text| hasher.hash_one(text));
         text.clone()
     }
 }
@@ -197,19 +198,25 @@ impl PartialEq<SharedText> for String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
     #[test]
     fn equal_texts_are_held_once_and_only_as_long_as_somebody_holds_them() {
-        let mut part = Part::default();
-        let one = part.share(&"pvc-1".into());
-        let other = part.share(&"pvc-1".into());
+        let (mut part, hasher) = (Part::default(), RandomState::default());
+        let share = |part: &mut Part, text: &str| {
+            let text = SharedText::from(text);
+            part.share(&text, hasher.hash_one(&text), &hasher)
+        };
+        let one = share(&mut part, "pvc-1");
+        let other = share(&mut part, "pvc-1");
         assert!(ArcStr::ptr_eq(&one.0, &other.0));
         for number in 0..1_000 {
-            part.share(&format!("gone-{number}").into());
+            share(&mut part, &format!("gone-{number}"));
         }
         assert!(part.texts.len() <= 65, "{} are held", part.texts.len());
-        assert!(ArcStr::ptr_eq(&one.0, &part.share(&"pvc-1".into()).0), "those in use stay");
+        assert!(ArcStr::ptr_eq(&one.0, &share(&mut part, "pvc-1").0), "those in use stay");
     }
 
     #[test]

@@ -81,7 +81,7 @@ pub async fn record(
                 recorded.objects += listed.objects;
                 pods.append(&mut listed.pods);
                 leases.append(&mut listed.leases);
-                listed.text(resource)
+                listed.text()
             }
             // an older release of Longhorn does not have the kind, so that there is none
             Err(refusal) if refusal.reason == ApiErrorReason::NotServed && resource.is_optional() => {
@@ -131,15 +131,23 @@ struct RecordRefusal {
 
 /// A list as it is recorded, an object a line, of which no more than this text is held; and what is needed of it to
 /// decide whose logs are wanted.
-#[derive(Default)]
 struct Listed {
     objects: usize,
-    lines: String,
+    text: String,
     pods: Vec<Pod>,
     leases: Vec<Lease>,
 }
 
 impl Listed {
+    fn of(resource: Resource) -> Self {
+        let info = resource.info();
+        let group = if info.group.is_empty() { String::new() } else { format!("{}/", info.group) };
+        let (version, kind) =
+            (json!(format!("{group}{}", info.version)), json!(format!("{}List", info.kind)));
+        let text = format!("{{\"apiVersion\":{version},\"kind\":{kind},\"items\":[\n");
+        Listed { objects: 0, text, pods: Vec::new(), leases: Vec::new() }
+    }
+
     /// Adds an object. Who wrote which field, and what was applied once, is left out.
     fn add(&mut self, resource: Resource, mut item: Value) {
         if resource.is_of_a_tool() {
@@ -159,21 +167,16 @@ impl Listed {
             Resource::Leases => self.leases.extend(Lease::deserialize(&item)),
             _ => {}
         }
-        let separator = if self.lines.is_empty() { "" } else { ",\n" };
-        self.lines.push_str(separator);
-        self.lines.push_str(&item.to_string());
+        let separator = if self.objects == 0 { "" } else { ",\n" };
+        self.text.push_str(separator);
+        self.text.push_str(&item.to_string());
         self.objects += 1;
     }
 
-    fn text(self, resource: Resource) -> String {
-        let info = resource.info();
-        let group = if info.group.is_empty() { String::new() } else { format!("{}/", info.group) };
-        format!(
-            "{{\"apiVersion\":{},\"kind\":{},\"items\":[\n{}\n]}}\n",
-            json!(format!("{group}{}", info.version)),
-            json!(format!("{}List", info.kind)),
-            self.lines
-        )
+    /// The whole list, without another copy of what may be the largest kind.
+    fn text(mut self) -> String {
+        self.text.push_str("\n]}\n");
+        self.text
     }
 }
 
@@ -236,7 +239,7 @@ async fn whole(
         let (code, reason) = (head.status.as_u16(), reason_of_code(head.status.as_u16()));
         return Err(RecordRefusal { reason, message: format!("{code}: {said}") });
     }
-    let (mut split, mut listed) = (Split::default(), Listed::default());
+    let (mut split, mut listed) = (Split::default(), Listed::of(resource));
     loop {
         let frame = timeout(patience, body.frame()).await.map_err(silent)?;
         let lines = match frame.transpose().map_err(|error| unusable(error.to_string()))? {
@@ -278,7 +281,7 @@ async fn pages(
     patience: Duration,
 ) -> Result<Listed, RecordRefusal> {
     let (url, params) = place(resource, namespace);
-    let (mut listed, mut next) = (Listed::default(), None::<String>);
+    let (mut listed, mut next) = (Listed::of(resource), None::<String>);
     loop {
         let mut params = params.clone().limit(PAGE);
         params.continue_token = next.take();

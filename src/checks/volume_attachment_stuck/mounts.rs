@@ -24,12 +24,16 @@ const TRIES: u64 = 3;
 pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
     let failed = failed(cluster);
     for volume in cluster.objects.volumes.iter() {
-        let Some(node) = volumes::attached_on(volume) else { continue };
+        let (event, waiting) = (failed.get(pv_of(volume)), waiting(volume));
+        let Some(node) = volumes::attached_on(volume).filter(|_| event.is_some() || !waiting.is_empty())
+        else {
+            continue;
+        };
         // what stands still for another reason is told by that
         if !unasked::may_attach(volume) || !volumes::works(cluster, volume) {
             continue;
         }
-        match failed.get(pv_of(volume)) {
+        match event {
             Some(event) => {
                 let [name, namespace, claim] = volumes::labels(volume);
                 let severity = MOUNT_FAILING.severity.as_str();
@@ -37,7 +41,7 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
                 out.find(failing(cluster, volume, node, event));
             }
             None => {
-                if let Some(finding) = pending(cluster, out, volume, node) {
+                if let Some(finding) = pending(cluster, out, volume, node, &waiting) {
                     out.find(finding);
                 }
             }
@@ -140,11 +144,21 @@ fn fix(said: &str, node: &str) -> Option<String> {
     Some(text)
 }
 
+/// Pods of the claim that wait.
+fn waiting(volume: &Volume) -> Vec<&str> {
+    let pods = volume.status.kubernetes_status.workloads_status.iter();
+    pods.filter(|pod| pod.pod_status == "Pending").map(|pod| pod.pod_name.as_str()).collect()
+}
+
 /// A pod that stays Pending although its volume is there. Where another pod of the claim runs, it may wait for that one.
-fn pending(cluster: &Cluster, out: &mut Outcome, volume: &Volume, node: &str) -> Option<Finding> {
+fn pending(
+    cluster: &Cluster,
+    out: &mut Outcome,
+    volume: &Volume,
+    node: &str,
+    waiting: &[&str],
+) -> Option<Finding> {
     let pods = &volume.status.kubernetes_status.workloads_status;
-    let waiting = pods.iter().filter(|pod| pod.pod_status == "Pending");
-    let waiting: Vec<&str> = waiting.map(|pod| pod.pod_name.as_str()).collect();
     let mut attachments = cluster.objects.csi_attachments.of(Owner::PersistentVolume, pv_of(volume));
     let attached = attachments.find(|csi| csi.status.attached && !csi.metadata.is_deleting())?;
     if waiting.is_empty() || pods.iter().any(|pod| pod.pod_status == "Running") {
@@ -161,7 +175,7 @@ fn pending(cluster: &Cluster, out: &mut Outcome, volume: &Volume, node: &str) ->
         Finding::about(
             &MOUNT_FAILING,
             volumes::object(cluster, volume),
-            format!("{whose} is attached, and its pod stays Pending: {}", text::listed(&waiting)),
+            format!("{whose} is attached, and its pod stays Pending: {}", text::listed(waiting)),
         )
         .severity(Severity::Info)
         .node(node)

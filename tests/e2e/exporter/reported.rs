@@ -29,6 +29,11 @@ async fn every_command_for_a_reported_cluster_is_accepted() -> Result<()> {
         if !commands.iter().any(|command| runs.is_new(command, &names)) {
             continue;
         }
+        // the Events of a workload are in its own
+        let namespaces = objects.iter().filter_map(|object| object.pointer("/metadata/namespace")?.as_str());
+        for namespace in namespaces.collect::<BTreeSet<_>>() {
+            bench.namespace(namespace).await?;
+        }
         if let Err(error) = bench.load_recorded(&objects).await {
             wrong.push(format!("{}: {error:#}", case.report));
             bench.delete_all(&objects).await.ok();
