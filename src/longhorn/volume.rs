@@ -200,6 +200,14 @@ impl Volume {
     pub fn is_shared(&self) -> bool {
         self.spec.access_mode.eq_ignore_ascii_case("rwx") && !self.spec.migratable
     }
+
+    /// The name of its persistent volume: its own where Longhorn has not noted another.
+    pub fn persistent_volume(&self) -> &str {
+        match self.status.kubernetes_status.pv_name.as_str() {
+            "" => &self.metadata.name,
+            pv => pv,
+        }
+    }
 }
 
 impl VolumeSpec {

@@ -24,7 +24,7 @@ const TRIES: u64 = 3;
 pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
     let failed = failed(cluster);
     for volume in cluster.objects.volumes.iter() {
-        let (event, waiting) = (failed.get(pv_of(volume)), waiting(volume));
+        let (event, waiting) = (failed.get(volume.persistent_volume()), waiting(volume));
         let Some(node) = volumes::attached_on(volume).filter(|_| event.is_some() || !waiting.is_empty())
         else {
             continue;
@@ -46,14 +46,6 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
                 }
             }
         }
-    }
-}
-
-/// The persistent volume: it is called as the volume where Longhorn has not noted its name.
-fn pv_of(volume: &Volume) -> &str {
-    match volume.status.kubernetes_status.pv_name.as_str() {
-        "" => &volume.metadata.name,
-        pv => pv,
     }
 }
 
@@ -118,7 +110,8 @@ fn fix(said: &str, node: &str) -> Option<String> {
         () if says(&["missing passphrase", "crypto_luks"]) => {
             "The kubelet gets no passphrase: spec.csi.nodeStageSecretRef of the persistent volume has to name a Secret that exists. It is taken \
              from the StorageClass (csi.storage.k8s.io/node-stage-secret-name and -namespace) when the claim is made; a persistent volume that was \
-             made without it is made again for the same Longhorn volume."
+             made without it has to be made again for the same Longhorn volume: set its persistentVolumeReclaimPolicy to Retain first, or its \
+             deletion deletes the data."
                 .to_owned()
         }
         () if says(&["cryptsetup", "luks", "/dev/mapper/"]) => format!(
@@ -159,9 +152,10 @@ fn pending(
     waiting: &[&str],
 ) -> Option<Finding> {
     let pods = &volume.status.kubernetes_status.workloads_status;
-    let mut attachments = cluster.objects.csi_attachments.of(Owner::PersistentVolume, pv_of(volume));
+    let mut attachments =
+        cluster.objects.csi_attachments.of(Owner::PersistentVolume, volume.persistent_volume());
     let attached = attachments.find(|csi| csi.status.attached && !csi.metadata.is_deleting())?;
-    if waiting.is_empty() || pods.iter().any(|pod| pod.pod_status == "Running") {
+    if pods.iter().any(|pod| pod.pod_status == "Running") {
         return None;
     }
     let object = format!("{} {}", volume.metadata.name, waiting.join(" "));

@@ -8,11 +8,7 @@ use crate::longhorn::{ConditionStatus, Owner, Volume, condition};
 pub(super) fn by_others(cluster: &Cluster, volume: &Volume) -> Vec<Evidence> {
     let objects = &cluster.objects;
     let name = volume.metadata.name.as_str();
-    let pv = match volume.status.kubernetes_status.pv_name.as_str() {
-        "" => name,
-        pv => pv,
-    };
-    let attachments = objects.csi_attachments.of(Owner::PersistentVolume, pv);
+    let attachments = objects.csi_attachments.of(Owner::PersistentVolume, volume.persistent_volume());
     let mut said: Vec<Evidence> = attachments
         .filter(|csi| !csi.status.attached && !csi.status.attach_error.message.trim().is_empty())
         .take(3)

@@ -344,14 +344,13 @@ fn asked(cluster: &Cluster, volume: &Volume, events: &Events) -> Option<Timestam
     let attachment = cluster.objects.volume_attachments.get(name);
     let wishes = attachment.iter().flat_map(|attachment| attachment.spec.attachment_tickets.keys());
     let by_ticket = wishes.filter_map(|ticket| asked_by(cluster.objects.csi_attachments.get(ticket)?)).max();
-    let pv = Some(&volume.status.kubernetes_status.pv_name).filter(|pv| !pv.is_empty());
     let statuses =
         attachment.iter().flat_map(|attachment| attachment.status.attachment_ticket_statuses.values());
     let waits = statuses.filter(|ticket| !ticket.satisfied);
     let waiting =
         waits.filter_map(|ticket| condition(&ticket.conditions, "Satisfied")?.last_transition_time.get());
     by_ticket
-        .max(events.asked.get(pv.unwrap_or(name).as_str()).copied())
+        .max(events.asked.get(volume.persistent_volume()).copied())
         .max(waiting.min())
         .max(volumes::came_back(volume))
 }

@@ -64,6 +64,7 @@ fn known_errors_have_their_own_advice() {
         ("/dev/longhorn/v already mounted or mount point busy.", "multipathd"),
         ("Cannot use device /dev/longhorn/v which is in use", "multipathd"),
         ("missing passphrase for encrypted volume v", "nodeStageSecretRef"),
+        ("missing passphrase for encrypted volume v", "Retain"),
         ("failed to run cryptsetup args: [luksOpen]", "dm_crypt"),
         ("UNEXPECTED INCONSISTENCY; RUN fsck MANUALLY.", "backup or a snapshot before"),
         ("Output: mount.nfs: Protocol not supported", "NFS 4.1"),
