@@ -133,7 +133,7 @@ impl Case {
         let looked = Looked::new(&cluster, &report, &accepted);
         let plan = self.plan(which, looked);
         let mut text = Vec::new();
-        table::write(&mut text, &plan, crate::report::text::Style::PLAIN, true).unwrap();
+        table::write(&mut text, &plan, crate::report::text::Style::DEFAULT, true).unwrap();
         let text = String::from_utf8(text).unwrap();
         let parts = plan.parts.iter().flat_map(|part| &part.reasons);
         let found: BTreeSet<String> =

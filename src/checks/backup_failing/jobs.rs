@@ -26,7 +26,7 @@ pub(super) struct BackupJob<'a> {
 }
 
 /// Finds jobs that do not run; returns those that back up volumes. `writing` are volumes whose backup advances.
-pub(super) fn find<'a>(
+pub(super) fn run<'a>(
     cluster: &'a Cluster,
     out: &mut Outcome,
     writing: &BTreeSet<&str>,
@@ -39,7 +39,7 @@ pub(super) fn find<'a>(
             backing_up.push(BackupJob { job, pause, is_overdue: found.is_some() });
         }
         if let Some(finding) = found {
-            out.find(finding);
+            out.report(finding);
         }
     }
     backing_up

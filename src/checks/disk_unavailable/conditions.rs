@@ -35,7 +35,7 @@ impl DiskCounts {
 }
 
 /// Returns the condition of a node that has not been Ready for long enough.
-pub(super) fn find<'c>(
+pub(super) fn run<'c>(
     cluster: &'c Cluster,
     out: &mut Outcome,
     counts: &DiskCounts,
@@ -51,9 +51,9 @@ pub(super) fn find<'c>(
                 counted(count, "replica")
             ),
         };
-        out.find(finding.impact(impact));
+        out.report(finding.impact(impact));
     }
-    environment::find(cluster, out, counts, node);
+    environment::run(cluster, out, counts, node);
     away
 }
 

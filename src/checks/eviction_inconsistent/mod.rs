@@ -46,7 +46,7 @@ pub static CHECK: Check = Check {
         name: "LonghornEvictionInconsistent",
         when: When::Found(causes::ALL),
         side_by_side: true,
-        hold: "10m",
+        for_: "10m",
         summary: "Longhorn objects contradict each other about eviction.",
         description: "{{ $labels.object_kind }} {{ $labels.object }}\
                       {{ with $labels.node }} on node {{ . }}{{ end }}{{ with $labels.disk }}, disk {{ . }}{{ end }}: \
@@ -54,7 +54,7 @@ pub static CHECK: Check = Check {
                       remove it, before the runbook's part on {{ $labels.cause }} is done.",
         why: "Findings are aged by minutes already; ten more tolerate a restart of a manager or of a node.",
         runbook: include_str!("LonghornEvictionInconsistent.md"),
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     }],
     panels: &[
         Panel {
@@ -82,11 +82,11 @@ pub static CHECK: Check = Check {
         },
     ],
     run,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 /// A contradiction that is there now and counts once it has lasted.
-struct Suspicion {
+struct Candidate {
     cause: &'static Cause,
     finding: Finding,
     /// A moment written in the objects before which it cannot have begun.
@@ -98,10 +98,10 @@ struct Suspicion {
     passes: bool,
 }
 
-impl Suspicion {
+impl Candidate {
     fn new(cause: &'static Cause, object: ObjectRef, message: impl Into<String>) -> Self {
         let finding = Finding::about(cause, object, message);
-        Suspicion {
+        Candidate {
             cause,
             finding,
             not_before: None,
@@ -166,18 +166,18 @@ impl Suspicion {
 
 /// Where suspicions go, one by one: all replicas of a cluster may be under one, and findings are bounded only
 /// once they are handed over.
-struct Found<'a, 'c> {
+struct Reporter<'a, 'c> {
     cluster: &'a Cluster,
     out: &'a mut Outcome<'c>,
 }
 
-impl Found<'_, '_> {
-    fn extend(&mut self, suspicions: impl IntoIterator<Item = Suspicion>) {
+impl Reporter<'_, '_> {
+    fn extend(&mut self, suspicions: impl IntoIterator<Item = Candidate>) {
         suspicions.into_iter().for_each(|suspicion| self.push(suspicion));
     }
 
-    fn push(&mut self, suspicion: Suspicion) {
-        let Suspicion { cause, mut finding, not_before, limit, unknown, passes } = suspicion;
+    fn push(&mut self, suspicion: Candidate) {
+        let Candidate { cause, mut finding, not_before, limit, unknown, passes } = suspicion;
         let (node, disk) = (finding.node.as_deref(), finding.disk.as_deref());
         let key = format!("{}/{}/{}", finding.object, node.unwrap_or_default(), disk.unwrap_or_default());
         let age = observe(self.cluster, self.out, cause.id, &key, Begun::NotBefore(not_before));
@@ -186,7 +186,7 @@ impl Found<'_, '_> {
             if passes && age.is_unknown() {
                 finding = finding.severity(Severity::Info);
             }
-            self.out.find(finding.since(age.since));
+            self.out.report(finding.since(age.since));
         } else if age.at_least(limit, Unknown::Counts) {
             self.out.time_tells(cause, &key);
         }
@@ -194,7 +194,7 @@ impl Found<'_, '_> {
 }
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
-    let found = &mut Found { cluster, out };
+    let found = &mut Reporter { cluster, out };
     requests::look(cluster, found);
     replicas::look(cluster, found);
     copies::look(cluster, found);

@@ -73,7 +73,7 @@ pub static CHECK: Check = Check {
     alerts: rules::ALERTS,
     panels: rules::PANELS,
     run,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 gauges! {
@@ -137,7 +137,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         let cause = diagnosis.cause.id;
         let finding = finding(cluster, pod, crash, diagnosis, volumes, since);
         out.sample(&CRASH_LOOPING, &[node, cause, evidence, finding.severity.as_str()], 1.0);
-        out.find(finding);
+        out.report(finding);
     }
 }
 

@@ -71,14 +71,14 @@ pub(super) fn judge(cluster: &Cluster, out: &mut Outcome) {
         .collect();
     let all = complaining.len() == ready.len();
     for (pod, complaint) in &complaining {
-        out.find(cut_off(cluster, pod, lease, complaint, all));
+        out.report(cut_off(cluster, pod, lease, complaint, all));
     }
     if !stale || !complaining.is_empty() {
         return;
     }
     match written_since(cluster, renewed) {
-        Some(written) => out.find(stopped(cluster, lease, renewed, written)),
-        None => out.find(silent(cluster, lease, renewed, &ready)),
+        Some(written) => out.report(stopped(cluster, lease, renewed, written)),
+        None => out.report(silent(cluster, lease, renewed, &ready)),
     }
 }
 

@@ -28,7 +28,7 @@ pub fn judge(cluster: &Cluster, out: &mut Outcome) {
     {
         // every stock release from 1.5 on has this timeout; fewer failures in a row make it worse
         if readiness.tolerance() < STOCK_TOLERANCE {
-            out.find(readiness_timeout_short(cluster, readiness));
+            out.report(readiness_timeout_short(cluster, readiness));
         } else {
             state_readiness(cluster, readiness, out);
         }
@@ -39,7 +39,7 @@ pub fn judge(cluster: &Cluster, out: &mut Outcome) {
     if let Some((kind, window)) = probes.kills_at()
         && window < SAFE_WINDOW
     {
-        out.find(startup_window_short(cluster, kind, window));
+        out.report(startup_window_short(cluster, kind, window));
     }
 }
 

@@ -37,8 +37,8 @@ pub static CHECK: Check = Check {
     alerts: &[Alert {
         name: "LonghornNodeIscsiErrors",
         when: When::Found(&[&causes::ISCSI_CONN_ERROR]),
-        hold: "1m",
-        also: &[&causes::SHIM_DISCONNECTED],
+        for_: "1m",
+        runbook_only: &[&causes::SHIM_DISCONNECTED],
         summary: "A node lost iSCSI connections, over which Longhorn volumes are attached.",
         description: "The kernel of node {{ $labels.object }} lost iSCSI connections within the last hour. Volumes \
                       attached there may have detached or turned read-only. See whether an instance manager of the \
@@ -46,7 +46,7 @@ pub static CHECK: Check = Check {
         why: "A kernel does not lose iSCSI connections in good order: a detach logs out first. The finding ends an hour \
               after the last error. A disconnected shim raises no alert of its own, for it never comes alone.",
         runbook: include_str!("LonghornNodeIscsiErrors.md"),
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     }],
     panels: &[
         Panel {
@@ -73,7 +73,7 @@ pub static CHECK: Check = Check {
         },
     ],
     run,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 gauges! {
@@ -135,7 +135,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             let times = format!("{by} {often} {when}");
             let quote = events.iter().max_by_key(|report| report.last).map(|report| report.message);
             let quote = quote.filter(|message| !message.is_empty());
-            out.find(
+            out.report(
                 finding
                     .since(Some(first))
                     .fact(EvidenceSource::Event.says(times))
@@ -186,7 +186,7 @@ fn shim_finding(cluster: &Cluster, scene: &IscsiScene, count: u64) -> Finding {
     let message = format!(
         "containerd on node {node} lost {} within {} minutes of iSCSI errors",
         counted(count, "shim"),
-        reports::TOGETHER.as_mins()
+        reports::SAME_OUTAGE.as_mins()
     );
     Finding::about(&causes::SHIM_DISCONNECTED, cluster.object::<KubeNode>(node), message)
         .node(node)

@@ -29,7 +29,7 @@ use crate::longhorn::Resource::*;
 use crate::longhorn::{Pod, ShareManager, ShareManagerState, Volume, VolumeRobustness};
 
 /// This many replaced pods within [`WINDOW`] are no longer a failover.
-const OFTEN: usize = 3;
+const LOOP_AT: usize = 3;
 /// How far back replaced pods are counted.
 const WINDOW: SignedDuration = SignedDuration::from_mins(30);
 
@@ -45,7 +45,7 @@ pub static CHECK: Check = Check {
     alerts: rules::ALERTS,
     panels: rules::PANELS,
     run,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 gauges! {
@@ -87,15 +87,15 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             let follows_another = share.replaced > 0 && new;
             let unknown = if follows_another { Unknown::Waits } else { Unknown::Counts };
             if age.at_least(NEXT_POD, unknown) {
-                out.find(finding::down(cluster, &share, &age));
+                out.report(finding::down(cluster, &share, &age));
                 continue;
             }
             if age.is_unknown() {
                 out.time_tells(finding::cause(cluster, &share), name);
             }
         }
-        if share.replaced >= OFTEN {
-            out.find(finding::restarting(cluster, &share));
+        if share.replaced >= LOOP_AT {
+            out.report(finding::restarting(cluster, &share));
         }
     }
     states.into_iter().for_each(|(state, count)| out.sample(&SHARES, &[state], f64::from(count)));

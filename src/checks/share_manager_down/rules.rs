@@ -8,25 +8,25 @@ pub(super) const ALERTS: &[Alert] = &[
         name: "LonghornShareManagerDown",
         when: When::Found(DOWN),
         without: &["node"],
-        hold: "1m",
+        for_: "1m",
         severity: Severity::Critical,
         summary: "An RWX volume is not served.",
         description: "The NFS server of volume {{ $labels.object }} does not run, cause $cause. Every pod that uses the claim hangs.",
         why: "The finding allows three minutes for a failover; a minute more keeps a late answer from waking anybody.",
         runbook: include_str!("LonghornShareManagerDown.md"),
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     },
     Alert {
         name: "LonghornShareManagerRestarting",
         when: When::Found(&[&RESTARTING]),
         without: &["node"],
-        hold: "0m",
+        for_: "0m",
         keep_firing_for: "30m",
         summary: "The NFS server of an RWX volume is replaced again and again.",
         description: "The NFS server of volume {{ $labels.object }} was replaced three times in half an hour. Its clients wait each time.",
         why: "Three in half an hour are the evidence. It keeps firing for as long as they are counted, so that it does not flap.",
         runbook: include_str!("LonghornShareManagerRestarting.md"),
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     },
 ];
 

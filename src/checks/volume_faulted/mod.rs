@@ -100,7 +100,7 @@ pub static CHECK: Check = Check {
     alerts: rules::ALERTS,
     panels: rules::PANELS,
     run,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 gauges! {
@@ -119,7 +119,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         if faulted && !volumes::waits_for_disks(cluster, volume) {
             out.sample(&FAULTED, &volumes::labels(volume), 1.0);
             let finding = finding(cluster, out, volume);
-            out.find(finding);
+            out.report(finding);
         }
     }
 }

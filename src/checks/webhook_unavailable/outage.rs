@@ -84,7 +84,7 @@ pub fn judge(cluster: &Cluster, webhook: WebhookRole, endpoints: ServiceEndpoint
         ),
         (Some(since), _) => finding.fact(format!("no pod behind it has been Ready since {since} or earlier")),
     };
-    out.find(finding);
+    out.report(finding);
 }
 
 /// Since when no one serves it, at the latest. `None` is unknown and must not be taken for new.
