@@ -169,7 +169,7 @@ relations! {
     driver_deployer_blocked [managers_down] CausedBy
         webhook_unavailable [deadlock, no_ready_endpoint] manager_crash_loop [*], same Cluster, "driver deployer waits";
     csi_plugin_down [plugin_crashing] CausedBy webhook_unavailable [deadlock, no_ready_endpoint],
-        same Cluster, "CSI plugin ends" on nodes;
+        same Cluster, "CSI plugin crash-looping" on nodes;
 
     // A disk that is not ready lists none of its replicas (longhorn-manager v1.3.3 to v1.12.1 controller/node_controller.go
     // updateDiskStatusSchedulableCondition).

@@ -50,7 +50,7 @@ struct DrainArgs {
     #[arg(value_name = "NODE", required_unless_present = "all")]
     nodes: Vec<String>,
 
-    /// Every node by itself: which may go now, one after the other
+    /// Every node on its own: which may go now, one after the other
     #[arg(long, conflicts_with = "nodes")]
     all: bool,
 

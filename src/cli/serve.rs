@@ -256,7 +256,7 @@ async fn serve(args: ServeArgs) -> Result<u8, Failure> {
             Ok(exit::OK)
         }
         // half an exporter would look healthy; the kubelet restarts us whole
-        Err(what) => Err(Failure::unknown(anyhow!("{what}, which it never should; see the log"))),
+        Err(what) => Err(Failure::unknown(anyhow!("{what} unexpectedly; see the log"))),
     }
 }
 

@@ -27,7 +27,7 @@ pub const ALERTS: &[Alert] = &[
             why: "A cluster whose exporter is gone for longer is forgotten: a week outlives every weekend. Clusters that must never \
                   be forgotten are listed as expected_clusters, or have this rule in a Prometheus of their own.",
         }],
-        summary: "Nothing watches the health of Longhorn.",
+        summary: "The longhorn-health-exporter is down: nothing checks Longhorn's health.",
         description: "Prometheus has no longhorn-health-exporter that it can scrape. No other alert about the \
                       health of Longhorn can fire until it is back. Look at its pod first.",
         why: "Ten minutes are longer than a rollout of the exporter or the restart of its node. With a cluster label \
@@ -115,7 +115,7 @@ pub const ALERTS: &[Alert] = &[
         summary: "Volumes are less redundant than they are meant to be, and nothing fixes that.",
         description: "{{ $value }} volumes are lost with one {{ $labels.place }} (copy: one healthy copy is left, and nothing is rebuilt \
                       while the volume is detached), although volume or settings ask for more. `plan loss` and the page of the exporter name them.",
-        why: "Longhorn moves no copy for this by itself: anti-affinity counts only when a replica is placed, and a detached volume is not \
+        why: "Longhorn moves no copy for this on its own: anti-affinity counts only when a replica is placed, and a detached volume is not \
               rebuilt. Two hours are longer than a volume takes to be attached again, and than an eviction or a rebuild that is about to part \
               the copies mostly takes. Attached volumes on their last copy are a matter of LonghornVolumeNotRecovering.",
         runbook: include_str!("LonghornHealthCopiesAtRisk.md"),

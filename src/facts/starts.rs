@@ -19,7 +19,7 @@ use crate::cluster::Cluster;
 use crate::longhorn::{ConditionStatus, ContainerStatus, Pod, Release, WEBHOOK_LOCK, condition};
 
 const CONTAINER: &str = "longhorn-manager";
-/// A start takes seconds; what it complains about before this may pass by itself.
+/// A start takes seconds; what it complains about before this may pass on its own.
 pub const START_GRACE: SignedDuration = SignedDuration::from_secs(60);
 /// A Ready condition changes for the last time when the pod was last seen to become Ready. Beyond
 /// this the change is taken for a later one (a node that was away, a probe that failed), not for
@@ -304,7 +304,7 @@ impl<'a> Queue<'a> {
             None => self.before(started, cluster.now),
         };
         let by_others = self.last.is_some_and(|(node, ..)| node != pod.spec.node_name);
-        // given back since it was started, perhaps by itself: then it serves, and its probe fails for another reason than
+        // given back since it was started, perhaps on its own: then it serves, and its probe fails for another reason than
         // that nothing listens
         let given = self.last.is_some_and(|(_, _, to)| to > started);
         let serves = || probes::failed_lately(cluster, pod).is_some_and(|failed| !failed.refused);

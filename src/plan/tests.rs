@@ -414,7 +414,7 @@ fn every_condition_has_a_case_alone_and_a_neighbour() {
     assert!(lacking.is_empty(), "{}", lacking.join("\n"));
 }
 
-/// Every right that a plan uses, withheld by itself: what stood against it is unknown then, and never gone.
+/// Every right that a plan uses, withheld on its own: what stood against it is unknown then, and never gone.
 #[test]
 fn no_reason_vanishes_in_silence_with_a_right() {
     let mut bases = std::collections::BTreeMap::new();

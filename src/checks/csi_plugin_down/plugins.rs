@@ -83,7 +83,7 @@ fn down(cluster: &Cluster, pod: &Pod) -> Option<Finding> {
     if pod.is_ready() || !settled || since.is_some_and(|since| cluster.age(since) < NODE_AWAY) {
         return None;
     }
-    let trouble = pods::trouble(pod).unwrap_or_else(|| "nothing says why".to_owned());
+    let trouble = pods::trouble(pod).unwrap_or_else(|| "cause unknown".to_owned());
     let mut finding = Finding::about(
         &causes::PLUGIN_NOT_RUNNING,
         object,

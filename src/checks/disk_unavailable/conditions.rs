@@ -47,7 +47,7 @@ pub(super) fn run<'c>(
         let impact = match cluster.objects.replicas.of(Owner::Node, &node.metadata.name).count() {
             0 => "no replica lies on it; nothing of Longhorn runs there".to_owned(),
             count => format!(
-                "{} on it cannot be reached: their volumes have fewer copies than wanted",
+                "{} on it cannot be reached, and their volumes have less redundancy",
                 counted(count, "replica")
             ),
         };

@@ -182,7 +182,7 @@ fn impact(volumes: &[VolumeRef], alone: &[String]) -> String {
     }
     let number = counted(volumes.len(), "volume");
     match alone.is_empty() {
-        true => format!("the replicas of {number} on it are lost until it is back: fewer copies than wanted"),
+        true => format!("replicas of {number} on it are unavailable until it is back"),
         false => format!(
             "the replicas of {number} on it are unavailable until it is back; these have no other usable copy: {}. Do not remove the disk",
             text::listed(alone)

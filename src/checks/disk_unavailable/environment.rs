@@ -81,7 +81,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, nod
     .severity(severity)
     .node(name)
     .impact(match severity {
-        Severity::Info => "nothing that is there is known to need it",
+        Severity::Info => "no existing volume needs it",
         _ => "volumes that need it cannot be used on this node",
     })
     .facts(evidence);

@@ -168,7 +168,7 @@ fn told(
         finding.since = first.age.since;
         finding = finding.fact(match first.pod {
             Some(pod) => {
-                let why = pods::trouble(pod).unwrap_or_else(|| "nothing says why it is not Ready".to_owned());
+                let why = pods::trouble(pod).unwrap_or_else(|| "not Ready, cause unknown".to_owned());
                 format!("pod {} on {}: {why}", pod.metadata.name, first.node)
             }
             None => format!(

@@ -41,7 +41,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
 fn since(known: bool) -> &'static str {
     match known {
         true => "the first of the new replicas was created then",
-        false => "when the new replicas were created is not known",
+        false => "when the new replicas were created is unknown",
     }
 }
 

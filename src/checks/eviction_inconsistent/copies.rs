@@ -22,7 +22,7 @@ const LONG_NAMES: &[Release] = &[Release::new(1, 9, 2)];
 /// A copy that a replica needs is not removed (longhorn-manager v1.8.2 and v1.9.1
 /// controller/backing_image_controller.go isBIDiskFileUsedByReplicas; not in v1.7.4).
 const KEEPS_USED_COPIES: &[Release] = &[Release::new(1, 8, 2), Release::new(1, 9, 1)];
-/// Longhorn gives copies on missing disks up by itself; if it has not after this, it will not.
+/// Longhorn gives copies on missing disks up on its own; if it has not after this, it will not.
 const GIVE_UP: SignedDuration = SignedDuration::from_mins(30);
 
 /// What is looked up for every copy.
@@ -128,7 +128,7 @@ impl<'a> CopyView<'a> {
                 )
             }))
             .maybe(manager_not_ready(self.cluster, node))
-            .impact("the image has fewer copies than wanted, and eviction waits for this one")
+            .impact("the image has less redundancy, and eviction waits for this copy")
             .not_before(image.metadata.created());
         Some(match twin {
             Some(_) => suspicion.fix(
@@ -163,7 +163,7 @@ impl<'a> CopyView<'a> {
             "some disks have no UUID in the status of their node yet; it may be one of them".to_owned()
         }))
         .fact(if heals {
-            "this release gives such copies up by itself, but has not"
+            "this release gives such copies up on its own, but has not"
         } else {
             "releases before 1.9.2 and 1.10.0 never give such a copy up"
         })

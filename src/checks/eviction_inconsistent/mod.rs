@@ -1,7 +1,7 @@
 //! Fields of Longhorn's objects that contradict each other around eviction.
 //!
 //! Each cause is one contradiction that is visible in the API alone and that Longhorn does not
-//! resolve by itself, or not on every release. What passes by itself within minutes is aged first.
+//! resolve on its own, or not on every release. What passes on its own within minutes is aged first.
 //! Facts: longhorn-manager controller/node_controller.go, backing_image_controller.go,
 //! backing_image_manager_controller.go and volume_eviction_controller.go; each cause names its
 //! function. A Kubernetes node without nodes.longhorn.io and the reverse are the check
@@ -50,7 +50,7 @@ pub static CHECK: Check = Check {
         summary: "Longhorn objects contradict each other about eviction.",
         description: "{{ $labels.object_kind }} {{ $labels.object }}\
                       {{ with $labels.node }} on node {{ . }}{{ end }}{{ with $labels.disk }}, disk {{ . }}{{ end }}: \
-                      {{ $labels.cause }}. Longhorn does not resolve this by itself. Do not take the node or disk for empty, and do not \
+                      {{ $labels.cause }}. Longhorn does not resolve this on its own. Do not take the node or disk for empty, and do not \
                       remove it, before the runbook's part on {{ $labels.cause }} is done.",
         why: "Findings are aged by minutes already; ten more tolerate a restart of a manager or of a node.",
         runbook: include_str!("LonghornEvictionInconsistent.md"),
@@ -92,7 +92,7 @@ struct Candidate {
     /// A moment written in the objects before which it cannot have begun.
     not_before: Option<Timestamp>,
     limit: SignedDuration,
-    /// Waits where Longhorn resolves it by itself.
+    /// Waits where Longhorn resolves it on its own.
     unknown: Unknown,
     /// True where Longhorn resolves it within a minute: without a known age it then is context only.
     passes: bool,

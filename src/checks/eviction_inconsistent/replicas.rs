@@ -50,7 +50,7 @@ fn stale_flag(cluster: &Cluster, replica: &Replica) -> Option<Candidate> {
     let disk = cluster.disk(&replica.spec.disk_id);
     let requested = node.is_some_and(|node| match disk {
         Some(disk) => is_disk_requested(node, disk.spec),
-        None => is_requested(node), // the disk is not known: any request may be the one
+        None => is_requested(node), // the disk is unknown: any request may be the one
     });
     let drained = node.is_some_and(|node| node.status.auto_evicting)
         && (!cluster.can_read(Resource::KubeNodes) || is_cordoned(cluster, name));
@@ -107,7 +107,7 @@ fn not_attached(
             &causes::NO_CANDIDATE_DISK,
             object(cluster, replica),
             format!(
-                "detached volume {volume} has replica {} to evict, and Longhorn does not attach it to do so",
+                "detached volume {volume} cannot evict replica {}: no disk can take it, so Longhorn does not attach the volume",
                 replica.metadata.name
             ),
         )

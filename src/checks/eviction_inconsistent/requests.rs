@@ -78,7 +78,7 @@ fn hidden(cluster: &Cluster, disk: &EvictingDisk) -> Option<Candidate> {
                 ready.map_or("absent", |ready| ready.status.as_str()),
                 ready.map_or("", |ready| ready.reason.as_str()),
             ))
-            .impact("replicas on it are never asked to leave, and the usual test for a finished eviction passes falsely")
+            .impact("replicas on it are never asked to leave, and the usual \"is it empty?\" check gives a false yes")
             .with(Name::Key, disk.uuid())
             .not_before(ready.and_then(|ready| ready.last_transition_time.get())),
     )

@@ -72,7 +72,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     STATES = Gauge "longhorn_health_instance_managers" ["state"]
-        "Instance managers by status.currentState; a state that Longhorn has not written or that is not known counts as unknown.",
+        "Instance managers by status.currentState; a state that Longhorn has not written or that is unknown counts as unknown.",
         absent "never; zero for a state in which none is",
         example "longhorn_health_instance_managers{state!=\"running\"} > 0";
 }
@@ -110,7 +110,7 @@ const UNLABELLED: Alert = Alert {
     description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} lacks labels by which \
                   Longhorn finds it. Releases from 1.6.3, 1.7.2 and 1.8.0 on remove it with all that runs in it, earlier \
                   ones start nothing new on the node (Longhorn issue 9464). Put the labels back before anything else.",
-    why: "Labels are set when the object is made, so a moment without them does not happen by itself.",
+    why: "Labels are set when the object is made, so a moment without them does not happen on its own.",
     runbook: include_str!("LonghornInstanceManagerLabelsMissing.md"),
     ..Alert::DEFAULT
 };

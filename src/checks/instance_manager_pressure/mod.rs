@@ -293,10 +293,8 @@ fn probe_window_short(
 }
 
 fn cpu_request_low(cluster: &Cluster, poor: SharedManagers) -> Option<Finding> {
-    let message = format!(
-        "less CPU is requested for {} than Longhorn recommends",
-        counted(poor.len(), "instance manager")
-    );
+    let message =
+        format!("{} request less CPU than Longhorn recommends", counted(poor.len(), "instance manager"));
     let finding = about(cluster, &causes::CPU_REQUEST_LOW, &poor, message)?;
     Some(
         finding.impact("under load on the node the instance manager is starved and fails its liveness probe"),

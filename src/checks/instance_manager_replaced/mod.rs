@@ -125,7 +125,7 @@ const REPLACED: Alert = Alert {
     }],
     summary: "A Longhorn instance manager died and was replaced.",
     description: "Instance manager {{ $labels.instance_manager }}{{ with $labels.node }} on {{ . }}{{ end }} was \
-                  replaced {{ $value | humanizeDuration }} ago, cause $cause. Its engines and replicas \
+                  replaced {{ $value | humanizeDuration }} ago: $cause. Its engines and replicas \
                   ended with it: look for faulted and degraded volumes first, then for the cause.",
     why: "One unexpected end takes down every volume that ran there, so there is nothing to wait for.",
     runbook: include_str!("LonghornInstanceManagerReplaced.md"),
@@ -255,7 +255,7 @@ fn remember_hits<'a>(cluster: &'a Cluster, uid: &str, hits: &mut Hits<'a>, out: 
 }
 
 /// A node that took no engine along hit no workload, and its replicas were rebuilt: the volumes are as before. Once so, it stays so
-/// while the kinds that tell are not known.
+/// while the kinds that tell are unknown.
 fn is_made_good(
     cluster: &Cluster,
     verdict: ReplacementVerdict,

@@ -27,7 +27,7 @@ pub static CHECK: Check = Check {
     id: "instance_manager_stale",
     title: "Old instance managers",
     summary: "An instance manager with another than the default image is still there. Says what holds it, \
-              whether that clears by itself, and in which order to free it.",
+              whether that clears on its own, and in which order to free it.",
     needs: &[InstanceManagers, Engines, EngineFrontends, Replicas, Volumes, Settings],
     uses: &[LonghornNodes, KubeNodes, Pods, DaemonSets, Orphans],
     causes: causes::ALL,
@@ -37,7 +37,7 @@ pub static CHECK: Check = Check {
         Panel {
             title: "Old instance managers stuck",
             description: "Old instance managers held by an instance without owner, or not removed although \
-                          nothing holds them. None of them clears by itself.",
+                          nothing holds them. None of them clears on its own.",
             expr: "sum without (check) (max without ($without) (longhorn_health_findings{$job, \
                    check=\"instance_manager_stale\", severity=\"warning\"}))",
             legend: "stuck",
@@ -88,7 +88,7 @@ const STUCK: Alert = Alert {
     name: "LonghornInstanceManagerStuck",
     when: When::Found(&[&causes::ORPHAN_HELD, &causes::STUCK, &causes::DELETION_STUCK]),
     for_: "15m",
-    summary: "An old Longhorn instance manager will not go away by itself.",
+    summary: "An old Longhorn instance manager will not go away on its own.",
     description: "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} stays: \
                   $cause. It keeps CPU and memory reserved and runs an old image. If nothing runs in it, look at the \
                   longhorn-manager pod of that node first.",

@@ -39,9 +39,9 @@ pub const ALERTS: &[Alert] = &[
         summary: "A Longhorn manager is in a crash loop.",
         description: "longhorn-manager{{ with $labels.node }} on node {{ . }}{{ end }} is in a crash loop: $cause. \
                       Nothing attaches, detaches or rebuilds the volumes that it owns. \
-                      First: kubectl logs --previous of its container longhorn-manager.",
+                      First: `kubectl -n longhorn-system logs --previous -c longhorn-manager` of its pod.",
         why: "The series already stays up between two crashes, and a cause that is recognised later or changes is the same alert. Three minutes let a manager that stumbles \
-              during a rollout come up by itself, and are no longer than those of the outage of the webhook that follows.",
+              during a rollout come up on its own, and are no longer than those of the outage of the webhook that follows.",
         runbook: CRASH_LOOP_RUNBOOK,
         ..Alert::DEFAULT
     },
@@ -56,7 +56,7 @@ pub const ALERTS: &[Alert] = &[
         summary: "A Longhorn manager restarts often.",
         description: "longhorn-manager{{ with $labels.node }} on node {{ . }}{{ end }} was restarted about \
                       {{ $value | printf \"%.0f\" }} times in the last hour. \
-                      First: kubectl logs --previous of its container longhorn-manager.",
+                      First: `kubectl -n longhorn-system logs --previous -c longhorn-manager` of its pod.",
         why: "Counts restarts and not a rate per second: rate(...[1h]) > 0.1 would be 360 restarts an hour, \
               which the kubelet's back-off makes impossible.",
         runbook: RESTARTS_RUNBOOK,

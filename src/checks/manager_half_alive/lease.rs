@@ -221,7 +221,7 @@ fn room_in_etcd(cluster: &Cluster, manager: &str) -> Remedy {
     Remedy::new(
         "Make room in etcd on the control plane: etcdctl alarm list says NOSPACE; compact the history, run etcdctl defrag on each member, or \
          raise --quota-backend-bytes, then run etcdctl alarm disarm: until then every write in the cluster is refused, not only those of \
-         Longhorn. The managers go on by themselves.",
+         Longhorn. The managers go on on their own.",
     )
     .read("kubectl get --raw=/metrics | grep -E '^apiserver_storage_(size_bytes|objects)' | sort -k2 -g | tail")
     .read(format!(

@@ -13,7 +13,7 @@
 //! that its release does not serve, or the Service of its webhook cannot be reached for lack of DNS or network. Up to
 //! four minutes pass before such a start has failed twice and is a crash loop.
 //!
-//! A manager that gives up by itself is a case of `manager_crash_loop`, one that was Ready before of
+//! A manager that gives up on its own is a case of `manager_crash_loop`, one that was Ready before of
 //! `manager_probes`.
 
 mod causes;
@@ -216,7 +216,7 @@ fn by_api(cluster: &Cluster, start: &UnderWay) -> (&'static Cause, StuckReason) 
     }
 }
 
-/// True for a manager that may still give up by itself, because it waits for its webhook or did give up before: its
+/// True for a manager that may still give up on its own, because it waits for its webhook or did give up before: its
 /// crash is the finding.
 fn gives_up(cluster: &Cluster, start: &UnderWay) -> bool {
     let Some(status) = start.pod.container_status(CONTAINER) else { return false };

@@ -2,7 +2,7 @@
 //!
 //! The engine of a v1 volume is an iSCSI target in its instance manager. When that ends, the kernel
 //! of the node logs `detected conn error (1020)` for every session, and containerd logs `shim
-//! disconnected`. Neither reaches the Kubernetes API by itself: node-problem-detector writes them as
+//! disconnected`. Neither reaches the Kubernetes API on its own: node-problem-detector writes them as
 //! Events of the node, with the monitors of deploy/node-problem-detector. Without it there are no
 //! such Events, and this check has nothing to find.
 
@@ -191,7 +191,7 @@ fn shim_finding(cluster: &Cluster, scene: &IscsiScene, count: u64) -> Finding {
     Finding::about(&causes::SHIM_DISCONNECTED, cluster.object::<KubeNode>(node), message)
         .node(node)
         .volumes(scene.volumes.clone())
-        .impact("if it was the shim of an instance manager, all engines and replicas in that ended")
+        .impact("if this was an instance manager's shim, its engines and replicas are gone")
         .fact(
             EvidenceSource::Fingerprint
                 .says("containerd writes this for containers that end deliberately, too"),
@@ -210,7 +210,7 @@ fn surroundings(cluster: &Cluster, scene: &IscsiScene) -> Vec<Evidence> {
             "no replacement of an instance manager on this node is seen about then; the kernel does not tell whose \
              sessions it lost"
         } else {
-            "instance managers or their pods are not readable, so whether one was replaced is not known"
+            "instance managers or their pods are not readable, so whether one was replaced is unknown"
         }));
     }
     evidence

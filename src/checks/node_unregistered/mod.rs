@@ -206,7 +206,10 @@ fn node_gone(cluster: &Cluster, node: &str, replicas: usize) -> Finding {
     .node(node)
     .impact(match replicas {
         0 => "nothing is lost; the node only clutters schedules and dashboards".to_owned(),
-        count => format!("{} on it cannot be reached: fewer copies than wanted", counted(count, "replica")),
+        count => format!(
+            "{} on it cannot be reached, and their volumes have less redundancy",
+            counted(count, "replica")
+        ),
     })
     .fact(how)
     .fact(format!("{} placed on it", counted(replicas, "replica")))

@@ -111,7 +111,7 @@ fn finding(
     let reason = match (&why, pod) {
         (Some(why), _) => why.text.clone(),
         (None, Some(pod)) => format!("pod {} is being deleted and does not end", pod.metadata.name),
-        (None, None) => "it has no pod there, and no object says why".to_owned(),
+        (None, None) => "it has no pod there, cause unknown".to_owned(),
     };
     let mut finding = Finding::about(
         &causes::MANAGER_MISSING,

@@ -11,8 +11,8 @@ pub(super) const ALERTS: &[Alert] = &[
         for_: "1m",
         severity: Severity::Critical,
         summary: "An RWX volume is not served.",
-        description: "The NFS server of volume {{ $labels.object }} does not run, cause $cause. Every pod that uses the claim hangs.",
-        why: "The finding allows three minutes for a failover; a minute more keeps a late answer from waking anybody.",
+        description: "The NFS server of volume {{ $labels.object }} does not run: $cause. Every pod that uses the claim hangs.",
+        why: "The finding allows three minutes for a failover; one more minute avoids paging on a late response.",
         runbook: include_str!("LonghornShareManagerDown.md"),
         ..Alert::DEFAULT
     },

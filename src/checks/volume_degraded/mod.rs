@@ -69,7 +69,7 @@ causes! {
             read "kubectl describe node <node>",
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
         ] proven "the node never comes back, and the volume has a healthy replica elsewhere";
-    NOT_REBUILDING = warning "not_rebuilding" "nothing is being rebuilt, and no object says why"
+    NOT_REBUILDING = warning "not_rebuilding" "nothing is being rebuilt, cause unknown"
         fix "See the log of the longhorn-manager on <owner>, which owns the volume and starts its rebuilds." [
             read "kubectl -n <namespace> get pods -o wide -l app=longhorn-manager",
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",

@@ -301,7 +301,7 @@ fn not_rebuilding(
     if !idle.at_least(REBUILD_GRACE, Unknown::Counts) {
         return None;
     }
-    let mut reason = DegradedReason::new(&NOT_REBUILDING, "nothing is being rebuilt, and no object says why");
+    let mut reason = DegradedReason::new(&NOT_REBUILDING, "nothing is being rebuilt, cause unknown");
     if let Some(replica) = queued {
         let (name, node) = (&replica.metadata.name, &replica.spec.node_id);
         let state = replica.status.current_state.as_str();

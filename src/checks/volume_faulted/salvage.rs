@@ -1,4 +1,4 @@
-//! Which replica of a faulted volume is the best to go on with, and whether Longhorn takes it by itself.
+//! Which replica of a faulted volume is the best to go on with, and whether Longhorn takes it on its own.
 
 use jiff::{SignedDuration, Timestamp};
 

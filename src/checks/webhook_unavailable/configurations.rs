@@ -90,7 +90,7 @@ fn foreign_configuration(
 }
 
 /// A manager writes the CA of its Secret (longhorn-manager v1.5.5 to v1.12.1 webhook/server/server.go: ClientConfig.CABundle), which no host
-/// trusts by itself.
+/// trusts on its own.
 fn untrusted(cluster: &Cluster, kind: Resource, name: &'static str) -> Finding {
     let kind_name = kind.info().kind;
     Finding::about(

@@ -72,7 +72,7 @@ impl States {
         }
     }
 
-    /// Pods that will not serve it by themselves.
+    /// Pods that will not serve it on their own.
     pub fn ending(&self) -> usize {
         self.looping + self.ending_early + self.hanging
     }

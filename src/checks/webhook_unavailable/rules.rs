@@ -35,7 +35,7 @@ pub const ALERTS: &[Alert] = &[
         description: "Service {{ $labels.object }} has no ready endpoint while the pods behind it run or crash-loop and none \
                       becomes Ready. Changes of Longhorn objects (and from 1.8 on updates of every PVC) are rejected. Read \
                       the Unhealthy events, then delete one manager pod to end its back-off.",
-        why: "Back-off between two tries is up to five minutes, so a loop does not end by itself soon; ten minutes of \
+        why: "Back-off between two tries is up to five minutes, so a loop does not end on its own soon; ten minutes of \
               keep_firing_for bridge the moments in which a manager runs.",
         runbook: include_str!("LonghornWebhookDeadlock.md"),
         ..Alert::DEFAULT
