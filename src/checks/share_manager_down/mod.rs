@@ -24,7 +24,7 @@ pub(crate) use causes::DOWN;
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::NEXT_POD;
-use crate::facts::pods;
+use crate::facts::{pods, volumes};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{Pod, ShareManager, ShareManagerState, Volume, VolumeRobustness};
 
@@ -53,6 +53,10 @@ gauges! {
         "Share managers (NFS servers of RWX volumes) by state, as Longhorn says it.",
         absent "no share manager is in that state, or sharemanagers.longhorn.io cannot be read",
         example "longhorn_health_share_managers{state=\"error\"} > 0";
+    NOT_SERVED = Gauge "longhorn_health_volume_not_served" ["volume", "pvc_namespace", "pvc", "cause"]
+        "1 for every RWX volume that pods use and whose NFS server does not run, by cause.",
+        absent "the volume is served, no pod uses it, or sharemanagers.longhorn.io cannot be read",
+        example "max without (instance, pod) (longhorn_health_volume_not_served) == 1";
 }
 
 /// A share manager that pods wait for, with what belongs to it.
@@ -87,7 +91,10 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             let follows_another = share.replaced > 0 && new;
             let unknown = if follows_another { Unknown::Waits } else { Unknown::Counts };
             if age.at_least(NEXT_POD, unknown) {
-                out.report(finding::down(cluster, &share, &age));
+                let finding = finding::down(cluster, &share, &age);
+                let [name, namespace, claim] = volumes::labels(volume);
+                out.sample(&NOT_SERVED, &[name, namespace, claim, finding.cause.id], 1.0);
+                out.report(finding);
                 continue;
             }
             if age.is_unknown() {

@@ -6,12 +6,14 @@ use crate::check::*;
 pub(super) const ALERTS: &[Alert] = &[
     Alert {
         name: "LonghornShareManagerDown",
-        when: When::Found(DOWN),
-        without: &["node"],
+        when: When::Flag { gauge: &super::NOT_SERVED, labels: &[] },
+        without: &["cause"],
+        runbook_only: DOWN,
         for_: "1m",
         severity: Severity::Critical,
         summary: "An RWX volume is not served.",
-        description: "The NFS server of volume {{ $labels.object }} does not run: $cause. Every pod that uses the claim hangs.",
+        description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is not served: \
+                      its NFS server does not run: $cause. Every pod that uses the claim hangs.",
         why: "The finding allows three minutes for a failover; one more minute avoids paging on a late response.",
         runbook: include_str!("LonghornShareManagerDown.md"),
         ..Alert::DEFAULT
