@@ -361,10 +361,31 @@ impl Pod {
                     && !self.status.start_time.is_set()
                     && super::condition(&self.status.conditions, "DisruptionTarget")
                         .is_some_and(|target| target.reason == "DeletionByPodGC");
-                self.rejection().is_none() && !unseen && !statuses.iter().any(never)
+                self.rejection().is_none()
+                    && !unseen
+                    && !statuses.iter().any(never)
+                    && !self.was_lost_before_it_ran()
             }
             _ => true,
         }
+    }
+
+    /// True for a pod that was deleted before its container ran, as Longhorn does when a second setting changes a second after the
+    /// first: the kubelet looks for a container that never was. The pod has not been Ready since the kubelet took it.
+    fn was_lost_before_it_ran(&self) -> bool {
+        let unknown = |status: &ContainerStatus| {
+            status.state.terminated.as_ref().is_some_and(|end| end.reason == "ContainerStatusUnknown")
+        };
+        let ready = super::condition(&self.status.conditions, "Ready");
+        let since = ready.filter(|ready| ready.status == super::ConditionStatus::False);
+        let since = since.and_then(|ready| ready.last_transition_time.get());
+        let never_ready = self
+            .status
+            .start_time
+            .get()
+            .zip(since)
+            .is_some_and(|(start, since)| since.as_second() <= start.as_second().saturating_add(1));
+        self.metadata.is_deleting() && never_ready && self.status.container_statuses.iter().any(unknown)
     }
 
     /// True for the pod of an instance manager, by the label that Longhorn gives it (longhorn-manager
@@ -381,6 +402,23 @@ mod tests {
 
     fn value(text: &str) -> Option<f64> {
         Quantity(text.to_owned()).value()
+    }
+
+    #[test]
+    fn a_pod_that_was_deleted_before_its_container_ran_has_not_run() {
+        // played with 1.9.2: made at 02:07:05, deleted within the second, gone at 02:07:07
+        let ran = |not_ready_since: &str, deleted: &str| {
+            let json = format!(
+                r#"{{"metadata":{{"name":"im"{deleted}}},"status":{{"phase":"Failed","startTime":"2026-11-24T02:07:05Z",
+                   "conditions":[{{"type":"Ready","status":"False","lastTransitionTime":"2026-11-24T02:07:{not_ready_since}Z"}}],
+                   "containerStatuses":[{{"name":"instance-manager","state":{{"terminated":{{"exitCode":137,"reason":"ContainerStatusUnknown"}}}}}}]}}}}"#
+            );
+            serde_json::from_str::<Pod>(&json).unwrap().has_run()
+        };
+        let deleted = r#","deletionTimestamp":"2026-11-24T02:07:36Z""#;
+        assert!(!ran("05", deleted));
+        assert!(ran("07", deleted), "it was Ready for a moment");
+        assert!(ran("05", ""), "a kubelet lost it, as far as is known");
     }
 
     #[test]
