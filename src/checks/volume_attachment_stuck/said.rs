@@ -2,7 +2,7 @@
 
 use crate::check::*;
 use crate::facts::{api, text};
-use crate::longhorn::{ConditionStatus, Owner, Volume, condition};
+use crate::longhorn::{ConditionStatus, InstanceManager, InstanceState, Owner, Volume, condition};
 
 /// Kubernetes' own error, the backing image that is waited for, and what an upgrade left behind.
 pub(super) fn by_others(cluster: &Cluster, volume: &Volume) -> Vec<Evidence> {
@@ -13,7 +13,7 @@ pub(super) fn by_others(cluster: &Cluster, volume: &Volume) -> Vec<Evidence> {
         .filter(|csi| !csi.status.attached && !csi.status.attach_error.message.trim().is_empty())
         .take(3)
         .map(|csi| {
-            let error = text::shortened(csi.status.attach_error.message.trim(), 300);
+            let error = text::shortened(csi.status.attach_error.message.trim(), 500);
             api(format!("VolumeAttachment {} for node {}: {error}", csi.metadata.name, csi.spec.node_name))
         })
         .collect();
@@ -34,9 +34,8 @@ pub(super) fn by_others(cluster: &Cluster, volume: &Volume) -> Vec<Evidence> {
             )));
         }
     }
-    if volume.spec.wanted_image().is_empty() && !volume.status.current_image.is_empty() {
-        said.push(api("the volume names no engine image: its spec.image is empty"));
-    }
+    said.extend(imageless(volume));
+    said.extend(twins(cluster, volume));
     // a live upgrade sets both, and takes the addresses away when it is done (longhorn-manager v1.12.1
     // controller/volume_controller.go upgradeEngineForVolume)
     let upgraded =
@@ -48,4 +47,35 @@ pub(super) fn by_others(cluster: &Cluster, volume: &Volume) -> Vec<Evidence> {
         )));
     }
     said
+}
+
+/// A volume that was up once and names no image: Longhorn looks for one of the empty name (longhorn issue 10452).
+pub(super) fn imageless(volume: &Volume) -> Option<Evidence> {
+    let is_placed = !volume.status.owner_id.is_empty();
+    (volume.spec.wanted_image().is_empty() && is_placed)
+        .then(|| api("the volume names no engine image: its spec.image is empty"))
+}
+
+/// Instance managers that are one too many: Longhorn starts nothing on a node where it does not find the only one of a type and image
+/// (longhorn-manager v1.3.2 datastore/longhorn.go GetInstanceManagerByInstance; longhorn issues 3000 and 3753).
+fn twins(cluster: &Cluster, volume: &Volume) -> Option<Evidence> {
+    let name = volume.metadata.name.as_str();
+    let waiting = cluster.replicas_of(name).filter(|replica| {
+        replica.spec.desire_state == InstanceState::Running
+            && replica.status.current_state == InstanceState::Stopped
+    });
+    let nodes = waiting.map(|replica| replica.spec.node_id.as_str());
+    nodes.chain([volume.spec.node_id.as_str()]).find_map(|node| {
+        let all: Vec<_> = cluster.instance_managers_on(node).filter(|im| !im.metadata.is_deleting()).collect();
+        let key = |im: &InstanceManager| (im.spec.kind.clone(), im.spec.image.clone(), im.spec.data_engine.or_v1());
+        let (one, other) = all
+            .iter()
+            .enumerate()
+            .find_map(|(at, one)| Some((one, all.iter().skip(at + 1).find(|other| key(other) == key(one))?)))?;
+        Some(api(format!(
+            "node {node} has two instance managers of one type and image, {} and {}: Longhorn starts nothing there until one is gone; \
+             delete the InstanceManager in which nothing runs",
+            one.metadata.name, other.metadata.name
+        )))
+    })
 }

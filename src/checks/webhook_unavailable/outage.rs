@@ -10,7 +10,7 @@ use crate::cluster::Readability;
 use crate::facts::probes::ForeignProbe;
 use crate::facts::releases::manager_release;
 use crate::facts::text::duration;
-use crate::facts::{age, installation, looping, not_started, probes, starts, unreached};
+use crate::facts::{age, installation, looping, not_started, pods as words, probes, starts, unreached};
 use crate::longhorn::{Pod, Release, Service, Suffix, WEBHOOK_LOCK};
 
 /// Makes the pods that serve it from 1.5 on.
@@ -271,6 +271,8 @@ fn evidence(
             facts.push(format!(
                 "{name}: container {container} ended last with exit code {code} after {ran} s"
             ));
+        } else if pod.container_status(container).is_none_or(|status| status.state.waiting.is_some()) {
+            facts.extend(words::trouble(pod).map(|trouble| format!("{}: {trouble}", pod.metadata.name)));
         }
     }
     if let Some(lease) = cluster.objects.leases.get(WEBHOOK_LOCK)
