@@ -97,6 +97,9 @@ relations! {
     // alone (longhorn-manager v1.5.5 to v1.12.1 controller/volume_attachment_controller.go isResponsibleFor).
     volume_attachment_stuck [attaching, detaching, ticket_waits] CausedBy manager_half_alive [work_undone],
         same Volume, "volume not attached";
+    // A volume is attached only where its engine image is (longhorn-manager v1.5.1 to v1.12.1 manager/volume.go Attach).
+    volume_attachment_stuck [ticket_waits, attaching] CausedBy engine_image_unavailable [deployed_nowhere, image_unknown],
+        same Volume, "volume not attached";
     // Where no node is Ready, each single one follows from what all share, and so does a Service whose pods are all called not Ready.
     disk_unavailable [node_not_ready] CausedBy disk_unavailable [no_node_ready], same Cluster, "node not Ready" on nodes;
     webhook_unavailable [no_ready_endpoint] CausedBy disk_unavailable [no_node_ready], same Cluster, "no webhook";

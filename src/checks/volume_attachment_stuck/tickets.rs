@@ -98,7 +98,11 @@ fn tickets<'a>(cluster: &'a Cluster, attachment: &'a VolumeAttachment) -> impl I
 
 /// The ticket of Longhorn's own work that keeps the volume where it is, where no workload does: a deletion of a snapshot that does not
 /// end, for example (longhorn-manager v1.10.1 controller/snapshot_controller.go; harvester issue 9714).
-fn own_work<'a>(cluster: &'a Cluster, volume: &Volume, of_workloads: &[Ticket]) -> Option<(&'a str, &'a str)> {
+fn own_work<'a>(
+    cluster: &'a Cluster,
+    volume: &Volume,
+    of_workloads: &[Ticket],
+) -> Option<(&'a str, &'a str)> {
     let at = volume.status.current_node_id.as_str();
     if at.is_empty() || of_workloads.iter().any(|ticket| ticket.satisfied && ticket.node == at) {
         return None;

@@ -195,7 +195,11 @@ fn message(
                         "Service {service} has had no ready endpoint{age}, although pods behind it are {states}"
                     );
                 }
-                (None, None) => format!("pods behind it are {states}"),
+                // why, as far as one of them says
+                (None, None) => {
+                    let refused = webhook.pods(cluster).find(|pod| pods::is_refused(pod));
+                    format!("pods behind it are {states}{}", words::brief(refused))
+                }
             };
             format!("Service {service} has had no ready endpoint{age}: {why}")
         }
@@ -315,6 +319,14 @@ fn remedy(cluster: &Cluster, webhook: WebhookRole, cause: &'static Cause) -> Rem
             "This does not end by itself: a pod behind the Service hangs in its start. Follow the finding of \
              manager_start_stuck.",
         );
+    }
+    if webhook.pods(cluster).any(pods::is_refused) {
+        return Remedy::new(
+            "Change what the runtime's refusal names, often the security profile of the cluster or a policy that sets runAsNonRoot; the \
+             kubelet tries again by itself.",
+        )
+        .read(format!("kubectl -n {} describe pods -l app={app}", cluster.namespace))
+        .read(format!("kubectl -n {} get pods -l app={app} -o yaml", cluster.namespace));
     }
     match webhook.is_undeployed(cluster) && cause != &causes::ROLLOUT {
         true => {

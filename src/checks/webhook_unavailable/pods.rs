@@ -117,7 +117,7 @@ pub fn is_away(cluster: &Cluster, pod: &Pod) -> bool {
 }
 
 /// True for a pod one of whose containers waits because the runtime refuses it, as for a policy that it cannot meet: nothing crashes there.
-fn is_refused(pod: &Pod) -> bool {
+pub fn is_refused(pod: &Pod) -> bool {
     let mut statuses = pod.status.init_container_statuses.iter().chain(&pod.status.container_statuses);
     statuses.any(|status| status.state.waiting.is_some() && looping::cannot_start(status).is_some())
 }
