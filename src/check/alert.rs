@@ -2,7 +2,7 @@
 
 use super::{Cause, Gauge, Severity};
 
-/// An alert. Say only what is special: `Alert { name: …, ..Alert::PLAIN }`.
+/// An alert. Say only what is special: `Alert { name: …, ..Alert::DEFAULT }`.
 #[derive(Debug)]
 pub struct Alert {
     /// CamelCase, starts with `Longhorn`, at most 40 characters. Also the name of the runbook.
@@ -14,12 +14,12 @@ pub struct Alert {
     /// Labels of the finding or fact to aggregate away as well, so that several give one alert.
     pub without: &'static [&'static str],
     /// Causes on which it does not fire, but whose findings point to its runbook.
-    pub also: &'static [&'static Cause],
+    pub runbook_only: &'static [&'static Cause],
     /// Whether its causes hold side by side on one object, each for itself, so that each is an alert. Others take
     /// turns: the cause is no label of the alert, which would start over when it changes.
     pub side_by_side: bool,
     /// How long the expression must hold: `0m`, `5m`, `1h`.
-    pub hold: &'static str,
+    pub for_: &'static str,
     /// How long the alert goes on after the expression ends; empty for not at all.
     pub keep_firing_for: &'static str,
     /// `critical` means act now, `warning` a ticket, `info` context only.
@@ -88,14 +88,14 @@ pub struct Threshold {
 
 impl Alert {
     /// The defaults: a warning at once, that ends with its expression.
-    pub const PLAIN: Alert = Alert {
+    pub const DEFAULT: Alert = Alert {
         name: "",
         when: When::Found(&[]),
         only: None,
         without: &[],
-        also: &[],
+        runbook_only: &[],
         side_by_side: false,
-        hold: "0m",
+        for_: "0m",
         keep_firing_for: "",
         severity: Severity::Warning,
         as_found: false,
@@ -133,13 +133,13 @@ impl Alert {
     pub fn tells_of(&self, cause: &Cause) -> bool {
         match self.when {
             When::Found(causes) => causes.contains(&cause),
-            When::Flag { .. } => self.also.contains(&cause),
+            When::Flag { .. } => self.runbook_only.contains(&cause),
             When::Promql { .. } => false,
         }
     }
 
     /// The causes whose findings point to its runbook.
     pub fn causes(&self) -> impl Iterator<Item = &'static Cause> {
-        self.fires_on().iter().chain(self.also).copied()
+        self.fires_on().iter().chain(self.runbook_only).copied()
     }
 }

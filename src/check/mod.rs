@@ -26,7 +26,7 @@ pub use fact::Fact;
 pub use finding::{Command, Evidence, EvidenceSource, Finding, Remedy, Severity, cut};
 pub(crate) use gauge::gauges;
 pub use gauge::{Gauge, GaugeKind, Sample};
-pub use outcome::{Cut, OfData, Outcome, keep_worst};
+pub use outcome::{OfData, Omitted, Outcome, truncate_to_worst};
 pub use panel::{Bound, Dashboard, Panel, PanelKind, Query, Step, Unit, Width};
 pub use record::Record;
 pub use words::{capitalised, counted, is_hidden, plain, uncapitalised};
@@ -64,7 +64,7 @@ pub struct Check {
 
 impl Check {
     /// What most checks leave out.
-    pub const PLAIN: Check = Check {
+    pub const DEFAULT: Check = Check {
         id: "",
         title: "",
         summary: "",
@@ -120,8 +120,8 @@ impl Check {
     /// const OF_ANOTHER: Cause = Cause::warning("deadlock", "…");
     /// static CHECK: Check = Check {
     ///     id: "toy",
-    ///     alerts: &[Alert { name: "LonghornToy", when: When::Found(&[&OF_ANOTHER]), ..Alert::PLAIN }],
-    ///     ..Check::PLAIN
+    ///     alerts: &[Alert { name: "LonghornToy", when: When::Found(&[&OF_ANOTHER]), ..Alert::DEFAULT }],
+    ///     ..Check::DEFAULT
     /// };
     /// const _: () = CHECK.assert_alerts_name_own_causes();
     /// ```
@@ -129,7 +129,7 @@ impl Check {
         let mut alerts = self.alerts;
         while let [alert, rest @ ..] = alerts {
             self.assert_lists(alert.fires_on());
-            self.assert_lists(alert.also);
+            self.assert_lists(alert.runbook_only);
             alerts = rest;
         }
     }

@@ -30,9 +30,9 @@ pub struct Outcome<'a> {
     /// What findings say about the data of volumes, whether these are kept or only counted.
     pub of_data: Vec<OfData>,
     /// Findings that are only counted: the mildest of too many.
-    pub cut: Cut,
+    pub cut: Omitted,
     /// Samples that are only counted, by family.
-    pub series_cut: BTreeMap<&'static str, usize>,
+    pub omitted_series: BTreeMap<&'static str, usize>,
     /// How many findings are kept; all where a person runs the checks.
     pub most: Option<usize>,
     /// The mildest of the findings that are kept, once there are so many: what is no worse is only counted.
@@ -40,7 +40,7 @@ pub struct Outcome<'a> {
 }
 
 /// Numbers of findings by check, cause and severity.
-pub type Cut = BTreeMap<(&'static str, &'static str, Severity), usize>;
+pub type Omitted = BTreeMap<(&'static str, &'static str, Severity), usize>;
 
 /// A cause that says something about data, with the volumes that its finding names.
 pub type OfData = (&'static Cause, Vec<String>);
@@ -52,7 +52,7 @@ const MAX_SERIES: usize = 5_000;
 const UNDATED_SHOWN: usize = 5;
 
 /// Keeps the worst findings and counts the others.
-pub fn keep_worst(findings: &mut Vec<Finding>, most: usize, cut: &mut Cut) {
+pub fn truncate_to_worst(findings: &mut Vec<Finding>, most: usize, cut: &mut Omitted) {
     if findings.len() <= most {
         return;
     }
@@ -61,7 +61,7 @@ pub fn keep_worst(findings: &mut Vec<Finding>, most: usize, cut: &mut Cut) {
     findings.drain(most..).for_each(|finding| count(finding, cut));
 }
 
-fn count(finding: Finding, cut: &mut Cut) {
+fn count(finding: Finding, cut: &mut Omitted) {
     *cut.entry((finding.check, finding.cause.id, finding.severity)).or_default() += 1;
 }
 
@@ -69,7 +69,7 @@ impl<'a> Outcome<'a> {
     /// An empty outcome for one check.
     pub fn new(check: &'static Check, cluster: &'a Cluster) -> Self {
         let (findings, stock, unknown, observed) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let (samples, cut, series_cut) = (BTreeMap::new(), Cut::new(), BTreeMap::new());
+        let (samples, cut, omitted_series) = (BTreeMap::new(), Omitted::new(), BTreeMap::new());
         let (time_tells, of_data) = (BTreeMap::new(), Vec::new());
         let (most, mildest) = (None, None);
         Outcome {
@@ -83,14 +83,14 @@ impl<'a> Outcome<'a> {
             time_tells,
             of_data,
             cut,
-            series_cut,
+            omitted_series,
             most,
             mildest,
         }
     }
 
     /// Adds a finding.
-    pub fn find(&mut self, mut finding: Finding) {
+    pub fn report(&mut self, mut finding: Finding) {
         debug_assert!(
             self.check.causes.contains(&finding.cause),
             "{} does not list cause {}",
@@ -111,7 +111,7 @@ impl<'a> Outcome<'a> {
         self.findings.push(finding);
         // sorting now and then costs less than looking for the mildest each time
         if let Some(most) = self.most.filter(|most| self.findings.len() > most + most / 8) {
-            keep_worst(&mut self.findings, most, &mut self.cut);
+            truncate_to_worst(&mut self.findings, most, &mut self.cut);
             self.mildest = self.findings.last().map(|finding| finding.severity);
         }
     }
@@ -146,7 +146,7 @@ impl<'a> Outcome<'a> {
         }
         let samples = self.samples.entry(gauge.name).or_default();
         if samples.len() >= MAX_SERIES {
-            *self.series_cut.entry(gauge.name).or_default() += 1;
+            *self.omitted_series.entry(gauge.name).or_default() += 1;
             return;
         }
         let labels = labels.iter().map(|label| Arc::from(*label)).collect();

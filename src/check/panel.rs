@@ -177,7 +177,7 @@ pub struct Step {
 /// Where a colour begins.
 #[derive(Debug)]
 pub enum Bound {
-    /// At a value that means something by itself, such as one of what should be none.
+    /// At a value that means something on its own, such as one of what should be none.
     Value(f64),
     /// Where an alert fires, whatever the configuration says about it.
     Threshold {

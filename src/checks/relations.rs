@@ -48,7 +48,7 @@ pub enum Link {
     /// The other is the reason: repair that, and this ends.
     CausedBy,
     /// This has a reason of its own, but cannot heal before the other has ended.
-    HeldUpBy,
+    BlockedBy,
 }
 
 impl Relation {
@@ -138,7 +138,7 @@ relations! {
 
     // Only the manager of its node makes a new instance manager.
     instance_manager_down [node_down] CausedBy disk_unavailable [node_not_ready], same Node, "instance manager unreachable" on nodes;
-    instance_manager_down [pod_failed, pod_missing, oom_killed, starting_stuck] HeldUpBy manager_crash_loop [*], same Node;
+    instance_manager_down [pod_failed, pod_missing, oom_killed, starting_stuck] BlockedBy manager_crash_loop [*], same Node;
 
     // The manager of the node writes what it saw of an instance manager only after it has reached it, so that it leaves that undone
     // without being to blame (longhorn-manager v1.6.1 controller/instance_manager_controller.go syncInstanceManager; longhorn issue 8455).
@@ -177,7 +177,7 @@ relations! {
     driver_deployer_blocked [managers_down] CausedBy
         webhook_unavailable [deadlock, no_ready_endpoint] manager_crash_loop [*], same Cluster, "driver deployer waits";
     csi_plugin_down [plugin_crashing] CausedBy webhook_unavailable [deadlock, no_ready_endpoint],
-        same Cluster, "CSI plugin ends" on nodes;
+        same Cluster, "CSI plugin crash-looping" on nodes;
 
     // A disk that is not ready lists none of its replicas (longhorn-manager v1.3.3 to v1.12.1 controller/node_controller.go
     // updateDiskStatusSchedulableCondition).

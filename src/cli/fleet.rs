@@ -112,7 +112,7 @@ pub fn rows<T>(
     Ok(rows)
 }
 
-/// What is known to be wrong counts before what is not known.
+/// What is known to be wrong counts before what is unknown.
 fn worst_first<T>(rows: &mut [Row<T>]) {
     let place = |row: &Row<T>| [exit::FINDINGS, exit::UNKNOWN].iter().position(|code| *code == row.exit_code);
     rows.sort_by_key(|row| (place(row).unwrap_or(usize::MAX), row.rank));

@@ -50,7 +50,7 @@ struct DrainArgs {
     #[arg(value_name = "NODE", required_unless_present = "all")]
     nodes: Vec<String>,
 
-    /// Every node by itself: which may go now, one after the other
+    /// Every node on its own: which may go now, one after the other
     #[arg(long, conflicts_with = "nodes")]
     all: bool,
 
@@ -164,7 +164,7 @@ impl CommonArgs {
                 _ => return Err(Failure::usage(anyhow!("several clusters are printed as table or json"))),
             };
             let rows = fleet::rows(&sources, &wanted, patience, |source, cluster| {
-                let plan = self.planned(which, cluster, &source.wish(now)?.address, &plan)?;
+                let plan = self.planned(which, cluster, &source.options(now)?.address, &plan)?;
                 Ok(fleet::Row {
                     context: source.context().unwrap_or_default().to_owned(),
                     exit_code: plan.exit_code,
@@ -176,7 +176,7 @@ impl CommonArgs {
             })?;
             return fleet::show(&rows, as_json);
         }
-        let wish = self.source.wish(now)?;
+        let options = self.source.options(now)?;
         let cluster = match self.source.recorded(now)? {
             Some(cluster) => cluster,
             None => {
@@ -184,7 +184,7 @@ impl CommonArgs {
                 runtime.map_err(Failure::unknown)?.block_on(self.source.look(&wanted, patience))?
             }
         };
-        let plan = self.planned(which, &cluster, &wish.address, &plan)?;
+        let plan = self.planned(which, &cluster, &options.address, &plan)?;
         self.print(&plan)?;
         Ok(plan.exit_code)
     }
@@ -202,7 +202,7 @@ impl CommonArgs {
 
     fn print(&self, plan: &Plan) -> Result<(), Failure> {
         let terminal = io::stdout().is_terminal();
-        let style = Style { colours: super::colours_wanted(terminal), ..Style::PLAIN };
+        let style = Style { colours: super::colours_wanted(terminal), ..Style::DEFAULT };
         let mut text = Vec::new();
         let written = match self.output {
             PlanFormat::Table => table::write(&mut text, plan, style, self.details),

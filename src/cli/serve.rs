@@ -200,8 +200,8 @@ async fn serve(args: ServeArgs) -> Result<u8, Failure> {
         return Err(Failure::usage(anyhow!("serve watches one cluster: give one --context")));
     }
     let mut signals = Signals::listen().map_err(Failure::unknown)?;
-    let mut wish = args.source.wish(Timestamp::now())?;
-    wish.address = wish.address.elsewhere();
+    let mut options = args.source.options(Timestamp::now())?;
+    options.address = options.address.elsewhere();
     let (mut access, transport) = open_web(&args)?;
     let connection = open_connection(&args).await?;
     if let Some(connection) = connection.as_ref().filter(|_| args.web.auth == WebAuth::Kubernetes) {
@@ -217,7 +217,8 @@ async fn serve(args: ServeArgs) -> Result<u8, Failure> {
     announce(&args, &listeners);
 
     let WebArgs { max_requests, disable_exporter_metrics, .. } = &args.web;
-    let evaluator = Evaluator::new(source, Timestamp::now, !disable_exporter_metrics).beside().wishing(wish);
+    let evaluator =
+        Evaluator::new(source, Timestamp::now, !disable_exporter_metrics).beside().with_options(options);
     let evaluator = Arc::new(evaluator);
     let on_demand = connection.filter(|_| live.is_some());
     let on_demand = on_demand.map(|connection| OnDemand::new(connection, args.source.live_options()));
@@ -255,7 +256,7 @@ async fn serve(args: ServeArgs) -> Result<u8, Failure> {
             Ok(exit::OK)
         }
         // half an exporter would look healthy; the kubelet restarts us whole
-        Err(what) => Err(Failure::unknown(anyhow!("{what}, which it never should; see the log"))),
+        Err(what) => Err(Failure::unknown(anyhow!("{what} unexpectedly; see the log"))),
     }
 }
 

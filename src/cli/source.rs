@@ -16,7 +16,7 @@ use crate::check::plain;
 use crate::checks;
 use crate::cluster::Cluster;
 use crate::longhorn::Resource;
-use crate::report::{Acceptance, Address, Wish};
+use crate::report::{Acceptance, Address, ReportOptions};
 use crate::source::connect::{self, ConnectError, Connection, obstacle};
 use crate::source::{CrashLogs, Live, LiveOptions, Recording, RecordingError, demo};
 
@@ -162,7 +162,7 @@ impl SourceArgs {
     }
 
     /// How the report is wanted. Acceptances that have expired are told on standard error.
-    pub fn wish(&self, now: Timestamp) -> Result<Wish, Failure> {
+    pub fn options(&self, now: Timestamp) -> Result<ReportOptions, Failure> {
         let accepted = match &self.accepted {
             Some(path) => acceptances(path).map_err(Failure::usage)?,
             None => Vec::new(),
@@ -171,7 +171,7 @@ impl SourceArgs {
             let until = one.until.map(|until| until.to_string()).unwrap_or_default();
             eprintln!("warning: no longer accepted since {until}: {} ({})", one.check, plain(&one.reason));
         }
-        Ok(Wish { address: self.address(), accepted, ..Wish::default() })
+        Ok(ReportOptions { address: self.address(), accepted, ..ReportOptions::default() })
     }
 
     fn address(&self) -> Address {

@@ -43,8 +43,9 @@ impl fmt::Display for Absence {
                 write!(f, "nothing of Longhorn in namespace {namespace}; give Longhorn's with --namespace")
             }
             Absence::Managers { deleting: 1.., .. } | Absence::RecordedManagers { deleting: 1.., .. } => f.write_str(
-                "no longhorn-manager is there, and volumes are being deleted that wait for one: Longhorn was deleted without its uninstaller; \
-                 install the release again, which finishes the deletion, and then use its uninstaller (longhorn issue 5319)",
+                "no longhorn-manager is there, and volumes are being deleted that wait for one: Longhorn was deleted without its uninstaller. \
+                 Their data is still on the disks, and the next manager deletes it: where it is wanted, save the directories of the replicas \
+                 first; where it is not, install the release again and run its uninstaller (longhorn issue 5319)",
             ),
             Absence::Managers { namespace, wanted: None, .. } => write!(
                 f,

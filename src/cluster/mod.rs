@@ -162,7 +162,7 @@ impl Cluster {
         !self.is_recorded() && !self.one_look
     }
 
-    /// The moment, unless it is not known: a recording may have no time in it, and then nothing in it has
+    /// The moment, unless it is unknown: a recording may have no time in it, and then nothing in it has
     /// an age.
     pub fn moment(&self) -> Option<Timestamp> {
         (self.now != NO_MOMENT).then_some(self.now)

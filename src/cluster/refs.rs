@@ -30,7 +30,7 @@ pub struct VolumeRef {
     /// How it is; left out where no such volume can be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub robustness: Option<VolumeHealth>,
-    /// `attached`, `detached`, …, as Longhorn writes it; left out where it is not known.
+    /// `attached`, `detached`, …, as Longhorn writes it; left out where it is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<&'static str>,
     /// `Kind namespace/name` of what uses it, as Longhorn last wrote it down.

@@ -14,7 +14,7 @@ use crate::cluster::{Cluster, ResourceStatus};
 use crate::longhorn::{InstanceManagerState, Resource};
 use crate::metrics::{self, Format};
 use crate::plan::{Looked, Plan};
-use crate::report::{Evaluation, Report, Selection, Wish, evaluate_as};
+use crate::report::{Evaluation, Report, ReportOptions, Selection, evaluate_with};
 use crate::source::{ApiTotals, Source, on_demand};
 use crate::sync::lock;
 
@@ -79,15 +79,15 @@ const BUDGET: u32 = 32 * 1024 * 1024;
 
 /// How often what changes all the time is evaluated: so rarely that it takes 0.4 % of a core, however
 /// many ask. An evaluation of 20 ms answers for 5 s, one of a small cluster for some tenths of a second.
-const TIMES_ITS_COST: f64 = 250.0;
+const COST_FACTOR: f64 = 250.0;
 /// Nor longer than this, however dear it was: Prometheus asks about as often.
-const AT_MOST: SignedDuration = SignedDuration::from_secs(30);
+const LONGEST_PAUSE: SignedDuration = SignedDuration::from_secs(30);
 /// Evaluations that may come at once after a quiet time, so that its end shows at once.
 const AT_ONCE: i32 = 3;
 /// Facts age where nothing changes; what costs more than this pays for is looked at less often.
 const TICK: SignedDuration = SignedDuration::from_secs(15);
 /// What is older is not handed out, but made again by who asks: what should make it beside does not come to it.
-const TOO_OLD: SignedDuration = SignedDuration::from_secs(60);
+const MAX_AGE: SignedDuration = SignedDuration::from_secs(60);
 /// A format that no one asks for any more is not written ahead.
 const ASKED_FOR: SignedDuration = SignedDuration::from_mins(10);
 
@@ -113,7 +113,7 @@ pub struct Evaluator {
     self_metrics: bool,
     /// Evaluations are made beside those who ask.
     beside: bool,
-    wish: Wish,
+    options: ReportOptions,
     last: Mutex<Option<Arc<Moment>>>,
     /// Held while an evaluation is made.
     evaluating: Mutex<()>,
@@ -132,7 +132,7 @@ impl Evaluator {
     pub fn new(source: Arc<dyn Source>, clock: fn() -> Timestamp, self_metrics: bool) -> Self {
         let (last, render_seconds) = (Mutex::new(None), Mutex::new(None));
         let (evaluating, pace, asked_for) = (Mutex::default(), Mutex::default(), Mutex::default());
-        let (began, wish) = (clock(), Wish { bounded: true, ..Wish::default() });
+        let (began, options) = (clock(), ReportOptions { bounded: true, ..ReportOptions::default() });
         let (for_scrapes, for_readers) = (Budget::new(BUDGET), Budget::new(BUDGET));
         let beside = false;
         Evaluator {
@@ -141,7 +141,7 @@ impl Evaluator {
             began,
             self_metrics,
             beside,
-            wish,
+            options,
             last,
             evaluating,
             pace,
@@ -161,13 +161,13 @@ impl Evaluator {
     }
 
     /// The same with other bounds, in bytes, on what scrapes and what other answers hold together.
-    pub fn holding(self, scrapes: u32, others: u32) -> Self {
+    pub fn with_budgets(self, scrapes: u32, others: u32) -> Self {
         Evaluator { for_scrapes: Budget::new(scrapes), for_readers: Budget::new(others), ..self }
     }
 
     /// The same with a report as it is wanted.
-    pub fn wishing(self, wish: Wish) -> Self {
-        Evaluator { wish: Wish { bounded: true, ..wish }, ..self }
+    pub fn with_options(self, options: ReportOptions) -> Self {
+        Evaluator { options: ReportOptions { bounded: true, ..options }, ..self }
     }
 
     /// The present moment. A caller that comes while another evaluates waits for that result, unless there is one
@@ -231,7 +231,7 @@ impl Evaluator {
         let age = (self.clock)().duration_since(moment.evaluated);
         // while kinds are read there is no verdict that could be late
         let same_stage = moment.waiting_for.is_empty() == self.waiting_for().is_empty();
-        self.beside && (SignedDuration::ZERO..TOO_OLD).contains(&age) && same_stage
+        self.beside && (SignedDuration::ZERO..MAX_AGE).contains(&age) && same_stage
     }
 
     /// The moment of now, evaluated unless another has done so meanwhile.
@@ -327,7 +327,7 @@ impl Evaluator {
         let still_good = |is: &&WrittenPage| {
             let age = begin.duration_since(is.written);
             let same_second = is.written.as_second() == begin.as_second();
-            let handed_out = self.beside && ahead.is_none() && (SignedDuration::ZERO..TOO_OLD).contains(&age);
+            let handed_out = self.beside && ahead.is_none() && (SignedDuration::ZERO..MAX_AGE).contains(&age);
             is.web_config == web_config && (same_second || handed_out)
         };
         if let Some(same) = written.as_ref().filter(still_good) {
@@ -375,7 +375,7 @@ impl Evaluator {
     fn evaluate(&self, key: EvaluationKey, now: Timestamp) -> Moment {
         let begin = (self.clock)();
         let cluster = self.source.snapshot(now);
-        let mut evaluation = evaluate_as(&cluster, |_| true, &self.wish);
+        let mut evaluation = evaluate_with(&cluster, |_| true, &self.options);
         let kinds = checks::kinds().iter();
         let resources = kinds.map(|resource| resource_facts(&cluster, *resource)).collect();
         let instance_managers = instance_managers(&cluster);
@@ -419,7 +419,8 @@ fn is_zipped(moment: &Moment, format: Format) -> bool {
 
 /// How long what cost so many seconds is good for where something changes all the time.
 fn good_for(seconds: f64) -> SignedDuration {
-    SignedDuration::try_from_secs_f64(TIMES_ITS_COST * seconds).map_or(AT_MOST, |good| good.min(AT_MOST))
+    SignedDuration::try_from_secs_f64(COST_FACTOR * seconds)
+        .map_or(LONGEST_PAUSE, |good| good.min(LONGEST_PAUSE))
 }
 
 fn resource_facts(cluster: &Cluster, resource: Resource) -> ResourceFacts {
@@ -561,7 +562,7 @@ mod tests {
         assert_eq!(evaluations(), 11 + i64::from(AT_ONCE));
         let first = evaluator.page(Format::Text, None).unwrap();
         let cost = evaluator.moment().seconds;
-        pass(TIMES_ITS_COST * cost);
+        pass(COST_FACTOR * cost);
         let mut again = 0;
         while evaluator.is_due() {
             evaluator.refresh();
@@ -574,7 +575,7 @@ mod tests {
 
         // somebody who should refresh and does not
         let before = evaluations();
-        pass(TOO_OLD.as_secs_f64());
+        pass(MAX_AGE.as_secs_f64());
         scrape();
         assert_eq!(evaluations(), before + 1);
         pass(-60.0);

@@ -53,7 +53,7 @@ gauges! {
         example "longhorn_health_check_unknown == 1";
     LONGHORN_INFO = Gauge "longhorn_health_longhorn_info" ["version"]
         "1 for the Longhorn release of the cluster.",
-        absent "the release is not known",
+        absent "the release is unknown",
         example "longhorn_health_longhorn_info";
     VOLUMES = Gauge "longhorn_health_volumes" ["robustness"]
         "Number of volumes by robustness as Longhorn reports it; those that are not attached are `detached`, unless they are faulted.",

@@ -206,7 +206,7 @@ impl Page {
             self.add(&VOLUMES_AT_RISK, &labels, risk.count as f64);
             self.add(&BYTES_AT_RISK, &labels, risk.bytes as f64);
         }
-        for (family, count) in &moment.evaluation.series_cut {
+        for (family, count) in &moment.evaluation.omitted_series {
             self.add(&SERIES_TRUNCATED, &[family], *count as f64);
         }
         for ((resource, field), count) in &moment.evaluation.unrecognized {

@@ -29,7 +29,7 @@ pub enum Begun {
 /// What an age counts as that neither objects nor a watch tell: only in a recording and in a single look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unknown {
-    /// Long enough: the fact does not pass by itself, or someone looks because it does not.
+    /// Long enough: the fact does not pass on its own, or someone looks because it does not.
     Counts,
     /// Not long enough: the fact is part of ordinary work, and time has to tell.
     Waits,

@@ -114,7 +114,7 @@ pub fn written_at(line: &str, now: Timestamp) -> Option<Timestamp> {
 }
 
 impl Complaint<'_> {
-    /// True where the API server answers and refuses every write: its etcd has no space left, which does not end by itself
+    /// True where the API server answers and refuses every write: its etcd has no space left, which does not end on its own
     /// (etcd's alarm NOSPACE stands until it is disarmed).
     pub fn is_full(&self) -> bool {
         self.lacks == Lacks::Api && self.line.contains("database space exceeded")

@@ -58,7 +58,7 @@ impl Request {
 }
 
 impl<'a> EvictingDisk<'a> {
-    /// UUID of the disk, empty while it is not known.
+    /// UUID of the disk, empty while it is unknown.
     pub fn uuid(&self) -> &'a str {
         self.status.map_or("", |status| status.disk_uuid.as_str())
     }
@@ -92,12 +92,12 @@ pub fn is_requested(node: &LonghornNode) -> bool {
     node.spec.eviction_requested || node.spec.disks.values().any(|disk| disk.eviction_requested)
 }
 
-/// True when a person asks this disk to be emptied, by itself or with its node.
+/// True when a person asks this disk to be emptied, on its own or with its node.
 pub fn is_disk_requested(node: &LonghornNode, disk: Option<&DiskSpec>) -> bool {
     node.spec.eviction_requested || disk.is_some_and(|disk| disk.eviction_requested)
 }
 
-/// What Longhorn asks by itself of a node that is cordoned.
+/// What Longhorn asks on its own of a node that is cordoned.
 pub fn automatic_request(cluster: &Cluster, node: &str) -> Option<Request> {
     let cordoned = nodes::is_cordoned(cluster, node);
     let policy = cluster.setting_value("node-drain-policy", DataEngine::V1);
@@ -149,12 +149,12 @@ pub fn images_by_disk(cluster: &Cluster) -> BTreeMap<&str, Vec<&BackingImage>> {
     map
 }
 
-/// True when this release gives up copies on missing disks by itself.
+/// True when this release gives up copies on missing disks on its own.
 pub fn gives_up_missing_disks(release: Option<Release>) -> bool {
     release.is_some_and(|release| release.has_fix(GIVES_UP_MISSING_DISKS))
 }
 
-/// True when this release can move replicas by itself for a drain.
+/// True when this release can move replicas on its own for a drain.
 pub fn evicts_for_drains(release: Option<Release>) -> bool {
     release.is_none_or(|release| release.has_fix(FLAG_IN_SPEC))
 }

@@ -6,7 +6,7 @@ use crate::cluster::Cluster;
 use crate::longhorn::Lease;
 
 /// True when others may take the Lease: its holder has not renewed it for its duration. Longhorn's own last 20 s;
-/// a duration out of all reason is not believed.
+/// implausible durations are ignored.
 pub fn is_expired(cluster: &Cluster, lease: &Lease) -> bool {
     let spec = &lease.spec;
     let duration = SignedDuration::from_secs(spec.lease_duration_seconds.0.clamp(20, 600));

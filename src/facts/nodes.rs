@@ -153,7 +153,7 @@ pub fn unseen_by_managers(cluster: &Cluster) -> Option<Evidence> {
 }
 
 /// True when Kubernetes' node is cordoned; where nodes cannot be read, when Longhorn says so. Longhorn then
-/// creates no instance manager pod there and may evict replicas by itself.
+/// creates no instance manager pod there and may evict replicas on its own.
 pub fn is_cordoned(cluster: &Cluster, node: &str) -> bool {
     let by_longhorn = || {
         let node = cluster.objects.longhorn_nodes.get(node)?;
@@ -167,7 +167,7 @@ pub fn is_cordoned(cluster: &Cluster, node: &str) -> bool {
     }
 }
 
-/// Taints of a node that its own controller does not put on it, which pods of a DaemonSet do not tolerate by themselves.
+/// Taints of a node that its own controller does not put on it, which pods of a DaemonSet do not tolerate on their own.
 pub fn taints(cluster: &Cluster, node: &str) -> Option<String> {
     let taints = &cluster.objects.kube_nodes.get(node)?.spec.taints;
     let foreign = taints.iter().filter(|taint| !taint.key.starts_with("node.kubernetes.io/"));
@@ -202,10 +202,10 @@ pub fn manager_not_ready(cluster: &Cluster, node: &str) -> Option<String> {
     }
     match cluster.manager_pod_on(node) {
         None => Some(format!(
-            "node {node} has no longhorn-manager pod, which would have to fix this: see to it first"
+            "the longhorn-manager of node {node} is responsible for fixing this and has no pod: fix that first"
         )),
         Some(pod) if !pod.is_ready() => Some(format!(
-            "pod {} on node {node}, which would have to fix this, is not Ready: see to it first",
+            "pod {} on node {node} is responsible for fixing this but is not Ready: fix that pod first",
             pod.metadata.name
         )),
         Some(_) => None,

@@ -13,7 +13,7 @@ use crate::longhorn::{
 /// How much of a message is repeated.
 const LONGEST: usize = 240;
 /// What the kubelet repeats for as long as it holds; later the spam filter of its events may keep it silent for five minutes.
-const LATELY: SignedDuration = SignedDuration::from_mins(10);
+const RECENT: SignedDuration = SignedDuration::from_mins(10);
 
 /// What keeps a pod away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -229,7 +229,7 @@ fn by_event(cluster: &Cluster, pod: &Pod) -> Option<NotStarted> {
 }
 
 fn newest<'a>(cluster: &'a Cluster, pod: &Pod, wanted: impl Fn(&&Event) -> bool) -> Option<&'a Event> {
-    let lately = |event: &&Event| event.last_seen().is_some_and(|at| cluster.age(at) < LATELY);
+    let lately = |event: &&Event| event.last_seen().is_some_and(|at| cluster.age(at) < RECENT);
     let same = |event: &&Event| {
         let (of, uid) = (&event.involved_object.uid, &pod.metadata.uid);
         of.is_empty() || uid.is_empty() || of == uid

@@ -52,7 +52,7 @@ const SYSTEMS: [(&str, Packages); 24] = [
     ("gentoo", Packages::Emerge),
 ];
 
-/// The system of this `osImage`, by the word that tells it, and what installs packages there; `None` for one that is not known.
+/// The system of this `osImage`, by the word that tells it, and what installs packages there; `None` for one that is unknown.
 pub fn of(os_image: &str) -> Option<(&'static str, Packages)> {
     let os = os_image.to_lowercase();
     SYSTEMS.into_iter().find(|(name, _)| os.contains(name))

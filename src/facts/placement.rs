@@ -377,7 +377,7 @@ pub struct DiskSpace {
 }
 
 impl DiskSpace {
-    /// Of a disk by the settings; `None` where the disk was not measured or a setting is not known.
+    /// Of a disk by the settings; `None` where the disk was not measured or a setting is unknown.
     pub fn of(cluster: &Cluster, disk: &DiskSpec, now: &DiskStatus) -> Option<Self> {
         let percent = |name| cluster.setting_value(name, DataEngine::V1).trim().parse::<f64>().ok();
         let minimal_available = percent("storage-minimal-available-percentage")? as i64;

@@ -65,7 +65,7 @@ impl Exposure {
 }
 
 impl<'a> StaleCopy<'a> {
-    /// The exposure of the manager that comes across it, none if its release is not known.
+    /// The exposure of the manager that comes across it, none if its release is unknown.
     pub fn exposure(&self) -> Exposure {
         self.release.map_or(Exposure::Never, Exposure::of)
     }

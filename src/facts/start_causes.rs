@@ -75,7 +75,7 @@ causes! {
             read "kubectl describe node <node>",
         ];
     WEBHOOK_UNSERVED = critical "webhook_unserved"
-        "the manager gave up waiting for the Service of a webhook: no manager answers behind it, or nothing says why it is not reached"
+        "the manager gave up waiting for the Service of a webhook: no manager answers behind it, or the cause is unknown"
         fix "Bring one manager to Ready behind Service <service>. If it has ready endpoints, look at DNS, firewall and hairpin traffic from node \
              <node>. A startup probe does not help: the manager gives up on its own." [
             read "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=<service> -o yaml",

@@ -19,8 +19,8 @@ use crate::cluster::Cluster;
 use crate::longhorn::{ConditionStatus, ContainerStatus, Pod, Release, WEBHOOK_LOCK, condition};
 
 const CONTAINER: &str = "longhorn-manager";
-/// A start takes seconds; what it complains about before this may pass by itself.
-pub const PATIENCE: SignedDuration = SignedDuration::from_secs(60);
+/// A start takes seconds; what it complains about before this may pass on its own.
+pub const START_GRACE: SignedDuration = SignedDuration::from_secs(60);
 /// A Ready condition changes for the last time when the pod was last seen to become Ready. Beyond
 /// this the change is taken for a later one (a node that was away, a probe that failed), not for
 /// the end of the start.
@@ -120,7 +120,7 @@ impl UnderWay<'_> {
     pub fn complaint<'c>(&self, cluster: &'c Cluster) -> Option<Complaint<'c>> {
         // with the Lease in its hand a start lasts since then
         let long = if self.holds { self.own(cluster) } else { cluster.age(self.started) };
-        let log = cluster.history.current_log(self.pod, CONTAINER).filter(|_| long >= PATIENCE)?;
+        let log = cluster.history.current_log(self.pod, CONTAINER).filter(|_| long >= START_GRACE)?;
         complaints::newest(&log.text)
     }
 
@@ -128,7 +128,7 @@ impl UnderWay<'_> {
     /// ended before. Where its log can still tell why, it has a minute for that.
     pub fn lets_its_turn_pass(&self, cluster: &Cluster) -> bool {
         const TRIES: SignedDuration = SignedDuration::from_secs(30);
-        let patience = if cluster.is_recorded() { TRIES } else { PATIENCE + TRIES };
+        let patience = if cluster.is_recorded() { TRIES } else { START_GRACE + TRIES };
         self.free && self.own(cluster) >= patience && !self.waits_for_webhook(cluster)
     }
 
@@ -304,7 +304,7 @@ impl<'a> Queue<'a> {
             None => self.before(started, cluster.now),
         };
         let by_others = self.last.is_some_and(|(node, ..)| node != pod.spec.node_name);
-        // given back since it was started, perhaps by itself: then it serves, and its probe fails for another reason than
+        // given back since it was started, perhaps on its own: then it serves, and its probe fails for another reason than
         // that nothing listens
         let given = self.last.is_some_and(|(_, _, to)| to > started);
         let serves = || probes::failed_lately(cluster, pod).is_some_and(|failed| !failed.refused);

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 
 use super::releases::release_of;
-use super::starts::{Done, PATIENCE, Starts, UnderWay};
+use super::starts::{Done, START_GRACE, Starts, UnderWay};
 use super::{api, leases, looping, probes};
 use crate::check::{Evidence, EvidenceSource};
 use crate::cluster::Cluster;
@@ -40,7 +40,7 @@ fn by_holder(cluster: &Cluster, starts: &Starts, start: &UnderWay) -> Option<(Ti
     let node = leases::holder(cluster, WEBHOOK_LOCK)?;
     let taken = cluster.objects.leases.get(WEBHOOK_LOCK)?.spec.acquire_time.get()?;
     let waited =
-        taken.duration_since(start.started) >= WAITED && cluster.age(start.started) >= PATIENCE + WAITED;
+        taken.duration_since(start.started) >= WAITED && cluster.age(start.started) >= START_GRACE + WAITED;
     // of two that wait the other one may have had it
     let alone = starts.under_way.iter().filter(|other| !other.holds).count() == 1;
     let holder = cluster.manager_pod_on(node).filter(|_| waited && alone)?;

@@ -4,7 +4,7 @@
 use jiff::SignedDuration;
 
 use super::looping::looping;
-use super::starts::{PATIENCE, UnderWay};
+use super::starts::{START_GRACE, UnderWay};
 use crate::check::Remedy;
 use crate::cluster::Cluster;
 use crate::longhorn::Pod;
@@ -263,7 +263,7 @@ pub fn named(cluster: &Cluster) -> Option<(&Pod, Unreached)> {
 }
 
 /// What the last run waited for holds for the present one if it ended so lately.
-const LATELY: SignedDuration = SignedDuration::from_mins(3);
+const RECENT: SignedDuration = SignedDuration::from_mins(3);
 
 /// What a start waits for, where its log shows that it waits in vain: a refused attempt may be its turn to become Ready,
 /// a name that does not resolve and packets that are lost are none. Until the log of the present run is read, that of
@@ -274,13 +274,13 @@ pub fn waiting<'a>(cluster: &'a Cluster, start: &UnderWay) -> Option<WaitingMana
     let present = history.current_log(pod, CONTAINER).map(|log| log.text.as_str());
     let status = pod.container_status(CONTAINER)?;
     let ended = status.last_state.terminated.as_ref().and_then(|ended| ended.finished_at.get());
-    let lately = ended.is_some_and(|ended| cluster.age(ended) <= LATELY);
+    let lately = ended.is_some_and(|ended| cluster.age(ended) <= RECENT);
     let last = || {
         let log = history.crash_log(&pod.metadata.name, CONTAINER).filter(|_| lately)?;
         Some(log.text.as_str())
     };
     let age = pod.status.start_time.get().map_or(SignedDuration::ZERO, |started| cluster.age(started));
-    let log = present.or_else(last).filter(|_| age >= PATIENCE)?;
+    let log = present.or_else(last).filter(|_| age >= START_GRACE)?;
     let lines = log.lines().rev().filter(|line| !line.trim().is_empty()).take(LINES);
     let line = lines.into_iter().find(|line| line.contains(".svc:950") && line.contains("error="))?;
     let why = Unreached::of(line, OF_MANAGERS).filter(|why| why.is_root())?;

@@ -206,7 +206,7 @@ mod tests {
     use crate::generate::promtool;
 
     fn seconds(alert: &Alert) -> u64 {
-        promtool::seconds(&Settings::default().alert(alert).hold).unwrap()
+        promtool::seconds(&Settings::default().alert(alert).for_).unwrap()
     }
 
     /// The inhibitor mutes only once the root fires; a consequence that came first would have been sent already.

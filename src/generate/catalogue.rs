@@ -16,7 +16,7 @@ static EXPORTER: Check = Check {
     gauges: exporter::GAUGES,
     alerts: exporter::ALERTS,
     panels: exporter::PANELS,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 const _: () = EXPORTER.assert_tables_have_columns();
@@ -28,7 +28,7 @@ pub static KUBE_STATE_METRICS: Check = Check {
     title: "kube-state-metrics alone",
     summary: "Two alerts for clusters in which the exporter does not run (yet).",
     alerts: manager_crash_loop::KUBE_STATE_METRICS_ALERTS,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 pub fn alerts() -> impl Iterator<Item = &'static Alert> {

@@ -109,7 +109,7 @@ impl History {
         if self.ending.contains_key(uid) || self.gone_pods.iter().any(|gone| gone.last.metadata.uid == *uid) {
             return; // what came first was noted
         }
-        // where both are there at the first sight, their order is not known
+        // where both are there at the first sight, their order is unknown
         let (deleted, ended) = ((deleting && !over).then_some(at), (over && !deleting).then_some(at));
         self.restore_end(uid.clone(), EndSeen { deleted, ended, node: node.map(NodeSeen::of) });
     }

@@ -348,7 +348,7 @@ mod tests {
         let mut over = pod();
         history.pod_seen(&over, Some(&node), time(START));
         history.pod_gone(Arc::new(over.clone()), "u2", time(START));
-        // both at the first sight: what came first is not known, how the node was is
+        // both at the first sight: what came first is unknown, how the node was is
         over.metadata.uid = "u3".into();
         over.metadata.deletion_timestamp = serde_json::from_value(json!(START)).unwrap();
         history.pod_seen(&over, Some(&node), time(START));

@@ -53,7 +53,7 @@ impl PlanQuery {
         Ok(asked)
     }
 
-    /// The plan; without a node, a drain is about each by itself.
+    /// The plan; without a node, a drain is about each on its own.
     pub fn plan(&self, which: Which, looked: Looked<'_>) -> Result<Plan, String> {
         match which {
             Which::Upgrade => Ok(upgrade::plan(looked, upgrade::Asked { to: self.to })),

@@ -24,13 +24,13 @@ const ALLOWED: Duration = Duration::from_secs(300);
 /// Time that a denial is good: shorter, because someone who fixes a role waits for it.
 const DENIED: Duration = Duration::from_secs(30);
 /// Time for both questions together.
-const PATIENCE: Duration = Duration::from_secs(10);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 /// What a scraper must have left to receive the answer.
 const MARGIN: Duration = Duration::from_millis(500);
 /// Reviews of unknown tokens go to the API server in the exporter's name.
 const LIMITS: VerdictLimits = VerdictLimits {
     kept: 1000,
-    patience: PATIENCE,
+    patience: ANSWER_TIMEOUT,
     strangers: 8,
     rate: Some(Rate { interval: Duration::from_millis(100), burst: 20 }),
 };
@@ -149,8 +149,8 @@ pub fn patience(headers: &HeaderMap) -> Duration {
     let seconds: Option<f64> = timeout.and_then(|value| value.to_str().ok()?.trim().parse().ok());
     let timeout = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     match timeout.filter(|timeout| !timeout.is_zero()) {
-        Some(timeout) => PATIENCE.min(timeout - MARGIN.min(timeout / 2)),
-        None => PATIENCE,
+        Some(timeout) => ANSWER_TIMEOUT.min(timeout - MARGIN.min(timeout / 2)),
+        None => ANSWER_TIMEOUT,
     }
 }
 

@@ -238,7 +238,7 @@ impl Router {
         }
         let _turn = sync::lock(&self.making);
         let (_, shown) = view.of(&moment.evaluation.report);
-        let written = table::write(&mut text, &shown, Style::PLAIN, Details::Brief);
+        let written = table::write(&mut text, &shown, Style::DEFAULT, Details::Brief);
         let text = written.ok().and_then(|()| String::from_utf8(text).ok());
         match text {
             Some(text) => {
@@ -266,7 +266,7 @@ impl Router {
         let mut text = Vec::new();
         let (kind, written) = match asked.json {
             true => (respond::JSON, serde_json::to_writer_pretty(&mut text, &plan).is_ok()),
-            false => (respond::TEXT, plan_table::write(&mut text, &plan, Style::PLAIN, false).is_ok()),
+            false => (respond::TEXT, plan_table::write(&mut text, &plan, Style::DEFAULT, false).is_ok()),
         };
         match String::from_utf8(text).ok().filter(|_| written) {
             Some(text) => Ok(compressible(headers, kind, "Accept-Encoding", &self.evaluator.rendered(text)?)),

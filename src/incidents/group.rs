@@ -40,14 +40,14 @@ impl Ties {
             let mut reasons = relations::ALL.iter().filter(of(Link::CausedBy));
             let parent = reasons.find_map(|relation| tied(relation).map(|parent| (parent, relation)));
             parents.push(parent);
-            held_up.push(relations::ALL.iter().filter(of(Link::HeldUpBy)).filter_map(tied).collect());
+            held_up.push(relations::ALL.iter().filter(of(Link::BlockedBy)).filter_map(tied).collect());
         }
         let keys = findings.iter().map(|finding| (finding.check, finding.cause.id.to_owned())).collect();
         Ties { parents, held_up, keys }
     }
 
     /// What keeps this finding from healing.
-    pub fn held_up_by(&self, finding: usize) -> &[usize] {
+    pub fn blocked_by(&self, finding: usize) -> &[usize] {
         self.held_up.get(finding).map(Vec::as_slice).unwrap_or_default()
     }
 

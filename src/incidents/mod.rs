@@ -115,7 +115,7 @@ pub fn of(findings: &[Finding], nodes: usize) -> Vec<Incident> {
 pub const NEVER_MUTED: [&str; 3] =
     ["LonghornShareManagerDown", "LonghornVolumeFaulted", "LonghornVolumeReadOnly"];
 
-/// An alert as far as it can be muted by itself: one of a cause on a node, where it keeps both as labels, else of all.
+/// An alert as far as it can be muted on its own: one of a cause on a node, where it keeps both as labels, else of all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Told<'a> {
     /// The alert.
@@ -127,7 +127,7 @@ pub struct Told<'a> {
 }
 
 /// Alerts that are no news while another fires, with the name and node of those: all findings that they tell of follow from others.
-/// One that is worse than what it follows from is not among them: a ticket must not keep a page back.
+/// One that is worse than what it follows from is not among them: a warning must not mute a page.
 pub fn muted(findings: &[Finding]) -> BTreeMap<Told<'_>, BTreeSet<(&'static str, &str)>> {
     let ties = group::Ties::new(findings);
     let alert = |finding: &Finding| checks::by_id(finding.check)?.alert_of(finding.cause);

@@ -27,7 +27,7 @@ pub fn waits(findings: &[Finding], groups: &[Group], ties: &Ties) -> Vec<BTreeSe
     let rejects = |group: &&Group| members(group).iter().filter_map(finding).any(rejects_changes);
     let rejecting = groups.iter().position(|group| rejects(&group));
     let own = |(place, group): (usize, &Group)| {
-        let held = group.roots.iter().flat_map(|root| ties.held_up_by(*root));
+        let held = group.roots.iter().flat_map(|root| ties.blocked_by(*root));
         let mut waits: BTreeSet<usize> = held.filter_map(|other| place_of.get(*other).copied()).collect();
         let first = group.roots.first().and_then(finding).and_then(|root| root.remedy.commands.first());
         if first.is_some_and(|command| command.changes && command.run.contains(".longhorn.io")) {

@@ -273,7 +273,7 @@ impl Judge<'_> {
         let can = (0..=greatest).any(|sample| meets(f64::from(sample)));
         let dialect = self.has_dialect(metric);
         let labels = metric.labels(self.release).unwrap_or_default();
-        // one on a label that is not there is told by itself
+        // one on a label that is not there is told on its own
         let foreign =
             |matcher: &Matcher| !labels.contains(matcher.name.as_str()) && !is_of_target(&matcher.name);
         let apart =

@@ -276,7 +276,7 @@ impl Judge<'_> {
     }
 }
 
-/// Parses an expression, with Grafana's variables replaced; what a variable stands for is not known, so both are tried.
+/// Parses an expression, with Grafana's variables replaced; what a variable stands for is unknown, so both are tried.
 fn parsed(text: &str) -> Result<Expr, String> {
     if text.len() > LONGEST {
         return Err("it is too long".to_owned());

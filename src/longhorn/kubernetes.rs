@@ -244,7 +244,7 @@ impl NetworkPolicy {
 }
 
 impl LabelSelector {
-    /// Kubernetes' rule for label selectors; an operator that is not known selects nothing.
+    /// Kubernetes' rule for label selectors; an operator that is unknown selects nothing.
     fn selects(&self, labels: &StringMap) -> bool {
         let holds = |expression: &LabelExpression| {
             let value = labels.get(expression.key.as_str());

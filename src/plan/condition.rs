@@ -45,7 +45,7 @@ word_enum! {
 }
 
 impl Verdict {
-    /// By the heaviest reason: what is known to be in the way counts before what is not known.
+    /// By the heaviest reason: what is known to be in the way counts before what is unknown.
     pub fn of<'a>(reasons: impl IntoIterator<Item = &'a Reason>) -> Self {
         let by_weight = |reason: &Reason| match reason.weight {
             Weight::No => Verdict::No,
@@ -87,7 +87,7 @@ pub struct Condition {
     pub meaning: &'static str,
     /// What to do then; may hold `<name>` of [`NAMES`].
     pub fix: &'static str,
-    /// Commands for it, in the order of doing; one whose names are not known is left out.
+    /// Commands for it, in the order of doing; one whose names are unknown is left out.
     pub steps: &'static [StepTemplate],
     /// Where this is from.
     pub source: &'static str,
@@ -329,7 +329,7 @@ impl Found {
                 reason.commands.extend(run.map(|run| Command { run, changes }));
             }
             if reason.weight == Weight::Unknown {
-                // what to do about something is not said where it is not known
+                // what to do about something is not said where it is unknown
                 reason.commands.retain(|command| !command.changes);
             }
         }
@@ -337,7 +337,7 @@ impl Found {
     }
 }
 
-/// A template with its names replaced; `None` where one is not known.
+/// A template with its names replaced; `None` where one is unknown.
 fn fill(template: &str, names: &[(&'static str, String)]) -> Option<String> {
     let mut text = template.to_owned();
     for name in NAMES {

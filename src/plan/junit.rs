@@ -1,4 +1,4 @@
-//! A plan as JUnit XML: a test suite a part, a case a condition. What stands against it fails, what is not known is an
+//! A plan as JUnit XML: a test suite a part, a case a condition. What stands against it fails, what is unknown is an
 //! error, what was accepted is skipped.
 
 use quick_junit::{NonSuccessKind, Report as Junit, SerializeError, TestCase, TestCaseStatus, TestSuite};

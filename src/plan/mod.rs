@@ -23,7 +23,9 @@ use crate::check::{Command, Finding, Severity, counted};
 use crate::checks;
 use crate::cluster::Cluster;
 use crate::longhorn::Resource;
-use crate::report::{Address, ClusterSummary, Evaluation, NotListed, Report, Unknown, Wish, evaluate_as};
+use crate::report::{
+    Address, ClusterSummary, Evaluation, NotListed, Report, ReportOptions, Unknown, evaluate_with,
+};
 
 use crate::word_enum::word_enum;
 pub(crate) use condition::conditions;
@@ -177,8 +179,13 @@ pub struct Looked<'a> {
 
 /// Runs the checks that a plan takes findings from.
 pub fn evaluate(plan: Which, cluster: &Cluster, address: &Address) -> Evaluation {
-    let wish = Wish { address: address.clone(), bounded: true, findings_alone: true, ..Wish::default() };
-    evaluate_as(cluster, |check| plan.reused().contains(&check.id), &wish)
+    let options = ReportOptions {
+        address: address.clone(),
+        bounded: true,
+        findings_alone: true,
+        ..ReportOptions::default()
+    };
+    evaluate_with(cluster, |check| plan.reused().contains(&check.id), &options)
 }
 
 impl<'a> Looked<'a> {

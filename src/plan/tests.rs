@@ -133,7 +133,7 @@ impl Case {
         let looked = Looked::new(&cluster, &report, &accepted);
         let plan = self.plan(which, looked);
         let mut text = Vec::new();
-        table::write(&mut text, &plan, crate::report::text::Style::PLAIN, true).unwrap();
+        table::write(&mut text, &plan, crate::report::text::Style::DEFAULT, true).unwrap();
         let text = String::from_utf8(text).unwrap();
         let parts = plan.parts.iter().flat_map(|part| &part.reasons);
         let found: BTreeSet<String> =
@@ -414,7 +414,7 @@ fn every_condition_has_a_case_alone_and_a_neighbour() {
     assert!(lacking.is_empty(), "{}", lacking.join("\n"));
 }
 
-/// Every right that a plan uses, withheld by itself: what stood against it is unknown then, and never gone.
+/// Every right that a plan uses, withheld on its own: what stood against it is unknown then, and never gone.
 #[test]
 fn no_reason_vanishes_in_silence_with_a_right() {
     let mut bases = std::collections::BTreeMap::new();

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::NotListed;
-use crate::check::{Cut, Finding, ObjectRef, Severity};
+use crate::check::{Finding, ObjectRef, Omitted, Severity};
 use crate::checks;
 use crate::yaml_error;
 
@@ -163,7 +163,7 @@ pub fn take_out(
 }
 
 /// Findings that are only counted, with those of which all of the check or cause is accepted.
-pub fn of_cut(cut: Cut, acceptances: &[Acceptance], now: Option<Timestamp>) -> Vec<NotListed> {
+pub fn of_omitted(cut: Omitted, acceptances: &[Acceptance], now: Option<Timestamp>) -> Vec<NotListed> {
     let is_accepted = |check: &str, cause: &str| {
         let wide = |one: &&Acceptance| one.object.is_none() && one.node.is_none() && !one.has_expired(now);
         acceptances

@@ -25,7 +25,8 @@ fn hurt(faulted: usize, degraded: usize) -> Cluster {
 }
 
 fn bounded(cluster: &Cluster, accepted: Vec<Acceptance>) -> Report {
-    evaluate_as(cluster, |_| true, &Wish { bounded: true, accepted, ..Wish::default() }).report
+    evaluate_with(cluster, |_| true, &ReportOptions { bounded: true, accepted, ..ReportOptions::default() })
+        .report
 }
 
 fn counts(report: &Report) -> BTreeMap<Severity, usize> {

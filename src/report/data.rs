@@ -70,7 +70,7 @@ pub struct Data {
     pub hurt: Vec<HurtVolumes>,
     /// One sentence about all volumes, the hurt ones by claim.
     pub line: String,
-    /// Volumes whose healthy copies are lost with one disk, node or zone, or are one; left out where that is not known.
+    /// Volumes whose healthy copies are lost with one disk, node or zone, or are one; left out where that is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_risk: Option<Vec<AtRisk>>,
 }

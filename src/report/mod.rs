@@ -22,7 +22,9 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::check::{Check, Cut, Fact, Finding, OfData, Outcome, Sample, Severity, cut, keep_worst};
+use crate::check::{
+    Check, Fact, Finding, OfData, Omitted, Outcome, Sample, Severity, cut, truncate_to_worst,
+};
 use crate::checks;
 use crate::cluster::{Cluster, Readability};
 use crate::history::Observation;
@@ -198,7 +200,7 @@ pub struct Evaluation {
     /// Values that no known release writes, by kind and field.
     pub unrecognized: BTreeMap<(Resource, &'static str), usize>,
     /// Samples that are left out, by family.
-    pub series_cut: BTreeMap<&'static str, usize>,
+    pub omitted_series: BTreeMap<&'static str, usize>,
 }
 
 /// Runs every check.
@@ -208,12 +210,12 @@ pub fn evaluate(cluster: &Cluster) -> Evaluation {
 
 /// Runs the checks that are wanted.
 pub fn evaluate_only(cluster: &Cluster, wanted: impl Fn(&Check) -> bool) -> Evaluation {
-    evaluate_as(cluster, wanted, &Wish::default())
+    evaluate_with(cluster, wanted, &ReportOptions::default())
 }
 
 /// How a report is wanted.
 #[derive(Debug, Clone, Default)]
-pub struct Wish {
+pub struct ReportOptions {
     /// Whose cluster it is.
     pub address: Address,
     /// What is accepted.
@@ -236,7 +238,11 @@ fn tells_in_part(cluster: &Cluster, kind: Resource) -> bool {
 }
 
 /// Runs the checks that are wanted, for a report as it is wanted.
-pub fn evaluate_as(cluster: &Cluster, wanted: impl Fn(&Check) -> bool, wish: &Wish) -> Evaluation {
+pub fn evaluate_with(
+    cluster: &Cluster,
+    wanted: impl Fn(&Check) -> bool,
+    options: &ReportOptions,
+) -> Evaluation {
     let mut findings = Vec::new();
     let mut stock = Vec::new();
     let mut time_tells = Vec::new();
@@ -244,10 +250,10 @@ pub fn evaluate_as(cluster: &Cluster, wanted: impl Fn(&Check) -> bool, wish: &Wi
     let mut samples = BTreeMap::new();
     let mut observed = Vec::new();
     let mut blind = BTreeSet::new();
-    let (mut cut_off, mut series_cut, mut of_data) = (Cut::new(), BTreeMap::new(), Vec::new());
+    let (mut cut_off, mut omitted_series, mut of_data) = (Omitted::new(), BTreeMap::new(), Vec::new());
     for check in checks::ALL.iter().copied().filter(|check| wanted(check)) {
         let mut outcome = Outcome::new(check, cluster);
-        outcome.most = wish.bounded.then_some(MAX_OF_CHECK);
+        outcome.most = options.bounded.then_some(MAX_OF_CHECK);
         // there may be a hundred thousand of them: one list for all checks
         outcome.observed = std::mem::take(&mut observed);
         let blind_spots = cluster.blind_spots(check.needs);
@@ -263,15 +269,15 @@ pub fn evaluate_as(cluster: &Cluster, wanted: impl Fn(&Check) -> bool, wish: &Wi
         }
         outcome.findings.iter_mut().for_each(Finding::shorten);
         outcome.unknown.iter_mut().for_each(cut);
-        if wish.bounded {
-            keep_worst(&mut outcome.findings, MAX_OF_CHECK, &mut cut_off);
+        if options.bounded {
+            truncate_to_worst(&mut outcome.findings, MAX_OF_CHECK, &mut cut_off);
         }
         findings.append(&mut outcome.findings);
-        if wish.bounded {
-            keep_worst(&mut findings, MAX_IN_ALL, &mut cut_off);
+        if options.bounded {
+            truncate_to_worst(&mut findings, MAX_IN_ALL, &mut cut_off);
         }
         outcome.cut.into_iter().for_each(|(of, count)| *cut_off.entry(of).or_default() += count);
-        series_cut.append(&mut outcome.series_cut);
+        omitted_series.append(&mut outcome.omitted_series);
         of_data.append(&mut outcome.of_data);
         stock.append(&mut outcome.stock);
         time_tells.extend(outcome.time_tells.into_iter().map(|(cause, (count, objects))| TimeTells {
@@ -290,31 +296,38 @@ pub fn evaluate_as(cluster: &Cluster, wanted: impl Fn(&Check) -> bool, wish: &Wi
     }
     // worst first; within a severity in the order of the checks, then by object
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    let mut report = report(cluster, findings, &of_data, cut_off, stock, unknown, wish);
+    let mut report = report(cluster, findings, &of_data, cut_off, stock, unknown, options);
     report.time_tells = time_tells;
-    Evaluation { report, samples, observed, blind, unrecognized: cluster.objects.unrecognized(), series_cut }
+    Evaluation {
+        report,
+        samples,
+        observed,
+        blind,
+        unrecognized: cluster.objects.unrecognized(),
+        omitted_series,
+    }
 }
 
 fn report(
     cluster: &Cluster,
     findings: Vec<Finding>,
     of_data: &[OfData],
-    cut_off: Cut,
+    cut_off: Omitted,
     facts: Vec<Fact>,
     mut unknown: Vec<Unknown>,
-    wish: &Wish,
+    options: &ReportOptions,
 ) -> Report {
     if let Some(absence) = cluster.absence() {
         let reason = absence.to_string();
         unknown.insert(0, Unknown { check: EVERY_CHECK, reason, forbidden: false });
     }
-    let (volumes_by_robustness, data) = match wish.findings_alone {
+    let (volumes_by_robustness, data) = match options.findings_alone {
         true => (data::counts(cluster), Data::default()),
         false => data::of(cluster, of_data),
     };
-    let (findings, accepted) = accepted::take_out(findings, &wish.accepted, cluster.moment());
-    let not_listed = accepted::of_cut(cut_off, &wish.accepted, cluster.moment());
-    unknown.retain(|unknown| !wish.accepted.iter().any(|one| one.is_of_whole_check(unknown.check)));
+    let (findings, accepted) = accepted::take_out(findings, &options.accepted, cluster.moment());
+    let not_listed = accepted::of_omitted(cut_off, &options.accepted, cluster.moment());
+    unknown.retain(|unknown| !options.accepted.iter().any(|one| one.is_of_whole_check(unknown.check)));
     let mut report = Report {
         schema: "v1",
         status: Status::Unknown,
@@ -332,7 +345,7 @@ fn report(
             instance_managers: cluster.objects.instance_managers.len(),
         },
         data,
-        incidents: match wish.findings_alone {
+        incidents: match options.findings_alone {
             true => Vec::new(),
             false => incidents::of(&findings, cluster.objects.longhorn_nodes.len()),
         },
@@ -354,7 +367,7 @@ fn report(
     };
     report.status = Status::of(report.worst(), report.unknown.is_empty());
     report.exit_code = report.exit_code_from(Some(Severity::Warning));
-    report.address(&wish.address);
+    report.address(&options.address);
     report
 }
 

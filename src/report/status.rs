@@ -26,7 +26,7 @@ word_enum! {
 }
 
 impl Status {
-    /// Of what was found and whether every check had its say. What is not known never passes for
+    /// Of what was found and whether every check had its say. What is unknown never passes for
     /// health, and a problem that is known is told before it.
     pub fn of(worst: Option<Severity>, all_known: bool) -> Self {
         match worst {

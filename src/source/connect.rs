@@ -15,7 +15,7 @@ use crate::cluster::{Absence, Cluster, Readability};
 use crate::longhorn::Release;
 
 /// Time for the first answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Why the Kubernetes API cannot be used. Each says what to do.
 #[derive(Debug, Error)]
@@ -185,7 +185,7 @@ impl Connection {
         };
         // each kind has its own back-off, which sees and counts every failure
         config.default_retry = false;
-        config.connect_timeout = Some(PATIENCE);
+        config.connect_timeout = Some(ANSWER_TIMEOUT);
         let url = config.cluster_url.to_string().trim_end_matches('/').to_owned();
         if let Some(plugin) = Plugin::of(&mut config, patience) {
             let command = plugin.command();
@@ -225,14 +225,15 @@ impl Connection {
 
     /// The release of the API server, which every account may ask for; none where it does not say.
     pub async fn api_server(&self, patience: Duration) -> Option<Release> {
-        let answer = tokio::time::timeout(patience.min(PATIENCE), self.client.apiserver_version()).await;
+        let answer =
+            tokio::time::timeout(patience.min(ANSWER_TIMEOUT), self.client.apiserver_version()).await;
         Release::parse(&answer.ok()?.ok()?.git_version)
     }
 
     /// Asks whether the API answers, accepts the credentials and serves Longhorn's kinds. A refused
     /// right is no error here: other kinds may be readable.
     pub async fn probe(&self, patience: Duration) -> Result<(), ConnectError> {
-        let (url, patience) = (self.url.clone(), patience.min(PATIENCE));
+        let (url, patience) = (self.url.clone(), patience.min(ANSWER_TIMEOUT));
         let request = http::Request::get("/apis/longhorn.io/v1beta2").body(Vec::new());
         let Ok(request) = request else { return Ok(()) };
         let answer = tokio::time::timeout(patience, self.client.request_text(request)).await;
@@ -311,7 +312,7 @@ mod tests {
         if let Some(yaml) = yaml {
             std::fs::write(&path, yaml).unwrap();
         }
-        Connection::open(Some(&path), context, PATIENCE).await
+        Connection::open(Some(&path), context, ANSWER_TIMEOUT).await
     }
 
     const CONFIG: &str = "apiVersion: v1\nkind: Config\ncurrent-context: a\n\
@@ -392,7 +393,7 @@ mod tests {
     #[tokio::test]
     async fn an_api_that_is_not_there_is_no_usage_error() {
         let connection = open(Some(CONFIG), Some("b")).await.ok().unwrap();
-        let error = connection.probe(PATIENCE).await.unwrap_err();
+        let error = connection.probe(ANSWER_TIMEOUT).await.unwrap_err();
         assert!(!error.is_usage());
         assert!(
             error

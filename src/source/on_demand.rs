@@ -15,7 +15,7 @@ use crate::longhorn::Resource;
 /// How long an answer is handed out: a person reads the plan, sees to one thing and asks again.
 const GOOD_FOR: SignedDuration = SignedDuration::from_secs(30);
 /// What has not answered by then is unknown.
-const PATIENCE: Duration = Duration::from_secs(10);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Looks once for all who ask at the same time.
 pub struct OnDemand {
@@ -40,8 +40,8 @@ impl OnDemand {
         if let Some(seen) = last.as_ref().filter(fresh) {
             return seen.clone();
         }
-        let listed = Live::look(self.connection.client(), self.options.clone(), PATIENCE);
-        let (mut seen, api_server) = tokio::join!(listed, self.connection.api_server(PATIENCE));
+        let listed = Live::look(self.connection.client(), self.options.clone(), ANSWER_TIMEOUT);
+        let (mut seen, api_server) = tokio::join!(listed, self.connection.api_server(ANSWER_TIMEOUT));
         seen.api_server = api_server;
         last.insert(Arc::new(seen)).clone()
     }

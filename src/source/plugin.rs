@@ -240,7 +240,7 @@ impl Plugin {
     }
 }
 
-/// A program with all that it has started: ended together, unless it ends by itself. What it leaves behind then
+/// A program with all that it has started: ended together, unless it ends on its own. What it leaves behind then
 /// is its own affair, such as an agent that keeps a key.
 struct Group(Option<Pid>);
 

@@ -78,7 +78,7 @@ impl Reviews {
         Ok(status.allowed && !status.denied)
     }
 
-    /// Decodes by itself, because kube would log an answer that does not decode, token and all.
+    /// Decodes on its own, because kube would log an answer that does not decode, token and all.
     async fn review<S: DeserializeOwned>(
         &self,
         path: &str,

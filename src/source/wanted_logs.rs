@@ -22,7 +22,7 @@ const CONTAINERS: [(&str, &str); 3] = [
 /// A start takes seconds. What takes longer says in its log what it waits for.
 const SLOW: SignedDuration = SignedDuration::from_secs(60);
 /// A container whose last run ended so lately may be in a loop.
-const LATELY: SignedDuration = SignedDuration::from_mins(10);
+const RECENT: SignedDuration = SignedDuration::from_mins(10);
 /// Bounds of the pause until the log of a present run is read again: it grows with the run.
 const PAUSE: (i64, i64) = (30, 60);
 /// What a manager said earlier in its present run may be over. What it waits for it repeats at least every
@@ -131,7 +131,7 @@ fn lasts_long(pod: &Pod, container: &'static str, status: &ContainerStatus, now:
 /// says nothing. Managers have one.
 fn is_new(status: &ContainerStatus, now: Timestamp) -> bool {
     let ended = status.last_state.terminated.as_ref().and_then(|ended| ended.finished_at.get());
-    status.name != "longhorn-manager" && ended.is_some_and(|ended| now.duration_since(ended) < LATELY)
+    status.name != "longhorn-manager" && ended.is_some_and(|ended| now.duration_since(ended) < RECENT)
 }
 
 /// True when the manager of this pod has been starting its webhooks for long: up to 1.9 it is Ready

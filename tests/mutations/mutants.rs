@@ -30,9 +30,9 @@ fn of_alert(rule: &Rule) -> Vec<Mutant> {
     let alert = |what, rule| Mutant { what, rule: Entry::Alert(rule) };
     let mutant = |(what, expr)| alert(what, Rule { expr, ..rule.clone() });
     let mut mutants: Vec<Mutant> = expressions(&rule.expr).into_iter().map(mutant).collect();
-    for hold in other_durations(&rule.hold) {
-        let what = format!("for {} -> {hold}", rule.hold);
-        mutants.push(alert(what, Rule { hold, ..rule.clone() }));
+    for for_ in other_durations(&rule.for_) {
+        let what = format!("for {} -> {for_}", rule.for_);
+        mutants.push(alert(what, Rule { for_, ..rule.clone() }));
     }
     for keep in other_durations(&rule.keep_firing_for) {
         let what = format!("keep_firing_for {} -> {keep}", rule.keep_firing_for);

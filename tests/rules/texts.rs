@@ -33,7 +33,7 @@ fn texts_read_well_with_and_without_the_labels_that_may_be_empty() {
     let (mut texts, mut read) = (String::new(), String::new());
     let optional = regex::Regex::new(r#",?(node|disk)="[^"]*""#).unwrap();
     for area in catalogue::areas().chain([&KUBE_STATE_METRICS]) {
-        let rule_file = if area.id == KUBE_STATE_METRICS.id { rules::ALONE } else { rules::PLAIN };
+        let rule_file = if area.id == KUBE_STATE_METRICS.id { rules::ALONE } else { rules::DEFAULT };
         let cases = promtool::cases(area, &settings).unwrap();
         for alert in area.alerts {
             let fires = cases.iter().find(|case| case.subject == alert.name && case.kind == CaseKind::Fires);

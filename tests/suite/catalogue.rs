@@ -271,7 +271,7 @@ fn words_that_take_something_away_say_what_is_proven_before() {
         ("known_bad_release/issue_11169", "leftover objects of support bundles hold nothing of volumes"),
         ("known_bad_release/issue_13245", "how fast, where someone deletes backups anyway"),
         ("known_bad_release/issue_6998", "not to"),
-        ("known_bad_release/issue_9464", "what newer releases do by themselves"),
+        ("known_bad_release/issue_9464", "what newer releases do on their own"),
         ("left_behind/replicas_piled_up", "not before the reason is known; then Longhorn does it"),
         ("left_behind/without_volume", "not to"),
         ("manager_crash_loop/access_denied", "that it does not help"),

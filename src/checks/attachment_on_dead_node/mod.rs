@@ -53,13 +53,13 @@ pub static CHECK: Check = Check {
     alerts: &[Alert {
         name: "LonghornAttachmentOnDeadNode",
         when: When::Found(&[&NODE_DOWN, &NODE_GONE]),
-        hold: "5m",
+        for_: "5m",
         summary: "A dead node holds Longhorn volumes.",
         description: "Node {{ $labels.object }} is down or gone, and Kubernetes still holds Longhorn volumes attached to it: their workloads \
                       start nowhere else. If the node does not come back, make sure that it is switched off before anything else.",
         why: "The finding waits ten minutes, longer than a reboot; five more are for the person who is bringing the node back.",
         runbook: include_str!("LonghornAttachmentOnDeadNode.md"),
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     }],
     panels: &[Panel {
         dashboard: Dashboard::Volumes,
@@ -72,7 +72,7 @@ pub static CHECK: Check = Check {
         ..Panel::TABLE
     }],
     run,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 gauges! {
@@ -106,7 +106,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         let age = observe(cluster, out, "dead", node, begun);
         if age.at_least(DEAD, Unknown::Counts) {
             out.sample(&HELD, &[node], attachments.len() as f64);
-            out.find(finding(cluster, node, &attachments).since(age.since));
+            out.report(finding(cluster, node, &attachments).since(age.since));
         }
     }
 }

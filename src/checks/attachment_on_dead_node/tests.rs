@@ -69,7 +69,7 @@ fn a_node_that_is_gone_is_told_by_longhorn_or_watched() {
     let yaml = here.clone() + &attachment("a", "node-2", OURS);
     assert_eq!(found(&CHECK, &cluster_at(NOW, &(yaml.clone() + &gone))), ["warning node_gone Node node-2"]);
     let cluster = live_at(NOW, &yaml);
-    assert!(found(&CHECK, &cluster).is_empty(), "since when is not known");
+    assert!(found(&CHECK, &cluster).is_empty(), "since when is unknown");
     let cluster = later(cluster, 599);
     assert!(found(&CHECK, &cluster).is_empty());
     assert_eq!(found(&CHECK, &later(cluster, 1)), ["warning node_gone Node node-2"]);

@@ -49,13 +49,13 @@ pub static CHECK: Check = Check {
             why: "The manager looks at the pair at least every 30 seconds, so every minute of waiting is a crash. \
                   Five more minutes of firing bridge the restarts in between.",
             runbook: include_str!("LonghornBackingImageEvictionCrashRisk.md"),
-            ..Alert::PLAIN
+            ..Alert::DEFAULT
         },
         Alert {
             name: "LonghornBackingImageEvictionCrashLatent",
             when: When::Found(&[&causes::LATENT]),
-            also: &[&causes::TRANSIENT],
-            hold: "5m",
+            runbook_only: &[&causes::TRANSIENT],
+            for_: "5m",
             summary: "Requesting eviction now would make longhorn-manager panic.",
             description: "Backing image {{ $labels.object }} has listed a copy on \
                           {{ with $labels.disk }}disk {{ . }} of {{ end }}{{ with $labels.node }}node {{ . }}{{ else }}a node{{ end }} in its status only for minutes. \
@@ -64,12 +64,12 @@ pub static CHECK: Check = Check {
             why: "The finding itself waits three minutes; five more keep a restart of the exporter or of the backing \
                   image manager from alerting.",
             runbook: include_str!("LonghornBackingImageEvictionCrashLatent.md"),
-            ..Alert::PLAIN
+            ..Alert::DEFAULT
         },
     ],
     panels: PANELS,
     run,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 const PANELS: &[Panel] = &[
@@ -147,6 +147,6 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             (false, false) => words.transient(pair),
         };
         let finding = finding.since(age.since);
-        out.find(finding.fact(age.evidence()));
+        out.report(finding.fact(age.evidence()));
     }
 }

@@ -13,10 +13,10 @@ use crate::longhorn::{Backup, BackupState, Volume};
 /// One percent of ten terabytes takes half of it.
 const STALLED: SignedDuration = SignedDuration::from_hours(1);
 /// No backup is as slow as that: one percent of ten terabytes would go at two megabytes a second.
-const CRAWL: SignedDuration = SignedDuration::from_hours(12);
+const SLOW_BACKUP: SignedDuration = SignedDuration::from_hours(12);
 
 /// Finds them; returns the volumes.
-pub(super) fn find<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a str> {
+pub(super) fn run<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a str> {
     let mut newest: BTreeMap<&str, &Backup> = BTreeMap::new();
     for backup in cluster.objects.backups.iter().filter(|backup| backup.is_under_way_or_failed()) {
         let known = newest.entry(backup.volume()).or_insert(backup);
@@ -36,7 +36,7 @@ pub(super) fn find<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a 
         };
         if let Some(finding) = finding {
             hurt.insert(volume.metadata.name.as_str());
-            out.find(finding);
+            out.report(finding);
         }
     }
     hurt
@@ -87,7 +87,7 @@ fn stuck(cluster: &Cluster, out: &mut Outcome, volume: &Volume, backup: &Backup)
     let progress = status.progress.0;
     let key = format!("{name} {} {progress}", status.state.as_str());
     let age = observe(cluster, out, "progress", &key, Begun::At(None));
-    let allowed = CRAWL.checked_mul(i32::try_from(progress.max(0)).unwrap_or(i32::MAX))?;
+    let allowed = SLOW_BACKUP.checked_mul(i32::try_from(progress.max(0)).unwrap_or(i32::MAX))?;
     let created = backup.metadata.created().and_then(|created| created.checked_add(allowed).ok());
     let created = created.filter(|_| progress == 0 || age.is_unknown());
     let since: Option<Timestamp> = [age.since, created].into_iter().flatten().min();

@@ -13,7 +13,7 @@ use crate::longhorn::{CronJob, Pod, PodPhase, RecurringJob, Volume};
 
 /// How late the CronJob controller may be, and how long Longhorn may take to create a CronJob.
 const LATE: SignedDuration = SignedDuration::from_mins(10);
-/// Of a day or more, a switch of the clocks may take an hour.
+/// A schedule of a day or longer may shift by an hour when DST changes.
 const CLOCKS: SignedDuration = SignedDuration::from_hours(1);
 
 /// A recurring job that backs up volumes.
@@ -26,7 +26,7 @@ pub(super) struct BackupJob<'a> {
 }
 
 /// Finds jobs that do not run; returns those that back up volumes. `writing` are volumes whose backup advances.
-pub(super) fn find<'a>(
+pub(super) fn run<'a>(
     cluster: &'a Cluster,
     out: &mut Outcome,
     writing: &BTreeSet<&str>,
@@ -39,7 +39,7 @@ pub(super) fn find<'a>(
             backing_up.push(BackupJob { job, pause, is_overdue: found.is_some() });
         }
         if let Some(finding) = found {
-            out.find(finding);
+            out.report(finding);
         }
     }
     backing_up
@@ -100,7 +100,7 @@ fn not_running(
         .since(Some(last))
         .facts(evidence(cluster, job, cron, pause));
     if !cron.status.active.is_empty() && volumes_of(cluster, job).iter().any(|name| writing.contains(name)) {
-        // it takes longer than its schedule allows, which ends by itself
+        // it takes longer than its schedule allows, which ends on its own
         finding.message.push_str(": its last run is still writing a backup");
         return Some(finding.severity(Severity::Info));
     }
@@ -110,7 +110,7 @@ fn not_running(
             finding.remedy(
                 Remedy::new(
                     "Do away with what the Event names: raise the quota or delete Jobs that are done, or start the webhook that does not answer. \
-                     The CronJob controller tries again by itself.",
+                     The CronJob controller tries again on its own.",
                 )
                 .read(format!("kubectl -n {namespace} describe cronjob {name}"))
                 .read(format!("kubectl -n {namespace} describe resourcequota")),

@@ -41,7 +41,7 @@ pub static CHECK: Check = Check {
     alerts: rules::ALERTS,
     panels: rules::PANELS,
     run,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 gauges! {
@@ -57,11 +57,11 @@ gauges! {
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     count(cluster, out);
-    let unavailable = target::find(cluster, out);
-    let mut hurt: BTreeSet<&str> = backups::find(cluster, out);
+    let unavailable = target::run(cluster, out);
+    let mut hurt: BTreeSet<&str> = backups::run(cluster, out);
     let writing = &backups::written(cluster) - &hurt;
-    let jobs = jobs::find(cluster, out, &writing);
-    hurt.extend(volumes::find(cluster, out, &jobs, &hurt.clone(), &unavailable));
+    let jobs = jobs::run(cluster, out, &writing);
+    hurt.extend(volumes::run(cluster, out, &jobs, &hurt.clone(), &unavailable));
     for name in hurt {
         let last = cluster.objects.volumes.get(name).and_then(|volume| volume.status.last_backup_at.get());
         out.sample(&LAST_BACKUP, &[name], last.map_or(0.0, |last| last.as_second() as f64));

@@ -7,46 +7,46 @@ pub(super) const ALERTS: &[Alert] = &[
     Alert {
         name: "LonghornBackupTargetUnavailable",
         when: When::Found(&[&TARGET_UNAVAILABLE]),
-        hold: "10m",
+        for_: "10m",
         summary: "Longhorn cannot reach a backup target.",
         description: "Backup target {{ $labels.object }} does not answer, so no backup is taken, restored or deleted there. Its condition Unavailable \
                       has the error.",
         why: "The finding allows two polls of five minutes; ten more outlast the restart of an object store.",
         runbook: include_str!("LonghornBackupTargetUnavailable.md"),
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     },
     Alert {
         name: "LonghornBackupFailing",
         when: When::Found(&[&BACKUP_FAILED, &BACKUP_STUCK]),
-        hold: "15m",
+        for_: "15m",
         summary: "The newest backup of a volume failed or stands still.",
         description: "Backup of volume {{ $labels.object }}: $cause. Data written since its last good backup is in no backup.",
         why: "A failed backup stays for a day by default, so a quarter of an hour is enough to let a retry succeed first.",
         runbook: include_str!("LonghornBackupFailing.md"),
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     },
     Alert {
         name: "LonghornRecurringJobOverdue",
         when: When::Found(&[&RECURRING_JOB_OVERDUE]),
-        also: &[&RECURRING_JOB_SUSPENDED],
-        hold: "30m",
+        runbook_only: &[&RECURRING_JOB_SUSPENDED],
+        for_: "30m",
         summary: "A recurring job of Longhorn is not started any more.",
         description: "Recurring job {{ $labels.object }} has not been started for longer than its schedule ever pauses. See its CronJob and last Job.",
         why: "The finding allows for the longest pause of the schedule; half an hour more lets a schedule that was just changed come round.",
         runbook: include_str!("LonghornRecurringJobOverdue.md"),
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     },
     Alert {
         name: "LonghornBackupTooOld",
         when: When::Found(&[&VOLUME_BACKUP_OLD]),
-        also: &[&DETACHED_NOT_BACKED_UP],
-        hold: "1h",
+        runbook_only: &[&DETACHED_NOT_BACKED_UP],
+        for_: "1h",
         summary: "The last good backup of volumes is too old for their recurring job.",
         description: "Recurring job {{ $labels.object }} runs, but volumes of it have no good backup of its last two runs. The series \
                       longhorn_health_volume_last_backup_timestamp_seconds names them.",
         why: "Two runs have been missed already; an hour more lets the one that is under way end.",
         runbook: include_str!("LonghornBackupTooOld.md"),
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     },
 ];
 

@@ -39,7 +39,7 @@ const REASONS: [(&[&str], &str); 6] = [
 ];
 
 /// The names of the targets that do not answer.
-pub(super) fn find<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a str> {
+pub(super) fn run<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a str> {
     let mut unavailable = BTreeSet::new();
     for target in cluster.objects.backup_targets.iter() {
         let wanted = !target.spec.backup_target_url.is_empty() && !target.metadata.is_deleting();
@@ -56,7 +56,7 @@ pub(super) fn find<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a 
         let age = observe(cluster, out, "unavailable", name, begun);
         if age.at_least(SILENT, Unknown::Counts) {
             let message = said.map_or("", |said| said.message.trim());
-            out.find(finding(cluster, target, message).since(age.since));
+            out.report(finding(cluster, target, message).since(age.since));
         }
     }
     unavailable

@@ -138,7 +138,7 @@ fn a_backup_without_progress_is_stuck_and_a_slow_one_is_not() {
     assert_eq!(found(&CHECK, &with("2026-02-24T00:00:00Z", "state: InProgress, progress: 15")), stuck);
     for (created, status) in [
         (JUST_NOW, "state: InProgress, progress: 0"),
-        // it has advanced; when is not known from one look
+        // it has advanced; when is unknown from one look
         ("2026-03-01T00:00:00Z", "state: InProgress, progress: 40"),
     ] {
         assert!(found(&CHECK, &with(created, status)).is_empty(), "{status}");

@@ -18,7 +18,7 @@ const SLACK: SignedDuration = SignedDuration::from_hours(1);
 /// Finds them, one finding a job; returns the volumes. Those that another finding explains are left out: `hurt` have a failed
 /// backup or one that stands still, `unavailable` are targets that do not answer. The first backup copies all data, which may take
 /// longer than two runs.
-pub(super) fn find<'a>(
+pub(super) fn run<'a>(
     cluster: &'a Cluster,
     out: &mut Outcome,
     jobs: &[BackupJob],
@@ -59,7 +59,7 @@ pub(super) fn find<'a>(
         if !detached {
             found.extend(volumes.iter().map(|volume| volume.metadata.name.as_str()));
         }
-        out.find(finding(cluster, job, detached, &volumes));
+        out.report(finding(cluster, job, detached, &volumes));
     }
     found
 }

@@ -26,7 +26,7 @@ const CONTROLLERS: [(&str, &Cause, &str); 4] = [
 ];
 
 /// Side-cars that stop together with a controller do so for the reason of that: they are told with it, not as a second incident.
-pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
+pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
     let (mut controllers, mut sidecars) = (Vec::new(), Vec::new());
     for (name, cause, impact) in CONTROLLERS {
         let Some(deployment) = cluster.objects.deployments.get(name) else { continue };
@@ -41,13 +41,13 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
         }
     }
     if controllers.is_empty() {
-        sidecars.into_iter().for_each(|(finding, impact)| out.find(finding.impact(impact)));
+        sidecars.into_iter().for_each(|(finding, impact)| out.report(finding.impact(impact)));
         return;
     }
     let also: Vec<String> =
         sidecars.iter().map(|(finding, impact)| format!("{}: {impact}", finding.message)).collect();
     for finding in controllers {
-        out.find(finding.facts(also.iter().map(|also| api(also.clone()))));
+        out.report(finding.facts(also.iter().map(|also| api(also.clone()))));
     }
 }
 

@@ -31,7 +31,7 @@ pub static CHECK: Check = Check {
     alerts: rules::ALERTS,
     panels: rules::PANELS,
     run,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 gauges! {
@@ -45,8 +45,8 @@ gauges! {
 const PLUGIN: &str = "longhorn-csi-plugin";
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
-    plugins::find(cluster, out);
-    controllers::find(cluster, out);
+    plugins::run(cluster, out);
+    controllers::run(cluster, out);
 }
 
 /// The first container of a pod that ends again and again.

@@ -15,7 +15,7 @@ use crate::longhorn::{CSI_DRIVER, Container, CsiNode, Engine, KubeNode, Pod, Pod
 /// Volumes by the node where they are attached; made once, and only where something is wrong.
 type Attached<'a> = OnceCell<BTreeMap<&'a str, BTreeSet<&'a str>>>;
 
-pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
+pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
     let attached = Attached::new();
     let mut seen = BTreeSet::new();
     let mut counts = BTreeMap::from([("working", 0_u32), ("down", 0), ("missing", 0), ("not_registered", 0)]);
@@ -35,7 +35,7 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
         };
         count(found.as_ref().map_or("working", |(state, _)| *state));
         if let Some((_, finding)) = found {
-            out.find(with_volumes(cluster, &attached, finding, node));
+            out.report(with_volumes(cluster, &attached, finding, node));
         }
     }
     for node in without_plugin(cluster, &seen) {
@@ -43,7 +43,7 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
             count("missing");
             let finding = with_volumes(cluster, &attached, finding, node);
             let idle = finding.volumes.is_empty();
-            out.find(finding.severity(if idle { Severity::Info } else { Severity::Warning }));
+            out.report(finding.severity(if idle { Severity::Info } else { Severity::Warning }));
         }
     }
     counts.into_iter().for_each(|(state, count)| out.sample(&PLUGINS, &[state], f64::from(count)));
@@ -83,7 +83,7 @@ fn down(cluster: &Cluster, pod: &Pod) -> Option<Finding> {
     if pod.is_ready() || !settled || since.is_some_and(|since| cluster.age(since) < NODE_AWAY) {
         return None;
     }
-    let trouble = pods::trouble(pod).unwrap_or_else(|| "nothing says why".to_owned());
+    let trouble = pods::trouble(pod).unwrap_or_else(|| "cause unknown".to_owned());
     let mut finding = Finding::about(
         &causes::PLUGIN_NOT_RUNNING,
         object,

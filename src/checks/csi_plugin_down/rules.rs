@@ -7,36 +7,36 @@ pub(super) const ALERTS: &[Alert] = &[
     Alert {
         name: "LonghornCsiControllerDown",
         when: When::Found(&[&CONTROLLER_DOWN]),
-        hold: "2m",
+        for_: "2m",
         severity: Severity::Critical,
         summary: "No pod of Longhorn's CSI attacher or provisioner works.",
         description: "Deployment {{ $labels.object }} has no pod that works, so Kubernetes attaches or creates no Longhorn volume. Look at its pods \
                       and at the CSI plugin.",
         why: "The finding allows five minutes for a rollout; by then pods that move wait for their volumes.",
         runbook: include_str!("LonghornCsiControllerDown.md"),
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     },
     Alert {
         name: "LonghornCsiSidecarDown",
         when: When::Found(&[&SIDECAR_DOWN]),
-        hold: "10m",
+        for_: "10m",
         summary: "No pod of Longhorn's CSI resizer or snapshotter works.",
         description: "Deployment {{ $labels.object }} has no pod that works, so claims are not enlarged or VolumeSnapshots not taken.",
         why: "Nothing that runs is hurt, so ten minutes more let an upgrade end.",
         runbook: include_str!("LonghornCsiSidecarDown.md"),
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     },
     Alert {
         name: "LonghornCsiPluginDown",
         when: When::Found(OF_NODES),
         only: Some(Severity::Warning),
         without: &["object", "object_kind"],
-        hold: "5m",
+        for_: "5m",
         summary: "Longhorn's CSI plugin does not work on a node.",
         description: "CSI plugin{{ with $labels.node }} on node {{ . }}{{ end }}: $cause. Pods with a Longhorn volume cannot start or end there.",
         why: "The finding allows five minutes for a reboot or a rollout; five more let a slow image arrive.",
         runbook: include_str!("LonghornCsiPluginDown.md"),
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     },
 ];
 

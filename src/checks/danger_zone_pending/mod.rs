@@ -35,13 +35,13 @@ pub static CHECK: Check = Check {
     alerts: &[Alert {
         name: "LonghornDangerZoneSettingPending",
         when: When::Flag { gauge: &PENDING, labels: &[] },
-        hold: "1h",
+        for_: "1h",
         severity: Severity::Info,
         summary: "A Longhorn danger-zone setting is not in force yet.",
         description: settings::DESCRIPTION,
         why: "An hour is longer than any rolling change of settings; before that, waiting is normal.",
         runbook: include_str!("LonghornDangerZoneSettingPending.md"),
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     }],
     panels: &[Panel {
         dashboard: Dashboard::InstanceManagers,
@@ -55,7 +55,7 @@ pub static CHECK: Check = Check {
         ..Panel::TABLE
     }],
     run,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 gauges! {
@@ -72,7 +72,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         let Some(cause) = settings::cause_of(name).filter(|_| not_applied) else { continue };
         out.sample(&PENDING, &[name], 1.0);
         let text = format!("settings.longhorn.io {name}: status.applied is false");
-        out.find(finding(cluster, cause, name).fact(text));
+        out.report(finding(cluster, cause, name).fact(text));
     }
     for (name, difference) in IN_PODS {
         not_in_pods(cluster, out, name, *difference);
@@ -87,7 +87,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         for (name, cause) in settings::named_in(&synced.message) {
             if !out.findings.iter().any(|finding| finding.cause == cause) {
                 out.sample(&PENDING, &[name], 1.0);
-                out.find(finding(cluster, cause, name).since(synced.last_transition_time.get()));
+                out.report(finding(cluster, cause, name).since(synced.last_transition_time.get()));
             }
             holders.entry(cause.id).or_default().push(manager);
         }
@@ -136,7 +136,7 @@ fn not_in_pods(cluster: &Cluster, out: &mut Outcome, name: &'static str, differe
         finding.message =
             format!("setting {name} came with an upgrade, and instance managers made before do not have it");
     }
-    out.find(finding);
+    out.report(finding);
 }
 
 fn probe_timeout(wanted: &str, pod: &Pod) -> Option<String> {

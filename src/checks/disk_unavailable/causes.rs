@@ -50,7 +50,7 @@ causes! {
             read "kubectl -n <namespace> get instancemanagers.longhorn.io -l longhorn.io/node=<node>",
         ];
     DISK_NOT_READY = warning "disk_not_ready"
-        "Longhorn reports the disk as not ready: still being made, or for a reason that this check does not know"
+        "Longhorn reports the disk as not ready, cause unknown"
         fix "On node <node> see what the reason in the evidence means for <value> (ls <value>, dmesg); Longhorn uses the disk again once it is gone." [read DISK, read REPLICAS];
     DISK_FAILING = warning "disk_failing"
         "a device under the disk says of itself that it fails (SMART, or SPDK's health page of an NVMe)"

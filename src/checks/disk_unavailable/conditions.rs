@@ -35,7 +35,7 @@ impl DiskCounts {
 }
 
 /// Returns the condition of a node that has not been Ready for long enough.
-pub(super) fn find<'c>(
+pub(super) fn run<'c>(
     cluster: &'c Cluster,
     out: &mut Outcome,
     counts: &DiskCounts,
@@ -47,13 +47,13 @@ pub(super) fn find<'c>(
         let impact = match cluster.objects.replicas.of(Owner::Node, &node.metadata.name).count() {
             0 => "no replica lies on it; nothing of Longhorn runs there".to_owned(),
             count => format!(
-                "{} on it cannot be reached: their volumes have fewer copies than wanted",
+                "{} on it cannot be reached, and their volumes have less redundancy",
                 counted(count, "replica")
             ),
         };
-        out.find(finding.impact(impact));
+        out.report(finding.impact(impact));
     }
-    environment::find(cluster, out, counts, node);
+    environment::run(cluster, out, counts, node);
     away
 }
 

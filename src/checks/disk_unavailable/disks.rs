@@ -49,7 +49,7 @@ impl Disk<'_> {
     }
 }
 
-pub(super) fn find(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
+pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
     let Some(ready) = condition(&disk.status.conditions, "Ready") else { return };
     let Some(cause) = cause(ready) else { return };
     let object = format!("{}/{}", disk.node_name(), disk.name);
@@ -84,7 +84,7 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
         nodes::manager_not_ready(cluster, disk.node_name())
             .map(|trouble| format!("the condition may be outdated: {trouble}")),
     );
-    out.find(finding.volumes(volumes));
+    out.report(finding.volumes(volumes));
 }
 
 /// Devices that say that they fail, as longhorn-manager last asked them (v1.11.0 to v1.12.1 controller/monitor/disk_utils.go getDiskHealth:
@@ -111,7 +111,7 @@ pub(super) fn find_failing(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
         disk.node_name()
     );
     let finding = disk.finding(cluster, &causes::DISK_FAILING, message).impact(impact(&volumes, &alone));
-    out.find(said.into_iter().fold(finding, |finding, fact| finding.fact(fact)).volumes(volumes));
+    out.report(said.into_iter().fold(finding, |finding, fact| finding.fact(fact)).volumes(volumes));
 }
 
 /// Ready disks of several nodes with one UUID: Longhorn keeps it in longhorn-disk.cfg, which goes along when a machine is
@@ -132,7 +132,7 @@ pub(super) fn find_shared(cluster: &Cluster, out: &mut Outcome, disks: &[Disk]) 
     let (Some(disk), true) = (first, nodes.len() > 1) else { return };
     let (name, names) = (disk.node_name(), text::listed(&nodes));
     let object = cluster.object::<LonghornNode>(name);
-    out.find(
+    out.report(
         Finding::about(&causes::DISK_UUID_SHARED, object, format!("nodes {names} each have a disk of UUID {uuid}"))
             .node(name)
             .disk(disk.name)
@@ -182,7 +182,7 @@ fn impact(volumes: &[VolumeRef], alone: &[String]) -> String {
     }
     let number = counted(volumes.len(), "volume");
     match alone.is_empty() {
-        true => format!("the replicas of {number} on it are lost until it is back: fewer copies than wanted"),
+        true => format!("replicas of {number} on it are unavailable until it is back"),
         false => format!(
             "the replicas of {number} on it are unavailable until it is back; these have no other usable copy: {}. Do not remove the disk",
             text::listed(alone)

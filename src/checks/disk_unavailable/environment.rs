@@ -33,7 +33,7 @@ enum Need {
     Some(&'static str),
 }
 
-pub(super) fn find(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, node: &LonghornNode) {
+pub(super) fn run(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, node: &LonghornNode) {
     let name = &node.metadata.name;
     let (mut evidence, mut lacks) = (Vec::new(), Vec::new());
     let mut hurts_encrypted = false;
@@ -81,7 +81,7 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, no
     .severity(severity)
     .node(name)
     .impact(match severity {
-        Severity::Info => "nothing that is there is known to need it",
+        Severity::Info => "no existing volume needs it",
         _ => "volumes that need it cannot be used on this node",
     })
     .facts(evidence);
@@ -91,7 +91,7 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, no
     if let Some(remedy) = remedy(cluster, name, first) {
         finding = finding.remedy(remedy);
     }
-    out.find(finding);
+    out.report(finding);
 }
 
 /// The first sentence of what Longhorn says; the type of the condition where it says nothing.

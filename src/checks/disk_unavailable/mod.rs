@@ -37,7 +37,7 @@ pub static CHECK: Check = Check {
     alerts: rules::ALERTS,
     panels: rules::PANELS,
     run,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 gauges! {
@@ -53,7 +53,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     let mut counts = [("ready", 0), ("full", 0), ("not_ready", 0)];
     let mut away = Vec::new();
     for node in cluster.objects.longhorn_nodes.iter() {
-        away.extend(conditions::find(cluster, out, &others, node).map(|ready| (node, ready)));
+        away.extend(conditions::run(cluster, out, &others, node).map(|ready| (node, ready)));
         for (name, status) in node.status.disk_status.iter() {
             // a disk without spec is about to be forgotten
             let Some(spec) = node.spec.disks.get(name) else { continue };
@@ -66,14 +66,14 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             counts.iter_mut().filter(|(of, _)| *of == state).for_each(|(_, count)| *count += 1);
             disks::find_failing(cluster, out, &disk);
             if disk.is_ready() {
-                room::find(cluster, out, &disk);
+                room::run(cluster, out, &disk);
                 ready.push(disk);
             } else {
-                disks::find(cluster, out, &disk);
+                disks::run(cluster, out, &disk);
             }
         }
     }
-    none_ready::find(cluster, out, &away);
+    none_ready::run(cluster, out, &away);
     // stable: the disks of a UUID stay in the order of their nodes
     ready.sort_by_key(|disk| disk.status.disk_uuid.as_str());
     for disks in ready.chunk_by(|one, other| one.status.disk_uuid == other.status.disk_uuid) {

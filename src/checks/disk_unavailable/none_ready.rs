@@ -16,7 +16,7 @@ use crate::longhorn::{Condition, DaemonSet, LonghornNode, VolumeState};
 const MOST: usize = 3;
 
 /// Judges all nodes together. `away` are those that have not been Ready for long enough, with their condition.
-pub(super) fn find(cluster: &Cluster, out: &mut Outcome, away: &[(&LonghornNode, &Condition)]) {
+pub(super) fn run(cluster: &Cluster, out: &mut Outcome, away: &[(&LonghornNode, &Condition)]) {
     let Some((first, _)) = away.first() else { return };
     let names: BTreeSet<&str> = away.iter().map(|(node, _)| node.metadata.name.as_str()).collect();
     let storing = nodes::storing(cluster);
@@ -39,7 +39,7 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome, away: &[(&LonghornNode,
         .facts(words(away))
         .facts(times(away))
         .facts(others(cluster));
-    out.find(finding);
+    out.report(finding);
 }
 
 fn impact(cluster: &Cluster) -> String {

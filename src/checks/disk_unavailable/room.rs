@@ -9,9 +9,9 @@ use crate::facts::{api, text};
 use crate::longhorn::{Condition, ConditionStatus, condition};
 
 /// From this share of what may be promised on, a disk is nearly full.
-const NEARLY: f64 = 0.9;
+const FULL_SHARE: f64 = 0.9;
 /// So much of the disk above its least free space is close to it.
-const CLOSE: f64 = 0.05;
+const LOW_MARGIN: f64 = 0.05;
 
 /// True when Longhorn places no more replicas on the disk for lack of room.
 pub(super) fn is_full(disk: &Disk) -> bool {
@@ -24,7 +24,7 @@ fn pressure<'a>(disk: &Disk<'a>) -> Option<&'a Condition> {
     })
 }
 
-pub(super) fn find(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
+pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
     let (node, spec) = (&disk.node.spec, disk.spec);
     // someone keeps replicas away from it anyway
     if !node.allow_scheduling || !spec.allow_scheduling || node.eviction_requested || spec.eviction_requested
@@ -53,10 +53,10 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
                 )
                 .fact(format!("condition Schedulable is False, reason DiskPressure: {said}"))
         }
-        None if space.as_ref().is_some_and(|space| space.is_nearly_full(NEARLY, CLOSE)) => disk
+        None if space.as_ref().is_some_and(|space| space.is_nearly_full(FULL_SHARE, LOW_MARGIN)) => disk
             .finding(cluster, &causes::DISK_NEARLY_FULL, format!("{of} has little room left for replicas"))
             .impact("nothing is hurt yet; larger new volumes and rebuilds may find no room"),
         None => return,
     };
-    out.find(finding.facts(space.map(|space| api(space.to_string()))));
+    out.report(finding.facts(space.map(|space| api(space.to_string()))));
 }

@@ -239,7 +239,7 @@ fn room_is_judged_as_longhorn_does() {
             expected.map(|line| format!("{line} nodes.longhorn.io n1")).into_iter().collect();
         assert_eq!(found(&CHECK, &cluster_at(NOW, &(SETTINGS.to_owned() + &yaml))), expected, "{yaml}");
     }
-    // without the settings the arithmetic is not known, but the condition is
+    // without the settings the arithmetic is unknown, but the condition is
     assert!(found(&CHECK, &cluster_at(NOW, &storage(299, 950, yes))).is_empty());
     assert_eq!(
         found(&CHECK, &cluster_at(NOW, &storage(250, 0, &no))),
@@ -393,7 +393,7 @@ fn what_is_missing_stands_in_the_headline_with_the_command_that_brings_it() {
         assert!(message.ends_with(headline), "{message}");
         assert!(first.changes && first.run.contains(command), "{first:?}");
     }
-    // a system whose packages are not known, and names that are none
+    // a system whose packages are unknown, and names that are none
     for (kind, message) in [
         ("RequiredPackages", "Missing packages: [cryptsetup]"),
         ("KernelModulesLoaded", "Kernel modules [x; rm -rf /] are not loaded"),

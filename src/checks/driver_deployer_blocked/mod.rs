@@ -45,15 +45,15 @@ pub static CHECK: Check = Check {
         name: "LonghornDriverDeployerBlocked",
         when: When::Found(causes::ALL),
         without: &["object"],
-        hold: "10m",
+        for_: "10m",
         summary: "Longhorn's driver deployer is blocked.",
         description: "longhorn-driver-deployer{{ with $labels.node }} on node {{ . }}{{ end }} cannot deploy the CSI \
-                      driver, cause $cause. Its Init:0/1 is a consequence: look at the managers first, \
+                      driver: $cause. Its Init:0/1 is a consequence: look at the managers first, \
                       then at DNS.",
         why: "The finding begins after five minutes of waiting. Ten more let an installation on slow \
               nodes finish, and let the alert on the managers, which are the usual cause, come first.",
         runbook: include_str!("LonghornDriverDeployerBlocked.md"),
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     }],
     panels: &[Panel {
         dashboard: Dashboard::Managers,
@@ -67,7 +67,7 @@ pub static CHECK: Check = Check {
         ..Panel::TABLE
     }],
     run,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 /// What blocks the deployer.
@@ -99,7 +99,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             let remedy = not_started::remedy(cluster, MANAGERS, None, None, refused.obstacle);
             finding = finding.facts(refused.evidence.clone()).remedy(remedy);
         }
-        out.find(finding);
+        out.report(finding);
     }
 }
 
@@ -126,7 +126,7 @@ fn waiting(cluster: &Cluster, pod: &Pod) -> Option<Block> {
         (true, None) if !cluster.knows_all(Resource::LonghornNodes) => (
             &causes::UNKNOWN,
             format!(
-                "{name} waits for {BACKEND} although managers are ready; whether any has finished its start is not known"
+                "{name} waits for {BACKEND} although managers are ready; whether any has finished its start is unknown"
             ),
         ),
         (true, None) => (

@@ -181,7 +181,7 @@ fn a_microk8s_without_the_directory_is_told_without_a_log() {
     const BARE: &str = "command: [longhorn-manager, -d, deploy-driver]";
     assert_eq!(with(BARE, micro), "kubelet_root_dir");
     assert_eq!(with(BARE, ""), "unknown", "another distribution");
-    assert_eq!(with("image: a", micro), "unknown", "its command is not known");
+    assert_eq!(with("image: a", micro), "unknown", "its command is unknown");
     let named = "command: [longhorn-manager, deploy-driver, --kubelet-root-dir, /var/snap/a]";
     assert_eq!(with(named, micro), "unknown");
     assert_eq!(with(&format!("{BARE}, env: [{{name: KUBELET_ROOT_DIR}}]"), micro), "unknown");

@@ -15,7 +15,7 @@ type Pods<'a> = BTreeMap<(&'a str, &'a str), &'a Pod>;
 /// Volumes by image and node on which they are attached or have a replica.
 type Users<'a> = BTreeMap<(&'a str, &'a str), BTreeSet<&'a str>>;
 
-pub(super) fn find<'a>(
+pub(super) fn run<'a>(
     cluster: &'a Cluster,
     out: &mut Outcome,
     images: impl Iterator<Item = &'a EngineImage>,
@@ -54,9 +54,9 @@ pub(super) fn find<'a>(
             all if all.len() == ready.len()
                 && (ready.len() > 1 || cluster.objects.longhorn_nodes.len() == 1) =>
             {
-                out.find(nowhere(cluster, image, all, &users))
+                out.report(nowhere(cluster, image, all, &users))
             }
-            some => some.iter().for_each(|missing| out.find(on_node(cluster, image, missing, &users))),
+            some => some.iter().for_each(|missing| out.report(on_node(cluster, image, missing, &users))),
         }
     }
 }
@@ -171,7 +171,7 @@ fn told(
         finding.since = first.age.since;
         finding = finding.fact(match first.pod {
             Some(pod) => {
-                let why = pods::trouble(pod).unwrap_or_else(|| "nothing says why it is not Ready".to_owned());
+                let why = pods::trouble(pod).unwrap_or_else(|| "not Ready, cause unknown".to_owned());
                 format!("pod {} on {}: {why}", pod.metadata.name, first.node)
             }
             None => format!(

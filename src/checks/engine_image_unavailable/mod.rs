@@ -39,7 +39,7 @@ pub static CHECK: Check = Check {
     alerts: rules::ALERTS,
     panels: rules::PANELS,
     run,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 gauges! {
@@ -57,12 +57,12 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         *states.entry(state).or_default() += 1;
     }
     states.into_iter().for_each(|(state, count)| out.sample(&IMAGES, &[state], f64::from(count)));
-    missing::find(cluster, out, images().filter(|image| !is_incompatible(image)));
+    missing::run(cluster, out, images().filter(|image| !is_incompatible(image)));
     for image in images().filter(|image| is_incompatible(image) && image.status.ref_count.0 > 0) {
-        out.find(incompatible(cluster, image));
+        out.report(incompatible(cluster, image));
     }
     find_unknown(cluster, out);
-    upgrade::find(cluster, out);
+    upgrade::run(cluster, out);
 }
 
 fn is_incompatible(image: &EngineImage) -> bool {
@@ -116,7 +116,7 @@ fn find_unknown(cluster: &Cluster, out: &mut Outcome) {
         if !age.at_least(DEPLOYING, Unknown::Counts) {
             continue;
         }
-        out.find(
+        out.report(
             Finding::about(
                 &causes::IMAGE_UNKNOWN,
                 cluster.object::<EngineImage>(image),

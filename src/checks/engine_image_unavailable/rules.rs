@@ -7,37 +7,37 @@ pub(super) const ALERTS: &[Alert] = &[
     Alert {
         name: "LonghornEngineImageNowhere",
         when: When::Found(&[&DEPLOYED_NOWHERE]),
-        hold: "2m",
+        for_: "2m",
         severity: Severity::Critical,
         summary: "A Longhorn engine image is on no node.",
         description: "Engine image {{ $labels.object }} is on none of the Ready nodes, so no volume of it can be attached. See why its pods do not \
                       start.",
         why: "The finding allows ten minutes for pulling the image; by then every pod that needs a volume waits.",
         runbook: include_str!("LonghornEngineImageNowhere.md"),
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     },
     Alert {
         name: "LonghornEngineImageUnavailable",
         when: When::Found(&[&MISSING_ON_NODE, &IMAGE_UNKNOWN, &INCOMPATIBLE]),
         only: Some(Severity::Warning),
-        hold: "5m",
+        for_: "5m",
         summary: "A Longhorn engine image is missing where volumes need it.",
         description: "Engine image {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }}: $cause. Volumes that need it \
                       cannot be attached there.",
         why: "The finding allows ten minutes for pulling the image; five more let a rollout over many nodes end.",
         runbook: include_str!("LonghornEngineImageUnavailable.md"),
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     },
     Alert {
         name: "LonghornEngineUpgradeStuck",
         when: When::Found(&[&UPGRADE_STUCK]),
-        hold: "15m",
+        for_: "15m",
         summary: "The live upgrade of a Longhorn engine does not end.",
         description: "The engine of volume {{ $labels.object }} has been upgraded for half an hour. It serves I/O on its old image, but Longhorn neither \
                       migrates the volume nor cleans up its replicas until the upgrade ends.",
         why: "An upgrade takes a minute or two. The finding allows half an hour for many at once; a quarter more lets the last of them end.",
         runbook: include_str!("LonghornEngineUpgradeStuck.md"),
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     },
 ];
 

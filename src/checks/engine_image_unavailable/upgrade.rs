@@ -19,7 +19,7 @@ use crate::longhorn::{DataEngine, InstanceState, Release, Replica, Volume, Volum
 /// From these on, as many new replicas as run are enough.
 const SURPLUS_ALLOWED: &[Release] = &[Release::new(1, 9, 3), Release::new(1, 10, 1)];
 
-pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
+pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
     for volume in cluster.objects.volumes.iter().filter(|volume| is_upgrading(volume)) {
         let name = volume.metadata.name.as_str();
         let wanted = volume.spec.wanted_image();
@@ -33,7 +33,7 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
         }
         let age = observe(cluster, out, "upgrade", name, Begun::At(begun));
         if age.at_least(patience(volume), Unknown::Counts) {
-            out.find(finding(cluster, volume, &new).since(age.since).fact(since(begun.is_some())));
+            out.report(finding(cluster, volume, &new).since(age.since).fact(since(begun.is_some())));
         }
     }
 }
@@ -41,7 +41,7 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
 fn since(known: bool) -> &'static str {
     match known {
         true => "the first of the new replicas was created then",
-        false => "when the new replicas were created is not known",
+        false => "when the new replicas were created is unknown",
     }
 }
 

@@ -3,7 +3,7 @@
 use super::causes;
 use std::collections::{HashMap, HashSet};
 
-use super::{Found, Suspicion};
+use super::{Candidate, Reporter};
 use crate::check::*;
 use crate::cluster::{DiskOfNode, Readability};
 use crate::facts::age::Unknown;
@@ -22,7 +22,7 @@ const LONG_NAMES: &[Release] = &[Release::new(1, 9, 2)];
 /// A copy that a replica needs is not removed (longhorn-manager v1.8.2 and v1.9.1
 /// controller/backing_image_controller.go isBIDiskFileUsedByReplicas; not in v1.7.4).
 const KEEPS_USED_COPIES: &[Release] = &[Release::new(1, 8, 2), Release::new(1, 9, 1)];
-/// Longhorn gives copies on missing disks up by itself; if it has not after this, it will not.
+/// Longhorn gives copies on missing disks up on its own; if it has not after this, it will not.
 const GIVE_UP: SignedDuration = SignedDuration::from_mins(30);
 
 /// What is looked up for every copy.
@@ -40,7 +40,7 @@ struct CopyView<'a> {
     disks: HashSet<&'a str>,
 }
 
-pub fn look(cluster: &Cluster, found: &mut Found) {
+pub fn look(cluster: &Cluster, found: &mut Reporter) {
     let view = CopyView::new(cluster);
     for image in cluster.objects.backing_images.iter() {
         let wanted = image.spec.disk_uuids();
@@ -98,7 +98,7 @@ impl<'a> CopyView<'a> {
     }
 
     /// In the spec, but the backing image manager of the disk never reports it.
-    fn not_starting(&self, image: &BackingImage, uuid: &str, place: DiskOfNode) -> Option<Suspicion> {
+    fn not_starting(&self, image: &BackingImage, uuid: &str, place: DiskOfNode) -> Option<Candidate> {
         let name = image.metadata.name.as_str();
         let cluster = self.cluster;
         // the source, of which there is one for every image, may not have been recorded; then a ready copy tells
@@ -114,7 +114,7 @@ impl<'a> CopyView<'a> {
         let node = place.node.metadata.name.as_str();
         let twin = self.twin(uuid);
         let suspicion =
-            Suspicion::new(
+            Candidate::new(
                 &causes::COPY_NOT_STARTING,
                 self.object(image),
                 format!("backing image {name} wants a copy on disk {} of node {node}, but the copy does not start", place.name),
@@ -128,7 +128,7 @@ impl<'a> CopyView<'a> {
                 )
             }))
             .maybe(manager_not_ready(self.cluster, node))
-            .impact("the image has fewer copies than wanted, and eviction waits for this one")
+            .impact("the image has less redundancy, and eviction waits for this copy")
             .not_before(image.metadata.created());
         Some(match twin {
             Some(_) => suspicion.fix(
@@ -148,11 +148,11 @@ impl<'a> CopyView<'a> {
         self.disks.iter().copied().filter(|disk| *disk != uuid && disk.starts_with(start)).min()
     }
 
-    fn missing_disk(&self, image: &BackingImage, uuid: &str) -> Suspicion {
+    fn missing_disk(&self, image: &BackingImage, uuid: &str) -> Candidate {
         let name = image.metadata.name.as_str();
         let unknown = self.disks.contains("");
         let heals = gives_up_missing_disks(self.code);
-        let mut suspicion = Suspicion::new(
+        let mut suspicion = Candidate::new(
             &causes::MISSING_DISK,
             self.object(image),
             format!("backing image {name} has a copy on disk {uuid}, which no node lists"),
@@ -163,7 +163,7 @@ impl<'a> CopyView<'a> {
             "some disks have no UUID in the status of their node yet; it may be one of them".to_owned()
         }))
         .fact(if heals {
-            "this release gives such copies up by itself, but has not"
+            "this release gives such copies up on its own, but has not"
         } else {
             "releases before 1.9.2 and 1.10.0 never give such a copy up"
         })
@@ -193,14 +193,14 @@ impl<'a> CopyView<'a> {
 
     /// longhorn-manager v1.12.1 controller/node_controller.go syncBackingImageEvictionRequested returns
     /// early when nothing on the node requests eviction, and so never resets the last flag.
-    fn sticky_flag(&self, image: &BackingImage, uuid: &str, place: DiskOfNode) -> Option<Suspicion> {
+    fn sticky_flag(&self, image: &BackingImage, uuid: &str, place: DiskOfNode) -> Option<Candidate> {
         let flagged = image.spec.disk_file_spec_map.get(uuid)?.eviction_requested;
         if !flagged || is_requested(place.node) {
             return None;
         }
         let (name, node) = (image.metadata.name.as_str(), place.node.metadata.name.as_str());
         Some(
-            Suspicion::new(
+            Candidate::new(
                 &causes::STICKY_BACKING_IMAGE_FLAG,
                 self.object(image),
                 format!(
@@ -217,7 +217,7 @@ impl<'a> CopyView<'a> {
     }
 
     /// A copy that should leave, and replicas beside it that do not.
-    fn in_use(&self, image: &BackingImage, uuid: &str, place: DiskOfNode) -> Option<Suspicion> {
+    fn in_use(&self, image: &BackingImage, uuid: &str, place: DiskOfNode) -> Option<Candidate> {
         let flagged = image.spec.disk_file_spec_map.get(uuid)?.eviction_requested;
         if !flagged || !is_requested(place.node) {
             return None;
@@ -244,7 +244,7 @@ impl<'a> CopyView<'a> {
             )
         };
         Some(
-            Suspicion::new(
+            Candidate::new(
                 &causes::COPY_IN_USE,
                 self.object(image),
                 format!("the copy of backing image {name} on disk {} of node {node} is asked to leave, but {} there needs it", place.name, replicas(&names)),
@@ -259,7 +259,7 @@ impl<'a> CopyView<'a> {
     }
 
     /// What the removal of a used copy leaves behind on releases that do not keep it.
-    fn failed_users(&self, found: &mut Found) {
+    fn failed_users(&self, found: &mut Reporter) {
         if self.code.is_none_or(|release| release.has_fix(KEEPS_USED_COPIES)) {
             return;
         }
@@ -279,7 +279,7 @@ impl<'a> CopyView<'a> {
             // until the volume is healthy elsewhere it may be what the volume is salvaged from
             let surplus = if self.is_healthy_without(replica) { name } else { "" };
             found.push(
-                Suspicion::new(
+                Candidate::new(
                     &causes::COPY_IN_USE,
                     self.cluster.object::<Replica>(name),
                     format!("replica {name} failed on disk {} of node {node}, which is being emptied: its backing image was removed under it", place.name),
@@ -317,7 +317,7 @@ impl<'a> CopyView<'a> {
             && self.cluster.replicas_of(volume).any(healthy)
     }
 
-    fn unusable(&self, image: &BackingImage) -> Option<Suspicion> {
+    fn unusable(&self, image: &BackingImage) -> Option<Candidate> {
         let copies = &image.status.disk_file_status_map;
         let bad =
             |state| matches!(state, CopyState::Failed | CopyState::FailedAndCleanup | CopyState::Unknown);
@@ -332,7 +332,7 @@ impl<'a> CopyView<'a> {
         let changed = copies.values().filter_map(|copy| copy.last_state_transition_time.get()).max();
         let said = copies.values().map(|copy| copy.message.trim()).find(|message| !message.is_empty());
         let why = said.map_or(String::new(), |said| format!(": {}", text::both_ends(said, 160)));
-        let suspicion = Suspicion::new(
+        let suspicion = Candidate::new(
             &causes::NO_USABLE_COPY,
             self.object(image),
             format!("no copy of backing image {name} is usable{why}"),

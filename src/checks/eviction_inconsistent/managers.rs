@@ -1,7 +1,7 @@
 //! Backing image managers and data sources that are not where they should be.
 
 use super::causes;
-use super::{Found, Suspicion};
+use super::{Candidate, Reporter};
 use crate::check::*;
 use crate::facts::age::Unknown;
 use crate::facts::eviction::gives_up_missing_disks;
@@ -13,7 +13,7 @@ use crate::longhorn::{BackingImageDataSource, BackingImageManager, DataEngine, R
 /// on downloads that are stuck after a node outage; affected up to 1.9.2 and 1.10.0).
 const FOLLOWS_POD: &[Release] = &[Release::new(1, 9, 3), Release::new(1, 10, 1)];
 
-pub fn look(cluster: &Cluster, found: &mut Found) {
+pub fn look(cluster: &Cluster, found: &mut Reporter) {
     for source in cluster.objects.backing_image_data_sources.iter() {
         found.extend(moved(cluster, source));
     }
@@ -22,7 +22,7 @@ pub fn look(cluster: &Cluster, found: &mut Found) {
     }
 }
 
-fn moved(cluster: &Cluster, source: &BackingImageDataSource) -> Option<Suspicion> {
+fn moved(cluster: &Cluster, source: &BackingImageDataSource) -> Option<Candidate> {
     let name = source.metadata.name.as_str();
     let pod_name = format!("backing-image-ds-{name}");
     let pod = cluster.objects.pods.get(&pod_name)?;
@@ -32,7 +32,7 @@ fn moved(cluster: &Cluster, source: &BackingImageDataSource) -> Option<Suspicion
         return None;
     }
     Some(
-        Suspicion::new(
+        Candidate::new(
             &causes::DATA_SOURCE_MOVED,
             cluster.object::<BackingImageDataSource>(name),
             format!("backing image {name} is prepared for node {wanted}, but its pod runs on node {actual}"),
@@ -45,7 +45,7 @@ fn moved(cluster: &Cluster, source: &BackingImageDataSource) -> Option<Suspicion
     )
 }
 
-fn stale(cluster: &Cluster, manager: &BackingImageManager) -> Option<Suspicion> {
+fn stale(cluster: &Cluster, manager: &BackingImageManager) -> Option<Candidate> {
     let (name, uuid) = (manager.metadata.name.as_str(), manager.spec.disk_uuid.as_str());
     let current = cluster.setting_value("default-backing-image-manager-image", DataEngine::V1);
     let old_image = !current.is_empty() && !manager.spec.image.is_empty() && manager.spec.image != current;
@@ -62,7 +62,7 @@ fn stale(cluster: &Cluster, manager: &BackingImageManager) -> Option<Suspicion> 
         (true, false) => "has an old image",
         (false, _) => "serves a disk that no node lists",
     };
-    let mut suspicion = Suspicion::new(
+    let mut suspicion = Candidate::new(
         &causes::MANAGER_STALE,
         cluster.object::<BackingImageManager>(name),
         format!("backing image manager {name} {why}"),

@@ -1,7 +1,7 @@
 //! Fields of Longhorn's objects that contradict each other around eviction.
 //!
 //! Each cause is one contradiction that is visible in the API alone and that Longhorn does not
-//! resolve by itself, or not on every release. What passes by itself within minutes is aged first.
+//! resolve on its own, or not on every release. What passes on its own within minutes is aged first.
 //! Facts: longhorn-manager controller/node_controller.go, backing_image_controller.go,
 //! backing_image_manager_controller.go and volume_eviction_controller.go; each cause names its
 //! function. A Kubernetes node without nodes.longhorn.io and the reverse are the check
@@ -46,15 +46,15 @@ pub static CHECK: Check = Check {
         name: "LonghornEvictionInconsistent",
         when: When::Found(causes::ALL),
         side_by_side: true,
-        hold: "10m",
+        for_: "10m",
         summary: "Longhorn objects contradict each other about eviction.",
         description: "{{ $labels.object_kind }} {{ $labels.object }}\
                       {{ with $labels.node }} on node {{ . }}{{ end }}{{ with $labels.disk }}, disk {{ . }}{{ end }}: \
-                      {{ $labels.cause }}. Longhorn does not resolve this by itself. Do not take the node or disk for empty, and do not \
+                      {{ $labels.cause }}. Longhorn does not resolve this on its own. Do not take the node or disk for empty, and do not \
                       remove it, before the runbook's part on {{ $labels.cause }} is done.",
         why: "Findings are aged by minutes already; ten more tolerate a restart of a manager or of a node.",
         runbook: include_str!("LonghornEvictionInconsistent.md"),
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     }],
     panels: &[
         Panel {
@@ -82,26 +82,26 @@ pub static CHECK: Check = Check {
         },
     ],
     run,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 /// A contradiction that is there now and counts once it has lasted.
-struct Suspicion {
+struct Candidate {
     cause: &'static Cause,
     finding: Finding,
     /// A moment written in the objects before which it cannot have begun.
     not_before: Option<Timestamp>,
     limit: SignedDuration,
-    /// Waits where Longhorn resolves it by itself.
+    /// Waits where Longhorn resolves it on its own.
     unknown: Unknown,
     /// True where Longhorn resolves it within a minute: without a known age it then is context only.
     passes: bool,
 }
 
-impl Suspicion {
+impl Candidate {
     fn new(cause: &'static Cause, object: ObjectRef, message: impl Into<String>) -> Self {
         let finding = Finding::about(cause, object, message);
-        Suspicion {
+        Candidate {
             cause,
             finding,
             not_before: None,
@@ -166,18 +166,18 @@ impl Suspicion {
 
 /// Where suspicions go, one by one: all replicas of a cluster may be under one, and findings are bounded only
 /// once they are handed over.
-struct Found<'a, 'c> {
+struct Reporter<'a, 'c> {
     cluster: &'a Cluster,
     out: &'a mut Outcome<'c>,
 }
 
-impl Found<'_, '_> {
-    fn extend(&mut self, suspicions: impl IntoIterator<Item = Suspicion>) {
+impl Reporter<'_, '_> {
+    fn extend(&mut self, suspicions: impl IntoIterator<Item = Candidate>) {
         suspicions.into_iter().for_each(|suspicion| self.push(suspicion));
     }
 
-    fn push(&mut self, suspicion: Suspicion) {
-        let Suspicion { cause, mut finding, not_before, limit, unknown, passes } = suspicion;
+    fn push(&mut self, suspicion: Candidate) {
+        let Candidate { cause, mut finding, not_before, limit, unknown, passes } = suspicion;
         let (node, disk) = (finding.node.as_deref(), finding.disk.as_deref());
         let key = format!("{}/{}/{}", finding.object, node.unwrap_or_default(), disk.unwrap_or_default());
         let age = observe(self.cluster, self.out, cause.id, &key, Begun::NotBefore(not_before));
@@ -186,7 +186,7 @@ impl Found<'_, '_> {
             if passes && age.is_unknown() {
                 finding = finding.severity(Severity::Info);
             }
-            self.out.find(finding.since(age.since));
+            self.out.report(finding.since(age.since));
         } else if age.at_least(limit, Unknown::Counts) {
             self.out.time_tells(cause, &key);
         }
@@ -194,7 +194,7 @@ impl Found<'_, '_> {
 }
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
-    let found = &mut Found { cluster, out };
+    let found = &mut Reporter { cluster, out };
     requests::look(cluster, found);
     replicas::look(cluster, found);
     copies::look(cluster, found);

@@ -3,7 +3,7 @@
 use super::causes;
 use std::collections::BTreeMap;
 
-use super::{Found, Suspicion};
+use super::{Candidate, Reporter};
 use crate::check::*;
 use crate::facts::eviction::*;
 use crate::facts::nodes::{is_cordoned, is_down, manager_not_ready};
@@ -15,7 +15,7 @@ use crate::longhorn::{
 const TICKETS: Release = Release::new(1, 5, 0);
 const TICKET: &str = "volume-eviction-controller";
 
-pub fn look(cluster: &Cluster, found: &mut Found) {
+pub fn look(cluster: &Cluster, found: &mut Reporter) {
     let release = cluster.release();
     let mut leaving: BTreeMap<&str, Vec<&Replica>> = BTreeMap::new();
     for replica in cluster.objects.replicas.iter().filter(|replica| is_flagged(replica, release)) {
@@ -38,7 +38,7 @@ fn disk_name<'a>(cluster: &'a Cluster, replica: &'a Replica) -> &'a str {
 
 /// longhorn-manager v1.12.1 controller/node_controller.go syncReplicaEvictionRequested resets the flag
 /// only for replicas in `scheduledReplica`, and only while the manager of the node runs.
-fn stale_flag(cluster: &Cluster, replica: &Replica) -> Option<Suspicion> {
+fn stale_flag(cluster: &Cluster, replica: &Replica) -> Option<Candidate> {
     let name = replica.spec.node_id.as_str();
     if name.is_empty() {
         return None;
@@ -50,7 +50,7 @@ fn stale_flag(cluster: &Cluster, replica: &Replica) -> Option<Suspicion> {
     let disk = cluster.disk(&replica.spec.disk_id);
     let requested = node.is_some_and(|node| match disk {
         Some(disk) => is_disk_requested(node, disk.spec),
-        None => is_requested(node), // the disk is not known: any request may be the one
+        None => is_requested(node), // the disk is unknown: any request may be the one
     });
     let drained = node.is_some_and(|node| node.status.auto_evicting)
         && (!cluster.can_read(Resource::KubeNodes) || is_cordoned(cluster, name));
@@ -62,7 +62,7 @@ fn stale_flag(cluster: &Cluster, replica: &Replica) -> Option<Suspicion> {
     let in_spec = replica.spec.eviction_requested;
     let reset = if in_spec { replica.metadata.name.as_str() } else { "" };
     Some(
-        Suspicion::new(
+        Candidate::new(
             &causes::STALE_REPLICA_FLAG,
             object(cluster, replica),
             format!("replica {} on node {name} still has evictionRequested, but nothing requests eviction any longer", replica.metadata.name),
@@ -88,7 +88,7 @@ fn not_attached(
     release: Option<Release>,
     volume: &str,
     replicas: &[&Replica],
-) -> Option<Suspicion> {
+) -> Option<Candidate> {
     let replica = *replicas.first()?;
     let object_of_volume = cluster.objects.volumes.get(volume)?;
     let attachment = cluster.objects.volume_attachments.get(volume)?;
@@ -103,11 +103,11 @@ fn not_attached(
         return None;
     }
     Some(
-        Suspicion::new(
+        Candidate::new(
             &causes::NO_CANDIDATE_DISK,
             object(cluster, replica),
             format!(
-                "detached volume {volume} has replica {} to evict, and Longhorn does not attach it to do so",
+                "detached volume {volume} cannot evict replica {}: no disk can take it, so Longhorn does not attach the volume",
                 replica.metadata.name
             ),
         )
@@ -124,7 +124,7 @@ fn not_attached(
 
 /// longhorn-manager v1.12.1 controller/volume_controller.go cleanupEvictionRequestedReplicas keeps the
 /// last healthy replica.
-fn last_good(cluster: &Cluster, volume: &str, replicas: &[&Replica]) -> Option<Suspicion> {
+fn last_good(cluster: &Cluster, volume: &str, replicas: &[&Replica]) -> Option<Candidate> {
     let running = |engine: &&crate::longhorn::Engine| engine.status.current_state == InstanceState::Running;
     let engine = cluster.engines_of(volume).filter(running).find(|engine| engine.spec.active)?;
     let modes = &engine.status.replica_mode_map;
@@ -140,7 +140,7 @@ fn last_good(cluster: &Cluster, volume: &str, replicas: &[&Replica]) -> Option<S
     let conditions = cluster.objects.volumes.get(volume).map(|volume| volume.status.conditions.as_slice());
     let restoring = status(conditions.unwrap_or_default(), "Restore") == ConditionStatus::True;
     Some(
-        Suspicion::new(
+        Candidate::new(
             &causes::LAST_RW_REPLICA,
             object(cluster, replica),
             format!("replica {last} is asked to leave but is the only good one of volume {volume}, and none is being rebuilt"),

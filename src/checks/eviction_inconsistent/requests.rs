@@ -3,14 +3,14 @@
 use super::causes;
 use jiff::SignedDuration;
 
-use super::{Found, Suspicion};
+use super::{Candidate, Reporter};
 use crate::check::*;
 use crate::facts::eviction::*;
 use crate::facts::kubectl::quoted;
 use crate::facts::nodes::{is_down, is_ready, manager_not_ready};
 use crate::longhorn::{LonghornNode, Resource, SharedText, condition};
 
-pub fn look(cluster: &Cluster, found: &mut Found) {
+pub fn look(cluster: &Cluster, found: &mut Reporter) {
     let images = images_by_disk(cluster);
     for disk in evicting_disks(cluster) {
         let copies = images.get(disk.uuid()).map_or(0, Vec::len);
@@ -30,7 +30,7 @@ fn object(cluster: &Cluster, node: &LonghornNode) -> ObjectRef {
 
 /// longhorn-manager v1.12.1 controller/node_controller.go shouldEvictReplica: no replica of a node
 /// that is down is asked to leave.
-fn suspended(cluster: &Cluster, disk: &EvictingDisk, copies: usize) -> Option<Suspicion> {
+fn suspended(cluster: &Cluster, disk: &EvictingDisk, copies: usize) -> Option<Candidate> {
     let name = disk.node.metadata.name.as_str();
     let replicas = disk.replicas(cluster);
     if !disk.request.is_manual() || !is_down(disk.node) || replicas.len() + copies == 0 {
@@ -45,7 +45,7 @@ fn suspended(cluster: &Cluster, disk: &EvictingDisk, copies: usize) -> Option<Su
         counted(copies, "backing image copy")
     );
     Some(
-        Suspicion::new(&causes::SUSPENDED_NODE_DOWN, object(cluster, disk.node), message)
+        Candidate::new(&causes::SUSPENDED_NODE_DOWN, object(cluster, disk.node), message)
             .at(name, disk.name)
             .volumes(volumes(cluster, &replicas))
             .fact(format!("condition Ready of the node is False, reason {}", ready.reason))
@@ -56,7 +56,7 @@ fn suspended(cluster: &Cluster, disk: &EvictingDisk, copies: usize) -> Option<Su
 }
 
 /// longhorn-manager v1.12.1 controller/node_controller.go updateDiskStatusSchedulableCondition.
-fn hidden(cluster: &Cluster, disk: &EvictingDisk) -> Option<Suspicion> {
+fn hidden(cluster: &Cluster, disk: &EvictingDisk) -> Option<Candidate> {
     let replicas = disk.replicas(cluster);
     if is_down(disk.node) || !disk.hides_replicas() || replicas.is_empty() {
         return None;
@@ -69,7 +69,7 @@ fn hidden(cluster: &Cluster, disk: &EvictingDisk) -> Option<Suspicion> {
         counted(replicas.len(), "replica")
     );
     Some(
-        Suspicion::new(&causes::DISK_NOT_READY_HIDES_REPLICAS, object(cluster, disk.node), message)
+        Candidate::new(&causes::DISK_NOT_READY_HIDES_REPLICAS, object(cluster, disk.node), message)
             .at(name, disk.name)
             .volumes(volumes(cluster, &replicas))
             .fact(format!(
@@ -78,14 +78,14 @@ fn hidden(cluster: &Cluster, disk: &EvictingDisk) -> Option<Suspicion> {
                 ready.map_or("absent", |ready| ready.status.as_str()),
                 ready.map_or("", |ready| ready.reason.as_str()),
             ))
-            .impact("replicas on it are never asked to leave, and the usual test for a finished eviction passes falsely")
+            .impact("replicas on it are never asked to leave, and the usual \"is it empty?\" check gives a false yes")
             .with(Name::Key, disk.uuid())
             .not_before(ready.and_then(|ready| ready.last_transition_time.get())),
     )
 }
 
 /// longhorn-manager v1.3.3 and later webhook/resources/node/validator.go refuses this.
-fn scheduling_allowed(cluster: &Cluster, node: &LonghornNode, found: &mut Found) {
+fn scheduling_allowed(cluster: &Cluster, node: &LonghornNode, found: &mut Reporter) {
     let name = node.metadata.name.as_str();
     let own = (node.spec.eviction_requested && node.spec.allow_scheduling).then_some("");
     let disks = node.spec.disks.iter().filter(|(_, disk)| disk.eviction_requested && disk.allow_scheduling);
@@ -97,7 +97,7 @@ fn scheduling_allowed(cluster: &Cluster, node: &LonghornNode, found: &mut Found)
             disk => serde_json::json!({ "spec": { "disks": { disk: { "allowScheduling": false } } } }),
         };
         found.push(
-            Suspicion::new(
+            Candidate::new(
                 &causes::SCHEDULING_STILL_ALLOWED,
                 object(cluster, node),
                 format!("{what} is being evicted while new replicas may still be scheduled there"),
@@ -116,7 +116,7 @@ fn scheduling_allowed(cluster: &Cluster, node: &LonghornNode, found: &mut Found)
 /// longhorn-manager v1.4.4 and later webhook/resources/node/validator.go isNodeDiskSpecAndStatusSynced. A disk that was just added
 /// has its status after the next round of the disk monitor, within half a minute (controller/node_controller.go
 /// syncDiskStatus).
-fn disk_keys(cluster: &Cluster, node: &LonghornNode) -> Option<Suspicion> {
+fn disk_keys(cluster: &Cluster, node: &LonghornNode) -> Option<Candidate> {
     let (spec, status) = (&node.spec.disks, &node.status.disk_status);
     let only =
         |names: Vec<&SharedText>| names.into_iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
@@ -129,7 +129,7 @@ fn disk_keys(cluster: &Cluster, node: &LonghornNode) -> Option<Suspicion> {
     let works = is_ready(cluster, name) && manager_not_ready(cluster, name).is_none();
     let list = |disks: &str| if disks.is_empty() { "none".to_owned() } else { disks.to_owned() };
     Some(
-        Suspicion::new(
+        Candidate::new(
             &causes::DISK_KEYS_DIFFER,
             object(cluster, node),
             format!(
@@ -147,14 +147,14 @@ fn disk_keys(cluster: &Cluster, node: &LonghornNode) -> Option<Suspicion> {
 
 /// longhorn-manager v1.12.1 controller/node_controller.go syncReplicaEvictionRequested sets it again
 /// in every round.
-fn auto_evicting(cluster: &Cluster, node: &LonghornNode) -> Option<Suspicion> {
+fn auto_evicting(cluster: &Cluster, node: &LonghornNode) -> Option<Candidate> {
     let name = node.metadata.name.as_str();
     let kube = cluster.objects.kube_nodes.get(name)?;
     if !node.status.auto_evicting || kube.spec.unschedulable || !cluster.can_read(Resource::KubeNodes) {
         return None;
     }
     Some(
-        Suspicion::new(
+        Candidate::new(
             &causes::AUTO_EVICTING_STALE,
             object(cluster, node),
             format!("node {name} says that it is evicting automatically, but it is no longer cordoned"),

@@ -46,7 +46,7 @@ pub fn look(cluster: &Cluster, out: &mut Outcome) {
         return;
     }
     for (budget, node) in misdirected(cluster, &cordoned) {
-        out.find(misdirected_finding(cluster, budget, node));
+        out.report(misdirected_finding(cluster, budget, node));
     }
     let view = DrainView::new(cluster);
     for manager in cluster.objects.instance_managers.iter() {
@@ -140,7 +140,7 @@ impl<'a> DrainView<'a> {
         }
         let blocks = wanted.is_some() && age.at_least(USUAL_DRAIN, Unknown::Counts) && !advances;
         let severity = if blocks || left { Severity::Warning } else { Severity::Info };
-        out.find(finding.severity(severity));
+        out.report(finding.severity(severity));
     }
 
     /// Whether the replicas of the node are asked to leave, by a person or by the policy.

@@ -38,7 +38,7 @@ pub static CHECK: Check = Check {
         Alert {
             name: "LonghornEvictionStalled",
             when: When::Found(&[&causes::NO_PROGRESS, &causes::NO_SCHEDULABLE_DISK]),
-            hold: "15m",
+            for_: "15m",
             summary: "Eviction of a Longhorn node or disk does not advance.",
             description: "Eviction{{ with $labels.disk }} of disk {{ . }}{{ end }}{{ with $labels.node }} on node {{ . }}{{ end }} does not \
                           advance: $cause. Do not remove the node or disk. See first where the replicas could go: \
@@ -46,13 +46,13 @@ pub static CHECK: Check = Check {
             why: "The findings wait half an hour without any progress, and five minutes without a schedulable disk; a running \
                   rebuild counts as progress. Fifteen more minutes leave room for a person who adds a disk.",
             runbook: include_str!("LonghornEvictionStalled.md"),
-            ..Alert::PLAIN
+            ..Alert::DEFAULT
         },
         Alert {
             name: "LonghornDrainBlocked",
             when: When::Found(&[&causes::PDB_BLOCKS]),
             only: Some(Severity::Warning),
-            hold: "15m",
+            for_: "15m",
             summary: "A Longhorn instance manager holds up the drain of a node.",
             description: "PodDisruptionBudget {{ $labels.object }} keeps{{ with $labels.node }} node {{ . }}{{ else }} its node{{ end }} from being \
                           drained. \
@@ -60,12 +60,12 @@ pub static CHECK: Check = Check {
                           evidence of the finding for what is missing; do not delete the budget by hand.",
             why: "The finding waits a quarter of an hour for the workloads to leave; as much again is longer than a usual drain.",
             runbook: include_str!("LonghornDrainBlocked.md"),
-            ..Alert::PLAIN
+            ..Alert::DEFAULT
         },
     ],
     panels: PANELS,
     run,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 const PANELS: &[Panel] = &[

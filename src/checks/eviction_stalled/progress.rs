@@ -222,7 +222,7 @@ fn no_schedulable_disk(cluster: &Cluster, out: &mut Outcome, disk: &EvictingDisk
     .facts(refusals.iter().take(10).map(|refusal| refusal.text.clone()))
     .facts(strict_local(cluster, unplaced.iter().map(|volume| volume.volume)))
     .fact(age.evidence());
-    out.find(finding);
+    out.report(finding);
 }
 
 fn no_progress(
@@ -267,5 +267,5 @@ fn no_progress(
         }
         None => finding = finding.fact(age.evidence()),
     }
-    out.find(finding);
+    out.report(finding);
 }

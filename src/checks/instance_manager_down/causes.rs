@@ -27,7 +27,7 @@ causes! {
     POD_REJECTED = critical "pod_rejected"
         "its node takes no pod of it: a taint, pressure, or too little of something" but "warning for the first 3 minutes"
         fix "Remove what keeps the pod away: the taint (or tolerate it, setting taint-toleration, with all volumes detached), the pressure \
-             on the node, or what takes its CPU. Longhorn makes the next pod by itself." [
+             on the node, or what takes its CPU. Longhorn makes the next pod on its own." [
             read "kubectl describe node <node>",
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
         ];

@@ -228,7 +228,7 @@ fn aged(
     mut evidence: Vec<Evidence>,
 ) -> ManagerTrouble {
     if since.is_none() {
-        evidence.push(api("since when is not known"));
+        evidence.push(api("start time unknown"));
     }
     let aged = since.map_or(!cluster.is_watched(), |since| cluster.age(since) >= patience);
     ManagerTrouble { cause, aged, since, evidence, detail: None }

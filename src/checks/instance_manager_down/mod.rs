@@ -67,12 +67,12 @@ pub static CHECK: Check = Check {
         },
     ],
     run,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 gauges! {
     STATES = Gauge "longhorn_health_instance_managers" ["state"]
-        "Instance managers by status.currentState; a state that Longhorn has not written or that is not known counts as unknown.",
+        "Instance managers by status.currentState; a state that Longhorn has not written or that is unknown counts as unknown.",
         absent "never; zero for a state in which none is",
         example "longhorn_health_instance_managers{state!=\"running\"} > 0";
 }
@@ -89,8 +89,8 @@ const DOWN: Alert = Alert {
         &causes::STARTING_STUCK,
     ]),
     only: Some(Severity::Critical),
-    also: &[&causes::NODE_DOWN, &causes::NODE_CORDONED],
-    hold: "1m",
+    runbook_only: &[&causes::NODE_DOWN, &causes::NODE_CORDONED],
+    for_: "1m",
     severity: Severity::Critical,
     summary: "A Longhorn instance manager does not run.",
     description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} does not run: \
@@ -99,20 +99,20 @@ const DOWN: Alert = Alert {
     why: "The finding is critical only after three minutes (five for a start), longer than Longhorn's back-off of two; \
           a minute more tolerates one odd evaluation.",
     runbook: include_str!("LonghornInstanceManagerDown.md"),
-    ..Alert::PLAIN
+    ..Alert::DEFAULT
 };
 
 const UNLABELLED: Alert = Alert {
     name: "LonghornInstanceManagerLabelsMissing",
     when: When::Found(&[&causes::LABEL_MISSING]),
-    hold: "5m",
+    for_: "5m",
     summary: "A running Longhorn instance manager lacks the labels by which Longhorn finds it.",
     description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} lacks labels by which \
                   Longhorn finds it. Releases from 1.6.3, 1.7.2 and 1.8.0 on remove it with all that runs in it, earlier \
                   ones start nothing new on the node (Longhorn issue 9464). Put the labels back before anything else.",
-    why: "Labels are set when the object is made, so a moment without them does not happen by itself.",
+    why: "Labels are set when the object is made, so a moment without them does not happen on its own.",
     runbook: include_str!("LonghornInstanceManagerLabelsMissing.md"),
-    ..Alert::PLAIN
+    ..Alert::DEFAULT
 };
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
@@ -136,7 +136,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
                 false => Some(Severity::Warning),
             };
             let finding = finding(cluster, &fleet, &attached, im, trouble);
-            out.find(match severity {
+            out.report(match severity {
                 Some(severity) => finding.severity(severity),
                 None => finding,
             });

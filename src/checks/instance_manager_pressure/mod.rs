@@ -55,7 +55,7 @@ pub static CHECK: Check = Check {
         },
     ],
     run,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 gauges! {
@@ -91,14 +91,14 @@ const PRIORITY_CLASS: Alert = Alert {
     name: "LonghornPriorityClassMismatch",
     when: When::Found(&[&causes::PRIORITY_CLASS_MISMATCH]),
     without: &["object", "node"],
-    hold: "2h",
+    for_: "2h",
     summary: "Longhorn replaces idle instance managers every hour because their PriorityClass never matches.",
     description: "The PriorityClass of instance manager pods differs from setting priority-class, mostly because the \
                   cluster has a globalDefault PriorityClass while the setting is empty. Set priority-class to that \
                   class in a maintenance window.",
     why: "Longhorn compares every hour; two of them without a match are no change under way.",
     runbook: include_str!("LonghornPriorityClassMismatch.md"),
-    ..Alert::PLAIN
+    ..Alert::DEFAULT
 };
 
 const BUSY: Threshold = Threshold {
@@ -127,8 +127,8 @@ const UNDER_PRESSURE: Alert = Alert {
            and data_engine:longhorn_health_instance_manager_min_probe_window_seconds:min < $window",
         cases: include_str!("LonghornInstanceManagerUnderPressure.test.yaml"),
     },
-    also: &[&causes::PROBE_WINDOW_SHORT, &causes::CPU_REQUEST_LOW],
-    hold: "1h",
+    runbook_only: &[&causes::PROBE_WINDOW_SHORT, &causes::CPU_REQUEST_LOW],
+    for_: "1h",
     severity: Severity::Info,
     thresholds: &[BUSY, IMPATIENT],
     summary: "A busy Longhorn instance manager has an impatient liveness probe.",
@@ -137,13 +137,13 @@ const UNDER_PRESSURE: Alert = Alert {
                   in it. Upgrade Longhorn, or spread the volumes.",
     why: "The window alone is a property of the release; it hurts where many processes share one instance manager.",
     runbook: include_str!("LonghornInstanceManagerUnderPressure.md"),
-    ..Alert::PLAIN
+    ..Alert::DEFAULT
 };
 
 /// The first release with the fix bears this long.
 const SHORT_WINDOW: i64 = 30;
 /// Rounding of allocatable CPU to thousandths, and room for changes of a node.
-const NEARLY: f64 = 0.95;
+const FULL_SHARE: f64 = 0.95;
 
 /// Those that share a cause; the first is the one that the finding is about.
 type SharedManagers<'a> = Vec<(&'a InstanceManager, String)>;
@@ -192,17 +192,17 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         state_window(cluster, stock, out);
     }
     if let Some(finding) = about_network(cluster, network::outside(cluster, &fleet)) {
-        out.find(finding);
+        out.report(finding);
     }
     if let Some(finding) = probe_window_short(cluster, &fleet, short) {
-        out.find(finding);
+        out.report(finding);
     }
     if let Some(finding) = cpu_request_low(cluster, poor) {
-        out.find(finding);
+        out.report(finding);
     }
     let wanted_class = wanted_class.unwrap_or_default();
     if let Some(finding) = priority_class_mismatch(cluster, &fleet, wanted_class, mismatched) {
-        out.find(finding);
+        out.report(finding);
     }
 }
 
@@ -241,7 +241,7 @@ fn cpu_lack(cluster: &Cluster, release: Release, im: &InstanceManager, pod: &Pod
     if wanted == 0.0 && requested == 0.0 {
         return Some(format!("{name} requests no CPU, and the settings ask for none"));
     }
-    (requested < wanted * NEARLY)
+    (requested < wanted * FULL_SHARE)
         .then(|| format!("{name} requests {requested:.3} cores, the settings ask for {wanted:.3}"))
 }
 
@@ -293,10 +293,8 @@ fn probe_window_short(
 }
 
 fn cpu_request_low(cluster: &Cluster, poor: SharedManagers) -> Option<Finding> {
-    let message = format!(
-        "less CPU is requested for {} than Longhorn recommends",
-        counted(poor.len(), "instance manager")
-    );
+    let message =
+        format!("{} request less CPU than Longhorn recommends", counted(poor.len(), "instance manager"));
     let finding = about(cluster, &causes::CPU_REQUEST_LOW, &poor, message)?;
     Some(
         finding.impact("under load on the node the instance manager is starved and fails its liveness probe"),

@@ -71,7 +71,7 @@ causes! {
             read "kubectl -n <namespace> get pods -l longhorn.io/component=instance-manager",
         ];
     DELETED = warning "deleted"
-        "its pod was deleted while volumes ran in it" but "severity info when nothing ran in it, by whom is not known"
+        "its pod was deleted while volumes ran in it" but "severity info when nothing ran in it, by whom is unknown"
         fix "See that the volumes come back, and find out who or what deletes pods in Longhorn's namespace: the audit log of the API \
              server tells." [
             read "kubectl -n <namespace> get volumes.longhorn.io",

@@ -90,7 +90,7 @@ fn idle(scene: &ReplacementScene, mut evidence: Vec<Evidence>, otherwise: Replac
         "its successor has the same PriorityClass, CPU request, liveness probe, tolerations and node selector, and no setting \
          waits to be applied"
     });
-    evidence.push(api(format!("nothing ran in it; {seen}: by whom it was stopped is not known")));
+    evidence.push(api(format!("nothing ran in it; {seen}: by whom it was stopped is unknown")));
     let judged = Judged::new(otherwise, evidence);
     match otherwise {
         ReplacementVerdict::StoppedIdle => judged.detail(CANDIDATES),
@@ -113,17 +113,17 @@ fn by_itself(scene: &ReplacementScene) -> Judged {
             "killed by its kubelet after a failed probe or a deletion, by the kernel for lack of memory, or by someone on the node",
         ),
         Some(ended) if kept => {
-            (format!("its process ended by itself with exit code {}", ended.exit_code), "its process ended by itself")
+            (format!("its process ended on its own with exit code {}", ended.exit_code), "its process ended on its own")
         }
         Some(ended) => (
             format!("exit code {} does not name a cause", ended.exit_code),
-            "its process ended by itself, or its kubelet stopped it",
+            "its process ended on its own, or its kubelet stopped it",
         ),
         None if kept => (
             "no event of the kubelet says that it stopped it, so it was neither deleted nor killed by a probe".to_owned(),
-            "its process ended by itself, as for lack of memory or after a panic",
+            "its process ended on its own, as for lack of memory or after a panic",
         ),
-        None => ("how its container ended was not seen".to_owned(), "no object says why"),
+        None => ("how its container ended was not seen".to_owned(), "cause unknown"),
     };
     evidence.push(fingerprint(text));
     Judged::new(ReplacementVerdict::Unknown, evidence).detail(detail)

@@ -65,7 +65,7 @@ fn what(verdict: ReplacementVerdict, detail: Option<&str>) -> String {
         ReplacementVerdict::SettingsSync => "Longhorn applied settings while it was idle".into(),
         ReplacementVerdict::StaleCleanup => "Longhorn removed it because it is no longer needed".into(),
         ReplacementVerdict::Deleted => with("its pod was deleted while volumes ran in it", ", "),
-        ReplacementVerdict::DeletedIdle => "its pod was deleted while idle, by whom is not known".into(),
+        ReplacementVerdict::DeletedIdle => "its pod was deleted while idle, by whom is unknown".into(),
         ReplacementVerdict::Unknown => with("cause unknown", ": "),
         ReplacementVerdict::StoppedIdle => with("nothing ran in it; cause unknown", ": "),
     }

@@ -87,7 +87,7 @@ impl<'a> ProbeFailures<'a> {
     }
 }
 
-/// When probes ended pods of one name, by Events: those of each pod by themselves.
+/// When probes ended pods of one name, by Events: those of each pod on their own.
 pub fn probe_kills<'a>(
     events: impl Iterator<Item = &'a Event>,
     probe: Option<&Probe>,

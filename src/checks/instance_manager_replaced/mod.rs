@@ -76,7 +76,7 @@ pub static CHECK: Check = Check {
         },
     ],
     run,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 gauges! {
@@ -93,7 +93,7 @@ gauges! {
 const LOOPING: Alert = Alert {
     name: "LonghornInstanceManagerProbeLoop",
     when: When::Found(&[&causes::LIVENESS_LOOP]),
-    hold: "1m",
+    for_: "1m",
     severity: Severity::Critical,
     summary: "A Longhorn instance manager is killed by its liveness probe again and again.",
     description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} is killed by its liveness \
@@ -101,7 +101,7 @@ const LOOPING: Alert = Alert {
                   the network between kubelet and pods first, else at the load of the node.",
     why: "Three kills within an hour are a loop; a minute tolerates one odd evaluation.",
     runbook: include_str!("LonghornInstanceManagerProbeLoop.md"),
-    ..Alert::PLAIN
+    ..Alert::DEFAULT
 };
 
 const REPLACED: Alert = Alert {
@@ -113,7 +113,7 @@ const REPLACED: Alert = Alert {
            (longhorn_health_instance_manager_last_replacement_timestamp_seconds{$job, expected=\"false\"}) < $window",
         cases: include_str!("LonghornInstanceManagerReplaced.test.yaml"),
     },
-    also: causes::ALL,
+    runbook_only: causes::ALL,
     thresholds: &[Threshold {
         name: "window",
         default: 3600.0,
@@ -125,11 +125,11 @@ const REPLACED: Alert = Alert {
     }],
     summary: "A Longhorn instance manager died and was replaced.",
     description: "Instance manager {{ $labels.instance_manager }}{{ with $labels.node }} on {{ . }}{{ end }} was \
-                  replaced {{ $value | humanizeDuration }} ago, cause $cause. Its engines and replicas \
+                  replaced {{ $value | humanizeDuration }} ago: $cause. Its engines and replicas \
                   ended with it: look for faulted and degraded volumes first, then for the cause.",
     why: "One unexpected end takes down every volume that ran there, so there is nothing to wait for.",
     runbook: include_str!("LonghornInstanceManagerReplaced.md"),
-    ..Alert::PLAIN
+    ..Alert::DEFAULT
 };
 
 /// How far back findings go.
@@ -255,7 +255,7 @@ fn remember_hits<'a>(cluster: &'a Cluster, uid: &str, hits: &mut Hits<'a>, out: 
 }
 
 /// A node that took no engine along hit no workload, and its replicas were rebuilt: the volumes are as before. Once so, it stays so
-/// while the kinds that tell are not known.
+/// while the kinds that tell are unknown.
 fn is_made_good(
     cluster: &Cluster,
     verdict: ReplacementVerdict,
@@ -291,5 +291,5 @@ fn report(cluster: &Cluster, end: End, others: &[End], out: &mut Outcome) {
         out.sample(&LAST, &labels, made.as_second() as f64);
     }
     let severity = if end.kills >= LOOP { causes::LIVENESS_LOOP.severity } else { end.severity };
-    out.find(finding::finding(cluster, end, others).severity(severity));
+    out.report(finding::finding(cluster, end, others).severity(severity));
 }

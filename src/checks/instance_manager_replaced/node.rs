@@ -8,7 +8,7 @@ use crate::history::ends::{EndSeen, NodeSeen, foreign_taints};
 use crate::longhorn::{Event, KubeNode, condition};
 
 /// A node may be away for as long after the end of a pod that it took along.
-const AWAY: SignedDuration = SignedDuration::from_mins(10);
+const REBOOT_GRACE: SignedDuration = SignedDuration::from_mins(10);
 /// What a node's return has to do with the end of a pod shows within this time: the kubelet tidies up at once, and Longhorn makes
 /// the next pod after a back-off of up to two minutes (longhorn-manager v1.12.1 controller/utils.go).
 const RETURNED: SignedDuration = SignedDuration::from_mins(3);
@@ -43,7 +43,7 @@ impl<'a> NodeStory<'a> {
         let returned = changed.filter(|_| node.is_some_and(KubeNode::is_ready));
         let near = |moment: Timestamp| {
             let later = moment.duration_since(end);
-            -RETURNED <= later && later <= AWAY && born.is_none_or(|born| moment >= born)
+            -RETURNED <= later && later <= REBOOT_GRACE && born.is_none_or(|born| moment >= born)
         };
         // a node that has just joined takes none along
         let made = node.and_then(|node| node.metadata.created());

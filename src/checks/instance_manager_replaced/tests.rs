@@ -195,7 +195,7 @@ fn an_idle_deletion_is_longhorns_only_where_a_setting_explains_it() {
     assert_eq!(verdict(&gone, waits), "info settings_sync");
     assert_eq!(verdict(&gone, &waits.replace("applied: false", "applied: true")), "info deleted");
     let report = run(&CHECK, &saw(&gone, &after())).report;
-    assert!(report.findings[0].message.contains("by whom is not known"), "{}", report.findings[0].message);
+    assert!(report.findings[0].message.contains("by whom is unknown"), "{}", report.findings[0].message);
 }
 
 #[test]

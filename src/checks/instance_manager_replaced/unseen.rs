@@ -128,7 +128,7 @@ pub(super) fn end<'a>(
     evidence.extend(before.rejection.map(kubelet::quote));
     evidence.push(api(format!("the pod was created at {made}, long after its instance manager ({began})")));
     evidence.push(api(
-        "the end of the previous pod was not observed, so three things are not known: whether its deletion was asked for before it ended, \
+        "the end of the previous pod was not observed, so three things are unknown: whether its deletion was asked for before it ended, \
          how its container ended, and how its node was at that moment; the cause is inferred",
     ));
     let verdict = judged.verdict;

@@ -12,7 +12,7 @@ const NODE: &str = "kubectl get node <node>";
 
 causes! {
     ORPHAN_HELD = warning "orphan_held"
-        "a running instance that no Engine or Replica owns holds it; that never clears by itself"
+        "a running instance that no Engine or Replica owns holds it; that never clears on its own"
         fix "Make sure that no volume uses the instances, then end them: by their Orphan objects where Longhorn has made some, else by deleting the \
              instance manager once nothing else runs in it." [
             read CONTENT,

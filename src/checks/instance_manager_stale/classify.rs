@@ -128,7 +128,7 @@ fn idle<'a>(
             EvidenceSource::History
                 .says(format!("seen like this since {since}, {} ago", duration(cluster.age(since)))),
         ),
-        None => evidence.push(api("since when is not known: no field of the object says it")),
+        None => evidence.push(api("start time unknown: no field of the object has it")),
     }
     let why = if long || trouble.is_some() { &causes::STUCK } else { &causes::CLEANUP_PENDING };
     evidence.extend(trouble);

@@ -27,7 +27,7 @@ pub static CHECK: Check = Check {
     id: "instance_manager_stale",
     title: "Old instance managers",
     summary: "An instance manager with another than the default image is still there. Says what holds it, \
-              whether that clears by itself, and in which order to free it.",
+              whether that clears on its own, and in which order to free it.",
     needs: &[InstanceManagers, Engines, EngineFrontends, Replicas, Volumes, Settings],
     uses: &[LonghornNodes, KubeNodes, Pods, DaemonSets, Orphans],
     causes: causes::ALL,
@@ -37,7 +37,7 @@ pub static CHECK: Check = Check {
         Panel {
             title: "Old instance managers stuck",
             description: "Old instance managers held by an instance without owner, or not removed although \
-                          nothing holds them. None of them clears by itself.",
+                          nothing holds them. None of them clears on its own.",
             expr: "sum without (check) (max without ($without) (longhorn_health_findings{$job, \
                    check=\"instance_manager_stale\", severity=\"warning\"}))",
             legend: "stuck",
@@ -70,7 +70,7 @@ pub static CHECK: Check = Check {
         },
     ],
     run,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 gauges! {
@@ -87,22 +87,22 @@ gauges! {
 const STUCK: Alert = Alert {
     name: "LonghornInstanceManagerStuck",
     when: When::Found(&[&causes::ORPHAN_HELD, &causes::STUCK, &causes::DELETION_STUCK]),
-    hold: "15m",
-    summary: "An old Longhorn instance manager will not go away by itself.",
+    for_: "15m",
+    summary: "An old Longhorn instance manager will not go away on its own.",
     description: "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} stays: \
                   $cause. It keeps CPU and memory reserved and runs an old image. If nothing runs in it, look at the \
                   longhorn-manager pod of that node first.",
     why: "Longhorn removes an idle instance manager within 30 seconds; a quarter of an hour tolerates a restart of \
           all managers in an upgrade.",
     runbook: include_str!("LonghornInstanceManagerStuck.md"),
-    ..Alert::PLAIN
+    ..Alert::DEFAULT
 };
 
 const HELD: Alert = Alert {
     name: "LonghornOldInstanceManagerHeld",
     when: When::Found(&[&causes::ENGINE_UPGRADE_PENDING, &causes::REATTACH_PENDING, &causes::REPLICA_HELD]),
-    also: &[&causes::NODE_DOWN, &causes::CLEANUP_PENDING],
-    hold: "24h",
+    runbook_only: &[&causes::NODE_DOWN, &causes::CLEANUP_PENDING],
+    for_: "24h",
     severity: Severity::Info,
     summary: "An old Longhorn instance manager still runs volumes a day after the upgrade.",
     description: "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} waits: \
@@ -110,7 +110,7 @@ const HELD: Alert = Alert {
                   detach and attach them at the next occasion.",
     why: "Waiting is normal after an upgrade; a day later no one is upgrading by hand any longer, and the rest has been forgotten.",
     runbook: include_str!("LonghornOldInstanceManagerHeld.md"),
-    ..Alert::PLAIN
+    ..Alert::DEFAULT
 };
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
@@ -131,7 +131,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         };
         *counts.entry(case.why.id).or_default() += 1;
         sample_holders(im, &case, out);
-        out.find(finding(cluster, &fleet, im, &case, &orphans));
+        out.report(finding(cluster, &fleet, im, &case, &orphans));
     }
     for (cause, count) in counts {
         out.sample(&OLD, &[cause], count as f64);

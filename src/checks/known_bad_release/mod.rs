@@ -53,7 +53,7 @@ pub static CHECK: Check = Check {
         when: When::Found(&LIST),
         only: Some(Severity::Warning),
         side_by_side: true,
-        hold: "1h",
+        for_: "1h",
         summary: "This Longhorn release has a known bug and the cluster meets its trigger.",
         description: "This release of Longhorn has a known bug, and this cluster meets what triggers it: \
                       {{ reReplaceAll \"issue_\" \"https://github.com/longhorn/longhorn/issues/\" $labels.cause }} has it. The finding \
@@ -61,7 +61,7 @@ pub static CHECK: Check = Check {
         why: "An upgrade is planned, not done at night; an hour passes over triggers that come and go. What \
               hurts at once has an alert of its own.",
         runbook: include_str!("LonghornKnownBadRelease.md"),
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     }],
     panels: &[Panel {
         dashboard: Dashboard::Managers,
@@ -75,7 +75,7 @@ pub static CHECK: Check = Check {
         ..Panel::TABLE
     }],
     run,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 gauges! {
@@ -99,7 +99,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     let issues = known_issues::ALL.iter().zip(&CAUSES);
     for (issue, cause) in issues.filter(|(issue, _)| issue.concerns(cluster, release)) {
         match issue.trigger(cluster) {
-            Trigger::Met(fact) => out.find(finding(cluster, cause, issue, release, fact)),
+            Trigger::Met(fact) => out.report(finding(cluster, cause, issue, release, fact)),
             Trigger::Possible(why) => out.state(
                 issue.cause,
                 daemon_set(cluster),

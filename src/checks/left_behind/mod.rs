@@ -62,13 +62,13 @@ pub static CHECK: Check = Check {
         name: "LonghornLeftBehind",
         when: When::Found(&[&REPLICAS_PILED_UP, &WITHOUT_VOLUME, &DELETION_STUCK, &ORPHANS]),
         only: Some(Severity::Warning),
-        hold: "30m",
+        for_: "30m",
         summary: "Longhorn leaves replicas, engines or orphans behind.",
         description: "About {{ $labels.object }}: $cause. Leftovers take space and slow every manager down. Find out where they come from \
                       before you delete any.",
         why: "Deleting a volume or rebuilding a replica leaves such things for moments; half an hour is longer than that.",
         runbook: include_str!("LonghornLeftBehind.md"),
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     }],
     panels: &[Panel {
         dashboard: Dashboard::Storage,
@@ -81,7 +81,7 @@ pub static CHECK: Check = Check {
         ..Panel::TABLE
     }],
     run,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 gauges! {
@@ -92,7 +92,7 @@ gauges! {
 }
 
 /// So many on a node are no accident.
-const MANY: usize = 100;
+const WARN_AT: usize = 100;
 /// Replicas that failed are kept beside those that are wanted; so many times more are not.
 const TIMES: i64 = 5;
 const SPARE: i64 = 10;
@@ -131,7 +131,7 @@ fn piled_up(cluster: &Cluster, out: &mut Outcome) {
         if let (Some(first), Some(last)) = (ages.clone().min(), ages.max()) {
             finding = finding.since(Some(first)).fact(format!("created from {first} to {last}"));
         }
-        out.find(finding);
+        out.report(finding);
     }
 }
 
@@ -159,7 +159,7 @@ fn without_volume(cluster: &Cluster, out: &mut Outcome) {
             continue;
         }
         let names: Vec<String> = objects.iter().map(|(kind, meta)| format!("{kind} {}", meta.name)).collect();
-        out.find(
+        out.report(
             Finding::about(
                 &WITHOUT_VOLUME,
                 cluster.object::<Volume>(volume),
@@ -207,7 +207,7 @@ fn deletions(cluster: &Cluster, out: &mut Outcome) {
         if away.is_some() {
             finding = finding.severity(Severity::Info);
         }
-        out.find(finding.facts(away));
+        out.report(finding.facts(away));
     }
 }
 
@@ -220,7 +220,7 @@ fn orphans(cluster: &Cluster, out: &mut Outcome) {
         let all: usize = types.values().map(Vec::len).sum();
         let oldest: Option<Timestamp> =
             types.values().flatten().filter_map(|orphan| orphan.metadata.created()).min();
-        let severity = if all >= MANY { Severity::Warning } else { Severity::Info };
+        let severity = if all >= WARN_AT { Severity::Warning } else { Severity::Info };
         let mut finding = Finding::about(
             &ORPHANS,
             cluster.object::<LonghornNode>(node),
@@ -241,6 +241,6 @@ fn orphans(cluster: &Cluster, out: &mut Outcome) {
                 orphan_type.as_str()
             ));
         }
-        out.find(finding);
+        out.report(finding);
     }
 }

@@ -194,7 +194,7 @@ impl CrashedManager<'_> {
             Some(LastWord::Fatal(line)) => {
                 self.add(
                     EvidenceSource::Log,
-                    format!("{which} ends with a line that is not known: {}", shortened(line)),
+                    format!("{which} ends with a line that no pattern knows: {}", shortened(line)),
                 );
                 Some(&causes::UNKNOWN)
             }
@@ -325,7 +325,7 @@ impl CrashedManager<'_> {
             EvidenceSource::Log,
             match self.release {
                 Some(_) => "no known issue of this release has this stack trace",
-                None => "the release is not known, and with it whether this is a known issue",
+                None => "the release is unknown, and with it whether this is a known issue",
             },
         );
         Some(&causes::UNKNOWN)

@@ -52,7 +52,7 @@ impl CrashedManager<'_> {
 
     fn fatal_exit(&mut self, crash: &Loop<'_>) -> &'static Cause {
         let Some(seconds) = crash.run().map(|run| run.as_secs()) else {
-            self.candidates("exit code 1 is a fatal error; the run time is not known");
+            self.candidates("exit code 1 is a fatal error; the run time is unknown");
             return &causes::UNKNOWN;
         };
         let wait = facts::webhook_timeout(self.release);
@@ -240,7 +240,7 @@ impl CrashedManager<'_> {
 
     fn panic_exit(&mut self) -> &'static Cause {
         let Some(release) = self.release else {
-            self.candidates("exit code 2 is a panic; the release is not known");
+            self.candidates("exit code 2 is a panic; the release is unknown");
             return &causes::UNKNOWN;
         };
         self.add(EvidenceSource::Fingerprint, "exit code 2 is a Go panic");

@@ -36,7 +36,7 @@ pub use rules::{INCIDENT_CASES, KUBE_STATE_METRICS_ALERTS};
 /// The container that is judged. From 1.7 on the pod has a second one, so never by index.
 const CONTAINER: &str = "longhorn-manager";
 
-/// A container that could not be created is tried again within seconds; this long it does not pass by itself.
+/// A container that could not be created is tried again within seconds; this long it does not pass on its own.
 const CREATED: SignedDuration = SignedDuration::from_mins(2);
 /// A pod that became Not ready so soon after its start never was anything else: the kubelet writes that at once.
 const NEVER_READY: SignedDuration = SignedDuration::from_secs(30);
@@ -73,7 +73,7 @@ pub static CHECK: Check = Check {
     alerts: rules::ALERTS,
     panels: rules::PANELS,
     run,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 gauges! {
@@ -137,7 +137,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         let cause = diagnosis.cause.id;
         let finding = finding(cluster, pod, crash, diagnosis, volumes, since);
         out.sample(&CRASH_LOOPING, &[node, cause, evidence, finding.severity.as_str()], 1.0);
-        out.find(finding);
+        out.report(finding);
     }
 }
 

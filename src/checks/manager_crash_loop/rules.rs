@@ -32,18 +32,18 @@ pub const ALERTS: &[Alert] = &[
         name: "LonghornManagerCrashLoopBackOff",
         when: When::Flag { gauge: &CRASH_LOOPING, labels: &[] },
         without: &["cause", "evidence"],
-        also: causes::ALL,
-        hold: "3m",
+        runbook_only: causes::ALL,
+        for_: "3m",
         severity: Severity::Critical,
         as_found: true,
         summary: "A Longhorn manager is in a crash loop.",
         description: "longhorn-manager{{ with $labels.node }} on node {{ . }}{{ end }} is in a crash loop: $cause. \
                       Nothing attaches, detaches or rebuilds the volumes that it owns. \
-                      First: kubectl logs --previous of its container longhorn-manager.",
+                      First: `kubectl -n longhorn-system logs --previous -c longhorn-manager` of its pod.",
         why: "The series already stays up between two crashes, and a cause that is recognised later or changes is the same alert. Three minutes let a manager that stumbles \
-              during a rollout come up by itself, and are no longer than those of the outage of the webhook that follows.",
+              during a rollout come up on its own, and are no longer than those of the outage of the webhook that follows.",
         runbook: CRASH_LOOP_RUNBOOK,
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     },
     Alert {
         name: "LonghornManagerHighRestarts",
@@ -51,16 +51,16 @@ pub const ALERTS: &[Alert] = &[
             expr: "node:longhorn_health_manager_restarts:max_increase1h > $restarts",
             cases: include_str!("LonghornManagerHighRestarts.test.yaml"),
         },
-        hold: "5m",
+        for_: "5m",
         thresholds: &[RESTARTS],
         summary: "A Longhorn manager restarts often.",
         description: "longhorn-manager{{ with $labels.node }} on node {{ . }}{{ end }} was restarted about \
                       {{ $value | printf \"%.0f\" }} times in the last hour. \
-                      First: kubectl logs --previous of its container longhorn-manager.",
+                      First: `kubectl -n longhorn-system logs --previous -c longhorn-manager` of its pod.",
         why: "Counts restarts and not a rate per second: rate(...[1h]) > 0.1 would be 360 restarts an hour, \
               which the kubelet's back-off makes impossible.",
         runbook: RESTARTS_RUNBOOK,
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     },
 ];
 
@@ -76,7 +76,7 @@ pub const KUBE_STATE_METRICS_ALERTS: &[Alert] = &[
             expr: "max by ($cluster namespace, pod) (max_over_time(kube_pod_container_status_waiting_reason{namespace=\"$namespace\", container=\"longhorn-manager\", reason=\"CrashLoopBackOff\"}[10m])) == 1",
             cases: include_str!("kube-state-metrics.LonghornManagerCrashLoopBackOff.test.yaml"),
         },
-        hold: "5m",
+        for_: "5m",
         severity: Severity::Critical,
         summary: "A Longhorn manager is in a crash loop.",
         description: "Container longhorn-manager of pod {{ $labels.namespace }}/{{ $labels.pod }} is in a crash loop. \
@@ -85,7 +85,7 @@ pub const KUBE_STATE_METRICS_ALERTS: &[Alert] = &[
         why: "The waiting reason vanishes while the container runs between two crashes; looking back ten \
               minutes, twice the longest back-off, keeps the alert from starting over each time.",
         runbook: CRASH_LOOP_RUNBOOK,
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     },
     Alert {
         name: "LonghornManagerHighRestarts",
@@ -93,7 +93,7 @@ pub const KUBE_STATE_METRICS_ALERTS: &[Alert] = &[
             expr: "max by ($cluster namespace, pod) (increase(kube_pod_container_status_restarts_total{namespace=\"$namespace\", container=\"longhorn-manager\"}[1h])) > $restarts",
             cases: include_str!("kube-state-metrics.LonghornManagerHighRestarts.test.yaml"),
         },
-        hold: "5m",
+        for_: "5m",
         thresholds: &[RESTARTS],
         summary: "A Longhorn manager restarts often.",
         description: "Container longhorn-manager of pod {{ $labels.namespace }}/{{ $labels.pod }} was restarted about \
@@ -102,7 +102,7 @@ pub const KUBE_STATE_METRICS_ALERTS: &[Alert] = &[
         why: "Counts restarts and not a rate per second: rate(...[1h]) > 0.1 would be 360 restarts an hour, \
               which the kubelet's back-off makes impossible.",
         runbook: RESTARTS_RUNBOOK,
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     },
 ];
 

@@ -120,7 +120,7 @@ fn a_loop_is_seen_between_two_crashes_and_ends_when_the_last_life_is_outlived() 
                 .into(),
             true,
         ),
-        // the node was restarted twice within minutes: the container did not end by itself
+        // the node was restarted twice within minutes: the container did not end on its own
         (running(12, 130, 60).replace("exitCode: 1", "exitCode: 255, reason: Unknown"), false),
         (running(12, 130, 60).replace("exitCode: 1", "exitCode: 255, reason: Error"), true),
         // the kubelet says so and nothing more

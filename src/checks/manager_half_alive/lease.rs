@@ -71,14 +71,14 @@ pub(super) fn judge(cluster: &Cluster, out: &mut Outcome) {
         .collect();
     let all = complaining.len() == ready.len();
     for (pod, complaint) in &complaining {
-        out.find(cut_off(cluster, pod, lease, complaint, all));
+        out.report(cut_off(cluster, pod, lease, complaint, all));
     }
     if !stale || !complaining.is_empty() {
         return;
     }
     match written_since(cluster, renewed) {
-        Some(written) => out.find(stopped(cluster, lease, renewed, written)),
-        None => out.find(silent(cluster, lease, renewed, &ready)),
+        Some(written) => out.report(stopped(cluster, lease, renewed, written)),
+        None => out.report(silent(cluster, lease, renewed, &ready)),
     }
 }
 
@@ -221,7 +221,7 @@ fn room_in_etcd(cluster: &Cluster, manager: &str) -> Remedy {
     Remedy::new(
         "Make room in etcd on the control plane: etcdctl alarm list says NOSPACE; compact the history, run etcdctl defrag on each member, or \
          raise --quota-backend-bytes, then run etcdctl alarm disarm: until then every write in the cluster is refused, not only those of \
-         Longhorn. The managers go on by themselves.",
+         Longhorn. The managers go on on their own.",
     )
     .read("kubectl get --raw=/metrics | grep -E '^apiserver_storage_(size_bytes|objects)' | sort -k2 -g | tail")
     .read(format!(

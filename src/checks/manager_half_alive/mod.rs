@@ -84,13 +84,13 @@ pub static CHECK: Check = Check {
     alerts: &[Alert {
         name: "LonghornManagerHalfAlive",
         when: When::Found(&[&WORK_UNDONE, &API_LOST, &NODE_STATUS_WRONG]),
-        hold: "5m",
+        for_: "5m",
         summary: "A longhorn-manager is Ready but does not work.",
         description: "{{ $labels.object_kind }} {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }}: $cause. Volumes may \
                       neither attach nor detach; I/O continues meanwhile.",
         why: "The finding waits five minutes for what takes a manager a second; five more leave out a burst of work.",
         runbook: include_str!("LonghornManagerHalfAlive.md"),
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     }],
     panels: &[Panel {
         dashboard: Dashboard::Managers,
@@ -103,7 +103,7 @@ pub static CHECK: Check = Check {
         ..Panel::TABLE
     }],
     run,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 gauges! {
@@ -114,13 +114,13 @@ gauges! {
 }
 
 /// What a manager does at once may wait behind other work for so long.
-const BUSY: SignedDuration = SignedDuration::from_mins(5);
+const RECONCILE_GRACE: SignedDuration = SignedDuration::from_mins(5);
 /// The free space of a disk in use changes within minutes.
-const STILL: SignedDuration = SignedDuration::from_hours(1);
+const SILENT_WATCH: SignedDuration = SignedDuration::from_hours(1);
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     lease::judge(cluster, out);
-    outdated::find(cluster, out);
+    outdated::run(cluster, out);
     let mut undone = undone::by_node(cluster, out);
     let working: Vec<(&LonghornNode, &Pod)> = cluster
         .objects
@@ -141,11 +141,11 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         match undone.remove(name).filter(|_| !all) {
             Some(left) => {
                 out.sample(&UNDONE, &[name], left.len() as f64);
-                out.find(finding(cluster, pod, name, &left, still.get(name)));
+                out.report(finding(cluster, pod, name, &left, still.get(name)));
             }
             None => {
                 if let Some(fact) = still.get(name) {
-                    out.find(standing(cluster, pod, name, fact));
+                    out.report(standing(cluster, pod, name, fact));
                 }
             }
         }
@@ -158,7 +158,7 @@ fn is_settled(cluster: &Cluster, pod: &Pod) -> bool {
         condition(&pod.status.conditions, "Ready").filter(|ready| ready.status == ConditionStatus::True);
     let since =
         |ready: &crate::longhorn::Condition| ready.last_transition_time.get().max(pod.metadata.created());
-    ready.is_some_and(|ready| since(ready).is_none_or(|since| cluster.age(since) >= BUSY))
+    ready.is_some_and(|ready| since(ready).is_none_or(|since| cluster.age(since) >= RECONCILE_GRACE))
         && !pod.metadata.is_deleting()
 }
 
@@ -179,9 +179,9 @@ fn still<'a>(
     }
     let age =
         |since: &Option<jiff::Timestamp>| since.map_or(SignedDuration::ZERO, |since| cluster.age(since));
-    let mut standing = seen.iter().filter(|(_, since)| age(since) >= BUSY);
+    let mut standing = seen.iter().filter(|(_, since)| age(since) >= RECONCILE_GRACE);
     let (Some((node, since)), None) = (standing.next(), standing.next()) else { return BTreeMap::new() };
-    if seen.len() < 3 || age(since) < STILL {
+    if seen.len() < 3 || age(since) < SILENT_WATCH {
         return BTreeMap::new();
     }
     let text = format!(

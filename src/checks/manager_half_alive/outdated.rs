@@ -6,7 +6,7 @@ use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::nodes;
 use crate::longhorn::LonghornNode;
 
-pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
+pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
     for node in cluster.objects.longhorn_nodes.iter() {
         let Some(contradiction) = nodes::contradiction(cluster, node) else { continue };
         let name = node.metadata.name.as_str();
@@ -27,6 +27,6 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
         if let Some(pod) = cluster.manager_pod_on(name) {
             finding = finding.with(Name::Manager, pod.metadata.name.as_str());
         }
-        out.find(finding);
+        out.report(finding);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::BUSY;
+use super::RECONCILE_GRACE;
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::longhorn::{
@@ -24,7 +24,7 @@ pub(super) fn by_node<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeMap<&
     let mut all: BTreeMap<&str, Vec<Undone>> = BTreeMap::new();
     let mut note = |out: &mut Outcome, node: &'a str, begun: Begun, text: String| {
         let age = observe(cluster, out, "undone", &text, begun);
-        if age.at_least(BUSY, Unknown::Counts) {
+        if age.at_least(RECONCILE_GRACE, Unknown::Counts) {
             all.entry(node).or_default().push(Undone { text, since: age.since_or_later() });
         }
     };

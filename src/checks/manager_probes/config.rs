@@ -28,7 +28,7 @@ pub fn judge(cluster: &Cluster, out: &mut Outcome) {
     {
         // every stock release from 1.5 on has this timeout; fewer failures in a row make it worse
         if readiness.tolerance() < STOCK_TOLERANCE {
-            out.find(readiness_timeout_short(cluster, readiness));
+            out.report(readiness_timeout_short(cluster, readiness));
         } else {
             state_readiness(cluster, readiness, out);
         }
@@ -39,7 +39,7 @@ pub fn judge(cluster: &Cluster, out: &mut Outcome) {
     if let Some((kind, window)) = probes.kills_at()
         && window < SAFE_WINDOW
     {
-        out.find(startup_window_short(cluster, kind, window));
+        out.report(startup_window_short(cluster, kind, window));
     }
 }
 
@@ -73,7 +73,7 @@ fn readiness_timeout_short(cluster: &Cluster, readiness: Timing) -> Finding {
         cluster,
         &causes::READINESS_TIMEOUT_SHORT,
         format!(
-            "readiness of longhorn-manager is lost after {} s of answers slower than {} s; stock releases tolerate {STOCK_TOLERANCE} s",
+            "longhorn-manager goes NotReady after {} s of answers slower than {} s; stock releases tolerate {STOCK_TOLERANCE} s",
             readiness.tolerance(),
             readiness.timeout
         ),
@@ -105,17 +105,17 @@ fn state_readiness(cluster: &Cluster, readiness: Timing, out: &mut Outcome) {
 fn state_missing(cluster: &Cluster, release: Option<Release>, out: &mut Outcome) {
     let wait = match release.map(|release| OwnWait::of(release).limit) {
         Some(Some(limit)) => {
-            format!("a manager that starts gives up by itself after {limit} s for each wait")
+            format!("a manager that starts gives up on its own after {limit} s for each wait")
         }
         Some(None) => "a manager waits for its webhook without limit in this release".to_owned(),
-        None => "the release is not known, and with it how long a starting manager waits before it gives up"
+        None => "the release is unknown, and with it how long a starting manager waits before it gives up"
             .to_owned(),
     };
     out.state(
         "startup_and_liveness_probe",
         daemon_set(cluster),
         format!("longhorn-manager has neither startup nor liveness probe, as in every stock release; {wait}"),
-        "A manager that hangs is not restarted, it only leaves its Services: watch for manager_start_stuck and probe_failing. A liveness \
+        "A hung manager is not restarted; it only drops out of its Services: watch for manager_start_stuck and probe_failing. A liveness \
          probe needs a startup probe with a window of at least 300 s beside it.",
     );
 }

@@ -40,7 +40,7 @@ pub static CHECK: Check = Check {
     alerts: rules::ALERTS,
     panels: rules::PANELS,
     run,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 /// A slow start is told for a day; the gauge of the slowest start goes on.
@@ -90,7 +90,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         let Some(limit) = limit.filter(|limit| is_slow(cluster, start, *limit)) else { continue };
         let node = slow.entry(start.pod.spec.node_name.as_str()).or_default();
         *node = start.total.max(*node);
-        out.find(slow_start(cluster, start, limit));
+        out.report(slow_start(cluster, start, limit));
     }
     for (node, total) in slow.into_iter().filter(|(node, _)| !node.is_empty()) {
         out.sample(&gauges::SLOW, &[node], total.as_secs_f64());
@@ -191,7 +191,7 @@ fn probe_failures<'a>(
             .filter(|(kind, failing)| fails_now(cluster, pod, *kind, failing, start_end))
             .collect();
         if lost.is_some() || !failing.is_empty() {
-            out.find(probe_failing(cluster, pod, lost, &failing));
+            out.report(probe_failing(cluster, pod, lost, &failing));
         }
     }
 }

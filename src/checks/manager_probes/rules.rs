@@ -8,7 +8,7 @@ pub const ALERTS: &[Alert] = &[
     Alert {
         name: "LonghornManagerSlowStart",
         when: When::Found(&[&causes::SLOW_START]),
-        hold: "5m",
+        for_: "5m",
         severity: Severity::Info,
         summary: "A Longhorn manager started more slowly than its release allows.",
         description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} needed longer from \
@@ -17,12 +17,12 @@ pub const ALERTS: &[Alert] = &[
         why: "The limit is the release's own wait (60 s from 1.5.0, 120 s from 1.9.2), less the time other nodes took \
               before this one; five minutes tolerate a start that is about to end.",
         runbook: include_str!("LonghornManagerSlowStart.md"),
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     },
     Alert {
         name: "LonghornManagerProbeFailing",
         when: When::Found(&[&causes::PROBE_FAILING]),
-        hold: "5m",
+        for_: "5m",
         keep_firing_for: "10m",
         summary: "A probe of a Longhorn manager keeps failing.",
         description: "A probe of manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} fails \
@@ -31,7 +31,7 @@ pub const ALERTS: &[Alert] = &[
         why: "About as many failures within ten minutes after the start as the probe tolerates; starts and single failures do not \
               count. An event has its first and last occurrence only, so those between are spread evenly.",
         runbook: include_str!("LonghornManagerProbeFailing.md"),
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     },
 ];
 

@@ -381,7 +381,7 @@ fn an_unknown_release_is_not_said_to_wait_without_limit() {
         facts.into_iter().find(|one| one.fact == STOCK[1]).unwrap().text
     };
     assert!(text("v1.4.4").contains("without limit"));
-    assert!(text("master-head").contains("the release is not known"));
+    assert!(text("master-head").contains("the release is unknown"));
 }
 
 #[test]

@@ -122,7 +122,7 @@ fn impact(cluster: &Cluster, start: &UnderWay, cause: &'static Cause) -> String 
     let how = if gives_up(cause) {
         "it will give up and start again"
     } else {
-        "it does not exit and does not come up by itself"
+        "it does not exit and does not come up on its own"
     };
     let mut text =
         format!("{how}: nothing attaches, detaches, rebuilds or evicts what the manager of {node} owns");

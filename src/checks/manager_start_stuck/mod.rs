@@ -13,7 +13,7 @@
 //! that its release does not serve, or the Service of its webhook cannot be reached for lack of DNS or network. Up to
 //! four minutes pass before such a start has failed twice and is a crash loop.
 //!
-//! A manager that gives up by itself is a case of `manager_crash_loop`, one that was Ready before of
+//! A manager that gives up on its own is a case of `manager_crash_loop`, one that was Ready before of
 //! `manager_probes`.
 
 mod causes;
@@ -28,7 +28,7 @@ use crate::cluster::Readability;
 use crate::facts::complaints::Lacks;
 use crate::facts::looping::looping;
 use crate::facts::releases::release_of;
-use crate::facts::starts::{self, PATIENCE, Starts, UnderWay};
+use crate::facts::starts::{self, START_GRACE, Starts, UnderWay};
 use crate::facts::text::shortened;
 use crate::facts::{api, certificates, nodes, probes, turns, unreached};
 use crate::longhorn::Resource::*;
@@ -49,8 +49,8 @@ pub static CHECK: Check = Check {
         name: "LonghornManagerStartStuck",
         when: When::Found(causes::STUCK),
         without: &["cause"],
-        also: &[&causes::QUEUEING],
-        hold: "3m",
+        runbook_only: &[&causes::QUEUEING],
+        for_: "3m",
         severity: Severity::Critical,
         as_found: true,
         summary: "A Longhorn manager hangs in its start.",
@@ -61,7 +61,7 @@ pub static CHECK: Check = Check {
         why: "The finding begins after a minute where the log names the cause, else after the wait of the release. Three \
               minutes let an API server that restarts come back.",
         runbook: include_str!("LonghornManagerStartStuck.md"),
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     }],
     panels: &[Panel {
         dashboard: Dashboard::Managers,
@@ -75,7 +75,7 @@ pub static CHECK: Check = Check {
         ..Panel::TABLE
     }],
     run,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
@@ -88,20 +88,20 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         let run = format!("{} {}", start.pod.metadata.name, start.started);
         // what it complained about before it got the Lease is over, and its log may be read a moment later
         let went_on =
-            out.ever("had_the_lease", &run, start.holds) && !start.holds && start.own(cluster) < PATIENCE;
+            out.ever("had_the_lease", &run, start.holds) && !start.holds && start.own(cluster) < START_GRACE;
         if went_on {
             continue;
         }
         match judge(cluster, &starts, start) {
             StartVerdict::Stuck(cause, reason) => {
-                out.find(finding::stuck(cluster, start, cause, reason));
+                out.report(finding::stuck(cluster, start, cause, reason));
             }
             StartVerdict::Queueing => queueing.push(start),
             StartVerdict::Fine => {}
         }
     }
     if !queueing.is_empty() {
-        out.find(finding::queueing(cluster, &queueing));
+        out.report(finding::queueing(cluster, &queueing));
     }
 }
 
@@ -173,11 +173,11 @@ fn before_it_gives_up(cluster: &Cluster, start: &UnderWay) -> Option<(&'static C
     let made = start.pod.status.start_time.get().unwrap_or(start.started);
     // a holder that is Ready is not over with its start: see the top of facts/starts.rs
     let ready = start.pod.is_ready();
-    if loops || ready && !start.holds || cluster.age(made) < PATIENCE {
+    if loops || ready && !start.holds || cluster.age(made) < START_GRACE {
         return None;
     }
     // up to 1.9 another port is served in the end where another manager is Ready meanwhile
-    let waits = || start.own(cluster) >= PATIENCE || !cluster.manager_pods().any(Pod::is_ready);
+    let waits = || start.own(cluster) >= START_GRACE || !cluster.manager_pods().any(Pod::is_ready);
     if let Some(probe) = probes::foreign(cluster, start.pod).filter(|_| !ready && waits()) {
         let evidence = vec![api(probe.to_string())];
         return Some((&causes::MANIFEST_STALE, StuckReason { evidence, about: vec![probe.own.to_string()] }));
@@ -216,12 +216,12 @@ fn by_api(cluster: &Cluster, start: &UnderWay) -> (&'static Cause, StuckReason) 
     }
 }
 
-/// True for a manager that may still give up by itself, because it waits for its webhook or did give up before: its
+/// True for a manager that may still give up on its own, because it waits for its webhook or did give up before: its
 /// crash is the finding.
 fn gives_up(cluster: &Cluster, start: &UnderWay) -> bool {
     let Some(status) = start.pod.container_status(CONTAINER) else { return false };
     let longest = release_of(cluster, start.pod).and_then(Release::longest_start);
-    let longest = longest.map(|seconds| SignedDuration::from_secs(seconds) + PATIENCE);
+    let longest = longest.map(|seconds| SignedDuration::from_secs(seconds) + START_GRACE);
     let ends = start.waits_for_webhook(cluster) || looping(status, cluster.now).is_some();
     ends && longest.is_none_or(|longest| start.own(cluster) <= longest)
 }

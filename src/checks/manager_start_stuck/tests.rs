@@ -123,7 +123,7 @@ fn without_a_word_in_the_log_the_wait_of_the_release_decides() {
         assert_eq!(of(version, last_fine), Vec::<String>::new(), "{version}");
         assert_eq!(of(version, first_stuck), stuck, "{version}");
     }
-    // while it waits for its webhook it gives up by itself
+    // while it waits for its webhook it gives up on its own
     let waits = release("v1.12.1") + &hanging("n1", "v1.12.1", "2026-03-01T11:57:00Z");
     assert_eq!(lines(&waits, &[("n1", WAITS)]), Vec::<String>::new());
     // one that was Ready before is another check's, and so is one on a node that is away

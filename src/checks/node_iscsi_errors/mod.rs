@@ -2,7 +2,7 @@
 //!
 //! The engine of a v1 volume is an iSCSI target in its instance manager. When that ends, the kernel
 //! of the node logs `detected conn error (1020)` for every session, and containerd logs `shim
-//! disconnected`. Neither reaches the Kubernetes API by itself: node-problem-detector writes them as
+//! disconnected`. Neither reaches the Kubernetes API on its own: node-problem-detector writes them as
 //! Events of the node, with the monitors of deploy/node-problem-detector. Without it there are no
 //! such Events, and this check has nothing to find.
 
@@ -37,8 +37,8 @@ pub static CHECK: Check = Check {
     alerts: &[Alert {
         name: "LonghornNodeIscsiErrors",
         when: When::Found(&[&causes::ISCSI_CONN_ERROR]),
-        hold: "1m",
-        also: &[&causes::SHIM_DISCONNECTED],
+        for_: "1m",
+        runbook_only: &[&causes::SHIM_DISCONNECTED],
         summary: "A node lost iSCSI connections, over which Longhorn volumes are attached.",
         description: "The kernel of node {{ $labels.object }} lost iSCSI connections within the last hour. Volumes \
                       attached there may have detached or turned read-only. See whether an instance manager of the \
@@ -46,7 +46,7 @@ pub static CHECK: Check = Check {
         why: "A kernel does not lose iSCSI connections in good order: a detach logs out first. The finding ends an hour \
               after the last error. A disconnected shim raises no alert of its own, for it never comes alone.",
         runbook: include_str!("LonghornNodeIscsiErrors.md"),
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     }],
     panels: &[
         Panel {
@@ -73,7 +73,7 @@ pub static CHECK: Check = Check {
         },
     ],
     run,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 gauges! {
@@ -135,7 +135,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             let times = format!("{by} {often} {when}");
             let quote = events.iter().max_by_key(|report| report.last).map(|report| report.message);
             let quote = quote.filter(|message| !message.is_empty());
-            out.find(
+            out.report(
                 finding
                     .since(Some(first))
                     .fact(EvidenceSource::Event.says(times))
@@ -186,12 +186,12 @@ fn shim_finding(cluster: &Cluster, scene: &IscsiScene, count: u64) -> Finding {
     let message = format!(
         "containerd on node {node} lost {} within {} minutes of iSCSI errors",
         counted(count, "shim"),
-        reports::TOGETHER.as_mins()
+        reports::SAME_OUTAGE.as_mins()
     );
     Finding::about(&causes::SHIM_DISCONNECTED, cluster.object::<KubeNode>(node), message)
         .node(node)
         .volumes(scene.volumes.clone())
-        .impact("if it was the shim of an instance manager, all engines and replicas in that ended")
+        .impact("if this was an instance manager's shim, its engines and replicas are gone")
         .fact(
             EvidenceSource::Fingerprint
                 .says("containerd writes this for containers that end deliberately, too"),
@@ -210,7 +210,7 @@ fn surroundings(cluster: &Cluster, scene: &IscsiScene) -> Vec<Evidence> {
             "no replacement of an instance manager on this node is seen about then; the kernel does not tell whose \
              sessions it lost"
         } else {
-            "instance managers or their pods are not readable, so whether one was replaced is not known"
+            "instance managers or their pods are not readable, so whether one was replaced is unknown"
         }));
     }
     evidence

@@ -15,7 +15,7 @@ use crate::longhorn::{NodeEvent, NodeTrouble, Resource};
 /// How far back Events count; the API server keeps them as long by default.
 pub const RECENT: SignedDuration = SignedDuration::from_hours(1);
 /// A shim that went this close to an iSCSI error of the node went with it.
-pub const TOGETHER: SignedDuration = SignedDuration::from_mins(5);
+pub const SAME_OUTAGE: SignedDuration = SignedDuration::from_mins(5);
 
 /// One Event.
 pub struct IscsiReport<'a> {
@@ -79,7 +79,7 @@ impl OfNode<'_> {
             let next = errors.partition_point(|error| *error < at);
             let around = [next.checked_sub(1), Some(next)];
             let mut around = around.into_iter().flatten().filter_map(|index| errors.get(index));
-            around.any(|error| error.duration_since(at).abs() <= TOGETHER)
+            around.any(|error| error.duration_since(at).abs() <= SAME_OUTAGE)
         };
         // of a joined Event only the first and the last moment are known
         self.shims.retain(|report| near(report.first) || near(report.last));

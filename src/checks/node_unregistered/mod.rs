@@ -36,14 +36,14 @@ pub static CHECK: Check = Check {
     alerts: &[Alert {
         name: "LonghornNodeUnregistered",
         when: When::Found(causes::ALL),
-        hold: "10m",
+        for_: "10m",
         summary: "A node is missing in Kubernetes or in Longhorn, or has no longhorn-manager.",
         description: "Node {{ $labels.object }}: $cause. A manager that runs names the reason in its log; a node that left Kubernetes is \
                       deleted in Longhorn when its replicas are rebuilt elsewhere.",
         why: "The finding allows ten minutes for a start and five for a node that is replaced; ten more \
               tolerate an autoscaler.",
         runbook: include_str!("LonghornNodeUnregistered.md"),
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     }],
     panels: &[
         Panel {
@@ -70,7 +70,7 @@ pub static CHECK: Check = Check {
         },
     ],
     run,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 gauges! {
@@ -83,7 +83,7 @@ gauges! {
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let never_started = find_never_started(cluster, out);
     let gone = find_gone(cluster, out);
-    let unmanaged = unmanaged::find(cluster, out);
+    let unmanaged = unmanaged::run(cluster, out);
     let registered = cluster.objects.longhorn_nodes.len().saturating_sub(gone + unmanaged);
     for (state, count) in [
         ("registered", registered),
@@ -120,7 +120,7 @@ fn find_never_started(cluster: &Cluster, out: &mut Outcome) -> usize {
             continue;
         }
         count += 1;
-        out.find(never_started(cluster, node, pod).since(since));
+        out.report(never_started(cluster, node, pod).since(since));
     }
     count
 }
@@ -179,7 +179,7 @@ fn find_gone(cluster: &Cluster, out: &mut Outcome) -> usize {
         if since.is_none() {
             finding = finding.fact(EvidenceSource::History.says("the recording does not show since when"));
         }
-        out.find(finding);
+        out.report(finding);
     }
     count
 }
@@ -206,7 +206,10 @@ fn node_gone(cluster: &Cluster, node: &str, replicas: usize) -> Finding {
     .node(node)
     .impact(match replicas {
         0 => "nothing is lost; the node only clutters schedules and dashboards".to_owned(),
-        count => format!("{} on it cannot be reached: fewer copies than wanted", counted(count, "replica")),
+        count => format!(
+            "{} on it cannot be reached, and their volumes have less redundancy",
+            counted(count, "replica")
+        ),
     })
     .fact(how)
     .fact(format!("{} placed on it", counted(replicas, "replica")))

@@ -16,12 +16,12 @@ use crate::longhorn::{ConditionStatus, ContainerStatus, LonghornNode, Pod, PodPh
 const DAEMON_SET: &str = "longhorn-manager";
 
 /// A rollout that pulls an image, or a node that starts, takes some minutes.
-const PATIENCE: SignedDuration = SignedDuration::from_mins(10);
+const MANAGER_GRACE: SignedDuration = SignedDuration::from_mins(10);
 /// Where an object states a refusal, time alone does not help: a registry or a pod network may hiccup for so long.
 const REFUSED: SignedDuration = SignedDuration::from_mins(2);
 
 /// Finds them, and says how many there are.
-pub fn find(cluster: &Cluster, out: &mut Outcome) -> usize {
+pub fn run(cluster: &Cluster, out: &mut Outcome) -> usize {
     let mut pods: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
     for pod in cluster.manager_pods() {
         pods.entry(pod.spec.node_name.as_str()).or_default().push(pod);
@@ -49,13 +49,13 @@ pub fn find(cluster: &Cluster, out: &mut Outcome) -> usize {
         let why = why(cluster, name, pod, since);
         let patience = match why.as_ref().is_some_and(NotStarted::is_definite) {
             true => REFUSED,
-            false => PATIENCE,
+            false => MANAGER_GRACE,
         };
         if !since.map_or(!cluster.is_watched(), |since| cluster.age(since) >= patience) {
             continue;
         }
         count += 1;
-        out.find(finding(cluster, name, pod, why, since));
+        out.report(finding(cluster, name, pod, why, since));
     }
     count
 }
@@ -118,7 +118,7 @@ fn finding(
     let reason = match (&why, pod) {
         (Some(why), _) => why.text.clone(),
         (None, Some(pod)) => format!("pod {} is being deleted and does not end", pod.metadata.name),
-        (None, None) => "it has no pod there, and no object says why".to_owned(),
+        (None, None) => "it has no pod there, cause unknown".to_owned(),
     };
     let mut finding = Finding::about(
         &causes::MANAGER_MISSING,

@@ -7,7 +7,7 @@ use crate::facts::standstill::{Standstill, Work};
 use crate::facts::{api, text};
 use crate::longhorn::{BackingImage, BackingImageDataSource, BackingImageManager, CopyState};
 
-pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
+pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
     let images = cluster.objects.backing_images.iter();
     for image in images.filter(|image| !image.metadata.is_deleting()) {
         let copies = &image.status.disk_file_status_map;
@@ -62,7 +62,7 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
             patience: FIRST_SIGN,
         };
         if let Some(still) = work.stands(cluster, out, &BACKING_IMAGE_STALLED) {
-            out.find(finding(cluster, image, preparing, &states, still));
+            out.report(finding(cluster, image, preparing, &states, still));
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::check::causes;
 causes! {
     EXPANSION_FAILED = warning "expansion_failed"
         "the last expansion of a volume failed, and while its size is not as wanted no replica is rebuilt"
-        fix "Do what the error says; Longhorn tries again by itself, at ever longer intervals. Where the claim wants more than the disks hold, \
+        fix "Do what the error says; Longhorn tries again on its own, at ever longer intervals. Where the claim wants more than the disks hold, \
              add room on the disks of its replicas." [
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o custom-columns='NAME:.metadata.name,WANTED:.spec.volumeSize,SIZE:.status.currentSize,ERROR:.status.lastExpansionError'",
             read "kubectl -n <namespace> get events --field-selector reason=FailedExpansion",
@@ -19,7 +19,7 @@ causes! {
         ];
     RESTORE_FAILED = warning "restore_failed"
         "restoring a backup into a volume fails; a standby volume does not follow its source any longer"
-        fix "Read the error: it is the backup target's where it names a URL or credentials. Longhorn tries again by itself. Where the backup itself is \
+        fix "Read the error: it is the backup target's where it names a URL or credentials. Longhorn tries again on its own. Where the backup itself is \
              damaged, restore another one into a new volume." [
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o jsonpath='{.items[*].status.restoreStatus}'",
             read "kubectl -n <namespace> get backuptargets.longhorn.io",

@@ -42,7 +42,7 @@ pub static CHECK: Check = Check {
     alerts: rules::ALERTS,
     panels: rules::PANELS,
     run,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 gauges! {
@@ -54,9 +54,9 @@ gauges! {
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let before = out.findings.len();
-    volumes::find(cluster, out);
-    system_backups::find(cluster, out);
-    backing_images::find(cluster, out);
+    volumes::run(cluster, out);
+    system_backups::run(cluster, out);
+    backing_images::run(cluster, out);
     let mut counts = [
         ("expansion", 0_u32),
         ("restore", 0),

@@ -17,14 +17,14 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
         &SYSTEM_BACKUP_STALLED,
         &BACKING_IMAGE_STALLED,
     ]),
-    also: &[&PURGE_FAILED],
-    hold: "10m",
+    runbook_only: &[&PURGE_FAILED],
+    for_: "10m",
     summary: "An operation of Longhorn failed or stands still.",
     description: "Longhorn does not end what it began with {{ $labels.object }}: an expansion, restore, purge, clone, system backup or backing image. \
                   The report of the exporter says which, and what it waits for.",
     why: "The finding waits for half an hour or more where nothing states an error; ten minutes leave one that did to Longhorn's own next try.",
     runbook: include_str!("LonghornOperationStalled.md"),
-    ..Alert::PLAIN
+    ..Alert::DEFAULT
 }];
 
 pub(super) const PANELS: &[Panel] = &[Panel {

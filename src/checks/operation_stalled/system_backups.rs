@@ -14,7 +14,7 @@ const STEP: SignedDuration = SignedDuration::from_mins(90);
 /// The backups of volumes and those of backing images have a day each.
 const DATA: SignedDuration = SignedDuration::from_hours(25);
 
-pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
+pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
     system_backups(cluster, out);
     for backup in cluster.objects.backup_backing_images.iter() {
         let (meta, status) = (&backup.metadata, &backup.status);
@@ -25,7 +25,7 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
         let words = format!("state {}, {} %", status.state.as_str(), status.progress.0);
         if status.state == BackupState::Error {
             let error = text::shortened(&status.error, 600);
-            out.find(object.failed(cluster, meta.created()).fact(format!("{words}: {error}")));
+            out.report(object.failed(cluster, meta.created()).fact(format!("{words}: {error}")));
         } else if matches!(status.state, BackupState::Unset | BackupState::Pending | BackupState::InProgress)
         {
             let (fact, progress) = ("backing_image_backup", status.progress.0);
@@ -63,7 +63,7 @@ fn system_backups(cluster: &Cluster, out: &mut Outcome) {
                     let message = text::shortened(&error.message, 600);
                     finding = finding.fact(format!("condition Error, reason {}: {message}", error.reason));
                 }
-                out.find(finding);
+                out.report(finding);
                 continue;
             }
             SystemBackupState::Unset => (STEP, SignedDuration::ZERO),
@@ -101,7 +101,7 @@ impl Object<'_> {
                 .finding(cluster, &SYSTEM_BACKUP_STALLED, message)
                 .since(Some(still.since))
                 .facts([api(words), still.evidence]);
-            out.find(finding);
+            out.report(finding);
         }
     }
 

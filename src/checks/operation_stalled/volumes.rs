@@ -8,7 +8,7 @@ use crate::facts::standstill::Work;
 use crate::facts::{api, text, volumes};
 use crate::longhorn::{Engine, InstanceState, Volume, VolumeRobustness};
 
-pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
+pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
     for volume in cluster.objects.volumes.iter().filter(|volume| !volume.metadata.is_deleting()) {
         let engine = volumes::current_engine(cluster, volume);
         expansion(cluster, out, volume, engine);
@@ -55,7 +55,7 @@ fn expansion(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Opti
                  expand the claim to the engine's currentSize: replicas are rebuilt again. Delete no replica that holds data.",
             );
         }
-        out.find(finding);
+        out.report(finding);
         return;
     }
     let state = status.map_or("no engine", |status| status.current_state.as_str());
@@ -71,7 +71,7 @@ fn expansion(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Opti
     };
     if let Some(still) = work.stands(cluster, out, &EXPANSION_STALLED) {
         let long = text::duration(cluster.age(still.since));
-        out.find(
+        out.report(
             about(
                 cluster,
                 volume,
@@ -105,7 +105,7 @@ fn restore(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engin
     {
         let age = observe(cluster, out, "restore_error", name, Begun::At(None));
         if age.at_least(RETRY, Unknown::Counts) {
-            out.find(
+            out.report(
                 about(cluster, volume, &RESTORE_FAILED, "the restore into", "fails")
                     .since(age.since)
                     .impact(impact)
@@ -120,7 +120,7 @@ fn restore(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engin
         if let Some(still) = work.stands(cluster, out, &RESTORE_STALLED) {
             let long = text::duration(cluster.age(still.since));
             let predicate = format!("has made no progress for {long}");
-            out.find(
+            out.report(
                 about(cluster, volume, &RESTORE_STALLED, "the restore into", &predicate)
                     .since(Some(still.since))
                     .impact(impact)
@@ -137,7 +137,7 @@ fn purge(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engine)
     if let (true, Some((replica, failed))) =
         (runs.is_empty(), purges.iter().find(|(_, one)| !one.error.is_empty()))
     {
-        out.find(
+        out.report(
             about(cluster, volume, &PURGE_FAILED, "the last purge of snapshots of", "failed")
                 .impact("the space of removed snapshots is not given back")
                 .fact(format!("purgeStatus of {replica}: {}", text::shortened(&failed.error, 600))),
@@ -147,7 +147,7 @@ fn purge(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engine)
         if let Some(still) = work.stands(cluster, out, &PURGE_STALLED) {
             let long = text::duration(cluster.age(still.since));
             let predicate = format!("has made no progress for {long}");
-            out.find(
+            out.report(
                 about(cluster, volume, &PURGE_STALLED, "the purge of snapshots of", &predicate)
                     .since(Some(still.since))
                     .impact("I/O continues; no replica is rebuilt and no space given back until it ends")
@@ -170,7 +170,7 @@ fn clone(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Option<&
     if state == "failed" {
         let age = observe(cluster, out, "clone_error", name, Begun::At(None));
         if age.at_least(RETRY, Unknown::Counts) {
-            out.find(
+            out.report(
                 about(cluster, volume, &CLONE_FAILED, "the clone into", "failed")
                     .since(age.since)
                     .impact("the clone cannot be used; its source is not affected")
@@ -186,7 +186,7 @@ fn clone(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Option<&
     if let Some(still) = work.stands(cluster, out, &CLONE_STALLED) {
         let long = text::duration(cluster.age(still.since));
         let predicate = format!("has made no progress for {long}");
-        out.find(
+        out.report(
             about(cluster, volume, &CLONE_STALLED, "the clone into", &predicate)
                 .since(Some(still.since))
                 .impact("the clone cannot be used; its source is not affected")

@@ -86,13 +86,13 @@ pub static CHECK: Check = Check {
         name: "LonghornReplicaUnschedulable",
         when: When::Found(ALL),
         only: Some(Severity::Warning),
-        hold: "10m",
+        for_: "10m",
         summary: "No disk takes a replica of a Longhorn volume.",
         description: "Longhorn finds no disk for a replica of volume {{ $labels.object }}: $cause. The volume has fewer copies than it \
                       should, whatever its robustness says. The finding replica_unschedulable has the figures of each disk.",
         why: "The finding waits ten minutes, in which a node comes back from a reboot; ten more are for a person who is adding a disk.",
         runbook: include_str!("LonghornReplicaUnschedulable.md"),
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     }],
     panels: &[Panel {
         dashboard: Dashboard::Volumes,
@@ -105,7 +105,7 @@ pub static CHECK: Check = Check {
         ..Panel::TABLE
     }],
     run,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 gauges! {
@@ -116,7 +116,7 @@ gauges! {
 }
 
 /// Placing takes seconds; a node that reboots is back in ten minutes.
-const QUIET: SignedDuration = SignedDuration::from_mins(10);
+const SCHEDULING_GRACE: SignedDuration = SignedDuration::from_mins(10);
 const MAINTENANCE: SignedDuration = SignedDuration::from_hours(1);
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
@@ -138,13 +138,13 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         }
         let begun = Begun::At(scheduled.last_transition_time.get());
         let age = observe(cluster, out, "unscheduled", &volume.metadata.name, begun);
-        if !age.at_least(QUIET, Unknown::Counts) {
+        if !age.at_least(SCHEDULING_GRACE, Unknown::Counts) {
             continue;
         }
         let without =
             cluster.replicas_of(&volume.metadata.name).filter(|replica| replica.spec.node_id.is_empty());
         out.sample(&WITHOUT_DISK, &volumes::labels(volume), without.count().max(1) as f64);
-        out.find(finding(cluster, volume, scheduled, age.since));
+        out.report(finding(cluster, volume, scheduled, age.since));
     }
 }
 

@@ -24,12 +24,12 @@ pub(crate) use causes::DOWN;
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::NEXT_POD;
-use crate::facts::pods;
+use crate::facts::{pods, volumes};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{Pod, ShareManager, ShareManagerState, Volume, VolumeRobustness};
 
 /// This many replaced pods within [`WINDOW`] are no longer a failover.
-const OFTEN: usize = 3;
+const LOOP_AT: usize = 3;
 /// How far back replaced pods are counted.
 const WINDOW: SignedDuration = SignedDuration::from_mins(30);
 
@@ -45,7 +45,7 @@ pub static CHECK: Check = Check {
     alerts: rules::ALERTS,
     panels: rules::PANELS,
     run,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 gauges! {
@@ -53,6 +53,10 @@ gauges! {
         "Share managers (NFS servers of RWX volumes) by state, as Longhorn says it.",
         absent "no share manager is in that state, or sharemanagers.longhorn.io cannot be read",
         example "longhorn_health_share_managers{state=\"error\"} > 0";
+    NOT_SERVED = Gauge "longhorn_health_volume_not_served" ["volume", "pvc_namespace", "pvc", "cause"]
+        "1 for every RWX volume that pods use and whose NFS server does not run, by cause.",
+        absent "the volume is served, no pod uses it, or sharemanagers.longhorn.io cannot be read",
+        example "max without (instance, pod) (longhorn_health_volume_not_served) == 1";
 }
 
 /// A share manager that pods wait for, with what belongs to it.
@@ -87,15 +91,18 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             let follows_another = share.replaced > 0 && new;
             let unknown = if follows_another { Unknown::Waits } else { Unknown::Counts };
             if age.at_least(NEXT_POD, unknown) {
-                out.find(finding::down(cluster, &share, &age));
+                let finding = finding::down(cluster, &share, &age);
+                let [name, namespace, claim] = volumes::labels(volume);
+                out.sample(&NOT_SERVED, &[name, namespace, claim, finding.cause.id], 1.0);
+                out.report(finding);
                 continue;
             }
             if age.is_unknown() {
                 out.time_tells(finding::cause(cluster, &share), name);
             }
         }
-        if share.replaced >= OFTEN {
-            out.find(finding::restarting(cluster, &share));
+        if share.replaced >= LOOP_AT {
+            out.report(finding::restarting(cluster, &share));
         }
     }
     states.into_iter().for_each(|(state, count)| out.sample(&SHARES, &[state], f64::from(count)));

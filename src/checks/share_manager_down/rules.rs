@@ -6,27 +6,29 @@ use crate::check::*;
 pub(super) const ALERTS: &[Alert] = &[
     Alert {
         name: "LonghornShareManagerDown",
-        when: When::Found(DOWN),
-        without: &["node"],
-        hold: "1m",
+        when: When::Flag { gauge: &super::NOT_SERVED, labels: &[] },
+        without: &["cause"],
+        runbook_only: DOWN,
+        for_: "1m",
         severity: Severity::Critical,
         summary: "An RWX volume is not served.",
-        description: "The NFS server of volume {{ $labels.object }} does not run, cause $cause. Every pod that uses the claim hangs.",
-        why: "The finding allows three minutes for a failover; a minute more keeps a late answer from waking anybody.",
+        description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is not served: \
+                      its NFS server does not run: $cause. Every pod that uses the claim hangs.",
+        why: "The finding allows three minutes for a failover; one more minute avoids paging on a late response.",
         runbook: include_str!("LonghornShareManagerDown.md"),
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     },
     Alert {
         name: "LonghornShareManagerRestarting",
         when: When::Found(&[&RESTARTING]),
         without: &["node"],
-        hold: "0m",
+        for_: "0m",
         keep_firing_for: "30m",
         summary: "The NFS server of an RWX volume is replaced again and again.",
         description: "The NFS server of volume {{ $labels.object }} was replaced three times in half an hour. Its clients wait each time.",
         why: "Three in half an hour are the evidence. It keeps firing for as long as they are counted, so that it does not flap.",
         runbook: include_str!("LonghornShareManagerRestarting.md"),
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     },
 ];
 

@@ -46,14 +46,14 @@ pub static CHECK: Check = Check {
     alerts: &[Alert {
         name: "LonghornSnapshotChainLong",
         when: When::Found(&[&AT_LIMIT, &NEAR_LIMIT]),
-        also: &[&MANY],
+        runbook_only: &[&MANY],
         only: Some(Severity::Warning),
-        hold: "10m",
+        for_: "10m",
         summary: "A Longhorn volume has as many snapshots as it may have, or nearly.",
         description: "The snapshots of {{ $labels.object }} are at their limit or near it. At the limit backups fail. Delete those that no one needs.",
         why: "A recurring job deletes what it no longer retains right after it took one; ten minutes are longer than that.",
         runbook: include_str!("LonghornSnapshotChainLong.md"),
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     }],
     panels: &[Panel {
         dashboard: Dashboard::Volumes,
@@ -66,7 +66,7 @@ pub static CHECK: Check = Check {
         ..Panel::TABLE
     }],
     run,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 gauges! {
@@ -142,5 +142,5 @@ fn found(
                 finding.fact(format!("condition TooManySnapshots: {}", text::shortened(&many.message, 200)));
         }
     }
-    out.find(finding);
+    out.report(finding);
 }

@@ -56,12 +56,12 @@ pub static CHECK: Check = Check {
     alerts: &[Alert {
         name: "LonghornVersionSkew",
         when: When::Found(&[&MANAGERS_DIFFER, &HALF_UPGRADED, &COMPONENT_OLD]),
-        hold: "30m",
+        for_: "30m",
         summary: "Parts of Longhorn run different releases.",
         description: "{{ $labels.object }} does not run the release that the rest of Longhorn runs. Finish the upgrade.",
         why: "The finding waits half an hour; half an hour more leaves out a rollout over many nodes.",
         runbook: include_str!("LonghornVersionSkew.md"),
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     }],
     panels: &[Panel {
         dashboard: Dashboard::Volumes,
@@ -74,7 +74,7 @@ pub static CHECK: Check = Check {
         ..Panel::STAT
     }],
     run,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 gauges! {
@@ -120,7 +120,7 @@ fn differ(cluster: &Cluster, out: &mut Outcome, managers: &[(&Pod, Release)], ne
     }
     let says = by_release.iter().map(|(release, nodes)| api(format!("{release} on {}", text::listed(nodes))));
     let apart: Vec<String> = by_release.keys().map(Release::to_string).collect();
-    out.find(
+    out.report(
         Finding::about(
             &MANAGERS_DIFFER,
             cluster.object::<DaemonSet>("longhorn-manager"),
@@ -154,7 +154,7 @@ fn half_upgraded(cluster: &Cluster, out: &mut Outcome, running: Release, newest:
         finding = finding.fact(format!("Longhorn refuses a step from {installed} to {running}"));
     }
     let first = cluster.manager_pods().map(|pod| pod.metadata.name.as_str()).min();
-    out.find(first.into_iter().fold(finding, |finding, pod| finding.with(Name::Manager, pod)));
+    out.report(first.into_iter().fold(finding, |finding, pod| finding.with(Name::Manager, pod)));
 }
 
 /// The CSI plugin and the deployer have the image of the manager.
@@ -177,7 +177,7 @@ fn components(cluster: &Cluster, out: &mut Outcome, running: Release, newest: Op
             continue;
         }
         let kind = if app == "longhorn-csi-plugin" { DaemonSets } else { Deployments };
-        out.find(
+        out.report(
             Finding::about(
                 &COMPONENT_OLD,
                 cluster.object_of(kind, app),

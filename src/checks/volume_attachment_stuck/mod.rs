@@ -29,7 +29,7 @@ use crate::check::*;
 use crate::longhorn::Resource::*;
 
 /// A volume with its engine and replicas.
-const TOGETHER: &str = "kubectl -n <namespace> get volumes.longhorn.io,engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<volume> -o wide";
+const VOLUME_OBJECTS: &str = "kubectl -n <namespace> get volumes.longhorn.io,engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<volume> -o wide";
 const EVENTS: &str = "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep <volume>";
 const TICKETS: &str = "kubectl -n <namespace> get volumeattachments.longhorn.io <volume> -o yaml";
 const OF_KUBERNETES: &str = "kubectl get volumeattachments.storage.k8s.io";
@@ -38,22 +38,22 @@ causes! {
     ATTACH_LOOP = critical "attach_loop"
         "the engine of the volume died unexpectedly three times or more in the last hour: it is attached and detached in turn"
         fix "See why the engine dies: the instance manager on <value> (restarted, out of memory), the network to the replicas, and the disks. \
-             Scaling the workload down ends the loop." [read TOGETHER, read EVENTS, read TICKETS];
+             Scaling the workload down ends the loop." [read VOLUME_OBJECTS, read EVENTS, read TICKETS];
     ENGINE_CANNOT_START = critical "engine_cannot_start"
         "the volume is attaching, and its engine fails to start on that node"
         fix "See the error of the engine, then check <value> for missing iscsiadm or iscsi_tcp, a multipathd that claims the device, SELinux \
-             denials, the engine image and the instance manager. On another node the volume may attach at once." [read TOGETHER, read EVENTS, read TICKETS];
+             denials, the engine image and the instance manager. On another node the volume may attach at once." [read VOLUME_OBJECTS, read EVENTS, read TICKETS];
     ATTACHING = warning "attaching" "the volume has been attaching for ten minutes"
         fix "See which engine or replica does not start: its engine image and the instance manager on its node; then the log of the \
-             longhorn-manager on <owner>, which owns the volume." [read TOGETHER, read EVENTS, read TICKETS];
+             longhorn-manager on <owner>, which owns the volume." [read VOLUME_OBJECTS, read EVENTS, read TICKETS];
     DETACHING = warning "detaching" "the volume has been detaching for ten minutes"
         but "info in a recording that does not tell since when"
         fix "See which engine or replica does not stop, and the instance manager on its node; then the log of the longhorn-manager on <owner>, \
-             which owns the volume." [read TOGETHER, read EVENTS, read TICKETS];
+             which owns the volume." [read VOLUME_OBJECTS, read EVENTS, read TICKETS];
     TICKET_WAITS = warning "ticket_waits"
         "a workload has waited ten minutes for a volume that is attached elsewhere or otherwise, or that Longhorn was not asked for"
         fix "See what still uses <claim> on the node where it is attached, and stop it: a pod that ends slowly, a manual attachment from Longhorn's \
-             user interface, or a second pod that mounts a claim for one node." [read TICKETS, read OF_KUBERNETES, read TOGETHER]
+             user interface, or a second pod that mounts a claim for one node." [read TICKETS, read OF_KUBERNETES, read VOLUME_OBJECTS]
             proven "a second replica of a strict-local volume, without data; of two active engines the one that no replica names; the \
              pod of a virtual machine on the node that it should leave";
     TICKET_LEFT_OVER = warning "ticket_left_over"
@@ -76,7 +76,7 @@ causes! {
              rest; an image that cannot be pulled is no matter of storage." [
             read "kubectl get events -A --field-selector reason=FailedMount --sort-by=.lastTimestamp",
             read "kubectl -n <namespace> logs -l app=longhorn-csi-plugin -c longhorn-csi-plugin --tail=300 --prefix | grep <volume>",
-            read TOGETHER,
+            read VOLUME_OBJECTS,
         ] proven "the volume is mounted nowhere, and has a backup, before its file system is repaired";
 }
 
@@ -100,7 +100,7 @@ pub static CHECK: Check = Check {
     alerts: rules::ALERTS,
     panels: rules::PANELS,
     run,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 gauges! {

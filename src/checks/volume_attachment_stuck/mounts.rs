@@ -15,7 +15,7 @@ use crate::longhorn::{Event, Owner, Volume};
 /// The kubelet tries again at least each two minutes (kubernetes v1.32 pkg/util/goroutinemap/exponentialbackoff), and says so less often.
 const RECENT: SignedDuration = SignedDuration::from_mins(15);
 /// A device that comes late, or an NFS server on its way, is mounted by then.
-const QUIET: SignedDuration = SignedDuration::from_mins(10);
+const ATTACH_GRACE: SignedDuration = SignedDuration::from_mins(10);
 /// Images may be large.
 const PENDING: SignedDuration = SignedDuration::from_mins(15);
 /// One or two failures are a race.
@@ -38,11 +38,11 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
                 let [name, namespace, claim] = volumes::labels(volume);
                 let severity = MOUNT_FAILING.severity.as_str();
                 out.sample(&STUCK, &[name, namespace, claim, MOUNT_FAILING.id, severity], 1.0);
-                out.find(failing(cluster, volume, node, event));
+                out.report(failing(cluster, volume, node, event));
             }
             None => {
                 if let Some(finding) = pending(cluster, out, volume, node, &waiting) {
-                    out.find(finding);
+                    out.report(finding);
                 }
             }
         }
@@ -55,7 +55,7 @@ fn failed(cluster: &Cluster) -> BTreeMap<&str, &Event> {
     let events = cluster.objects.events.iter();
     for event in events.filter(|event| event.reason == "FailedMount" && event.involved_object.kind == "Pod") {
         let recent = event.last_seen().is_some_and(|last| cluster.age(last) < RECENT);
-        let lasting = event.first_seen().is_some_and(|first| cluster.age(first) >= QUIET);
+        let lasting = event.first_seen().is_some_and(|first| cluster.age(first) >= ATTACH_GRACE);
         if !recent || !lasting || event.occurrences() < TRIES {
             continue;
         }

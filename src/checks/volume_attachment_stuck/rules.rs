@@ -6,8 +6,8 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
     name: "LonghornVolumeAttachmentStuck",
     when: When::Flag { gauge: &super::STUCK, labels: &[] },
     without: &["cause"],
-    also: ALL,
-    hold: "5m",
+    runbook_only: ALL,
+    for_: "5m",
     severity: Severity::Critical,
     as_found: true,
     summary: "A Longhorn volume does not attach or detach.",
@@ -16,7 +16,7 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
     why: "The findings wait ten minutes, or for three crashes or failed starts of the engine; five more are for an operator who is \
           at work already.",
     runbook: include_str!("LonghornVolumeAttachmentStuck.md"),
-    ..Alert::PLAIN
+    ..Alert::DEFAULT
 }];
 
 pub(super) const PANELS: &[Panel] = &[Panel {

@@ -14,7 +14,7 @@ use crate::longhorn::{
 };
 
 /// Attaching and detaching take seconds, with a slow start of an engine a minute or two.
-const QUIET: SignedDuration = SignedDuration::from_mins(10);
+const ATTACH_GRACE: SignedDuration = SignedDuration::from_mins(10);
 /// Longhorn tries to start an engine again and again; it takes a few tries to tell.
 const TRIES: SignedDuration = SignedDuration::from_mins(3);
 /// What happened longer ago is over.
@@ -22,7 +22,7 @@ const RECENT: SignedDuration = SignedDuration::from_mins(15);
 /// A loop goes on within it.
 const HOUR: SignedDuration = SignedDuration::from_hours(1);
 /// This many in an hour are a loop. One is a crash, from which Longhorn recovers.
-const MANY: i64 = 3;
+const LOOP_AT: i64 = 3;
 /// Without a count of starts: a volume is not attached and its engine dead again any sooner. For one death the manager writes an
 /// Event at each sync until the engine is stopped, some 20 in a minute (longhorn-manager v1.9.2
 /// controller/volume_controller.go reconcileVolumeCondition and ReconcileVolumeState).
@@ -133,7 +133,7 @@ impl<'a> Events<'a> {
             let then = made.is_some_and(|made| last.duration_since(made).abs() <= WITH_MANAGER);
             // of a pod that went before the exporter looked no uid is known
             let lives = self.lives.get(name).map_or(0, |lives| lives.len() as i64);
-            then && (1..=MANY).contains(&lives) && starts <= 2 * lives.max(2)
+            then && (1..=LOOP_AT).contains(&lives) && starts <= 2 * lives.max(2)
         })
     }
 }
@@ -173,14 +173,14 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome, events: &Events) {
             continue;
         }
         if !stuck.dated {
-            out.find(finding(cluster, stuck).severity(Severity::Info));
+            out.report(finding(cluster, stuck).severity(Severity::Info));
             continue;
         }
         let [name, namespace, claim] = volumes::labels(volume);
         out.sample(&STUCK, &[name, namespace, claim, stuck.cause.id, stuck.cause.severity.as_str()], 1.0);
         match stuck.cause {
             cause if cause == &ENGINE_CANNOT_START => cannot_start.entry(stuck.node).or_default().push(stuck),
-            _ => out.find(finding(cluster, stuck)),
+            _ => out.report(finding(cluster, stuck)),
         }
     }
     let mut running: BTreeMap<&str, usize> = BTreeMap::new();
@@ -192,10 +192,10 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome, events: &Events) {
     let everywhere: usize = running.values().sum();
     for (node, all) in cannot_start {
         match <[StuckVolume; 1]>::try_from(all) {
-            Ok([one]) => out.find(finding(cluster, one)),
+            Ok([one]) => out.report(finding(cluster, one)),
             Err(all) => {
                 let elsewhere = everywhere - running.get(node).copied().unwrap_or_default();
-                out.find(one_node(cluster, node, &all, elsewhere));
+                out.report(one_node(cluster, node, &all, elsewhere));
             }
         }
     }
@@ -215,7 +215,7 @@ fn diagnose<'a>(
 
 /// At least so many times within the hour, and lately.
 fn recent<'a>(cluster: &Cluster, found: Option<&EventTally<'a>>) -> Option<EventTally<'a>> {
-    found.copied().filter(|seen| seen.count >= MANY && cluster.age(seen.last) < RECENT)
+    found.copied().filter(|seen| seen.count >= LOOP_AT && cluster.age(seen.last) < RECENT)
 }
 
 /// A volume whose engine dies again and again, by its Events. The states between change every few seconds and tell nothing.
@@ -241,7 +241,7 @@ fn dies<'a>(
     let starts = starts.map_or(0, |starts| starts.count);
     let deaths = seen.deaths(starts);
     let over = cluster.age(seen.last) > seen.cooldown(volume, deaths) && works;
-    if deaths < MANY || over || events.explained_by_instance_manager(cluster, node, told, starts) {
+    if deaths < LOOP_AT || over || events.explained_by_instance_manager(cluster, node, told, starts) {
         return None;
     }
     let text = format!("{} DetachedUnexpectedly within the last hour, the last at {told}", seen.count);
@@ -293,7 +293,7 @@ fn moves<'a>(
         return Some(cannot_start(stuck, engine, failed, error));
     }
     // a node that is gone is told as a ticket that is left over
-    if !age.at_least(QUIET, Unknown::Counts) || tickets::attaches_to_gone_node(cluster, volume) {
+    if !age.at_least(ATTACH_GRACE, Unknown::Counts) || tickets::attaches_to_gone_node(cluster, volume) {
         return None;
     }
     let long = since.map_or("an unknown time".to_owned(), |since| text::duration(cluster.age(since)));

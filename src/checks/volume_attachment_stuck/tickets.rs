@@ -9,7 +9,7 @@ use crate::facts::{api, nodes, text, volumes};
 use crate::longhorn::{DataLocality, Volume, VolumeAttachment, VolumeRobustness, VolumeState, condition};
 
 /// A volume changes nodes in seconds to minutes.
-const QUIET: SignedDuration = SignedDuration::from_mins(10);
+const ATTACH_GRACE: SignedDuration = SignedDuration::from_mins(10);
 
 /// A wish for the volume.
 struct Ticket<'a> {
@@ -170,7 +170,7 @@ fn lasting(
     let object = format!("{} {}", volume.metadata.name, ticket.id);
     // an old ticket may have come to wait, or lost its attachment, just now
     let age = observe(cluster, out, fact, &object, Begun::NotBefore(ticket.since));
-    age.at_least(QUIET, Unknown::Counts)
+    age.at_least(ATTACH_GRACE, Unknown::Counts)
 }
 
 fn find_left_over(
@@ -203,9 +203,9 @@ fn find_left_over(
     match waits {
         Some(_) => {
             sample(out, volume, &TICKET_LEFT_OVER);
-            out.find(finding);
+            out.report(finding);
         }
-        None => out.find(finding.severity(Severity::Info)),
+        None => out.report(finding.severity(Severity::Info)),
     }
 }
 
@@ -258,7 +258,7 @@ fn find(
         .facts(said::by_others(cluster, volume))
         .facts(all.iter().take(5).map(|ticket| api(ticket_text(ticket))));
     sample(out, volume, cause);
-    out.find(finding);
+    out.report(finding);
 }
 
 /// What to do where nothing else uses the volume: about its migration, what keeps Longhorn from attaching it, or no one knows what.

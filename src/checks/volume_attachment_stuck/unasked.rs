@@ -14,7 +14,7 @@ use crate::facts::{text, volumes};
 use crate::longhorn::{CsiAttachment, Owner, Pod, Volume, VolumeRobustness};
 
 /// The attacher tries again with growing pauses, of five minutes at most.
-const QUIET: SignedDuration = SignedDuration::from_mins(15);
+const TICKET_GRACE: SignedDuration = SignedDuration::from_mins(15);
 /// So begins the answer of a manager that was asked and refused (longhorn-manager v1.8.0 manager/volume.go Attach).
 const REFUSED: &str = "unable to attach volume";
 
@@ -36,11 +36,11 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
         }
         let begun = Begun::NotBefore(csi.metadata.created());
         let object = format!("{} {}", volume.metadata.name, csi.metadata.name);
-        if observe(cluster, out, "unasked", &object, begun).at_least(QUIET, Unknown::Counts) {
+        if observe(cluster, out, "unasked", &object, begun).at_least(TICKET_GRACE, Unknown::Counts) {
             let [name, namespace, claim] = volumes::labels(volume);
             let severity = TICKET_WAITS.severity.as_str();
             out.sample(&STUCK, &[name, namespace, claim, TICKET_WAITS.id, severity], 1.0);
-            out.find(finding(cluster, volume, csi));
+            out.report(finding(cluster, volume, csi));
         }
     }
 }

@@ -69,7 +69,7 @@ causes! {
             read "kubectl describe node <node>",
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
         ] proven "the node never comes back, and the volume has a healthy replica elsewhere";
-    NOT_REBUILDING = warning "not_rebuilding" "nothing is being rebuilt, and no object says why"
+    NOT_REBUILDING = warning "not_rebuilding" "nothing is being rebuilt, cause unknown"
         fix "See the log of the longhorn-manager on <owner>, which owns the volume and starts its rebuilds." [
             read "kubectl -n <namespace> get pods -o wide -l app=longhorn-manager",
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
@@ -89,7 +89,7 @@ pub static CHECK: Check = Check {
     alerts: rules::ALERTS,
     panels: rules::PANELS,
     run,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 gauges! {
@@ -108,7 +108,7 @@ gauges! {
 }
 
 /// How long a degraded volume may take to begin its rebuild, beside the wait for a failed replica.
-const QUIET: SignedDuration = SignedDuration::from_mins(5);
+const REBUILD_GRACE: SignedDuration = SignedDuration::from_mins(5);
 /// Maintenance of a node takes as long.
 const MAINTENANCE: SignedDuration = SignedDuration::from_hours(1);
 
@@ -118,7 +118,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     if degraded.is_empty() {
         return;
     }
-    let wide = reasons::Wide::of(cluster);
+    let wide = reasons::ClusterContext::of(cluster);
     for volume in degraded {
         let wanted = volume.spec.number_of_replicas.0;
         let healthy = healthy(cluster, volume);
@@ -131,7 +131,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
                 let [name, namespace, claim] = volumes::labels(volume);
                 out.sample(&STUCK, &[name, namespace, claim, finding.cause.id], 1.0);
             }
-            out.find(finding);
+            out.report(finding);
         }
     }
 }
@@ -156,7 +156,7 @@ fn healthy(cluster: &Cluster, volume: &Volume) -> i64 {
 fn patience(cluster: &Cluster) -> SignedDuration {
     let wait = cluster.setting_value("replica-replenishment-wait-interval", DataEngine::V1);
     let wait = SignedDuration::from_secs(wait.parse().unwrap_or(600)).max(SignedDuration::from_mins(10));
-    wait.saturating_add(QUIET)
+    wait.saturating_add(REBUILD_GRACE)
 }
 
 fn finding(cluster: &Cluster, volume: &Volume, reason: DegradedReason, age: &Age, healthy: i64) -> Finding {

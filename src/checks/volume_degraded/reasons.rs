@@ -50,7 +50,7 @@ impl DegradedReason {
 }
 
 /// What concerns all degraded volumes alike.
-pub(super) struct Wide<'a> {
+pub(super) struct ClusterContext<'a> {
     limit: Option<i64>,
     patience: SignedDuration,
     /// True while any volume is being rebuilt, behind which others may wait.
@@ -59,7 +59,7 @@ pub(super) struct Wide<'a> {
     failures: BTreeMap<&'a str, i64>,
 }
 
-impl<'a> Wide<'a> {
+impl<'a> ClusterContext<'a> {
     pub(super) fn of(cluster: &'a Cluster) -> Self {
         let limit =
             cluster.setting_value("concurrent-replica-rebuild-per-node-limit", DataEngine::V1).parse().ok();
@@ -69,7 +69,7 @@ impl<'a> Wide<'a> {
             let count = event.count.0.max(event.series.as_ref().map_or(0, |series| series.count.0)).max(1);
             *failures.entry(event.involved_object.name.as_str()).or_default() += count;
         }
-        Wide { limit, patience: patience(cluster), rebuilding, failures }
+        ClusterContext { limit, patience: patience(cluster), rebuilding, failures }
     }
 }
 
@@ -79,7 +79,7 @@ pub(super) fn look(
     out: &mut Outcome,
     volume: &Volume,
     age: &Age,
-    wide: &Wide,
+    wide: &ClusterContext,
 ) -> Option<DegradedReason> {
     let engine = volumes::current_engine(cluster, volume);
     let rebuild = engine.and_then(|engine| running(cluster, out, volume, engine, age));
@@ -160,7 +160,7 @@ fn looping(
     cluster: &Cluster,
     volume: &Volume,
     engine: Option<&Engine>,
-    wide: &Wide,
+    wide: &ClusterContext,
 ) -> Option<DegradedReason> {
     let tries = |replica: &&Replica| replica.spec.rebuild_retry_count.0;
     let worst = cluster.replicas_of(&volume.metadata.name).max_by_key(tries)?;
@@ -289,7 +289,7 @@ fn not_rebuilding(
     out: &mut Outcome,
     volume: &Volume,
     age: &Age,
-    wide: &Wide,
+    wide: &ClusterContext,
 ) -> Option<DegradedReason> {
     // an obstacle may have gone just now
     let begun = Begun::NotBefore(volume.status.last_degraded_at.get());
@@ -298,10 +298,10 @@ fn not_rebuilding(
     if queued.is_some() && wide.rebuilding && !age.at_least(LONGEST, Unknown::Waits) {
         return None; // behind others: a node rebuilds few at a time
     }
-    if !idle.at_least(QUIET, Unknown::Counts) {
+    if !idle.at_least(REBUILD_GRACE, Unknown::Counts) {
         return None;
     }
-    let mut reason = DegradedReason::new(&NOT_REBUILDING, "nothing is being rebuilt, and no object says why");
+    let mut reason = DegradedReason::new(&NOT_REBUILDING, "nothing is being rebuilt, cause unknown");
     if let Some(replica) = queued {
         let (name, node) = (&replica.metadata.name, &replica.spec.node_id);
         let state = replica.status.current_state.as_str();

@@ -6,8 +6,8 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
     name: "LonghornVolumeNotRecovering",
     when: When::Flag { gauge: &super::STUCK, labels: &[] },
     without: &["cause"],
-    also: ALL,
-    hold: "10m",
+    runbook_only: ALL,
+    for_: "10m",
     summary: "A degraded Longhorn volume does not recover.",
     description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} has too few replicas \
                   and does not get them back: $cause. It works, but the next failure may leave it without data. The \
@@ -15,7 +15,7 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
     why: "The finding waits a quarter of an hour for a rebuild to begin and half an hour for its progress to change; ten more \
           minutes cover the changes of a person who is at work.",
     runbook: include_str!("LonghornVolumeNotRecovering.md"),
-    ..Alert::PLAIN
+    ..Alert::DEFAULT
 }];
 
 pub(super) const PANELS: &[Panel] = &[

@@ -7,13 +7,13 @@
 //! - With setting auto-salvage Longhorn waits until the volume is detached, then clears `failedAt` of every replica that
 //!   has `healthyAt`, lies on a node that is not down and on a disk whose condition Schedulable is True, and failed within
 //!   one minute of the last such. A full disk (DiskPressure) therefore keeps a replica from being salvaged.
-//! - Standby volumes and volumes that are being restored are never salvaged by themselves.
+//! - Standby volumes and volumes that are being restored are never salvaged on their own.
 //! - `healthyAt` is emptied when a failed replica is rebuilt, so a replica without it holds only part of the data.
 //! - `spec.lastHealthyAt` says when a replica last got in step (1.5.4, 1.6.1 and later); before that only `healthyAt` does.
 //! - v1.12.0 and later write `status.lastAutoSalvagedAt`.
 //! - In a volume that has never been up, no replica has `healthyAt`: it is called faulted when all of its replicas have failed, and for
 //!   the moment after each try to start its engine (isFirstAttachment, isAutoSalvageNeeded). There is nothing in it to be lost.
-//! - A volume whose replicas are in order leaves faulted by itself: it is detached and attached again.
+//! - A volume whose replicas are in order leaves faulted on its own: it is detached and attached again.
 
 mod rules;
 mod salvage;
@@ -92,7 +92,7 @@ pub static CHECK: Check = Check {
     id: "volume_faulted",
     title: "Faulted volumes",
     summary: "A volume has no usable replica: its workloads cannot read or write. Names the replica to continue with, and \
-              whether Longhorn takes it by itself.",
+              whether Longhorn takes it on its own.",
     needs: &[Volumes, Replicas, LonghornNodes, Settings],
     uses: &[Engines, Pods, KubeNodes],
     causes: ALL,
@@ -100,7 +100,7 @@ pub static CHECK: Check = Check {
     alerts: rules::ALERTS,
     panels: rules::PANELS,
     run,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 gauges! {
@@ -119,7 +119,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         if faulted && !volumes::waits_for_disks(cluster, volume) {
             out.sample(&FAULTED, &volumes::labels(volume), 1.0);
             let finding = finding(cluster, out, volume);
-            out.find(finding);
+            out.report(finding);
         }
     }
 }
@@ -132,7 +132,7 @@ fn finding(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Finding {
     let whose = text::users_of(&users);
     let failures = cluster.replicas_of(name).filter_map(|replica| replica.spec.failed_at.get());
     let failed = failures.max().filter(|_| cause != &ENGINE_DIED);
-    // these pass by themselves, and come back as often as the engine dies
+    // these pass on their own, and come back as often as the engine dies
     let passes = [&ENGINE_DIED, &SALVAGE_PENDING, &NEVER_UP].contains(&cause);
     let age = passes.then(|| observe(cluster, out, cause.id, name, Begun::NotBefore(failed)));
     let young = age.is_some_and(|age| !age.at_least(PASSING, Unknown::Counts));
@@ -168,7 +168,7 @@ fn finding(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Finding {
             .status
             .last_auto_salvaged_at
             .get()
-            .map(|at| format!("Longhorn last salvaged it by itself at {at}")),
+            .map(|at| format!("Longhorn last salvaged it on its own at {at}")),
     );
     // it is the manager that owns the volume which salvages it
     finding = finding

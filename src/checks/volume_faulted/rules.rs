@@ -5,16 +5,16 @@ use crate::check::*;
 pub(super) const ALERTS: &[Alert] = &[Alert {
     name: "LonghornVolumeFaulted",
     when: When::Flag { gauge: &super::FAULTED, labels: &[] },
-    also: super::ALL,
-    hold: "2m",
+    runbook_only: super::ALL,
+    for_: "2m",
     severity: Severity::Critical,
     summary: "A Longhorn volume has no usable replica.",
     description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is faulted: its \
                   workloads cannot read or write. The finding volume_faulted names the replica that failed last and says whether Longhorn \
-                  can salvage it by itself. Do not delete replicas.",
+                  can salvage it on its own. Do not delete replicas.",
     why: "After a crash of an engine Longhorn detaches, salvages and attaches within a minute; what is faulted for two stays so.",
     runbook: include_str!("LonghornVolumeFaulted.md"),
-    ..Alert::PLAIN
+    ..Alert::DEFAULT
 }];
 
 pub(super) const PANELS: &[Panel] = &[Panel {

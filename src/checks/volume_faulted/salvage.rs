@@ -1,4 +1,4 @@
-//! Which replica of a faulted volume is the best to go on with, and whether Longhorn takes it by itself.
+//! Which replica of a faulted volume is the best to go on with, and whether Longhorn takes it on its own.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -8,7 +8,7 @@ use crate::longhorn::{ConditionStatus, DataEngine, Replica, Volume, condition, s
 
 /// Replicas that failed within this time of the last one hold the same data as far as Longhorn can tell, and
 /// are brought up together (longhorn-manager v1.3.3 to v1.12.1 controller/volume_controller.go AutoSalvageTimeLimit).
-const TOGETHER: SignedDuration = SignedDuration::from_mins(1);
+const SALVAGE_WINDOW: SignedDuration = SignedDuration::from_mins(1);
 
 /// A replica of a faulted volume.
 #[derive(Debug)]
@@ -63,14 +63,14 @@ pub fn together<'a, 'b>(candidates: &'b [Candidate<'a>]) -> Vec<&'b Candidate<'a
     let usable = || candidates.iter().filter(|candidate| candidate.obstacle.is_none());
     let failed = |candidate: &Candidate| candidate.replica.spec.failed_at.get();
     let Some(last) = usable().filter_map(failed).max() else { return Vec::new() };
-    usable().filter(|one| failed(one).is_some_and(|at| last.duration_since(at) <= TOGETHER)).collect()
+    usable().filter(|one| failed(one).is_some_and(|at| last.duration_since(at) <= SALVAGE_WINDOW)).collect()
 }
 
 /// A copy with later writes than every usable one, which cannot be used now.
 pub fn newer<'a, 'b>(candidates: &'b [Candidate<'a>]) -> Option<&'b Candidate<'a>> {
     let failed = |candidate: &Candidate| candidate.replica.spec.failed_at.get();
     let usable = candidates.iter().filter(|one| one.obstacle.is_none()).filter_map(failed).max()?;
-    let later = |one: &&Candidate| failed(one).is_some_and(|at| at.duration_since(usable) > TOGETHER);
+    let later = |one: &&Candidate| failed(one).is_some_and(|at| at.duration_since(usable) > SALVAGE_WINDOW);
     candidates.iter().filter(|one| one.obstacle.is_some()).filter(later).max_by_key(|one| failed(one))
 }
 

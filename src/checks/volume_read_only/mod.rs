@@ -43,8 +43,8 @@ pub static CHECK: Check = Check {
     alerts: &[Alert {
         name: "LonghornVolumeReadOnly",
         when: When::Flag { gauge: &READ_ONLY, labels: &[] },
-        also: &[&FILE_SYSTEM_READ_ONLY],
-        hold: "5m",
+        runbook_only: &[&FILE_SYSTEM_READ_ONLY],
+        for_: "5m",
         severity: Severity::Critical,
         summary: "The file system of a Longhorn volume is read-only.",
         description: "The file system on volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is \
@@ -52,7 +52,7 @@ pub static CHECK: Check = Check {
                       again. If the claim is meant to be read-only, switch this alert off for it.",
         why: "The finding leaves Longhorn three minutes for its own remount; five more are for the pod that restarts.",
         runbook: include_str!("LonghornVolumeReadOnly.md"),
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     }],
     panels: &[Panel {
         dashboard: Dashboard::Volumes,
@@ -65,7 +65,7 @@ pub static CHECK: Check = Check {
         ..Panel::TABLE
     }],
     run,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 gauges! {
@@ -92,7 +92,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         let age = observe(cluster, out, "read_only", &volume.metadata.name, begun);
         if age.at_least(REMOUNT, Unknown::Counts) {
             out.sample(&READ_ONLY, &volumes::labels(volume), 1.0);
-            out.find(finding(cluster, volume, engine).since(age.since));
+            out.report(finding(cluster, volume, engine).since(age.since));
         }
     }
 }

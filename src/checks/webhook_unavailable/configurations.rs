@@ -50,9 +50,9 @@ pub fn judge(cluster: &Cluster, admission_down: bool, out: &mut Outcome) {
             .iter()
             .find_map(|webhook| webhook.foreign_service(&cluster.namespace))
         {
-            out.find(foreign_configuration(cluster, kind, name, service));
+            out.report(foreign_configuration(cluster, kind, name, service));
         } else if webhooks.unwrap_or_default().iter().any(|webhook| webhook.trusts_nobody()) {
-            out.find(untrusted(cluster, kind, name));
+            out.report(untrusted(cluster, kind, name));
         }
     }
 }
@@ -90,7 +90,7 @@ fn foreign_configuration(
 }
 
 /// A manager writes the CA of its Secret (longhorn-manager v1.5.5 to v1.12.1 webhook/server/server.go: ClientConfig.CABundle), which no host
-/// trusts by itself.
+/// trusts on its own.
 fn untrusted(cluster: &Cluster, kind: Resource, name: &'static str) -> Finding {
     let kind_name = kind.info().kind;
     Finding::about(
@@ -123,7 +123,7 @@ fn missing(cluster: &Cluster, kind: Resource, name: &'static str, exists: bool, 
         &causes::CONFIGURATION_MISSING
     };
     let what = if exists { "lists no webhook" } else { "does not exist" };
-    out.find(
+    out.report(
         Finding::about(
             cause,
             cluster.object_of(kind, name),

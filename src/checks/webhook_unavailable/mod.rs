@@ -49,7 +49,7 @@ pub static CHECK: Check = Check {
     alerts: rules::ALERTS,
     panels: rules::PANELS,
     run,
-    ..Check::PLAIN
+    ..Check::DEFAULT
 };
 
 /// How long a webhook may be without a ready endpoint in a rollout: the DaemonSet restarts all

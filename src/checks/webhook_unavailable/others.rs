@@ -34,7 +34,7 @@ pub fn labels(cluster: &Cluster, out: &mut Outcome) {
     };
     for pod in cluster.manager_pods().filter(outside) {
         let since = out.first_seen(causes::LABEL_MISSING.id, &pod.metadata.name);
-        out.find(label_missing(cluster, pod).since(since));
+        out.report(label_missing(cluster, pod).since(since));
     }
 }
 
@@ -89,7 +89,7 @@ pub fn lock(cluster: &Cluster, out: &mut Outcome) {
     let expired = leases::is_expired(cluster, lease);
     let pod = cluster.manager_pod_on(node);
     if !expired && pod.is_none_or(|pod| pods::is_away(cluster, pod)) {
-        out.find(lock_stuck(cluster, node, pod, held).since(Some(since)));
+        out.report(lock_stuck(cluster, node, pod, held).since(Some(since)));
     }
 }
 

@@ -84,7 +84,7 @@ pub fn judge(cluster: &Cluster, webhook: WebhookRole, endpoints: ServiceEndpoint
         ),
         (Some(since), _) => finding.fact(format!("no pod behind it has been Ready since {since} or earlier")),
     };
-    out.find(finding);
+    out.report(finding);
 }
 
 /// Since when no one serves it, at the latest. `None` is unknown and must not be taken for new.
@@ -293,8 +293,8 @@ fn remedy(cluster: &Cluster, webhook: WebhookRole, cause: &'static Cause) -> Rem
     if let Some(pod) = starts::stuck_holder(cluster) {
         let (namespace, name) = (&cluster.namespace, &pod.metadata.name);
         return Remedy::new(
-            "This does not end by itself: the holder of the start Lease hangs, and the others wait for it. Fix what its \
-             log names (the finding of manager_start_stuck); it goes on by itself then. Deleting its pod does not help: the \
+            "This does not end on its own: the holder of the start Lease hangs, and the others wait for it. Fix what its \
+             log names (the finding of manager_start_stuck); it goes on on its own then. Deleting its pod does not help: the \
              next one hangs in the same place.",
         )
         .read(format!("kubectl -n {namespace} logs {name} -c {app} --tail=50"))
@@ -302,7 +302,7 @@ fn remedy(cluster: &Cluster, webhook: WebhookRole, cause: &'static Cause) -> Rem
     }
     if misprobed(cluster).is_some() {
         return Remedy::new(
-            "This does not end by itself: the readiness probe asks a port that the release does not serve. Apply the manifest of \
+            "This does not end on its own: the readiness probe asks a port that the release does not serve. Apply the manifest of \
              the release (the finding of cause manifest_stale).",
         );
     }
@@ -311,12 +311,12 @@ fn remedy(cluster: &Cluster, webhook: WebhookRole, cause: &'static Cause) -> Rem
     }
     if cause == &causes::ROLLOUT && pods::crash_looping(cluster, webhook.pods(cluster), app) > 0 {
         return Remedy::new(
-            "This does not end by itself: pods behind the Service crash-loop. Follow the finding of manager_crash_loop.",
+            "This does not end on its own: pods behind the Service crash-loop. Follow the finding of manager_crash_loop.",
         );
     }
     if States::of(cluster, webhook.pods(cluster), app).hanging > 0 {
         return Remedy::new(
-            "This does not end by itself: a pod behind the Service hangs in its start. Follow the finding of \
+            "This does not end on its own: a pod behind the Service hangs in its start. Follow the finding of \
              manager_start_stuck.",
         );
     }
@@ -334,7 +334,7 @@ fn remedy(cluster: &Cluster, webhook: WebhookRole, cause: &'static Cause) -> Rem
                 cluster,
                 manager_release(cluster),
                 false,
-                "It creates the Deployment again; the managers wait for it and go on by themselves.",
+                "It creates the Deployment again; the managers wait for it and go on on their own.",
             );
             let look = format!("kubectl -n {} get deployments", cluster.namespace);
             remedy.commands.insert(0, Command { run: look, changes: false });

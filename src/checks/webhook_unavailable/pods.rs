@@ -77,7 +77,7 @@ impl States {
         }
     }
 
-    /// Pods that will not serve it by themselves.
+    /// Pods that will not serve it on their own.
     pub fn ending(&self) -> usize {
         self.looping + self.ending_early + self.hanging + self.refused
     }
@@ -190,10 +190,10 @@ fn in_loop<'a>(cluster: &Cluster, pod: &'a Pod, container: &str) -> Option<Loop<
 /// takes (longhorn issue 6553: nine managers, 93 restarts). The kubelet keeps the last life only, so that such a loop looks as if
 /// it had begun with that.
 pub fn all_loop_for_long(cluster: &Cluster, webhook: WebhookRole) -> bool {
-    const OFTEN: i64 = 5;
+    const LOOP_AT: i64 = 5;
     let mut pods = webhook.pods(cluster).peekable();
     let container = webhook.container(cluster);
-    let loops = |pod: &Pod| in_loop(cluster, pod, container).is_some_and(|found| found.restarts >= OFTEN);
+    let loops = |pod: &Pod| in_loop(cluster, pod, container).is_some_and(|found| found.restarts >= LOOP_AT);
     pods.peek().is_some() && pods.all(loops)
 }
 

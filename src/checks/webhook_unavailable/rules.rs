@@ -14,7 +14,7 @@ pub const ALERTS: &[Alert] = &[
             &causes::CONFIGURATION_FOREIGN,
             &causes::CONFIGURATION_UNTRUSTED,
         ]),
-        hold: "3m",
+        for_: "3m",
         keep_firing_for: "5m",
         severity: Severity::Critical,
         summary: "Longhorn's admission webhook is not available.",
@@ -23,27 +23,27 @@ pub const ALERTS: &[Alert] = &[
         why: "The check itself waits three minutes for a rollout to end; three more are as long as managers that crash or hang, of \
               which this is the consequence, wait themselves.",
         runbook: include_str!("LonghornWebhookUnavailable.md"),
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     },
     Alert {
         name: "LonghornWebhookDeadlock",
         when: When::Found(&[&causes::DEADLOCK]),
-        hold: "2m",
+        for_: "2m",
         keep_firing_for: "10m",
         severity: Severity::Critical,
         summary: "Longhorn managers wait for a webhook that none of them serves.",
         description: "Service {{ $labels.object }} has no ready endpoint while the pods behind it run or crash-loop and none \
                       becomes Ready. Changes of Longhorn objects (and from 1.8 on updates of every PVC) are rejected. Read \
                       the Unhealthy events, then delete one manager pod to end its back-off.",
-        why: "Back-off between two tries is up to five minutes, so a loop does not end by itself soon; ten minutes of \
+        why: "Back-off between two tries is up to five minutes, so a loop does not end on its own soon; ten minutes of \
               keep_firing_for bridge the moments in which a manager runs.",
         runbook: include_str!("LonghornWebhookDeadlock.md"),
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     },
     Alert {
         name: "LonghornWebhookLockStuck",
         when: When::Found(&[&causes::LOCK_STUCK]),
-        hold: "2m",
+        for_: "2m",
         summary: "A node without longhorn-manager holds the webhook start Lease.",
         description: "{{ with $labels.node }}Node {{ . }}{{ else }}A node{{ end }} has held and renewed Lease {{ $labels.object }} for \
                       longer than a start takes, and no longhorn-manager pod runs there. Managers that start on other nodes \
@@ -51,18 +51,18 @@ pub const ALERTS: &[Alert] = &[
         why: "The finding allows the longest start of the release: 120 s for the listener and 120 s for the Service, twice \
               that in 1.9.2 and 1.9.3.",
         runbook: include_str!("LonghornWebhookLockStuck.md"),
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     },
     Alert {
         name: "LonghornWebhookLabelMissing",
         when: When::Found(&[&causes::LABEL_MISSING]),
-        hold: "10m",
+        for_: "10m",
         summary: "A Ready Longhorn manager does not serve the admission webhook.",
         description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is Ready but lacks the label \
                       longhorn.io/admission-webhook. Deleting the pod lets the next manager label itself.",
         why: "Fast failover of share managers takes the label away for a moment; ten minutes are no moment.",
         runbook: include_str!("LonghornWebhookLabelMissing.md"),
-        ..Alert::PLAIN
+        ..Alert::DEFAULT
     },
 ];
 

@@ -23,7 +23,7 @@ use crate::longhorn::{Objects, Resource};
 use crate::report::text::table::Details;
 use crate::report::text::{Style, markdown, table, wide};
 use crate::report::{
-    Acceptance, EVERY_CHECK, Evaluation, Report, Selection, Status, Unknown, Wish, evaluate_as,
+    Acceptance, EVERY_CHECK, Evaluation, Report, ReportOptions, Selection, Status, Unknown, evaluate_with,
 };
 
 /// Options of `check`.
@@ -159,15 +159,15 @@ pub fn run(args: CheckArgs) -> Result<u8, Failure> {
     if let Some(sources) = args.fleet.sources(&args.source)? {
         return args.side_by_side(&sources, now);
     }
-    let mut wish = args.source.wish(now)?;
-    wish.accepted.extend(args.shown.skip.iter().cloned());
+    let mut options = args.source.options(now)?;
+    options.accepted.extend(args.shown.skip.iter().cloned());
     let report = match args.source.recorded(now)? {
-        Some(cluster) => args.report(&cluster, &wish)?,
-        None => match args.live_report(&wish) {
+        Some(cluster) => args.report(&cluster, &options)?,
+        None => match args.live_report(&options) {
             Ok(Waited::Report(report)) => *report,
             Ok(Waited::Interrupted(code)) => return Ok(code),
             Err(failure) => {
-                args.print_failure(&failure, now, &wish)?;
+                args.print_failure(&failure, now, &options)?;
                 return Err(failure);
             }
         },
@@ -187,14 +187,14 @@ impl CheckArgs {
     }
 
     /// The report on the live cluster, at once or when it is healthy.
-    fn live_report(&self, wish: &Wish) -> Result<Waited, Failure> {
+    fn live_report(&self, options: &ReportOptions) -> Result<Waited, Failure> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         runtime.map_err(Failure::unknown)?.block_on(async {
             match self.wait_healthy {
-                Some(limit) => wait::until_healthy(self, limit.unsigned_abs(), wish).await,
+                Some(limit) => wait::until_healthy(self, limit.unsigned_abs(), options).await,
                 None => {
                     let cluster = self.source.look(&Wanted::by_checks(), self.timeout.unsigned_abs()).await?;
-                    Ok(Waited::Report(Box::new(self.report(&cluster, wish)?)))
+                    Ok(Waited::Report(Box::new(self.report(&cluster, options)?)))
                 }
             }
         })
@@ -212,9 +212,9 @@ impl CheckArgs {
         };
         let rows =
             fleet::rows(sources, &Wanted::by_checks(), self.timeout.unsigned_abs(), |source, cluster| {
-                let mut wish = source.wish(now)?;
-                wish.accepted.extend(self.shown.skip.iter().cloned());
-                let report = self.shown(&self.evaluate(cluster, &wish).report);
+                let mut options = source.options(now)?;
+                options.accepted.extend(self.shown.skip.iter().cloned());
+                let report = self.shown(&self.evaluate(cluster, &options).report);
                 let first = report.incidents.first().map(|incident| incident.title.clone());
                 let count = report.incidents.len();
                 let answer = match (first, report.unknown.first()) {
@@ -237,13 +237,13 @@ impl CheckArgs {
         fleet::show(&rows, as_json)
     }
 
-    fn evaluate(&self, cluster: &Cluster, wish: &Wish) -> Evaluation {
-        evaluate_as(cluster, |check| self.wants(check), wish)
+    fn evaluate(&self, cluster: &Cluster, options: &ReportOptions) -> Evaluation {
+        evaluate_with(cluster, |check| self.wants(check), options)
     }
 
     /// The part of the report that is asked for, with its exit code.
-    fn report(&self, cluster: &Cluster, wish: &Wish) -> Result<Report, Failure> {
-        let report = self.evaluate(cluster, wish).report;
+    fn report(&self, cluster: &Cluster, options: &ReportOptions) -> Result<Report, Failure> {
+        let report = self.evaluate(cluster, options).report;
         match self.shown.selection(None).unknown_name(cluster, &report) {
             Some(message) => Err(Failure::usage(anyhow!(message))),
             None => Ok(self.shown(&report)),
@@ -293,7 +293,12 @@ impl CheckArgs {
     }
 
     /// A cluster that could not be looked at, for readers that parse: an empty file would be an error of theirs.
-    fn print_failure(&self, failure: &Failure, now: Timestamp, wish: &Wish) -> Result<(), Failure> {
+    fn print_failure(
+        &self,
+        failure: &Failure,
+        now: Timestamp,
+        options: &ReportOptions,
+    ) -> Result<(), Failure> {
         let parsed = matches!(self.output, Some(OutputFormat::Json | OutputFormat::Junit));
         if failure.code != exit::UNKNOWN || !parsed {
             return Ok(());
@@ -301,7 +306,7 @@ impl CheckArgs {
         let resources = Resource::all().map(|resource| (resource, ResourceStatus::default())).collect();
         let (namespace, objects) = (self.source.namespace.clone(), Objects::default());
         let cluster = Cluster::new(namespace, now, objects, History::default(), resources);
-        let mut report = self.shown(&self.evaluate(&cluster, wish).report);
+        let mut report = self.shown(&self.evaluate(&cluster, options).report);
         report.exit_code = failure.code;
         report.unknown.retain(|unknown| unknown.check != EVERY_CHECK);
         report
@@ -346,7 +351,7 @@ impl ShownArgs {
 fn room() -> (usize, Option<usize>) {
     match terminal_size::terminal_size_of(io::stdout()) {
         Some((width, height)) => (usize::from(width.0).max(NARROWEST), Some(usize::from(height.0))),
-        None => (Style::PLAIN.width, None),
+        None => (Style::DEFAULT.width, None),
     }
 }
 

@@ -107,7 +107,7 @@ fn cut(text: &str, columns: usize) -> String {
     }
 }
 
-/// The worst finding and how many there are beside it; without any, what is not known.
+/// The worst finding and how many there are beside it; without any, what is unknown.
 fn state(report: &Report) -> String {
     let unknown = match report.unknown.len() {
         0 => String::new(),

@@ -10,7 +10,7 @@ use super::progress::Progress;
 use crate::check::Severity;
 use crate::checks::volume_degraded;
 use crate::cli::{Failure, SourceError, exit};
-use crate::report::{Report, Wish};
+use crate::report::{Report, ReportOptions};
 use crate::source::connect::{ConnectError, obstacle};
 use crate::source::{Live, Source};
 
@@ -26,12 +26,16 @@ pub enum Waited {
 }
 
 /// Waits, and shows how it goes. A signal leaves the terminal as it should be.
-pub async fn until_healthy(args: &CheckArgs, limit: Duration, wish: &Wish) -> Result<Waited, Failure> {
+pub async fn until_healthy(
+    args: &CheckArgs,
+    limit: Duration,
+    options: &ReportOptions,
+) -> Result<Waited, Failure> {
     let mut interrupt = signal(SignalKind::interrupt()).map_err(Failure::unknown)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(Failure::unknown)?;
     let mut progress = Progress::start(limit);
     let (what, kind) = tokio::select! {
-        report = look_until_healthy(args, limit, wish, &mut progress) => {
+        report = look_until_healthy(args, limit, options, &mut progress) => {
             if report.is_err() {
                 progress.clear();
             }
@@ -58,7 +62,7 @@ fn is_redundant(args: &CheckArgs, report: &Report) -> bool {
 async fn look_until_healthy(
     args: &CheckArgs,
     limit: Duration,
-    wish: &Wish,
+    options: &ReportOptions,
     progress: &mut Progress,
 ) -> Result<Report, Failure> {
     let begin = Instant::now();
@@ -77,16 +81,16 @@ async fn look_until_healthy(
             Err(error) => return Err(SourceError::from(error).into()),
         }
     }
-    let options = args.source.live_options();
-    let clock = options.clock;
-    let live = Live::start(connection.client(), options);
+    let live = args.source.live_options();
+    let clock = live.clock;
+    let live = Live::start(connection.client(), live);
     // kinds that do not answer in time are told in the report
     let first = patience.min(limit.saturating_sub(begin.elapsed()));
     let _ = tokio::time::timeout(first, live.complete()).await;
     loop {
         let mut cluster = live.snapshot(clock());
         cluster.one_look = true;
-        let mut report = args.shown(&args.evaluate(&cluster, wish).report);
+        let mut report = args.shown(&args.evaluate(&cluster, options).report);
         let waited = begin.elapsed();
         if report.exit_code == exit::OK && !is_redundant(args, &report) {
             report.exit_code = exit::FINDINGS;

@@ -78,7 +78,7 @@ pub(super) fn v2_cpu_above_the_limit(cluster: &Cluster) -> Trigger {
             Trigger::Met(format!("{OLD} is {wanted} m, and the smallest node has {smallest} cores"))
         }
         _ if smallest.is_finite() => Trigger::Absent,
-        _ => Trigger::Possible("the cores of the nodes are not known"),
+        _ => Trigger::Possible("the cores of the nodes are unknown"),
     }
 }
 

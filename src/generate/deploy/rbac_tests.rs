@@ -40,7 +40,7 @@ fn every_watched_kind_may_be_listed_and_watched_and_nothing_else_is_granted() {
 
 #[test]
 fn a_role_says_which_checks_stop_without_it() {
-    let check = |needs, uses| Check { id: "needing", needs, uses, ..Check::PLAIN };
+    let check = |needs, uses| Check { id: "needing", needs, uses, ..Check::DEFAULT };
     let needing = check(&[Resource::KubeNodes], &[]);
     let using = Check { id: "other", ..check(&[], &[Resource::KubeNodes, Resource::PriorityClasses]) };
     let rights = rights(&[&needing, &using]);

@@ -81,7 +81,7 @@ fn kinds(page: &mut Document, check: &Check) {
 
 fn row(alert: &Alert, settings: &Settings) -> [String; 4] {
     let set = settings.alert(alert);
-    [runbooks::link(alert), set.severity.to_string(), set.hold, alert.summary.to_owned()]
+    [runbooks::link(alert), set.severity.to_string(), set.for_, alert.summary.to_owned()]
 }
 
 fn series(page: &mut Document, gauge: &Gauge) {

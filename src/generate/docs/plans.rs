@@ -15,7 +15,7 @@ pub fn page() -> String {
         "longhorn-health-exporter plan upgrade            # the steps to the newest release that is known\n\
          longhorn-health-exporter plan upgrade v1.10.2    # one step; afterwards: is it done?\n\
          longhorn-health-exporter plan drain node-1       # also --evict, --reboot, --remove\n\
-         longhorn-health-exporter plan drain --all        # each node by itself\n\
+         longhorn-health-exporter plan drain --all        # each node on its own\n\
          longhorn-health-exporter plan loss               # what is lost with each node, disk and zone",
     );
     page.paragraph(
@@ -38,7 +38,7 @@ pub fn page() -> String {
     );
     page.paragraph(
         "kured and system-upgrade-controller take one node after the other: a job before them that runs `plan drain --all --reboot` \
-         ends with 0 when each node may go by itself.",
+         ends with 0 when each node may go on its own.",
     );
     for (plan, title) in [
         ("upgrade", "What plan upgrade asks"),

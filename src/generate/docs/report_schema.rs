@@ -60,7 +60,7 @@ pub fn schema() -> Value {
     schema
 }
 
-/// No other keys, and none that is null: what is not known is left out.
+/// No other keys, and none that is null: what is unknown is left out.
 fn strict(schema: &mut Schema) {
     if schema.get("properties").is_some() {
         schema.insert("additionalProperties".to_owned(), json!(false));

@@ -42,7 +42,7 @@ fn page(area: &Check, alert: &Alert, settings: &Settings) -> Result<String> {
         ["severity", "for", "keep_firing_for", "check", "dashboard"],
         [[
             settings.alert(alert).severity.to_string(),
-            rule.hold,
+            rule.for_,
             or_none(rule.keep_firing_for),
             format!("[{0}](../checks.md#{0})", area.id),
             format!("[{board}](../../dashboards/{board}.json)"),

@@ -102,7 +102,7 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
             header += &(without.join(", ") + ".");
         }
         for (interval, tests) in by_interval {
-            let rule_file = if area.id == KUBE_STATE_METRICS.id { rules::ALONE } else { rules::PLAIN };
+            let rule_file = if area.id == KUBE_STATE_METRICS.id { rules::ALONE } else { rules::DEFAULT };
             let rule_file = rule_file.replace("rules/", "../");
             let suffix = if interval == ticks_of(USUAL) { String::new() } else { format!(".{interval}") };
             let file = TestFile { rule_files: [&rule_file], evaluation_interval: &interval, tests: &tests };
@@ -153,7 +153,7 @@ struct CaseWriter {
     /// Seconds between two evaluations.
     tick: u64,
     /// `for` and `keep_firing_for` in ticks.
-    hold: u64,
+    for_: u64,
     keep: u64,
 }
 
@@ -164,22 +164,22 @@ impl CaseWriter {
         if set.is_as_found() {
             rule.labels.insert("severity".to_owned(), set.severity.to_string());
         }
-        let (hold, keep) = (seconds(&rule.hold)?, seconds(&rule.keep_firing_for)?);
+        let (for_, keep) = (seconds(&rule.for_)?, seconds(&rule.keep_firing_for)?);
         // a tick that divides both, so that "one tick before" is exact; half of a short wait
-        let tick = match hold {
-            1..120 => hold / 2,
-            _ if hold < SLOW => USUAL,
+        let tick = match for_ {
+            1..120 => for_ / 2,
+            _ if for_ < SLOW => USUAL,
             _ => 10 * USUAL,
         };
-        let tick = if matches!(alert.when, When::Promql { .. }) { USUAL } else { gcd(gcd(tick, hold), keep) };
-        let (hold, keep) = (hold.div_ceil(tick), keep.div_ceil(tick));
+        let tick = if matches!(alert.when, When::Promql { .. }) { USUAL } else { gcd(gcd(tick, for_), keep) };
+        let (for_, keep) = (for_.div_ceil(tick), keep.div_ceil(tick));
         let as_found = set.is_as_found();
-        Ok(CaseWriter { rule, as_found, exporter: Exporter::of(settings), tick, hold, keep })
+        Ok(CaseWriter { rule, as_found, exporter: Exporter::of(settings), tick, for_, keep })
     }
 
     /// The exporter is down; that its own alert fires then is a case of that one.
     fn missing(&self) -> TestCase {
-        let moment = self.hold + 1;
+        let moment = self.for_ + 1;
         let up = self.input("up", &self.exporter.pod("a"), &format!("0x{moment}"));
         self.case(CaseKind::Missing, "silent without its series", vec![up], vec![self.silent(moment)])
     }

@@ -31,7 +31,7 @@ impl CaseWriter {
         let causes: Vec<&str> = matched.map_or_else(declared, |(_, values)| values.clone());
         let (first, second) = (causes.first()?, causes.last().filter(|_| causes.len() > 1)?);
         let trouble = self.trouble(area, shape);
-        let change = self.hold.div_ceil(2).max(1);
+        let change = self.for_.div_ceil(2).max(1);
         let (before, after) = (with(&trouble, "cause", first), with(&trouble, "cause", second));
         let inputs = vec![
             self.fact(shape, &before, "a", &[(LEAD, None), (change, Some(1))]),
@@ -44,7 +44,7 @@ impl CaseWriter {
     }
 
     fn fire(&self) -> u64 {
-        LEAD + self.hold
+        LEAD + self.for_
     }
 
     fn fires(&self, area: &Check, shape: &Shape) -> TestCase {
@@ -86,7 +86,7 @@ impl CaseWriter {
     /// One pod sees it and another does not; then the other sees it and the first is gone.
     fn two_pods(&self, area: &Check, shape: &Shape) -> TestCase {
         let trouble = self.trouble(area, shape);
-        let change = self.hold.div_ceil(2).max(1);
+        let change = self.for_.div_ceil(2).max(1);
         let is_free = !self.as_found
             && shape.family.labels.contains(&"severity")
             && !shape.matchers.iter().any(|(label, _)| *label == "severity");

@@ -46,10 +46,10 @@ struct WrittenCase {
 
 impl CaseWriter {
     pub(super) fn written(&self, alert: &Alert, text: &str, settings: &Settings) -> Result<Vec<TestCase>> {
-        let text = filled(text, settings).replace("$for", &self.hold.to_string());
+        let text = filled(text, settings).replace("$for", &self.for_.to_string());
         let written: Written = serde_yaml::from_str(&text)?;
         let (set, declared) = (settings.alert(alert), AlertSettings::of(alert));
-        let is_changed = (set.hold, set.keep_firing_for) != (declared.hold, declared.keep_firing_for);
+        let is_changed = (set.for_, set.keep_firing_for) != (declared.for_, declared.keep_firing_for);
         let applies = |case: &&WrittenCase| {
             (!case.clusters || !settings.cluster_label.is_empty())
                 && !(is_changed && (case.kind == CaseKind::Boundary || !case.fires_at.is_empty()))
@@ -64,7 +64,7 @@ impl CaseWriter {
             own.into_iter().map(|own| target.clone().into_iter().chain(own).collect()).collect();
         let mut questions = Vec::new();
         if let Some(from) = &case.holds_from {
-            let fire = seconds(from)? / self.tick + self.hold;
+            let fire = seconds(from)? / self.tick + self.for_;
             questions.extend(fire.checked_sub(1).map(|before| (before, self.silent(before))));
             questions.push((fire, self.firing(fire, &alerts)));
         }

@@ -17,7 +17,7 @@ use crate::check::{Alert, Check, Dashboard, Record, Threshold};
 /// Labels that tell two exporter pods, or two lives of one, apart.
 pub const WITHOUT: &str = "instance, pod, container, endpoint, service, severity";
 
-pub const PLAIN: &str = "rules/longhorn-health.rules.yaml";
+pub const DEFAULT: &str = "rules/longhorn-health.rules.yaml";
 
 /// The rule file for kube-state-metrics without the exporter.
 pub const ALONE: &str = "rules/longhorn-health-kube-state-metrics.rules.yaml";
@@ -56,7 +56,7 @@ pub struct Rule {
     pub alert: String,
     pub expr: String,
     #[serde(rename = "for", skip_serializing_if = "is_nothing")]
-    pub hold: String,
+    pub for_: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub keep_firing_for: String,
     pub labels: BTreeMap<String, String>,
@@ -85,7 +85,7 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
          name: longhorn-health-exporter\n  labels:\n    app.kubernetes.io/name: longhorn-health-exporter\nspec:\n{spec}"
     );
     let mut artifacts = vec![
-        Artifact::new(PLAIN, format!("# {header}\n{PINT}{plain}")),
+        Artifact::new(DEFAULT, format!("# {header}\n{PINT}{plain}")),
         Artifact::new("rules/longhorn-health.prometheusrule.yaml", object),
         Artifact::new(ALONE, yaml::document(&header, &alone(settings)?)),
     ];
@@ -198,6 +198,6 @@ pub fn rule_with(
         let url = format!("{}/d/{}", base.trim_end_matches('/'), area.dashboard().uid());
         annotations.insert("dashboard_url", url);
     }
-    let (hold, keep_firing_for) = (set.hold, set.keep_firing_for);
-    Ok(Rule { alert: alert.name.to_owned(), expr, hold, keep_firing_for, labels, annotations })
+    let (for_, keep_firing_for) = (set.for_, set.keep_firing_for);
+    Ok(Rule { alert: alert.name.to_owned(), expr, for_, keep_firing_for, labels, annotations })
 }

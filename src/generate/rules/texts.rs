@@ -76,7 +76,7 @@ pub fn fix(area: &Check, alert: &Alert, settings: &Settings) -> Option<String> {
 }
 
 fn causes(alert: &Alert) -> &'static [&'static Cause] {
-    if alert.fires_on().is_empty() { alert.also } else { alert.fires_on() }
+    if alert.fires_on().is_empty() { alert.runbook_only } else { alert.fires_on() }
 }
 
 /// A template for a label of [`CAUSE_INFO`] for each cause of the alert that holds now.

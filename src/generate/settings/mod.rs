@@ -62,7 +62,7 @@ pub struct AlertConfig {
     pub enabled: Option<Plain<bool>>,
     /// How long the expression must hold
     #[serde(rename = "for")]
-    pub hold: Option<Duration>,
+    pub for_: Option<Duration>,
     /// How long the alert keeps firing after the expression ends
     pub keep_firing_for: Option<Duration>,
     /// The label severity: `info`, `warning` or `critical`
@@ -76,7 +76,7 @@ pub struct AlertConfig {
 #[derive(Debug, Clone, PartialEq)]
 pub struct AlertSettings {
     pub enabled: bool,
-    pub hold: String,
+    pub for_: String,
     /// `keep_firing_for`; empty for none.
     pub keep_firing_for: String,
     pub severity: Severity,
@@ -155,7 +155,7 @@ impl Settings {
         let threshold = |threshold: &Threshold| (threshold.name, config.threshold(threshold));
         AlertSettings {
             enabled: config.enabled.is_none_or(|enabled| enabled.0),
-            hold: set(&config.hold, alert.hold),
+            for_: set(&config.for_, alert.for_),
             keep_firing_for: set(&config.keep_firing_for, alert.keep_firing_for),
             severity: config.severity.unwrap_or(alert.severity),
             severity_label: match config.severity {

@@ -1,5 +1,5 @@
 //! The page at `/`, for a person at night: the verdict, what is wrong and what to do about it, what
-//! is not known, and how fresh all that is. No scripts, nothing from elsewhere.
+//! is unknown, and how fresh all that is. No scripts, nothing from elsewhere.
 
 mod findings;
 mod html;
@@ -69,7 +69,7 @@ pub fn landing(moment: &Moment, view: &View, links: &Links, wall: Timestamp) -> 
     html.into_string()
 }
 
-/// Colour and headline. What is not known is never green.
+/// Colour and headline. What is unknown is never green.
 fn verdict(moment: &Moment, report: &Report) -> (&'static str, String) {
     if !moment.waiting_for.is_empty() {
         return ("unknown", "Not synced yet".to_owned());
@@ -196,8 +196,8 @@ fn unknown(html: &mut Html, report: &Report) {
         return;
     }
     html.raw(
-        "<section class=\"notice\"><h2>What is not known</h2><p>These checks could not see everything they need. \
-              That they find nothing does not mean that all is well.</p><ul>",
+        "<section class=\"notice\"><h2>Unknown</h2><p>These checks lack data. \
+              No findings here does not mean healthy.</p><ul>",
     );
     for (reason, checks) in reasons(report) {
         html.raw("<li><b>").text(sentence(&reason)).raw("</b> ");

@@ -7,7 +7,7 @@ use crate::report::{AtRisk, Place, Report};
 /// How many volumes are named in a line.
 const MAX_NAMED: usize = 5;
 
-/// The section; nothing where all copies are apart, and a sentence where that is not known.
+/// The section; nothing where all copies are apart, and a sentence where that is unknown.
 pub fn write(html: &mut Html, report: &Report) {
     let risks = match &report.data.at_risk {
         Some(risks) if risks.is_empty() => return,

@@ -4,7 +4,7 @@ use super::*;
 use crate::cluster::{Cluster, Readability};
 use crate::exporter::Evaluator;
 use crate::longhorn::{Objects, Resource};
-use crate::report::{Acceptance, Wish};
+use crate::report::{Acceptance, ReportOptions};
 use crate::source::{Fixed, demo};
 use crate::testing::{cluster, longhorn_manager, time};
 
@@ -136,7 +136,7 @@ fn accepted_findings_are_shown_and_counted_apart() {
     let accepted = vec![Acceptance::skip("volume_faulted").unwrap()];
     let cluster = demo::cluster(time("2026-01-01T12:00:00Z")).unwrap();
     let evaluator = Evaluator::new(Arc::new(Fixed::new(cluster)), || time("2026-01-01T12:00:00Z"), true);
-    let evaluator = evaluator.wishing(Wish { accepted, ..Wish::default() });
+    let evaluator = evaluator.with_options(ReportOptions { accepted, ..ReportOptions::default() });
     let (view, links) = (View::default(), Links::own("/metrics"));
     let page = landing(&evaluator.moment(), &view, &links, time("2026-01-01T12:00:00Z"));
     assert!(page.contains("<h2>Accepted <span class=\"count\">1</span></h2>"), "{page}");

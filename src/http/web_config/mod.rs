@@ -74,7 +74,7 @@ impl WebConfig {
     }
 }
 
-/// What is wrong with the text of a web configuration by itself.
+/// What is wrong with the text of a web configuration on its own.
 #[cfg(any(test, fuzzing))]
 pub fn judge(text: &str) -> Result<(), WebConfigError> {
     let name = "web.yml";
@@ -109,7 +109,7 @@ impl WebConfigReader<'_> {
         Ok(WebConfig { tls, ..self.values(file)? })
     }
 
-    /// What the file says by itself.
+    /// What the file says on its own.
     fn values(&self, file: file::WrittenConfig) -> Result<WebConfig, WebConfigError> {
         let mut config = WebConfig::default();
         for (user, hash) in file.basic_auth_users.unwrap_or_default() {

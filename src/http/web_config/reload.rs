@@ -24,7 +24,7 @@ pub struct WebConfigFile {
 }
 
 /// How long a request waits for a look at the files.
-const PATIENCE: Duration = Duration::from_secs(1);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
 struct ReloadState {
     config: Arc<WebConfig>,
@@ -95,7 +95,7 @@ impl WebConfigFile {
                 let _looking = looking;
                 file.refresh();
             });
-            match tokio::time::timeout(PATIENCE, look).await {
+            match tokio::time::timeout(ANSWER_TIMEOUT, look).await {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => tracing::error!(%error, "the web configuration could not be looked at"),
                 Err(_) => tracing::error!(

@@ -11,10 +11,10 @@ use crate::facts::text::listed;
 use crate::facts::volumes::{is_healthy, rebuild};
 use crate::longhorn::{DataEngine, DataLocality, Owner, Release, Replica, Volume, VolumeHealth, VolumeState};
 
-/// Policies that evict by themselves came with these releases (longhorn-manager v1.5.4 controller/node_controller.go).
+/// Policies that evict on their own came with these releases (longhorn-manager v1.5.4 controller/node_controller.go).
 const EVICTS: &[Release] = &[Release::new(1, 5, 4)];
 
-/// What Longhorn moves away by itself once the node is cordoned.
+/// What Longhorn moves away on its own once the node is cordoned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moves {
     /// Every replica.
@@ -158,7 +158,7 @@ pub fn degrades(draining: &Draining<'_>, out: &mut Found) {
     reason.volumes(draining.cluster, &degraded);
 }
 
-/// Each volume by itself, and all of them by the room that is left.
+/// Each volume on its own, and all of them by the room that is left.
 pub fn no_place(draining: &Draining<'_>, out: &mut Found) {
     let leaves = |node: &str| draining.together.contains(node);
     let wanted: Vec<&Volume> = match moves(draining) {

@@ -88,7 +88,7 @@ conditions! {
         source "longhorn-manager v1.12.1 controller/volume_controller.go (isHealthyAndActiveReplica)"
         needs [Volumes, Replicas, KubeNodes] Drain(data::last_copy);
     BUDGET_STAYS = NotYet "budget_stays" "the PodDisruptionBudget of an instance manager would stay, and kubectl drain would never end"
-        fix "Do first what is said about last copies; then the budget goes by itself when the node is cordoned and its volumes are detached."
+        fix "Do first what is said about last copies; then the budget goes on its own when the node is cordoned and its volumes are detached."
         read "kubectl -n <namespace> get poddisruptionbudgets"
         source "longhorn-manager v1.3.3 to v1.12.1 controller/instance_manager_controller.go (canDeleteInstanceManagerPDB)"
         needs [InstanceManagers, Replicas, PodDisruptionBudgets, Settings, KubeNodes] Drain(budgets::stays);
@@ -127,7 +127,7 @@ conditions! {
 /// What is asked.
 #[derive(Debug, Clone)]
 pub struct Asked {
-    /// The nodes that go at the same time; empty for each node of the cluster by itself.
+    /// The nodes that go at the same time; empty for each node of the cluster on its own.
     pub nodes: Vec<String>,
     /// What is to become of them.
     pub intent: Intent,

@@ -1,4 +1,4 @@
-//! What uses volumes on the node and does not leave by itself.
+//! What uses volumes on the node and does not leave on its own.
 
 use super::super::Found;
 use super::Draining;

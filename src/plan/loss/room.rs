@@ -20,7 +20,7 @@ struct Lost<'a> {
     needed: i64,
 }
 
-/// For each node by itself: replicas that no disk would take, and all of them together. That a volume wants as many
+/// For each node on its own: replicas that no disk would take, and all of them together. That a volume wants as many
 /// nodes as there are is no want of space; it is a note.
 pub fn no_room(audit: &Audit<'_>, out: &mut Found) {
     let cluster = audit.cluster;

@@ -160,7 +160,7 @@ conditions! {
         source "the checks danger_zone_pending and instance_manager_stale of this program"
         needs [] Now(cluster_state::pending);
     SETTINGS_GONE = Note "settings_removed" "settings are set that the target removes or renames"
-        fix "Move the values to the new names in Helm values or GitOps: names that are not known are only logged."
+        fix "Move the values to the new names in Helm values or GitOps: names that are unknown are only logged."
         source "longhorn-manager types/setting.go at each tag; datastore/longhorn.go (DeleteRemovedSettings)"
         needs [Settings] EachStep(traps::settings_removed);
     CHANGES = Note "changes" "the target changes what works today without a word"
@@ -338,11 +338,11 @@ fn without_release(looked: Looked<'_>, asked: Asked) -> Plan {
     let mut found = Found::new(&PATH_REFUSED);
     let blind = looked.cluster.blind_spots(&[Resource::Settings, Resource::DaemonSets]);
     let why = if blind.is_empty() { String::new() } else { format!(": {}", blind.join(", ")) };
-    let reason = found.unknown(format!("the installed release is not known{why}"));
+    let reason = found.unknown(format!("the installed release is unknown{why}"));
     reason.fix("Give the right to read settings and DaemonSets of Longhorn's namespace.");
     let to = asked.to.map_or_else(|| "the next release".to_owned(), |to| to.to_string());
     let part = Part::of(format!("to {to}"), found.filled(&[]), Vec::new());
     let question = format!("May Longhorn be upgraded to {to}?");
-    let answer = "unknown: the installed release is not known".to_owned();
+    let answer = "unknown: the installed release is unknown".to_owned();
     looked.plan("upgrade", question, part.verdict, answer, vec![part])
 }

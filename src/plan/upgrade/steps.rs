@@ -51,7 +51,7 @@ fn unconverted(rung: &Rung<'_>) -> Option<Step> {
     })
 }
 
-/// What a tool does not do by itself.
+/// What a tool does not do on its own.
 fn before(installer: &Installer<'_>) -> Option<&'static str> {
     match installer {
         Installer::Argo(_) => Some(

@@ -56,7 +56,7 @@ pub fn unknown(rung: &Rung<'_>, out: &mut Found) {
     let (to, newest) = (rung.to, LINES.last().map_or(0, |line| line.minor));
     match rung.line {
         None if to.major == 1 && to.minor > newest => {
-            out.unknown(format!("{to} is not known: this build knows releases up to 1.{newest}"));
+            out.unknown(format!("{to} is unknown: this build knows releases up to 1.{newest}"));
         }
         Some(line) if to.patch > line.last => {
             let text = format!(

@@ -99,7 +99,7 @@ pub fn failed_replicas(rung: &Rung<'_>, out: &mut Found) {
     }
 }
 
-/// The rules of a live upgrade but for those that pass by themselves.
+/// The rules of a live upgrade but for those that pass on their own.
 pub fn offline_engines(rung: &Rung<'_>, out: &mut Found) {
     let offline = |volume: &&Volume| {
         let attached = volume.status.state == VolumeState::Attached;

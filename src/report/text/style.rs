@@ -18,7 +18,7 @@ pub struct Style {
 
 impl Style {
     /// For a file: no colours, and as wide as is good to read.
-    pub const PLAIN: Style = Style { colours: false, width: 100, rows: None };
+    pub const DEFAULT: Style = Style { colours: false, width: 100, rows: None };
 
     /// Text in a colour.
     pub fn paint(self, code: &str, text: &str) -> String {

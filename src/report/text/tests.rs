@@ -17,7 +17,7 @@ fn demo_report() -> Report {
 
 #[test]
 fn the_demo_night_is_a_screen_with_its_four_causes_first() {
-    let text = printed(&demo_report(), Style::PLAIN, Details::Brief);
+    let text = printed(&demo_report(), Style::DEFAULT, Details::Brief);
     let lines: Vec<&str> = text.lines().collect();
     assert!(
         lines[0].starts_with(
@@ -38,7 +38,7 @@ fn the_demo_night_is_a_screen_with_its_four_causes_first() {
 #[test]
 fn details_have_a_block_for_each_cause_with_all_its_objects() {
     let report = demo_report();
-    let all = printed(&report, Style { width: 10_000, ..Style::PLAIN }, Details::All);
+    let all = printed(&report, Style { width: 10_000, ..Style::DEFAULT }, Details::All);
     for finding in &report.findings {
         let object = finding.object.to_string();
         assert!(all.lines().any(|line| line.trim_start().starts_with(&object)), "{object}: {all}");
@@ -52,9 +52,9 @@ fn details_have_a_block_for_each_cause_with_all_its_objects() {
         let title = format!("  {}/{}\n", worst.check, worst.cause);
         assert_eq!(all.matches(&title).count(), 1, "{title}");
     }
-    let one = printed(&report, Style::PLAIN, Details::Of(4));
+    let one = printed(&report, Style::DEFAULT, Details::Of(4));
     assert!(one.contains("open-iscsi") && !one.contains("orphan"), "{one}");
-    assert!(printed(&report, Style::PLAIN, Details::Of(99)).contains("no incident 99"));
+    assert!(printed(&report, Style::DEFAULT, Details::Of(99)).contains("no incident 99"));
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn checks_without_a_verdict_are_told_once_a_reason_and_fit_the_width() {
     let setting =
         "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {name: a, namespace: longhorn-system}\n";
     let report = crate::report::evaluate(&partial(setting)).report;
-    let text = printed(&report, Style { width: 60, ..Style::PLAIN }, Details::Brief);
+    let text = printed(&report, Style { width: 60, ..Style::DEFAULT }, Details::Brief);
     assert!(text.contains("\nUnknown   The recording has no pods, "), "{text}");
     assert_eq!(text.matches("Pods are not recorded.").count(), 1, "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
@@ -73,7 +73,7 @@ fn a_recording_without_times_has_no_moment() {
     let of = |cluster: &crate::cluster::Cluster| {
         let report = crate::report::evaluate(cluster).report;
         let json = serde_json::to_value(&report).unwrap();
-        (printed(&report, Style::PLAIN, Details::Brief), json["cluster"].get("now").cloned())
+        (printed(&report, Style::DEFAULT, Details::Brief), json["cluster"].get("now").cloned())
     };
     let (text, now) = of(&cluster(MANAGER));
     assert!(text.contains("in longhorn-system · at an unknown time · recorded"), "{text}");
@@ -135,7 +135,7 @@ fn sentences_end() {
 
 #[test]
 fn a_log_cannot_steer_the_terminal_and_long_text_is_wrapped() {
-    let style = Style { width: 40, ..Style::PLAIN };
+    let style = Style { width: 40, ..Style::DEFAULT };
     let mut out = Vec::new();
     style.wrap(&mut out, "", "bad \x1b[2J \u{7}news").unwrap();
     assert_eq!(String::from_utf8(out).unwrap(), "bad \u{fffd}[2J \u{fffd}news\n");

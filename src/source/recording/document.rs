@@ -234,7 +234,7 @@ impl<'a> DocumentReader<'a> {
     fn list(&mut self, mut tree: Tree, member: &str, version: &str, line: usize) {
         let mut kinds = if member.is_empty() { kinds_of_name(self.file) } else { kinds_of(version, member) };
         if kinds.contains(&Resource::Events) {
-            // of both kinds of Events, as their namespace is not known
+            // of both kinds of Events, as their namespace is unknown
             kinds.insert(Resource::NodeEvents);
         }
         let is_page = !tree.text(&["metadata", "continue"]).is_empty();

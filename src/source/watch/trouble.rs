@@ -41,7 +41,7 @@ impl WatchTrouble {
         };
         let doing = if listing { "list" } else { doing };
         let relist = match reason {
-            // An ERROR event makes the watcher list by itself, a refused watch does not.
+            // An ERROR event makes the watcher list on its own, a refused watch does not.
             ApiErrorReason::Expired => matches!(error, WatchStartFailed(_)),
             // The event that could not be read is lost.
             ApiErrorReason::Decode => true,

@@ -70,7 +70,7 @@ impl Stored {
         serde_json::from_slice(&self.json).unwrap_or_default()
     }
 
-    /// The object by itself.
+    /// The object on its own.
     pub fn bytes(&self, form: Form) -> Bytes {
         match form {
             Form::Partial => self.partial().clone(),

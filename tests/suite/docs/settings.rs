@@ -29,7 +29,7 @@ fn what_is_said_is_set() {
     .unwrap();
     let alert = |name| settings.alert(declared(name));
     let restarts = alert("LonghornManagerHighRestarts");
-    assert_eq!((restarts.hold.as_str(), restarts.severity), ("10m", Severity::Critical));
+    assert_eq!((restarts.for_.as_str(), restarts.severity), ("10m", Severity::Critical));
     assert_eq!(restarts.thresholds["restarts"], 5.0);
     assert!(!alert("LonghornHealthAccessDenied").enabled);
     assert_eq!(

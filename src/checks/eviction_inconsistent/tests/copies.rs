@@ -104,7 +104,7 @@ fn disks_that_are_gone() {
     for release in ["v1.8.2", "v1.9.1"] {
         assert_eq!(recorded(&base(release)), missing, "{release}");
     }
-    // these give the copy up by themselves: it counts only once it is known to be old
+    // these give the copy up on their own: it counts only once it is known to be old
     for release in ["v1.9.2", "v1.10.0", "v1.12.1"] {
         assert_eq!(recorded(&base(release)), NOTHING, "{release}");
         let cluster = later(live_at(NOW, &base(release)), 1799);

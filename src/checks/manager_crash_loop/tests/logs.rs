@@ -331,7 +331,7 @@ fn without_a_release_no_issue_is_named() {
         "{:?}",
         finding.evidence()
     );
-    assert!(finding.evidence().iter().any(|fact| fact.text.contains("the release is not known")));
+    assert!(finding.evidence().iter().any(|fact| fact.text.contains("the release is unknown")));
 }
 
 #[test]

@@ -81,7 +81,7 @@ fn an_outage_does_not_end_because_a_manager_is_ready_until_it_crashes() {
     let finding = run(&CHECK, &cluster).report.findings.remove(0);
     // not since the last of its moments, and no promise
     assert_eq!(finding.since, Some(time("2026-03-01T11:58:40Z")));
-    assert!(finding.remedy.fix.contains("does not end by itself"), "{}", finding.remedy.fix);
+    assert!(finding.remedy.fix.contains("does not end on its own"), "{}", finding.remedy.fix);
     // the age goes on from one look to the next
     let mut next = cluster;
     for _ in 0..4 {

@@ -17,7 +17,7 @@ const LINES: i64 = 200;
 /// and the end is what matters.
 const BYTES: i64 = 256 * 1024;
 /// Time for one log.
-const PATIENCE: Duration = Duration::from_secs(15);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// A log that could not be read.
 pub(super) struct Unread {
@@ -33,10 +33,10 @@ impl From<kube::Error> for Unread {
 
 /// The end of one log.
 pub(super) async fn read(shared: &SharedState, client: &Client, run: &Run) -> Result<String, Unread> {
-    match timeout(PATIENCE, get(client, &shared.options.namespace, run)).await {
+    match timeout(ANSWER_TIMEOUT, get(client, &shared.options.namespace, run)).await {
         Ok(result) => result.map(|bytes| tail(&bytes)),
         Err(_elapsed) => {
-            let message = format!("no answer within {PATIENCE:?}");
+            let message = format!("no answer within {ANSWER_TIMEOUT:?}");
             Err(Unread { reason: ApiErrorReason::Timeout, message })
         }
     }
