@@ -100,7 +100,7 @@ fn finding(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> Finding {
     .facts(said::imageless(volume))
     .remedy(match refused {
         true => Remedy::new(
-            "Fix what Longhorn's answer names, often an engine image that is missing on a node; csi-attacher tries again by itself.",
+            "Fix what Longhorn's answer names, often an engine image that is missing on a node; csi-attacher tries again on its own.",
         )
         .read(format!("kubectl get volumeattachments.storage.k8s.io {id} -o yaml"))
         .read(format!("kubectl -n {namespace} get volumes.longhorn.io {name} -o jsonpath='{{.spec.image}}'"))

@@ -323,7 +323,7 @@ fn remedy(cluster: &Cluster, webhook: WebhookRole, cause: &'static Cause) -> Rem
     if webhook.pods(cluster).any(pods::is_refused) {
         return Remedy::new(
             "Change what the runtime's refusal names, often the security profile of the cluster or a policy that sets runAsNonRoot; the \
-             kubelet tries again by itself.",
+             kubelet tries again on its own.",
         )
         .read(format!("kubectl -n {} describe pods -l app={app}", cluster.namespace))
         .read(format!("kubectl -n {} get pods -l app={app} -o yaml", cluster.namespace));
