@@ -1,4 +1,4 @@
-//! `runbook`: prints what to do about an alert, as docs/runbooks/ has it.
+//! `runbook`: prints what to do about an alert, as docs/runbooks/ has it, or which alerts there are.
 
 use anyhow::anyhow;
 use clap::Args;
@@ -10,17 +10,23 @@ use crate::generate::{catalogue, docs};
 /// Options of `runbook`.
 #[derive(Debug, Args)]
 pub struct RunbookArgs {
-    /// Name of the alert
+    /// Name of the alert; without one, the alerts are listed
     #[arg(value_name = "ALERT", hide_possible_values = true, value_parser = PossibleValuesParser::new(
         catalogue::alerts().map(|alert| alert.name)
     ))]
-    alert: String,
+    alert: Option<String>,
 }
 
 /// Runs `runbook`.
 pub fn run(args: RunbookArgs) -> Result<u8, Failure> {
-    let page =
-        docs::runbook(&args.alert).ok_or_else(|| Failure::usage(anyhow!("no runbook of this name")))?;
+    let page = match args.alert {
+        Some(alert) => {
+            let page =
+                docs::runbook(&alert).ok_or_else(|| Failure::usage(anyhow!("no runbook of this name")))?;
+            docs::without_head(page)
+        }
+        None => catalogue::alerts().map(|alert| format!("{:40} {}\n", alert.name, alert.summary)).collect(),
+    };
     print(&page)?;
     Ok(exit::OK)
 }

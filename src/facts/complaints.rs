@@ -55,6 +55,9 @@ struct Patterns {
     unreached: Regex,
     /// Any other failure to connect.
     unconnected: Regex,
+    /// The API server answered: a warning in the header of an answer (client-go rest/warnings.go; 1.12.1 asks for Endpoints as soon as
+    /// it gets through, on Kubernetes 1.33 and later), a Lease that was read, webhook configurations that were written.
+    answered: Regex,
 }
 
 static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| {
@@ -78,6 +81,10 @@ static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| {
         )
         .ok()?,
         unconnected: Regex::new(r#"dial tcp [^"]+"#).ok()?,
+        answered: Regex::new(
+            r#"\bwarnings\.go:[0-9]+\] |successfully acquired lease|cert rotation leader changed: |Successfully applied webhook configurations"#,
+        )
+        .ok()?,
     })
 });
 
@@ -85,7 +92,11 @@ static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| {
 pub fn newest(log: &str) -> Option<Complaint<'_>> {
     let patterns = PATTERNS.as_ref()?;
     let mut lines = log.lines().rev().filter(|line| !line.trim().is_empty());
-    let newest = lines.by_ref().take(GOT_ON).find_map(|line| Some((line.trim(), patterns.read(line)?)));
+    let mut answered = false;
+    let newest = lines.by_ref().take(GOT_ON).find_map(|line| {
+        answered |= patterns.answered.is_match(line);
+        Some((line.trim(), patterns.read(line)?))
+    });
     let (line, (lacks, about)) = newest?;
     let mut all = vec![about];
     for (also, about) in lines.take(CONTEXT).filter_map(|line| patterns.read(line)) {
@@ -94,7 +105,9 @@ pub fn newest(log: &str) -> Option<Complaint<'_>> {
         }
     }
     all.sort();
-    Some(Complaint { lacks, line, about: all })
+    let complaint = Complaint { lacks, line, about: all };
+    // an answer is no right and no kind, and an etcd without space still answers those who read
+    (!answered || lacks != Lacks::Api || complaint.is_full()).then_some(complaint)
 }
 
 /// When a line was written: by logrus (`time="2026-…"`), or by klog (`E1123 08:02:21.896237`), which leaves out the year and the

@@ -69,6 +69,9 @@ fn is_outdated(cluster: &Cluster, node: &LonghornNode) -> bool {
     since.is_some_and(|since| cluster.age(since) >= OUTDATED)
 }
 
+/// A kubelet writes the status of its node at least every 10 s.
+pub const CONTROL_PLANE_RETURNS: SignedDuration = SignedDuration::from_secs(10);
+
 /// Why a node counts as down, if it does: Longhorn says so, or Kubernetes, which is the earlier of the two. Longhorn's word does not
 /// count where Kubernetes has contradicted it for minutes.
 pub fn down(cluster: &Cluster, node: &str) -> Option<Evidence> {

@@ -106,7 +106,7 @@ causes! {
             read "kubectl -n <namespace> get nodes.longhorn.io -o yaml",
         ] proven "the object that the refusal names is a leftover, as the reader is to see";
     WRITE_CONFLICT = critical "write_conflict"
-        "managers that start together overwrite each other's changes" but "warning while restarts are few"
+        "managers that start together get in each other's way" but "warning while restarts are few, info in the first two minutes of a pod"
         fix "Wait for the next attempt: of managers that start together the later one succeeds then. If it repeats for minutes, let them start one \
              after the other: delete one pod, wait until it is Ready, then the next." [
             read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",

@@ -278,7 +278,7 @@ impl Router {
     fn document(&self, title: &str, markdown: String, headers: &HeaderMap) -> Result<Answer, Refusal> {
         let accept = text_header(headers, header::ACCEPT);
         if !negotiate::wants_html(accept.as_deref()) {
-            let text = self.evaluator.rendered(without_head(markdown))?;
+            let text = self.evaluator.rendered(docs::without_head(markdown))?;
             return Ok(compressible(headers, respond::TEXT, "Accept, Accept-Encoding", &text));
         }
         let html = self.evaluator.rendered(page::document(title, &markdown))?;
@@ -304,14 +304,6 @@ fn with_page_headers(mut answer: Answer) -> Answer {
         answer.headers_mut().insert(name, header::HeaderValue::from_static(value));
     }
     answer
-}
-
-/// Whom a generated file is of is of no interest where it is read as text.
-fn without_head(page: String) -> String {
-    match page.strip_prefix("<!--").and_then(|rest| rest.split_once("-->")) {
-        Some((_, rest)) => rest.trim_start().to_owned(),
-        None => page,
-    }
 }
 
 /// Browsers ask for the same again after these seconds; it takes no script.

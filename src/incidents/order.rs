@@ -1,4 +1,4 @@
-//! Which incident is told first: the worst; among those the one with data at stake, then the one that
+//! Which incident is told first: the worst; among those the one with data at stake, then what is not over, then the one that
 //! reaches furthest, then the oldest.
 
 use std::cmp::Reverse;
@@ -59,7 +59,7 @@ pub fn blockers_first(waits: &[BTreeSet<usize>]) -> Vec<usize> {
 }
 
 /// Sorts incidents.
-pub type Key = (Reverse<Severity>, Reverse<bool>, Reverse<usize>, Reverse<usize>, Timestamp, usize);
+pub type Key = (Reverse<Severity>, Reverse<bool>, bool, Reverse<usize>, Reverse<usize>, Timestamp, usize);
 
 /// The key of a group. `nodes` is how far something reaches that is bound to no node.
 pub fn key(findings: &[Finding], group: &Group, nodes: usize) -> Key {
@@ -84,5 +84,7 @@ pub fn key(findings: &[Finding], group: &Group, nodes: usize) -> Key {
     let since = roots().filter_map(|root| root.since).min().unwrap_or(Timestamp::MAX);
     let place = group.roots.first().copied().unwrap_or(usize::MAX);
     let degraded = hurt(VolumeHealth::Degraded);
-    (Reverse(severity), Reverse(faulted > 0), Reverse(reach), Reverse(faulted + degraded), since, place)
+    // that one ended is history once all that ran in it is back
+    let over = faulted + degraded == 0 && roots().all(|root| root.check == "instance_manager_replaced");
+    (Reverse(severity), Reverse(faulted > 0), over, Reverse(reach), Reverse(faulted + degraded), since, place)
 }

@@ -24,7 +24,7 @@ const SLOW: SignedDuration = SignedDuration::from_secs(60);
 /// A container whose last run ended so lately may be in a loop.
 const RECENT: SignedDuration = SignedDuration::from_mins(10);
 /// Bounds of the pause until the log of a present run is read again: it grows with the run.
-const PAUSE: (i64, i64) = (30, 60);
+const PAUSE: (i64, i64) = (15, 30);
 /// What a manager said earlier in its present run may be over. What it waits for it repeats at least every
 /// minute: an informer's longest pause is 30 s and as much again by chance (client-go tools/cache/reflector.go).
 const SINCE: i64 = 120;
@@ -288,6 +288,6 @@ mod tests {
     fn a_long_run_is_read_more_seldom() {
         let run = Run::of(&Pod::default(), "longhorn-manager", false, 0);
         let after = |seconds| run.pause(Timestamp::from_second(seconds).unwrap()).as_secs();
-        assert_eq!([after(60), after(200), after(86_400)], [30, 50, 60]);
+        assert_eq!([after(60), after(100), after(86_400)], [15, 25, 30]);
     }
 }

@@ -283,3 +283,14 @@ async fn several_clusters_are_one_table_and_a_dead_one_delays_nobody() {
     }
     server.stop().await;
 }
+
+#[test]
+fn runbook_lists_the_alerts_and_prints_one_without_its_head() {
+    let stdout = |arguments: &[&str]| String::from_utf8(run(arguments).stdout).unwrap();
+    let list = stdout(&["runbook"]);
+    assert!(list.lines().any(|line| line.starts_with("LonghornVolumeFaulted ")), "{list}");
+    for line in list.lines() {
+        let name = line.split(' ').next().unwrap();
+        assert!(stdout(&["runbook", name]).starts_with(&format!("# {name}\n")), "{line}");
+    }
+}

@@ -131,7 +131,11 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         }
         if let Some(trouble) = diagnose::diagnose(cluster, &fleet, im, &active_v2, out) {
             let severity = match trouble.aged {
-                _ if trouble.cause == &causes::NODE_DOWN && is_planned(cluster, im) => Some(Severity::Info),
+                _ if trouble.cause == &causes::NODE_DOWN
+                    && (is_planned(cluster, im) || is_momentary(cluster, im)) =>
+                {
+                    Some(Severity::Info)
+                }
                 true => None,
                 false => Some(Severity::Warning),
             };
@@ -161,6 +165,15 @@ fn is_planned(cluster: &Cluster, im: &InstanceManager) -> bool {
     };
     let away = || nodes::not_ready_since(cluster, node).is_some_and(|since| cluster.age(since) < NODE_AWAY);
     taken_out && !objects.engines.iter().any(|engine| engine.spec.node_id == node) && away()
+}
+
+/// Kubernetes calls a node down some 50 s after its last sign of life, and where nothing could be written meanwhile (etcd full, the API
+/// server away) it calls those down that are well, until their kubelets write again, some seconds later.
+fn is_momentary(cluster: &Cluster, im: &InstanceManager) -> bool {
+    let node = im.spec.node_id.as_str();
+    let since = nodes::not_ready_since(cluster, node);
+    nodes::kube_ready(cluster, node) == Some(false)
+        && since.is_some_and(|since| cluster.age(since) < nodes::CONTROL_PLANE_RETURNS)
 }
 
 fn finding<'a>(

@@ -69,6 +69,9 @@ pub const SIGNATURES: &[Signature] = &[
         &causes::WEBHOOK_NOT_READY,
         r"(admission|conversion) webhook is not ready( on localhost)? after [0-9]+m?[0-9]*s",
     ),
+    // no release has version 0: another manager has just made the object, and a volume refers to it before the image is deployed
+    // (longhorn-manager v1.12.1 upgrade/util/util.go checkEngineUpgradePath; the managers that were faster deploy it)
+    fatal(&causes::WRITE_CONFLICT, r"failed checking Engine upgrade path: .*found version 0 is below"),
     fatal(&causes::ENGINE_INCOMPATIBLE, r"failed checking Engine upgrade path: "),
     fatal(&causes::UPGRADE_PATH, r"failed to upgrade since (upgrading|downgrading) "),
     fatal(&causes::UPGRADE_PATH, r"failed to skip the upgrade check for "),

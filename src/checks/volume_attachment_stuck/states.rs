@@ -201,14 +201,22 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome, events: &Events) {
     }
 }
 
+/// The node of the volume; of one that has none at this moment, as between two starts of its engine, that of its tickets.
+fn wanted_on<'a>(cluster: &'a Cluster, volume: &'a Volume) -> &'a str {
+    let own = [&volume.spec.node_id, &volume.status.current_node_id];
+    let attachment = cluster.objects.volume_attachments.get(&volume.metadata.name);
+    let tickets = attachment.into_iter().flat_map(|one| one.spec.attachment_tickets.values());
+    let mut nodes = own.into_iter().chain(tickets.map(|ticket| &ticket.node_id));
+    nodes.find(|node| !node.is_empty()).map_or("", |node| node)
+}
+
 fn diagnose<'a>(
     cluster: &'a Cluster,
     out: &mut Outcome,
     volume: &'a Volume,
     events: &Events<'a>,
 ) -> Option<StuckVolume<'a>> {
-    let node =
-        if volume.spec.node_id.is_empty() { &volume.status.current_node_id } else { &volume.spec.node_id };
+    let node = wanted_on(cluster, volume);
     let moves = moves(cluster, out, volume, node, events);
     dies(cluster, volume, node, events).or(moves)
 }
@@ -241,6 +249,9 @@ fn dies<'a>(
     let starts = starts.map_or(0, |starts| starts.count);
     let deaths = seen.deaths(starts);
     let over = cluster.age(seen.last) > seen.cooldown(volume, deaths) && works;
+    // an engine that came up for the first time after its last death did not die but did not start
+    let first_up = cluster.replicas_of(name).map(|replica| replica.spec.healthy_at.get()).min().flatten();
+    let over = over || works && first_up.is_some_and(|at| at > seen.last);
     if deaths < LOOP_AT || over || events.explained_by_instance_manager(cluster, node, told, starts) {
         return None;
     }

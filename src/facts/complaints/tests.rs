@@ -97,3 +97,15 @@ fn when_a_line_was_written() {
         assert_eq!(written_at(line, now), expected.map(|at| at.parse().unwrap()), "{line}");
     }
 }
+
+/// As 1.12.1 wrote within a second after its way to the API server was open again.
+#[test]
+fn an_answer_of_the_api_server_ends_what_was_said_of_it() {
+    const FULL: &str = r#"E1121 22:15:01.2      12 leaderelection.go:461] "Failed to update lease" err="etcdserver: mvcc: database space exceeded""#;
+    for (line, over) in
+        [(NO_ROUTE, true), (NO_ROUTE_1_9, true), (NO_RIGHT, false), (NO_KIND, false), (FULL, false)]
+    {
+        assert_eq!(newest(&all(&[line, DEPRECATED])).is_none(), over, "{line}");
+        assert!(newest(&all(&[DEPRECATED, line])).is_some(), "{line}");
+    }
+}

@@ -77,3 +77,11 @@ pub fn causes<'a>(page: &mut Document, causes: impl IntoIterator<Item = &'a Caus
     });
     page.table(["cause", "severity", "meaning"], rows);
 }
+
+/// Whom a generated file is of is of no interest where it is read as text.
+pub fn without_head(page: String) -> String {
+    match page.strip_prefix("<!--").and_then(|rest| rest.split_once("-->")) {
+        Some((_, rest)) => rest.trim_start().to_owned(),
+        None => page,
+    }
+}

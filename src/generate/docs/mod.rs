@@ -18,6 +18,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
+pub use markdown::without_head;
 pub use runbooks::runbook;
 
 use super::{Artifact, Settings, Target, pretty};

@@ -96,6 +96,10 @@ const LINES: &[(&Cause, &str)] = &[
         r#"time="2026-11-22T19:46:09Z" level=fatal msg="Error starting manager: settings.longhorn.io \"v2-data-engine-fast-replica-rebuilding\" not found""#,
     ),
     (
+        &causes::WRITE_CONFLICT,
+        r#"time="2026-11-24T01:25:41Z" level=fatal msg="Error starting manager: failed checking Engine upgrade path: incompatible Engine ei-493e04e7 controller API version: found version 0 is below required minimal version 4""#,
+    ),
+    (
         &causes::MANIFEST_STALE,
         r#"time="2024-10-01T00:00:00Z" level=fatal msg="Error starting manager: failed to detect the manager pod name""#,
     ),
