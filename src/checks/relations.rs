@@ -97,6 +97,9 @@ relations! {
     // alone (longhorn-manager v1.5.5 to v1.12.1 controller/volume_attachment_controller.go isResponsibleFor).
     volume_attachment_stuck [attaching, detaching, ticket_waits] CausedBy manager_half_alive [work_undone],
         same Volume, "volume not attached";
+    // A volume is attached only where its engine image is (longhorn-manager v1.5.1 to v1.12.1 manager/volume.go Attach).
+    volume_attachment_stuck [ticket_waits, attaching] CausedBy engine_image_unavailable [deployed_nowhere, image_unknown],
+        same Volume, "volume not attached";
     // Where no node is Ready, each single one follows from what all share, and so does a Service whose pods are all called not Ready.
     disk_unavailable [node_not_ready] CausedBy disk_unavailable [no_node_ready], same Cluster, "node not Ready" on nodes;
     webhook_unavailable [no_ready_endpoint] CausedBy disk_unavailable [no_node_ready], same Cluster, "no webhook";
@@ -137,6 +140,10 @@ relations! {
     instance_manager_down [node_down] CausedBy disk_unavailable [node_not_ready], same Node, "instance manager unreachable" on nodes;
     instance_manager_down [pod_failed, pod_missing, oom_killed, starting_stuck] BlockedBy manager_crash_loop [*], same Node;
 
+    // The manager of the node writes what it saw of an instance manager only after it has reached it, so that it leaves that undone
+    // without being to blame (longhorn-manager v1.6.1 controller/instance_manager_controller.go syncInstanceManager; longhorn issue 8455).
+    manager_half_alive [work_undone] CausedBy instance_manager_down [starting_stuck], same Node, "its manager leaves that undone";
+
     // iSCSI targets live in the instance manager, and end with it.
     node_iscsi_errors [iscsi_conn_error, shim_disconnected] CausedBy
         instance_manager_replaced [*]
@@ -153,7 +160,8 @@ relations! {
             webhook_service_unreachable, open_iscsi_missing, upgrade_path, engine_incompatible, old_managers_lingering,
             crd_mismatch, cache_sync_failed, pod_update_refused, port_in_use, manifest_stale, known_panic, oom_killed, probe_killed,
             api_unreachable, api_certificate, webhook_call_failed, webhook_denied, write_conflict, container_cannot_start
-        ],
+        ]
+        node_unregistered [manager_missing],
         same Cluster, "no webhook";
 
     // A manager of 1.5 and later ends when no manager answers behind the Service of the webhooks (longhorn-manager v1.5.4 to v1.12.1

@@ -22,6 +22,8 @@ pub enum Absence {
         namespace: String,
         /// Pods that the DaemonSet wants, if there is a DaemonSet.
         wanted: Option<i64>,
+        /// Volumes that wait for a manager to be gone.
+        deleting: usize,
     },
     /// A recording without objects of Longhorn's and without managers.
     Recording,
@@ -29,6 +31,8 @@ pub enum Absence {
     RecordedManagers {
         /// True when it has other pods.
         pods: bool,
+        /// Volumes that wait for a manager to be gone.
+        deleting: usize,
     },
 }
 
@@ -38,21 +42,26 @@ impl fmt::Display for Absence {
             Absence::Longhorn { namespace } => {
                 write!(f, "nothing of Longhorn in namespace {namespace}; give Longhorn's with --namespace")
             }
-            Absence::Managers { namespace, wanted: None } => write!(
+            Absence::Managers { deleting: 1.., .. } | Absence::RecordedManagers { deleting: 1.., .. } => f.write_str(
+                "no longhorn-manager is there, and volumes are being deleted that wait for one: Longhorn was deleted without its uninstaller. \
+                 Their data is still on the disks, and the next manager deletes it: where it is wanted, save the directories of the replicas \
+                 first; where it is not, install the release again and run its uninstaller (longhorn issue 5319)",
+            ),
+            Absence::Managers { namespace, wanted: None, .. } => write!(
                 f,
                 "no longhorn-manager in namespace {namespace}, neither pods nor a DaemonSet; install Longhorn, \
                  or give its namespace with --namespace"
             ),
-            Absence::Managers { namespace, wanted: Some(wanted) } => write!(
+            Absence::Managers { namespace, wanted: Some(wanted), .. } => write!(
                 f,
                 "no pod of longhorn-manager in namespace {namespace}, where its DaemonSet wants {wanted}; see \
                  kubectl -n {namespace} describe daemonset longhorn-manager"
             ),
             Absence::Recording => f.write_str("the recording has no Longhorn object"),
-            Absence::RecordedManagers { pods: false } => {
+            Absence::RecordedManagers { pods: false, .. } => {
                 f.write_str("the recording has no pods, so nothing is known of managers; record pods too")
             }
-            Absence::RecordedManagers { pods: true } => f.write_str(
+            Absence::RecordedManagers { pods: true, .. } => f.write_str(
                 "the recording has no pod of longhorn-manager; record all pods of the namespace, or see why \
                  no manager runs",
             ),
@@ -69,13 +78,19 @@ impl Cluster {
         if any_manager {
             return None;
         }
+        let set = self.manager_daemon_set();
+        let uninstalled = set.is_none_or(|set| set.metadata.is_deleting());
+        let volumes =
+            self.objects.volumes.iter().filter(|volume| volume.metadata.is_deleting() && uninstalled);
+        let deleting = volumes.count();
         if self.is_recorded() {
             let pods = !self.objects.pods.is_empty();
-            let any_longhorn = self.any_longhorn();
-            return Some(if any_longhorn { Absence::RecordedManagers { pods } } else { Absence::Recording });
+            return Some(match self.any_longhorn() {
+                true => Absence::RecordedManagers { pods, deleting: if pods { deleting } else { 0 } },
+                false => Absence::Recording,
+            });
         }
         let namespace = self.namespace.clone();
-        let set = self.manager_daemon_set();
         let mut asked = self.resources.keys().filter(|kind| kind.is_longhorn());
         let all_read = asked.all(|kind| self.can_read(*kind));
         if set.is_none() && all_read && !self.any_longhorn() {
@@ -84,7 +99,7 @@ impl Cluster {
         // without a look at the pods, a DaemonSet may have some
         let seen = self.can_read(Resource::Pods) || set.is_none() && self.can_read(Resource::DaemonSets);
         let wanted = set.map(|set| set.status.desired_number_scheduled.0);
-        seen.then_some(Absence::Managers { namespace, wanted })
+        seen.then_some(Absence::Managers { namespace, wanted, deleting })
     }
 
     /// Objects that do not decode are there all the same.
@@ -132,6 +147,18 @@ mod tests {
             let text = text(&live(yaml));
             assert!(text.contains("where its DaemonSet wants 0; see kubectl"), "{text}");
         }
+    }
+
+    #[test]
+    fn volumes_that_wait_for_a_manager_tell_of_an_uninstallation_that_was_none() {
+        let volume = "apiVersion: longhorn.io/v1beta2\nkind: Volume\n\
+            metadata: {name: v, namespace: longhorn-system, deletionTimestamp: '2025-12-31T23:00:00Z'}\n---\n";
+        let told = |cluster: &Cluster| text(cluster).contains("deleted without its uninstaller");
+        assert!(told(&live(&[SETTING, volume])));
+        assert!(told(&cluster(&[SETTING, OTHER_POD, volume].concat())));
+        // managers that are only away, and pods that were not recorded
+        assert!(!told(&live(&[SETTING, volume, DAEMON_SET])));
+        assert!(!told(&cluster(&[SETTING, volume].concat())));
     }
 
     #[test]

@@ -13,10 +13,11 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::releases::manager_release;
 use crate::cluster::Cluster;
 use crate::longhorn::{
-    ConditionStatus, DataEngine, DataLocality, DiskSpec, DiskStatus, LonghornNode, SharedText, Volume,
-    condition, status,
+    ConditionStatus, DataEngine, DataLocality, DiskSpec, DiskStatus, LonghornNode, Release, SharedText,
+    Volume, condition, status,
 };
 
 /// What keeps a replica from a disk, from the far to the near.
@@ -68,6 +69,8 @@ struct Taken<'a> {
     disks: BTreeSet<&'a str>,
     /// Its failed replicas by disk, which count there until they are deleted.
     failed: BTreeMap<&'a str, &'a str>,
+    /// By disk, bytes of its replicas on other disks of the node, where the release counts them on this one too.
+    beside: BTreeMap<&'a str, i64>,
 }
 
 /// Why each disk cannot take another replica of the volume. `None` as soon as one can: then nothing stands in
@@ -253,10 +256,17 @@ impl<'a> Taken<'a> {
     /// A failed replica is no longer in the way once Longhorn makes another in its place.
     fn of(cluster: &'a Cluster, volume: &Volume) -> Self {
         let mut taken = Taken::default();
+        let twice = counts_twice(cluster);
         for replica in cluster.replicas_of(&volume.metadata.name) {
             let spec = &replica.spec;
             if spec.node_id.is_empty() || replica.metadata.is_deleting() {
                 continue;
+            }
+            let node = cluster.objects.longhorn_nodes.get(&spec.node_id).filter(|_| twice);
+            for disk in node.into_iter().flat_map(|node| node.status.disk_status.values()) {
+                if disk.disk_uuid != spec.disk_id {
+                    *taken.beside.entry(&disk.disk_uuid).or_default() += volume.spec.size.0.max(0);
+                }
             }
             if spec.failed_at.is_set() {
                 taken.failed.insert(&spec.disk_id, &replica.metadata.name);
@@ -270,6 +280,17 @@ impl<'a> Taken<'a> {
         }
         taken
     }
+}
+
+/// True for releases whose scheduler counts a replica on every disk of its node (longhorn-manager v1.10.2 and v1.11.1
+/// scheduler/replica_scheduler.go filterNodeDisksForReplica; longhorn issue 12653).
+fn counts_twice(cluster: &Cluster) -> bool {
+    let fixed = |release: Release| match (release.major, release.minor) {
+        (1, 9) => release.at_least(1, 9, 5),
+        (1, 10) => release.at_least(1, 10, 3),
+        _ => release.at_least(1, 11, 1),
+    };
+    manager_release(cluster).is_some_and(|release| !fixed(release))
 }
 
 fn node_obstacle(
@@ -413,8 +434,8 @@ impl DiskSpace {
         (size.saturating_add(self.scheduled) > self.most()).then_some(Obstacle::Provisioning)
     }
 
-    /// The same in words; `failed` is a replica that counts there, too.
-    fn refusal(&self, obstacle: Obstacle, size: i64, actual: i64, failed: Option<&str>) -> String {
+    /// The same in words; `counted` is what of the scheduled bytes no one expects there.
+    fn refusal(&self, obstacle: Obstacle, size: i64, actual: i64, counted: &str) -> String {
         if obstacle == Obstacle::Space {
             return format!(
                 "{} free less {} of data is not more than {} ({} % of {}, storage-minimal-available-percentage)",
@@ -425,9 +446,8 @@ impl DiskSpace {
                 bytes(self.maximum)
             );
         }
-        let failed = failed.map(|name| format!(" (failed replica {name} included)")).unwrap_or_default();
         format!(
-            "{} scheduled{failed} plus {} of the replica is more than {} ({} % of {} less {} reserved, \
+            "{} scheduled{counted} plus {} of the replica is more than {} ({} % of {} less {} reserved, \
              storage-over-provisioning-percentage)",
             bytes(self.scheduled),
             bytes(size),
@@ -462,10 +482,20 @@ fn space(
     taken: &Taken,
 ) -> Option<(Obstacle, String)> {
     let failed = taken.failed.get(now.disk_uuid.as_str()).copied();
-    let space = DiskSpace::with(disk, now, limits.minimal_available, limits.over_provisioning)?;
+    let mut space = DiskSpace::with(disk, now, limits.minimal_available, limits.over_provisioning)?;
+    let beside = taken.beside.get(now.disk_uuid.as_str()).copied().unwrap_or_default();
+    space.scheduled = space.scheduled.saturating_add(beside);
     let (size, actual) = (volume.spec.size.0, volume.status.actual_size.0);
     let obstacle = space.obstacle(size, actual)?;
-    let text = limits.in_words.then(|| space.refusal(obstacle, size, actual, failed));
+    let counted = match (failed, beside) {
+        (Some(name), _) => format!(" (failed replica {name} included)"),
+        (None, 1..) => format!(
+            " ({} of it on other disks of the node: this release counts that here too, Longhorn issue 12653)",
+            bytes(beside)
+        ),
+        _ => String::new(),
+    };
+    let text = limits.in_words.then(|| space.refusal(obstacle, size, actual, &counted));
     Some((obstacle, text.unwrap_or_default()))
 }
 

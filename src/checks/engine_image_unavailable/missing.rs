@@ -50,7 +50,10 @@ pub(super) fn run<'a>(
         }
         match missing.as_slice() {
             [] => {}
-            all if all.len() == ready.len() && ready.len() > 1 => {
+            // the only node that is left in an outage is not the only one that the cluster has
+            all if all.len() == ready.len()
+                && (ready.len() > 1 || cluster.objects.longhorn_nodes.len() == 1) =>
+            {
                 out.report(nowhere(cluster, image, all, &users))
             }
             some => some.iter().for_each(|missing| out.report(on_node(cluster, image, missing, &users))),

@@ -233,6 +233,24 @@ fn finding<'a>(
              then free memory on the node, and see why the longhorn-manager of the node makes no new pod.",
         );
     }
+    // its manager writes what it saw only after it has reached it (controller/instance_manager_controller.go syncInstanceManager)
+    if trouble.cause == &causes::STARTING_STUCK && fleet.pod_of(im).is_some_and(|pod| pod.is_ready()) {
+        let remedy = Remedy::new(
+            "Its pod is Ready, and its manager has not written that: see in the log of the longhorn-manager on its node whether that reaches \
+             the pod's ports 8500 to 8503 (a NetworkPolicy, a firewall, the pod network), or does nothing at all.",
+        );
+        let namespace = &cluster.namespace;
+        let logs = cluster.manager_pod_on(node).map(|pod| {
+            let pod = &pod.metadata.name;
+            format!("kubectl -n {namespace} logs {pod} -c longhorn-manager --tail=2000 | grep {name}")
+        });
+        finding = finding.remedy(
+            logs.into_iter()
+                .fold(remedy, Remedy::read)
+                .read(format!("kubectl -n {namespace} get networkpolicies"))
+                .read(format!("kubectl -n {namespace} get pod {name} -o wide")),
+        );
+    }
     let limit = limit(fleet, im).filter(|_| trouble.cause == &causes::OOM_KILLED);
     if limit.is_some() {
         finding = finding.fix(

@@ -205,11 +205,15 @@ fn finding(cluster: &Cluster, pod: &Pod, node: &str, left: &[Undone], still: Opt
     )
     .node(node)
     .since(left.iter().filter_map(|undone| undone.since).min())
-    .impact(format!(
-        "running I/O continues, but {} owned by this manager neither attach, detach nor rebuild: {}",
-        counted(owned.len(), "volume"),
-        text::users_of(&owned)
-    ))
+    .impact(match owned.len() {
+        0 => "running I/O continues; it owns no volume, but what it leaves undone on its node stays so"
+            .to_owned(),
+        count => format!(
+            "running I/O continues, but {} owned by this manager neither attach, detach nor rebuild: {}",
+            counted(count, "volume"),
+            text::users_of(&owned)
+        ),
+    })
     .volumes(owned)
     .facts(left.iter().take(8).map(|undone| undone.text.clone()))
     .facts(still.cloned())

@@ -11,7 +11,7 @@ use super::{causes, is_gone, knows_kube_nodes};
 use crate::check::*;
 use crate::facts::not_started::{self, NotStarted};
 use crate::facts::{nodes, pods};
-use crate::longhorn::{ConditionStatus, LonghornNode, Pod, PodPhase, condition};
+use crate::longhorn::{ConditionStatus, ContainerStatus, LonghornNode, Pod, PodPhase, condition};
 
 const DAEMON_SET: &str = "longhorn-manager";
 
@@ -75,6 +75,13 @@ fn is_up(cluster: &Cluster, node: &LonghornNode) -> bool {
 fn may_run(pod: &Pod) -> bool {
     if pod.metadata.is_deleting() {
         return false;
+    }
+    // up to 1.4 the webhook is a Deployment of its own, and the manager waits for it: webhook_unavailable says so
+    let waits_for_webhook = |status: &ContainerStatus| {
+        status.name == "wait-longhorn-admission-webhook" && status.running_since().is_some()
+    };
+    if pod.status.init_container_statuses.iter().any(waits_for_webhook) {
+        return true;
     }
     let Some(status) = pod.container_status("longhorn-manager") else {
         return !matches!(pod.status.phase, PodPhase::Pending | PodPhase::Failed | PodPhase::Succeeded);

@@ -43,9 +43,10 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
     }
 }
 
-/// An old one that failed is history once a later one is there.
+/// An old one that failed is history once a later one is there. One that stands still is told also while it is being deleted: a person
+/// who saw that wanted it gone, and it stays (longhorn issue 6631).
 fn system_backups(cluster: &Cluster, out: &mut Outcome) {
-    let all = || cluster.objects.system_backups.iter().filter(|backup| !backup.metadata.is_deleting());
+    let all = || cluster.objects.system_backups.iter();
     let ready = all().filter(|backup| backup.status.state == SystemBackupState::Ready);
     let last_ready: Option<Timestamp> = ready.filter_map(|backup| backup.metadata.created()).max();
     for backup in all() {
@@ -55,7 +56,7 @@ fn system_backups(cluster: &Cluster, out: &mut Outcome) {
             SystemBackupState::Ready | SystemBackupState::Deleting | SystemBackupState::Unrecognized => {
                 continue;
             }
-            SystemBackupState::Error if meta.created() < last_ready => continue,
+            SystemBackupState::Error if meta.is_deleting() || meta.created() < last_ready => continue,
             SystemBackupState::Error => {
                 let mut finding = object.failed(cluster, meta.created());
                 if let Some(error) = condition(&backup.status.conditions, "Error") {

@@ -2,7 +2,7 @@
 
 use crate::check::*;
 use crate::facts::{api, text};
-use crate::longhorn::{ConditionStatus, Owner, Volume, condition};
+use crate::longhorn::{ConditionStatus, InstanceManager, InstanceState, Owner, Replica, Volume, condition};
 
 /// Kubernetes' own error, the backing image that is waited for, and what an upgrade left behind.
 pub(super) fn by_others(cluster: &Cluster, volume: &Volume) -> Vec<Evidence> {
@@ -13,7 +13,7 @@ pub(super) fn by_others(cluster: &Cluster, volume: &Volume) -> Vec<Evidence> {
         .filter(|csi| !csi.status.attached && !csi.status.attach_error.message.trim().is_empty())
         .take(3)
         .map(|csi| {
-            let error = text::shortened(csi.status.attach_error.message.trim(), 300);
+            let error = text::shortened(csi.status.attach_error.message.trim(), 500);
             api(format!("VolumeAttachment {} for node {}: {error}", csi.metadata.name, csi.spec.node_name))
         })
         .collect();
@@ -34,9 +34,7 @@ pub(super) fn by_others(cluster: &Cluster, volume: &Volume) -> Vec<Evidence> {
             )));
         }
     }
-    if volume.spec.wanted_image().is_empty() && !volume.status.current_image.is_empty() {
-        said.push(api("the volume names no engine image: its spec.image is empty"));
-    }
+    said.extend(imageless(volume));
     // a live upgrade sets both, and takes the addresses away when it is done (longhorn-manager v1.12.1
     // controller/volume_controller.go upgradeEngineForVolume)
     let upgraded =
@@ -48,4 +46,57 @@ pub(super) fn by_others(cluster: &Cluster, volume: &Volume) -> Vec<Evidence> {
         )));
     }
     said
+}
+
+/// A volume that was up once and names no image: Longhorn looks for one of the empty name (longhorn issue 10452).
+pub(super) fn imageless(volume: &Volume) -> Option<Evidence> {
+    let is_placed = !volume.status.owner_id.is_empty();
+    (volume.spec.wanted_image().is_empty() && is_placed)
+        .then(|| api("the volume names no engine image: its spec.image is empty"))
+}
+
+/// Two instance managers where one is expected: Longhorn starts nothing on a node where it does not find the only one of a type and
+/// image (longhorn-manager v1.3.2 datastore/longhorn.go GetInstanceManagerByInstance; longhorn issues 3000 and 3753).
+pub(super) struct Twins<'a> {
+    pub node: &'a str,
+    pub names: [&'a str; 2],
+}
+
+impl<'a> Twins<'a> {
+    /// On a node where a replica, or the engine, of the volume waits.
+    pub(super) fn of(cluster: &'a Cluster, volume: &'a Volume) -> Option<Self> {
+        let waits = |replica: &&Replica| {
+            replica.spec.desire_state == InstanceState::Running
+                && replica.status.current_state == InstanceState::Stopped
+        };
+        let replicas = cluster.replicas_of(&volume.metadata.name).filter(waits);
+        let nodes = replicas.map(|replica| replica.spec.node_id.as_str());
+        nodes.chain([volume.spec.node_id.as_str()]).find_map(|node| {
+            let all = cluster.instance_managers_on(node).filter(|im| !im.metadata.is_deleting());
+            let all: Vec<&InstanceManager> = all.collect();
+            let alike = |one: &InstanceManager, other: &InstanceManager| {
+                (&one.spec.kind, &one.spec.image, one.spec.data_engine.or_v1())
+                    == (&other.spec.kind, &other.spec.image, other.spec.data_engine.or_v1())
+            };
+            all.iter().enumerate().find_map(|(at, one)| {
+                let other = all.iter().skip(at + 1).find(|other| alike(one, other))?;
+                Some(Twins { node, names: [one.metadata.name.as_str(), other.metadata.name.as_str()] })
+            })
+        })
+    }
+
+    pub(super) fn fact(&self) -> Evidence {
+        let [one, other] = self.names;
+        api(format!("node {} has two instance managers of one type and image, {one} and {other}", self.node))
+    }
+
+    pub(super) fn remedy(&self, namespace: &str) -> Remedy {
+        let [one, other] = self.names;
+        Remedy::new(format!(
+            "Longhorn starts nothing on node {} until one of its two instance managers is gone: see in which of {one} and {other} nothing \
+             runs, and delete that InstanceManager.",
+            self.node
+        ))
+        .read(format!("kubectl -n {namespace} get instancemanagers.longhorn.io {one} {other} -o yaml"))
+    }
 }

@@ -405,6 +405,9 @@ fn finding(cluster: &Cluster, stuck: StuckVolume) -> Finding {
     if cause != &DETACHING {
         finding = finding.facts(said::by_others(cluster, volume));
     }
+    if let Some(twins) = said::Twins::of(cluster, volume).filter(|_| cause == &ATTACHING) {
+        finding = finding.fact(twins.fact()).remedy(twins.remedy(&cluster.namespace));
+    }
     // its manifests bring policies that forget the node's own connections (longhorn issue 13802)
     let policies = manager_release(cluster)
         .is_some_and(|release| (release.major, release.minor, release.patch) == (1, 12, 1));

@@ -96,6 +96,23 @@ fn tickets<'a>(cluster: &'a Cluster, attachment: &'a VolumeAttachment) -> impl I
     })
 }
 
+/// The ticket of Longhorn's own work that keeps the volume where it is, where no workload does: a deletion of a snapshot that does not
+/// end, for example (longhorn-manager v1.10.1 controller/snapshot_controller.go; harvester issue 9714).
+fn own_work<'a>(
+    cluster: &'a Cluster,
+    volume: &Volume,
+    of_workloads: &[Ticket],
+) -> Option<(&'a str, &'a str)> {
+    let at = volume.status.current_node_id.as_str();
+    if at.is_empty() || of_workloads.iter().any(|ticket| ticket.satisfied && ticket.node == at) {
+        return None;
+    }
+    let attachment = cluster.objects.volume_attachments.get(&volume.metadata.name)?;
+    let mut here = attachment.spec.attachment_tickets.iter().filter(|(_, ticket)| ticket.node_id == *at);
+    here.find(|(id, _)| !of_workloads.iter().any(|ticket| ticket.id == id.as_str()))
+        .map(|(id, ticket)| (id.as_str(), ticket.kind.as_str()))
+}
+
 /// True when the volume rests elsewhere, or otherwise, than the ticket wants it: it is not on its way. A migration is no
 /// different: the ticket of its target is satisfied as soon as its engine runs there, before the virtual machine moves
 /// (longhorn-manager v1.9.2 controller/volume_attachment_controller.go updateStatusForDesiredAttachingAttachmentTicket).
@@ -206,6 +223,7 @@ fn find(
     let migrates = volume.status.current_migration_node_id == ticket.node && !at.is_empty();
     let obstacle = obstacle(cluster, volume);
     let broke = cause == &MIGRATION_BROKE;
+    let own = own_work(cluster, volume, all).filter(|_| !broke && !migrates);
     let why = match (broke, at.as_str()) {
         (_, at) if migrates => format!("its migration from node {at} to {} does not get ready", ticket.node),
         (true, _) => "its migration broke, and tickets for two nodes are left".to_owned(),
@@ -213,7 +231,10 @@ fn find(
         (_, at) if at == ticket.node => {
             format!("it is attached to node {at}, but Longhorn does not call the ticket satisfied")
         }
-        (_, at) => format!("the workload on node {} waits, and it is attached to node {at}", ticket.node),
+        (_, at) => {
+            let by = own.map_or(String::new(), |(_, kind)| format!(" for Longhorn's own {kind}"));
+            format!("the workload on node {} waits, and it is attached to node {at}{by}", ticket.node)
+        }
     };
     let mut finding = Finding::about(cause, volumes::object(cluster, volume), format!("{whose}: {why}"))
         .node(ticket.node)
@@ -222,8 +243,17 @@ fn find(
         .volumes(users);
     if !broke && let Some(remedy) = remedy(cluster, volume, migrates, obstacle.as_ref()) {
         finding = finding.remedy(remedy);
+    } else if let Some((id, kind)) = own {
+        let (namespace, name) = (&cluster.namespace, &volume.metadata.name);
+        let remedy = Remedy::new(format!(
+            "See why the work of {kind} does not end: no workload holds the volume, ticket {id} does, and it goes with that work."
+        ))
+        .read(format!("kubectl -n {namespace} get snapshots.longhorn.io,backups.longhorn.io | grep -e {name} -e NAME"))
+        .read(format!("kubectl -n {namespace} get volumeattachments.longhorn.io {name} -o yaml"));
+        finding = finding.remedy(remedy);
     }
     finding = finding
+        .facts(own.map(|(id, kind)| api(format!("ticket {id} of {kind} holds it on node {at}"))))
         .facts(obstacle.map(|obstacle| api(obstacle.fact)))
         .facts(said::by_others(cluster, volume))
         .facts(all.iter().take(5).map(|ticket| api(ticket_text(ticket))));

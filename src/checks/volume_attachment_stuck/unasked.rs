@@ -15,6 +15,8 @@ use crate::longhorn::{CsiAttachment, Owner, Pod, Volume, VolumeRobustness};
 
 /// The attacher tries again with growing pauses, of five minutes at most.
 const TICKET_GRACE: SignedDuration = SignedDuration::from_mins(15);
+/// So begins the answer of a manager that was asked and refused (longhorn-manager v1.8.0 manager/volume.go Attach).
+const REFUSED: &str = "unable to attach volume";
 
 pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
     let tickets = manager_release(cluster).is_some_and(|release| release.at_least(1, 5, 0));
@@ -78,10 +80,16 @@ fn finding(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> Finding {
     let (id, node) = (&csi.metadata.name, csi.spec.node_name.as_str());
     let users = vec![cluster.volume_ref(name)];
     let whose = text::users_of(&users);
+    let error = csi.status.attach_error.message.trim();
+    let refused = error.contains(REFUSED);
+    let why = match refused {
+        true => "Longhorn refuses to attach it",
+        false => "Longhorn was never asked to attach it",
+    };
     let mut finding = Finding::about(
         &TICKET_WAITS,
         volumes::object(cluster, volume),
-        format!("{whose}: the workload on node {node} waits, and Longhorn was never asked to attach it"),
+        format!("{whose}: the workload on node {node} waits, and {why}"),
     )
     .node(node)
     .since(csi.metadata.created())
@@ -89,18 +97,24 @@ fn finding(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> Finding {
     .volumes(users)
     .fact(format!("VolumeAttachment {id} of Kubernetes is not attached, and volumeattachments.longhorn.io {name} has no ticket for it"),
     )
-    .remedy(
-        Remedy::new(
+    .facts(said::imageless(volume))
+    .remedy(match refused {
+        true => Remedy::new(
+            "Fix what Longhorn's answer names, often an engine image that is missing on a node; csi-attacher tries again on its own.",
+        )
+        .read(format!("kubectl get volumeattachments.storage.k8s.io {id} -o yaml"))
+        .read(format!("kubectl -n {namespace} get volumes.longhorn.io {name} -o jsonpath='{{.spec.image}}'"))
+        .read(format!("kubectl -n {namespace} get engineimages.longhorn.io")),
+        false => Remedy::new(
             "See why csi-attacher does not get through to Service longhorn-backend (port 9500): DNS, a NetworkPolicy (the default ones of 1.12.1 \
              leave the side-cars of CSI out), a service mesh. Where its log has an answer of Longhorn, that names the reason.",
         )
         .read(format!("kubectl get volumeattachments.storage.k8s.io {id} -o yaml"))
         .read(format!("kubectl -n {namespace} logs -l app=csi-attacher --tail=50"))
         .read(format!("kubectl -n {namespace} get networkpolicies")),
-    );
-    let error = csi.status.attach_error.message.trim();
+    });
     if !error.is_empty() {
-        finding = finding.fact(format!("its last error: {}", text::shortened(error, 300)));
+        finding = finding.fact(format!("its last error: {}", text::shortened(error, 500)));
     }
     finding
 }

@@ -10,7 +10,7 @@ use crate::cluster::Readability;
 use crate::facts::probes::ForeignProbe;
 use crate::facts::releases::manager_release;
 use crate::facts::text::duration;
-use crate::facts::{age, installation, looping, not_started, probes, starts, unreached};
+use crate::facts::{age, installation, looping, not_started, pods as words, probes, starts, unreached};
 use crate::longhorn::{Pod, Release, Service, Suffix, WEBHOOK_LOCK};
 
 /// Makes the pods that serve it from 1.5 on.
@@ -195,7 +195,11 @@ fn message(
                         "Service {service} has had no ready endpoint{age}, although pods behind it are {states}"
                     );
                 }
-                (None, None) => format!("pods behind it are {states}"),
+                // why, as far as one of them says
+                (None, None) => {
+                    let refused = webhook.pods(cluster).find(|pod| pods::is_refused(pod));
+                    format!("pods behind it are {states}{}", words::brief(refused))
+                }
             };
             format!("Service {service} has had no ready endpoint{age}: {why}")
         }
@@ -271,6 +275,8 @@ fn evidence(
             facts.push(format!(
                 "{name}: container {container} ended last with exit code {code} after {ran} s"
             ));
+        } else if pod.container_status(container).is_none_or(|status| status.state.waiting.is_some()) {
+            facts.extend(words::trouble(pod).map(|trouble| format!("{}: {trouble}", pod.metadata.name)));
         }
     }
     if let Some(lease) = cluster.objects.leases.get(WEBHOOK_LOCK)
@@ -313,6 +319,14 @@ fn remedy(cluster: &Cluster, webhook: WebhookRole, cause: &'static Cause) -> Rem
             "This does not end on its own: a pod behind the Service hangs in its start. Follow the finding of \
              manager_start_stuck.",
         );
+    }
+    if webhook.pods(cluster).any(pods::is_refused) {
+        return Remedy::new(
+            "Change what the runtime's refusal names, often the security profile of the cluster or a policy that sets runAsNonRoot; the \
+             kubelet tries again on its own.",
+        )
+        .read(format!("kubectl -n {} describe pods -l app={app}", cluster.namespace))
+        .read(format!("kubectl -n {} get pods -l app={app} -o yaml", cluster.namespace));
     }
     match webhook.is_undeployed(cluster) && cause != &causes::ROLLOUT {
         true => {

@@ -33,6 +33,8 @@ pub struct States {
     pub ending_early: usize,
     /// It hangs before it comes to its webhook.
     pub hanging: usize,
+    /// The container runtime refuses its container, or one of its init containers.
+    pub refused: usize,
     /// An init container holds it back.
     pub init: usize,
     /// The pod's node is not Ready, so nothing is known.
@@ -60,6 +62,9 @@ impl States {
         if pod.is_ready() {
             return &mut self.ready;
         }
+        if is_refused(pod) {
+            return &mut self.refused;
+        }
         let Some(status) = pod.container_status(container) else { return &mut self.other };
         let waiting = status.state.waiting.as_ref().map(|waiting| waiting.reason.as_str());
         match waiting {
@@ -74,7 +79,7 @@ impl States {
 
     /// Pods that will not serve it on their own.
     pub fn ending(&self) -> usize {
-        self.looping + self.ending_early + self.hanging
+        self.looping + self.ending_early + self.hanging + self.refused
     }
 
     /// Pods that try to serve the webhook and do not come to it.
@@ -91,6 +96,7 @@ impl fmt::Display for States {
             (self.looping, "crash-looping"),
             (self.ending_early, "crash-looping (see manager_crash_loop)"),
             (self.hanging, "hanging in their start (see manager_start_stuck)"),
+            (self.refused, "with a container that cannot be started"),
             (self.init, "waiting in an init container"),
             (self.away, "on a node that is not Ready"),
             (self.other, "not started"),
@@ -108,6 +114,12 @@ impl fmt::Display for States {
 /// True when the pod's node is known to be not Ready.
 pub fn is_away(cluster: &Cluster, pod: &Pod) -> bool {
     nodes::kube_ready(cluster, &pod.spec.node_name) == Some(false)
+}
+
+/// True for a pod one of whose containers waits because the runtime refuses it, as for a policy that it cannot meet: nothing crashes there.
+pub fn is_refused(pod: &Pod) -> bool {
+    let mut statuses = pod.status.init_container_statuses.iter().chain(&pod.status.container_statuses);
+    statuses.any(|status| status.state.waiting.is_some() && looping::cannot_start(status).is_some())
 }
 
 /// True when the last end of a container tells that it did not wait for its webhook in vain: a panic,

@@ -148,3 +148,40 @@ fn one_look_at_all_nodes_says_what_a_look_for_each_node_says() {
         }
     }
 }
+
+/// Longhorn issue 12653: a replica counts on every disk of its node, until a release that fixed it.
+#[test]
+fn a_replica_counts_on_the_other_disks_of_its_node_in_releases_that_do_so() {
+    let disk = |name: &str, scheduled: i64| {
+        format!(
+            "{name}: {{diskUUID: u-{name}, storageMaximum: {}, storageAvailable: {}, storageScheduled: {}, conditions: [{{type: Schedulable, status: 'True'}}]}}",
+            16 * GIB,
+            15 * GIB,
+            scheduled * GIB
+        )
+    };
+    let spec = "{allowScheduling: true, diskType: filesystem}";
+    let node = format!(
+        "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {{name: one, namespace: {NAMESPACE}}}\n\
+         spec: {{allowScheduling: true, disks: {{one: {spec}, two: {spec}}}}}\n\
+         status:\n  conditions: [{{type: Ready, status: 'True'}}, {{type: Schedulable, status: 'True'}}]\n  \
+         diskStatus: {{{}, {}}}\n---\n",
+        disk("one", 10),
+        disk("two", 0)
+    );
+    let soft =
+        setting("replica-soft-anti-affinity", "true") + &setting("replica-disk-soft-anti-affinity", "false");
+    for (release, counts) in
+        [("v1.8.2", true), ("v1.9.4", true), ("v1.9.5", false), ("v1.10.2", true), ("v1.10.3", false)]
+            .into_iter()
+            .chain([("v1.11.0", true), ("v1.11.1", false), ("v1.12.1", false)])
+    {
+        let settings = format!("{soft}{}", setting("current-longhorn-version", release));
+        let judged = judged(&node, "", "one", &settings);
+        assert_eq!(judged.is_some(), counts, "{release}");
+        if let Some(refusals) = judged {
+            assert_eq!(refusals.last().unwrap().0, Obstacle::Provisioning);
+            assert!(refusals.last().unwrap().1.contains("issue 12653"), "{refusals:?}");
+        }
+    }
+}
