@@ -36,12 +36,12 @@ pub static CHECK: Check = Check {
     alerts: &[Alert {
         name: "LonghornNodeUnregistered",
         when: When::Found(causes::ALL),
-        for_: "10m",
+        for_: "2m",
         summary: "A node is missing in Kubernetes or in Longhorn, or has no longhorn-manager.",
         description: "Node {{ $labels.object }}: $cause. A manager that runs names the reason in its log; a node that left Kubernetes is \
                       deleted in Longhorn when its replicas are rebuilt elsewhere.",
-        why: "The finding allows ten minutes for a start and five for a node that is replaced; ten more \
-              tolerate an autoscaler.",
+        why: "The finding itself waits: ten minutes for a start, five for a node that is replaced, two where an object states why no \
+              manager comes. No longer than the outage of the webhook, which may follow from it.",
         runbook: include_str!("LonghornNodeUnregistered.md"),
         ..Alert::DEFAULT
     }],
