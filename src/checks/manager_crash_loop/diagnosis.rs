@@ -59,6 +59,8 @@ pub enum CrashReason {
     Listener(u16),
     /// What was refused is the value of a setting.
     Setting,
+    /// What was refused is of a kind for which the webhook that answered has no rule.
+    NoRoute,
 }
 
 /// What a crash is judged by.
@@ -249,6 +251,12 @@ impl CrashedManager<'_> {
             && line.contains("with invalid value")
         {
             self.why = Some(CrashReason::Setting);
+        }
+        // the words of a webhook that is asked for a kind of which its release has no rule (wrangler pkg/webhook/router.go admit, in
+        // the vendored packages of longhorn-manager v1.9.2 and v1.10.2)
+        if *found == causes::WEBHOOK_DENIED && line.contains("no route match found for ") {
+            self.why = Some(CrashReason::NoRoute);
+            self.headline = Some("a manager of another release answered its webhook".to_owned());
         }
         if *found == causes::CONTAINER_CANNOT_START {
             self.headline = Some("its image is made for another processor than that of the node".to_owned());

@@ -22,6 +22,16 @@ pub fn remedy(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
         (&causes::WEBHOOK_DENIED, Some(CrashReason::Setting)) => {
             refused_setting(namespace, release).read(last_log(namespace, pod))
         }
+        (&causes::WEBHOOK_DENIED, Some(CrashReason::NoRoute)) => Remedy::new(
+            "Leave the object that the refusal names as it is: a manager of another release answered the webhook, and has no rule for its \
+             kind. It passes once all managers run one release. Where the rollout stands still, see which manager still runs the other \
+             one, and whether the definitions could be applied.",
+        )
+        .read(format!(
+            "kubectl -n {namespace} get pods -l app=longhorn-manager -o \
+             'custom-columns=NODE:.spec.nodeName,POD:.metadata.name,IMAGE:.spec.containers[*].image'"
+        ))
+        .read(last_log(namespace, pod)),
         (&causes::OPEN_ISCSI_MISSING, _) => host::install_open_iscsi(cluster, pod),
         (&causes::CONTAINER_CANNOT_START, _) if diagnosis.source == EvidenceSource::Event => {
             kubelet::without_hook(cluster)

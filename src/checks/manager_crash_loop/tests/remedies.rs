@@ -174,3 +174,13 @@ fn a_known_panic_leads_to_the_release_that_mends_it() {
     );
     assert!(on("v1.10.0").starts_with("Upgrade to v1.10.1-hotfix-1 or later ("), "{}", on("v1.10.0"));
 }
+
+/// As a manager of 1.10.2 was answered in an upgrade from 1.9.2 whose definitions were refused.
+#[test]
+fn an_object_that_a_webhook_of_another_release_refuses_is_left_alone() {
+    let line = r#"time="2026-03-01T11:59:00Z" level=fatal msg="Error starting manager: upgrade resources failed: admission webhook \"validator.longhorn.io\" denied the request: Internal error occurred: no route match found for UPDATE longhorn.io/v1beta2, Kind=Setting longhorn-system/default-replica-count""#;
+    let cluster = with_log(&(manager("v1.10.2", &backing_off(2, 40)) + &node("node-1")), line);
+    let remedy = run(&CHECK, &cluster).report.findings.remove(0).remedy;
+    assert!(remedy.fix.starts_with("Leave the object"), "{remedy:?}");
+    assert_eq!(changes(&remedy), Vec::<&str>::new());
+}
