@@ -87,6 +87,12 @@ const TEXTS: &[(&str, &str, &str)] = &[
 /// pkg/scheduler/framework/preemption/executor.go, pkg/controller/controller_utils.go (whatever the API server answers); or quoted in public
 /// reports: Longhorn issues 1179 and 5345.
 const READ: &[(&str, &str, &str)] = &[
+    // as older kubelets have it
+    ("kubelet", "Started", "Started container …"),
+    // when the node itself runs out of memory: pkg/kubelet/oom/oom_watcher_linux.go
+    ("kubelet", "SystemOOM", "System OOM encountered, victim process: …, pid: …"),
+    // pkg/volume/util/operationexecutor/node_expander.go
+    ("kubelet", "FileSystemResizeSuccessful", "MountVolume.NodeExpandVolume succeeded for volume …"),
     ("cronjob-controller", "FailedCreate", "Error creating job: …"),
     ("default-scheduler", "Preempted", "Preempted by pod … on node …"),
     ("daemonset-controller", "FailedCreate", "Error creating: Internal error occurred: …"),

@@ -36,7 +36,7 @@ pub static CHECK: Check = Check {
     alerts: &[Alert {
         name: "LonghornNodeUnregistered",
         when: When::Found(causes::ALL),
-        for_: "2m",
+        for_: "3m",
         summary: "A node is missing in Kubernetes or in Longhorn, or has no longhorn-manager.",
         description: "Node {{ $labels.object }}: $cause. A manager that runs names the reason in its log; a node that left Kubernetes is \
                       deleted in Longhorn when its replicas are rebuilt elsewhere.",

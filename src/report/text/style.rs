@@ -40,14 +40,13 @@ impl Style {
         self.paint(code, &format!("{severity:<8}"))
     }
 
-    /// A status in capitals and in its colour, filled up to eight columns.
+    /// A status in capitals and in its colour, filled up to eight columns. With notes alone a cluster is healthy, as the page says.
     pub fn status(self, status: Status) -> String {
-        let code = match status {
-            Status::Healthy => "32",
-            Status::Info => "36",
-            Status::Warning => "33",
-            Status::Critical => "1;31",
-            Status::Unknown => "35",
+        let (code, status) = match status {
+            Status::Healthy | Status::Info => ("32", Status::Healthy),
+            Status::Warning => ("33", status),
+            Status::Critical => ("1;31", status),
+            Status::Unknown => ("35", status),
         };
         self.paint(code, &format!("{:<8}", status.as_str().to_uppercase()))
     }

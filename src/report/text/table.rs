@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::{Style, accepted, details, follows, plain, reasons, scope, sentence, waits};
 use crate::check::{Severity, counted};
 use crate::incidents::Incident;
-use crate::report::Report;
+use crate::report::{Report, Status};
 
 /// Where the text of an incident begins.
 pub const INDENT: &str = "            ";
@@ -111,7 +111,11 @@ fn seen(line: &str) -> usize {
 }
 
 fn head(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()> {
-    style.hang(out, &format!("{}  ", style.status(report.status)), MARGIN, &scope(report))?;
+    let scope = match report.status {
+        Status::Info => format!("{} · {}", counted(notes(report), "note"), scope(report)),
+        _ => scope(report),
+    };
+    style.hang(out, &format!("{}  ", style.status(report.status)), MARGIN, &scope)?;
     style.hang(out, "Data      ", MARGIN, &report.data.line)?;
     if let Some(line) = report.not_listed_line() {
         style.hang(out, "Also      ", MARGIN, &line)?;
@@ -255,11 +259,15 @@ fn unknown(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()>
     }
 }
 
+/// Incidents that only inform.
+fn notes(report: &Report) -> usize {
+    report.incidents.iter().filter(|incident| incident.severity == Severity::Info).count()
+}
+
 fn footer(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()> {
-    let notes = report.incidents.iter().filter(|incident| incident.severity == Severity::Info).count();
     let mut kept = Vec::new();
-    if notes > 0 {
-        kept.push(counted(notes, "note"));
+    if notes(report) > 0 {
+        kept.push(counted(notes(report), "note"));
     }
     if !report.facts.is_empty() {
         kept.push(counted(report.facts.len(), "fact"));
