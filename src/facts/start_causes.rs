@@ -99,7 +99,7 @@ causes! {
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=100",
         ];
     WEBHOOK_DENIED = critical "webhook_denied"
-        "Longhorn's own validator refuses a change that the manager makes at start" but "warning while restarts are few"
+        "Longhorn's own validator refuses a change that the manager makes at start" but "warning while restarts are few, info in the first two minutes of a pod"
         fix "Bring the object in order that the refusal names, as the rule in it asks: change it, or delete it if it is a leftover, with the release \
              before if this one does not come up. A refusal during a rollout passes at the next attempt." [
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=100",
