@@ -104,12 +104,12 @@ pub(super) async fn follow(shared: Arc<SharedState>, client: Client) {
         while let Some((result, run)) = results.next().await {
             match result {
                 Ok(text) => {
-                    if turns.contains_key(&run) {
+                    if let Some(due) = turns.get_mut(&run) {
                         let complains = complaints::newest(&text).is_some();
                         let pause = if complains { COMPLAINS } else { run.pause(shared.now()) };
                         // of one that is well, that it is
                         keep(&shared, &run, if complains { text } else { String::new() });
-                        turns.insert(run, Instant::now() + pause);
+                        *due = Instant::now() + pause;
                         continue;
                     }
                     keep(&shared, &run, text);
