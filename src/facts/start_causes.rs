@@ -92,6 +92,7 @@ causes! {
         ];
     WEBHOOK_CALL_FAILED = critical "webhook_call_failed"
         "the API server cannot call Longhorn's webhook and therefore refuses what the manager writes"
+        but "info in the first two minutes of a pod, while others start with it"
         fix "Open the way from the API server to the webhook: a proxy of the API server without .svc in NO_PROXY, a firewall between the control \
              plane and TCP port 9502 of the pods, the CNI, or webhook configurations with another Service or certificate." [
             read "kubectl get validatingwebhookconfigurations longhorn-webhook-validator -o jsonpath='{.webhooks[*].clientConfig.service}'",

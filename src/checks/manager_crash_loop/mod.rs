@@ -200,17 +200,17 @@ fn since(cluster: &Cluster, pod: &Pod, crash: &Loop<'_>, out: &mut Outcome) -> O
 }
 
 /// A conflict or a refusal during one rollout goes away at the next try or the one after it: in the first minutes of a pod that is
-/// how managers start together (a fresh 1.12.1 ended twice on one node of three and was up within 40 s).
+/// how managers start together (a fresh 1.12.1 ended twice on one node of three and was up within 40 s). So does a call of the webhook
+/// of one that ended itself and is still listed.
 fn severity(cluster: &Cluster, pod: &Pod, diagnosis: &diagnosis::Diagnosis, crash: &Loop<'_>) -> Severity {
     let passes = [&causes::WRITE_CONFLICT, &causes::WEBHOOK_DENIED].contains(&diagnosis.cause);
-    if !passes || crash.restarts >= REPEATED {
-        return diagnosis.cause.severity;
-    }
+    let gone = diagnosis.cause == &causes::WEBHOOK_CALL_FAILED;
     let started = pod.status.start_time.get();
-    if started.is_some_and(|started| cluster.age(started) < STARTS_TOGETHER) {
-        Severity::Info
-    } else {
-        Severity::Warning
+    let together = started.is_some_and(|started| cluster.age(started) < STARTS_TOGETHER);
+    match crash.restarts >= REPEATED {
+        false if together && (passes || gone) => Severity::Info,
+        false if passes => Severity::Warning,
+        _ => diagnosis.cause.severity,
     }
 }
 

@@ -247,6 +247,25 @@ fn a_fatal_start_is_over_a_minute_after_the_place_where_it_ended() {
     assert!(loops(longer), "not yet a quarter of a minute longer than the last time");
 }
 
+/// Played on 1.12.1: a manager of a fresh installation called the webhook of another one, which had just ended and was still listed.
+#[test]
+fn a_call_that_no_one_answers_while_all_start_is_not_critical_yet() {
+    let line = "level=fatal msg=\"Error starting manager: Internal error occurred: failed calling webhook \\\"validator.longhorn.io\\\": failed to \
+                call webhook: Post \\\"https://longhorn-admission-webhook.longhorn-system.svc:9502/v1/webhook/validation?timeout=10s\\\": dial tcp \
+                10.78.2.2:9502: connect: connection refused\"";
+    for (started, expected) in [("11:58:30", "info"), ("11:57:30", "critical")] {
+        let status = backing_off(1, 6).replace("restartCount: 12", "restartCount: 1");
+        let pod = manager("v1.12.1", &status)
+            .replace("status: {", &format!("status: {{startTime: '2026-03-01T{started}Z', "));
+        assert!(pod.contains("startTime"), "{pod}");
+        let cluster = with_log(&(pod + &node("node-1")), line);
+        assert_eq!(
+            found(&CHECK, &cluster),
+            [format!("{expected} webhook_call_failed Pod longhorn-manager-a")]
+        );
+    }
+}
+
 /// Played on 1.12.1 with a real kubelet: a manager that had lost a conflict in its first minute was killed once, two minutes later.
 #[test]
 fn one_kill_after_one_exit_is_no_loop_and_has_no_log_of_another_run() {
