@@ -69,8 +69,13 @@ fn conditions_of_1_11_tell_the_age_in_a_recording() {
 #[test]
 fn a_live_exporter_waits_until_it_knows_the_age() {
     let cluster = live_at(NOW, &(base("v1.9.2") + &default("error", "")));
-    assert_eq!(found(&CHECK, &cluster), ["warning pod_missing InstanceManager im-1"], "first look");
-    let cluster = later(cluster, 179);
+    // an idle one has seconds for its next pod, as where settings are applied
+    assert_eq!(found(&CHECK, &cluster), ["info pod_missing InstanceManager im-1"], "first look");
+    let cluster = later(cluster, 29);
+    assert_eq!(found(&CHECK, &cluster), ["info pod_missing InstanceManager im-1"]);
+    let cluster = later(cluster, 1);
+    assert_eq!(found(&CHECK, &cluster), ["warning pod_missing InstanceManager im-1"]);
+    let cluster = later(cluster, 149);
     assert_eq!(found(&CHECK, &cluster), ["warning pod_missing InstanceManager im-1"]);
     assert_eq!(found(&CHECK, &later(cluster, 1)), ["critical pod_missing InstanceManager im-1"]);
 }
@@ -291,6 +296,12 @@ fn an_empty_node_that_was_just_taken_out_of_kubernetes_is_context() {
     };
     assert_eq!(just("2026-01-02T11:59:51Z"), info);
     assert_eq!(just("2026-01-02T11:59:50Z"), warning);
+    // played with a node that was off for a minute: its manager starts before it looks at the instance manager
+    let back = |since: &str| {
+        gone(since, &here.replace("Unknown", &format!("'True', lastTransitionTime: '{since}'")))
+    };
+    assert_eq!(back("2026-01-02T11:59:31Z"), info);
+    assert_eq!(back("2026-01-02T11:59:30Z"), warning);
 }
 
 /// A pod that the kubelet did not take, as it writes it.
