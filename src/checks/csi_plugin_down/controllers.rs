@@ -30,8 +30,8 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
     let (mut controllers, mut sidecars) = (Vec::new(), Vec::new());
     for (name, cause, impact) in CONTROLLERS {
         let Some(deployment) = cluster.objects.deployments.get(name) else { continue };
-        // scaled to nothing by intent
-        if deployment.spec.replicas == Some(0) {
+        // scaled to nothing by intent, or deleted after its pods, as the uninstaller does
+        if deployment.spec.replicas == Some(0) || deployment.metadata.is_deleting() {
             continue;
         }
         let Some(finding) = down(cluster, out, deployment, cause) else { continue };

@@ -170,6 +170,12 @@ fn one_working_pod_of_a_controller_is_enough() {
     // what stops with a controller is told with it
     let both = deployed(attacher("n1", "False", LONG_AGO, LOOP)) + &snapshotter;
     assert_eq!(found(&CHECK, &cluster_at(NOW, &both)), ["critical controller_down Deployment csi-attacher"]);
+    // played with the uninstaller of 1.12.1
+    let going = both.replace(
+        "kind: Deployment\nmetadata: {",
+        "kind: Deployment\nmetadata: {deletionTimestamp: '2026-03-01T11:59:50Z', ",
+    );
+    assert!(found(&CHECK, &cluster_at(NOW, &going)).is_empty(), "{going}");
     let finding = run(&CHECK, &cluster_at(NOW, &both)).report.findings.remove(0);
     assert!(finding.evidence().iter().any(|fact| fact.text.contains("no pod of csi-snapshotter works")));
     let loops = deployed(attacher("n1", "False", JUST_NOW, LOOP));
