@@ -118,7 +118,10 @@ fn finding(
     let reason = match (&why, pod) {
         (Some(why), _) => why.text.clone(),
         (None, Some(pod)) => format!("pod {} is being deleted and does not end", pod.metadata.name),
-        (None, None) => "it has no pod there, cause unknown".to_owned(),
+        (None, None) => match nodes::pressure(cluster, node) {
+            Some(short) => format!("it has no pod there; the kubelet reports {} and evicts pods", short.kind),
+            None => "it has no pod there, cause unknown".to_owned(),
+        },
     };
     let mut finding = Finding::about(
         &causes::MANAGER_MISSING,

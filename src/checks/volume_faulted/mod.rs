@@ -213,12 +213,13 @@ fn cause(cluster: &Cluster, volume: &Volume, candidates: &[Candidate]) -> (&'sta
         };
         return (&ENGINE_DIED, text);
     }
-    let Some(best) = candidates.first() else {
-        return (&NO_DATA, "no replica object is left that ever held all of its data".to_owned());
-    };
+    // what it is to hold is in the backup
     if volume.status.is_standby || volume.status.restore_required {
         return (&RESTORE_FAILED, "every replica failed while data was restored into it".to_owned());
     }
+    let Some(best) = candidates.first() else {
+        return (&NO_DATA, "no replica object is left that ever held all of its data".to_owned());
+    };
     let best_name = &best.replica.metadata.name;
     if let Some(obstacle) = &best.obstacle {
         let text = match candidates.len() {
