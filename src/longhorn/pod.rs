@@ -173,8 +173,9 @@ impl<'de> serde::Deserialize<'de> for Pinned {
         const FIELD: &str =
             "/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/0/matchFields/0";
         let affinity = serde_json::Value::deserialize(deserializer)?;
-        let field = affinity.pointer(FIELD).filter(|field| field["key"] == "metadata.name");
-        let node = field.and_then(|field| field["values"][0].as_str());
+        let field = affinity.pointer(FIELD);
+        let named = field.filter(|field| field.get("key").is_some_and(|key| key == "metadata.name"));
+        let node = named.and_then(|field| field.pointer("/values/0")?.as_str());
         Ok(Self(node.map(SharedText::from).unwrap_or_default()))
     }
 }

@@ -128,7 +128,8 @@ fn of_node(cluster: &Cluster, node: &LonghornNode) -> Vec<(Begun, String)> {
         cluster.setting_value("system-managed-components-node-selector", DataEngine::V1).is_empty();
     // the webhook refuses every change of such a node, its manager's too (Longhorn issue 4134)
     let refused = node.spec.disks.values().any(|disk| disk.eviction_requested && disk.allow_scheduling);
-    if none && wanted && elsewhere && selected && !refused && !crate::facts::nodes::is_cordoned(cluster, name) {
+    if none && wanted && elsewhere && selected && !refused && !crate::facts::nodes::is_cordoned(cluster, name)
+    {
         undone.push((begun, format!("node {name} has no instance manager")));
     }
     undone
