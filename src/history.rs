@@ -62,6 +62,8 @@ pub struct CrashLog {
     pub pod_uid: String,
     /// The log's last part, at most a few tens of kilobytes.
     pub text: String,
+    /// How the run ended, where that is known.
+    pub exit_code: Option<i64>,
 }
 
 /// What was kept. Cloning is cheap; evaluation sees one consistent copy.
@@ -255,15 +257,18 @@ impl History {
         }
     }
 
-    /// Keeps the log of the present run of a container; the newest one of a pod and container wins.
-    pub fn add_current_log(&mut self, log: CrashLog) {
+    /// Keeps the log of the present run of a container; the newest one of a pod and container wins. Returns whether it says anything new.
+    pub fn add_current_log(&mut self, log: CrashLog) -> bool {
         let newest = (log.pod.clone(), log.container.clone());
-        if self.current_logs.get(&newest) == Some(&log) {
-            return;
+        // that one is well need not be known of each
+        let spare = log.text.is_empty() && self.current_logs.len() >= MAX_LOGS / 2;
+        if self.current_logs.get(&newest) == Some(&log) || spare && !self.current_logs.contains_key(&newest) {
+            return false;
         }
         let logs = Arc::make_mut(&mut self.current_logs);
         logs.insert(newest.clone(), log);
         bound(logs, &newest);
+        true
     }
 
     /// Forgets logs of runs that are over or no longer of interest; `wanted` is asked by name of the
@@ -394,6 +399,7 @@ mod tests {
     fn a_full_memory_of_crash_logs_takes_the_newest_whatever_its_name() {
         let mut history = History::starting(at(0));
         let log = |pod: String| CrashLog {
+            exit_code: None,
             pod,
             container: "c".into(),
             pod_uid: String::new(),
@@ -414,6 +420,7 @@ mod tests {
     fn current_logs_belong_to_one_run_of_one_pod() {
         let mut history = History::starting(at(0));
         let log = |text: &str| CrashLog {
+            exit_code: None,
             pod: "p".into(),
             container: "c".into(),
             pod_uid: "u".into(),

@@ -110,6 +110,20 @@ pub fn newest(log: &str) -> Option<Complaint<'_>> {
     (!answered || lacks != Lacks::Api || complaint.is_full()).then_some(complaint)
 }
 
+/// For how long a log repeats that there is no answer of the API server, from the first such line of this outage to the newest.
+pub fn unanswered_for(log: &str, now: Timestamp) -> Option<SignedDuration> {
+    let patterns = PATTERNS.as_ref()?;
+    let at = |line: &str| written_at(line.trim(), now);
+    let mut all = log
+        .lines()
+        .rev()
+        .take_while(|line| !patterns.answered.is_match(line))
+        .filter(|line| patterns.read(line).is_some_and(|(lacks, _)| lacks == Lacks::Api));
+    let newest = at(all.next()?)?;
+    let first = all.filter_map(at).min().unwrap_or(newest);
+    Some(newest.duration_since(first))
+}
+
 /// When a line was written: by logrus (`time="2026-…"`), or by klog (`E1123 08:02:21.896237`), which leaves out the year and the
 /// zone; the clock of a container is taken for UTC, as that of Longhorn's images is.
 pub fn written_at(line: &str, now: Timestamp) -> Option<Timestamp> {

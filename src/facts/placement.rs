@@ -282,6 +282,13 @@ impl<'a> Taken<'a> {
     }
 }
 
+const COUNTED_TWICE: &str = "Longhorn issue 12653";
+
+/// True where a disk refuses a replica for one that lies on another disk of its node.
+pub fn is_counted_twice(refusals: &[PlacementRefusal]) -> bool {
+    refusals.iter().any(|refusal| refusal.text.contains(COUNTED_TWICE))
+}
+
 /// True for releases whose scheduler counts a replica on every disk of its node (longhorn-manager v1.10.2 and v1.11.1
 /// scheduler/replica_scheduler.go filterNodeDisksForReplica; longhorn issue 12653).
 fn counts_twice(cluster: &Cluster) -> bool {
@@ -490,7 +497,7 @@ fn space(
     let counted = match (failed, beside) {
         (Some(name), _) => format!(" (failed replica {name} included)"),
         (None, 1..) => format!(
-            " ({} of it on other disks of the node: this release counts that here too, Longhorn issue 12653)",
+            " ({} of it on other disks of the node: this release counts that here too, {COUNTED_TWICE})",
             bytes(beside)
         ),
         _ => String::new(),

@@ -6,7 +6,7 @@ use super::looping::{self, Loop};
 use super::releases::release_of;
 use super::{leases, nodes, starts};
 use crate::cluster::Cluster;
-use crate::longhorn::{Pod, Release, UPGRADE_LOCK, condition};
+use crate::longhorn::{Pod, Release, Terminated, UPGRADE_LOCK, condition};
 
 const CONTAINER: &str = "longhorn-manager";
 /// How long a start goes on after its manager gave the Lease back: upgrade of objects, settings, node.
@@ -25,6 +25,13 @@ pub fn looping<'a>(cluster: &Cluster, pod: &'a Pod) -> Option<Loop<'a>> {
     let status = pod.container_status(CONTAINER)?;
     let found = looping::looping(status, cluster.now)?;
     let running = status.running_since();
+    // one kill after one exit, as every second start of a fresh installation has it, is no loop
+    let exits = found.restarts + i64::from(running.is_none());
+    let ended_from_outside =
+        |end: &Terminated| matches!(end.exit_code, 0 | 137 | 143) && !looping::is_oom_killed(end);
+    if exits <= 2 && found.end.is_some_and(ended_from_outside) {
+        return None;
+    }
     let past = found.end.is_some_and(|end| end.exit_code == 1)
         && running.zip(found.run()).is_some_and(|(started, last)| {
             cluster.age(started) >= place(cluster, pod, last) + rest(cluster, pod)

@@ -1,5 +1,5 @@
 //! Whose logs are read, by the exporter and by `record` alike: of the last run of a container that crashed, and of the
-//! present run of one that does not get on with its start.
+//! present run of one that does not get on with its start. The exporter reads those of Ready managers in turn, too.
 
 use std::time::Duration;
 
@@ -40,12 +40,14 @@ pub(in crate::source) struct Run {
     pub(in crate::source) is_over: bool,
     /// Second of the end or of the start, else the number of restarts.
     which: i64,
+    /// How the last run ended.
+    pub(in crate::source) exit_code: Option<i64>,
 }
 
 impl Run {
     fn of(pod: &Pod, container: &'static str, is_over: bool, which: i64) -> Self {
         let (pod, uid) = (pod.metadata.name.to_string(), pod.metadata.uid.to_string());
-        Run { pod, uid, container, is_over, which }
+        Run { pod, uid, container, is_over, which, exit_code: None }
     }
 
     /// Asks for its last lines, and for no more of them than so many bytes. A server may answer with more; what is
@@ -103,6 +105,16 @@ pub(in crate::source) fn runs(pods: &Store<Pod>, leases: &Store<Lease>, now: Tim
     runs
 }
 
+/// The present runs of Ready managers. That one of them lost the API server shows in no object while nothing waits for it.
+pub(in crate::source) fn ready(pods: &Store<Pod>, now: Timestamp) -> impl Iterator<Item = Run> {
+    const MANAGER: &str = "longhorn-manager";
+    let managers = pods.iter().filter(|pod| pod.metadata.label("app") == Some(MANAGER));
+    managers.filter(|pod| !pod.metadata.is_deleting()).filter_map(move |pod| {
+        let status = status(pod, MANAGER).filter(|status| status.ready)?;
+        present(pod, MANAGER, status).filter(|_| lasts_long(pod, MANAGER, status, now))
+    })
+}
+
 fn status<'a>(pod: &'a Pod, container: &str) -> Option<&'a ContainerStatus> {
     let all = pod.status.container_statuses.iter().chain(&pod.status.init_container_statuses);
     all.into_iter().find(|status| status.name == container)
@@ -112,7 +124,7 @@ fn last(pod: &Pod, container: &'static str, status: &ContainerStatus) -> Option<
     // `previous=true` gives the log of the last state, not that of a container just ended
     let ended = status.last_state.terminated.as_ref()?;
     let which = ended.finished_at.get().map_or(status.restart_count.0, Timestamp::as_second);
-    Some(Run::of(pod, container, true, which))
+    Some(Run { exit_code: Some(ended.exit_code), ..Run::of(pod, container, true, which) })
 }
 
 fn present(pod: &Pod, container: &'static str, status: &ContainerStatus) -> Option<Run> {

@@ -8,6 +8,8 @@ use crate::support::*;
 
 const MANAGER: &str = "longhorn-manager";
 const LOG: &str = "pods/log";
+/// As client-go of longhorn-manager v1.12.1 writes it.
+const CUT_OFF: &str = "E0301 11:59:58.184589      12 leaderelection.go:461] \"Error retrieving lease lock\" err=\"Get \\\"https://10.43.0.1:443/apis/coordination.k8s.io/v1/leases/l\\\": dial tcp 10.43.0.1:443: i/o timeout\"\n";
 
 fn log_of(cluster: &longhorn_health_exporter::cluster::Cluster, pod: &str) -> Option<String> {
     cluster.history.crash_log(pod, MANAGER).map(|log| log.text.clone())
@@ -176,16 +178,41 @@ async fn the_present_log_of_a_manager_is_read_while_it_does_not_become_ready() {
     within("the logs", live.complete()).await;
     let cluster = live.snapshot(now());
     assert_eq!(present_log(&cluster, "hangs").as_deref(), Some("no route to host\n"));
-    assert_eq!(present_log(&cluster, "works"), None);
+    assert_eq!(present_log(&cluster, "works").as_deref(), Some(""), "that it is well is all that is kept");
     assert_eq!(log_of(&cluster, "hangs"), None, "nothing has crashed");
     let requests: Vec<_> = server.recorded().into_iter().filter(|request| request.resource == LOG).collect();
-    assert_eq!(requests.len(), 1);
+    assert_eq!(requests.len(), 2);
     assert!(requests.iter().all(|request| !request.query.contains("previous=true")));
     assert!(requests.iter().all(|request| request.query.contains("sinceSeconds=120")));
 
     // its start is over
     server.put("pods", running_manager("hangs", true));
-    until(&live, "the log to be forgotten", |cluster| present_log(cluster, "hangs").is_none()).await;
+    until(&live, "the log to be forgotten", |cluster| present_log(cluster, "hangs").as_deref() == Some(""))
+        .await;
+}
+
+#[tokio::test]
+async fn ready_managers_are_read_in_turn_and_no_more_than_six_at_once() {
+    let server = server().await;
+    for number in 0..10 {
+        let name = format!("m-{number}");
+        server.put("pods", running_manager(&name, true));
+        server.set_log(NAMESPACE, &name, MANAGER, false, CUT_OFF);
+    }
+    let live = synced(&server).await;
+    within("the logs", live.complete()).await;
+    assert_eq!(server.requests(LOG, Verb::Get), 6);
+    let cluster = live.snapshot(now());
+    let kept =
+        (0..10).filter(|number| present_log(&cluster, &format!("m-{number}")).as_deref() == Some(CUT_OFF));
+    assert_eq!(kept.count(), 6, "what complains is kept");
+    // a change of a pod does not make their turn come sooner
+    server.put("pods", running_manager("m-0", false));
+    until(&live, "the change", |cluster| {
+        !cluster.objects.pods.get("m-0").unwrap().container_status(MANAGER).unwrap().ready
+    })
+    .await;
+    assert!(server.requests(LOG, Verb::Get) <= 7);
 }
 
 #[tokio::test]

@@ -117,6 +117,7 @@ fn fatal_exits_of_the_deployer() {
     let by_log = |line: &str| {
         let mut cluster = live_at(NOW, &(crashing() + &mount_propagation("True")));
         cluster.history.add_crash_log(CrashLog {
+            exit_code: None,
             pod: "longhorn-driver-deployer-a".into(),
             container: "longhorn-driver-deployer".into(),
             pod_uid: String::new(),

@@ -4,7 +4,7 @@ use crate::check::*;
 use crate::facts::text::{self, users_of};
 use crate::longhorn::InstanceManager;
 
-use super::judge::{PREEMPTED, ReplacementVerdict, TAINT_GONE};
+use super::judge::{PREEMPTED, ReplacementVerdict, TAINT_GONE, TAINT_LEFT};
 use super::{End, LOOP, causes};
 
 /// The finding about one instance manager; `others` are further ends within the day.
@@ -107,7 +107,7 @@ fn remedy(cluster: &Cluster, end: &End) -> Option<Remedy> {
             .read("kubectl get priorityclasses"),
         );
     }
-    if end.verdict == ReplacementVerdict::Tainted && detail == TAINT_GONE {
+    if end.verdict == ReplacementVerdict::Tainted && (detail == TAINT_GONE || detail.ends_with(TAINT_LEFT)) {
         return Some(
             Remedy::new(format!(
                 "See that the volumes come back. The taint is gone: find out who or what put it on node {node}, before it comes again."

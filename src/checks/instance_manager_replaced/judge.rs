@@ -212,6 +212,7 @@ fn by_pod_status(scene: &ReplacementScene) -> Option<Judged> {
 /// The scheduler took it away.
 pub(super) const PREEMPTED: &str = "by the scheduler, which made room for a pod of a higher PriorityClass";
 /// The taint manager took it away, and nothing is left of the taint.
+pub(super) const TAINT_LEFT: &str = "which is gone by now,";
 pub(super) const TAINT_GONE: &str = "a NoExecute taint that is gone by now";
 
 /// What the node was short of, in the kubelet's words up to the numbers; or for whom the scheduler made room.
@@ -284,9 +285,10 @@ fn tainted(scene: &ReplacementScene, at: Option<Timestamp>, mut evidence: Vec<Ev
         return Judged::new(ReplacementVerdict::NodeLost, evidence);
     }
     let taints = scene.node.taints();
-    let which = match taints.is_empty() {
-        true => TAINT_GONE.to_owned(),
-        false => format!("taint {}", taints.join(", ")),
+    let which = match (taints.is_empty(), scene.node.taint_is_gone()) {
+        (true, _) => TAINT_GONE.to_owned(),
+        (false, true) => format!("taint {}, {TAINT_LEFT}", taints.join(", ")),
+        (false, false) => format!("taint {}", taints.join(", ")),
     };
     evidence.push(api(format!("node {} was Ready then; {which}", scene.node.name)));
     let verdict = match scene.hits.engines {

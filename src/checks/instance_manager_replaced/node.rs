@@ -127,6 +127,11 @@ impl<'a> NodeStory<'a> {
         })
     }
 
+    /// True where no such taint is left.
+    pub fn taint_is_gone(&self) -> bool {
+        self.node.is_some_and(|node| foreign_taints(node).is_empty())
+    }
+
     /// The taints by which pods have to leave the node, as they were seen then or are now.
     pub fn taints(&self) -> Vec<String> {
         let then = self.then().map(|then| then.taints.clone());

@@ -13,6 +13,7 @@ use crate::facts::known_issues::{self, KnownIssue};
 use crate::facts::looping::{self, Loop};
 use crate::facts::unreached::{Unreached, webhook_in};
 use crate::facts::{certificates, complaints, probes, releases, text};
+use crate::history::CrashLog;
 use crate::longhorn::{Pod, Release};
 
 /// A cause with what it rests on.
@@ -115,7 +116,7 @@ pub fn diagnose(cluster: &Cluster, pod: &Pod, crash: &Loop<'_>) -> Diagnosis {
         let text = "only exit code 137 would mean that it was OOM-killed itself: here a process of the container was, at some time before";
         case.add(EvidenceSource::Api, text);
     }
-    if let Some(found) = case.by_log() {
+    if let Some(found) = case.by_log(crash) {
         return case.is(found, EvidenceSource::Log);
     }
     let found = case.by_fingerprint(crash);
@@ -160,10 +161,14 @@ impl CrashedManager<'_> {
     // === by log ===
 
     /// The cause as the log tells it; otherwise notes why it does not.
-    fn by_log(&mut self) -> Option<&'static Cause> {
+    fn by_log(&mut self, crash: &Loop<'_>) -> Option<&'static Cause> {
         let cluster = self.cluster;
         let uid = self.pod.metadata.uid.as_str();
-        let log = cluster.history.crash_log(&self.pod.metadata.name, super::CONTAINER);
+        // until the log of the last run is there, that of one before which ended in the same way stands in for it
+        let alike =
+            |log: &CrashLog| log.exit_code.zip(crash.end).is_none_or(|(code, end)| code == end.exit_code);
+        let log =
+            cluster.history.crash_log(&self.pod.metadata.name, super::CONTAINER).filter(|log| alike(log));
         let Some(log) = log.filter(|log| log.pod_uid.is_empty() || uid.is_empty() || log.pod_uid == uid)
         else {
             self.add(EvidenceSource::History, self.why_no_log());

@@ -71,6 +71,7 @@ fn cause_of(cluster: &Cluster) -> String {
 fn with_log(yaml: &str, log: &str) -> Cluster {
     let mut cluster = live_at(NOW, yaml);
     cluster.history.add_crash_log(CrashLog {
+        exit_code: None,
         pod: "longhorn-manager-a".into(),
         container: "longhorn-manager".into(),
         pod_uid: "u1".into(),
@@ -244,6 +245,37 @@ fn a_fatal_start_is_over_a_minute_after_the_place_where_it_ended() {
     assert!(loops(ready("2026-03-01T11:59:45Z") + &turn("node-2")), "another has it");
     let longer = pod(1, 76, "True") + &synced + &lease("") + &turn("");
     assert!(loops(longer), "not yet a quarter of a minute longer than the last time");
+}
+
+/// Played on 1.12.1 with a real kubelet: a manager that had lost a conflict in its first minute was killed once, two minutes later.
+#[test]
+fn one_kill_after_one_exit_is_no_loop_and_has_no_log_of_another_run() {
+    let looping =
+        |status: &str| !run(&CHECK, &live_at(NOW, &manager("v1.12.1", status))).report.findings.is_empty();
+    for exit_code in [0, 137, 143] {
+        let status = |restarts| {
+            backing_off(exit_code, 115).replace("restartCount: 12", &format!("restartCount: {restarts}"))
+        };
+        assert!(!looping(&status(1)), "{exit_code}");
+        assert!(looping(&status(2)), "{exit_code}");
+        let runs =
+            |restarts| running(restarts, 115, 20).replace("exitCode: 1,", &format!("exitCode: {exit_code},"));
+        assert!(!looping(&runs(2)), "{exit_code}");
+        assert!(looping(&runs(3)), "{exit_code}");
+    }
+    let conflict = "level=fatal msg=\"Error starting manager: Operation cannot be fulfilled on settings.longhorn.io \\\"a\\\": the object has been modified\"\n";
+    let cause = |exit_code| {
+        let mut cluster = live_at(NOW, &manager("v1.12.1", &backing_off(exit_code, 115)));
+        cluster.history.add_crash_log(CrashLog {
+            exit_code: Some(1),
+            pod: "longhorn-manager-a".into(),
+            container: "longhorn-manager".into(),
+            pod_uid: "u1".into(),
+            text: conflict.into(),
+        });
+        cause_of(&cluster)
+    };
+    assert_eq!([cause(1), cause(137)], ["write_conflict", "unknown"]);
 }
 
 #[test]

@@ -42,7 +42,7 @@ causes! {
         ] proven "others do what this manager has not done for five minutes; a DaemonSet makes its pod again, and I/O does not pass \
              through it";
     API_LOST = warning "api_lost"
-        "a Ready manager, or all of them, get no answer of the API server, or it takes no writes (from 1.11.3 on)"
+        "a Ready manager, or all of them, get no answer of the API server, or it takes no writes"
         fix "Restore the way from the manager to the API server: its log says what it meets. \"database space exceeded\" is etcd without space; \
              \"x509\" is the certificate of the API server, or the clock of the node; timeouts and lost connections are CNI, kube-proxy, a \
              firewall or the node. The manager goes on once it gets answers." [
@@ -195,7 +195,7 @@ fn finding(cluster: &Cluster, pod: &Pod, node: &str, left: &[Undone], still: Opt
     let name = &pod.metadata.name;
     let owned = cluster.volumes_owned_by(node);
     let owned: Vec<VolumeRef> = owned.map(|volume| cluster.volume_ref(&volume.metadata.name)).collect();
-    Finding::about(
+    let found = Finding::about(
         &WORK_UNDONE,
         cluster.object::<Pod>(name),
         format!(
@@ -216,7 +216,20 @@ fn finding(cluster: &Cluster, pod: &Pod, node: &str, left: &[Undone], still: Opt
     })
     .volumes(owned)
     .facts(left.iter().take(8).map(|undone| undone.text.clone()))
-    .facts(still.cloned())
+    .facts(still.cloned());
+    if !left.iter().any(|undone| undone.unreached) {
+        return found;
+    }
+    // a new manager would not get through either (controller/instance_manager_controller.go syncInstanceManager)
+    let namespace = &cluster.namespace;
+    found.remedy(
+        Remedy::new(
+            "Leave the manager alone until its log tells why it does not call its instance manager running, whose pod is Ready: mostly it does \
+             not reach that pod's ports 8500 to 8503 (a NetworkPolicy, a firewall, the pod network), and a new pod would not either.",
+        )
+        .read(format!("kubectl -n {namespace} logs {name} -c longhorn-manager --tail=2000 | grep instance-manager"))
+        .read(format!("kubectl -n {namespace} get networkpolicies")),
+    )
 }
 
 fn standing(cluster: &Cluster, pod: &Pod, node: &str, fact: &Evidence) -> Finding {

@@ -68,13 +68,16 @@ fn what_only_its_manager_does_is_missed() {
         three() + &volume(TICKET, ""),
         three() + &volume("", STATUS),
         three() + &detach,
-        starting,
+        starting.clone(),
         no_pod,
         no_disk,
         none,
     ] {
         assert_eq!(causes(&cluster_at(NOW, &yaml)), [FOUND], "{yaml}");
     }
+    // a manager that does not reach its instance manager is not deleted for that, nor for what waits for the instance manager
+    let waits = run(&CHECK, &cluster_at(NOW, &(starting + &volume(TICKET, "")))).report.findings.remove(0);
+    assert!(waits.remedy.commands.iter().all(|command| !command.changes), "{:?}", waits.remedy);
     assert!(causes(&cluster_at(NOW, &(three() + &volume(TICKET, STATUS)))).is_empty());
     // a disk that was just added beside another one: nothing in a recording says when
     let added = three().replace(

@@ -17,22 +17,24 @@ use crate::longhorn::{
 pub(super) struct Undone {
     pub text: String,
     pub since: Option<Timestamp>,
+    /// True where the manager may try and not get through to its instance manager.
+    pub unreached: bool,
 }
 
 /// Everything that has been undone for too long.
 pub(super) fn by_node<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeMap<&'a str, Vec<Undone>> {
     let mut all: BTreeMap<&str, Vec<Undone>> = BTreeMap::new();
-    let mut note = |out: &mut Outcome, node: &'a str, begun: Begun, text: String| {
+    let mut note = |out: &mut Outcome, node: &'a str, begun: Begun, text: String, unreached: bool| {
         let age = observe(cluster, out, "undone", &text, begun);
         if age.at_least(RECONCILE_GRACE, Unknown::Counts) {
-            all.entry(node).or_default().push(Undone { text, since: age.since_or_later() });
+            all.entry(node).or_default().push(Undone { text, since: age.since_or_later(), unreached });
         }
     };
     let owned = |volume: &&Volume| !volume.status.owner_id.is_empty();
     for attachment in cluster.objects.volume_attachments.iter() {
         for (begun, text) in tickets(cluster, attachment) {
             if let Some(volume) = cluster.objects.volumes.get(&attachment.metadata.name).filter(owned) {
-                note(out, &volume.status.owner_id, begun, text);
+                note(out, &volume.status.owner_id, begun, text, false);
             }
         }
     }
@@ -42,17 +44,18 @@ pub(super) fn by_node<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeMap<&
             && is_served(cluster, volume)
         {
             let text = format!("volume {}: spec.nodeID is empty, and it is attached", volume.metadata.name);
-            note(out, &volume.status.owner_id, Begun::NotBefore(volume.metadata.created()), text);
+            note(out, &volume.status.owner_id, Begun::NotBefore(volume.metadata.created()), text, false);
         }
     }
     for manager in cluster.objects.instance_managers.iter() {
         if let Some((begun, text)) = instance_manager(cluster, manager) {
-            note(out, &manager.spec.node_id, begun, text);
+            let unreached = manager.status.current_state != InstanceManagerState::Running;
+            note(out, &manager.spec.node_id, begun, text, unreached);
         }
     }
     for node in cluster.objects.longhorn_nodes.iter() {
         for (begun, text) in of_node(cluster, node) {
-            note(out, &node.metadata.name, begun, text);
+            note(out, &node.metadata.name, begun, text, false);
         }
     }
     all

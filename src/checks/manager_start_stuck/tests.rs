@@ -45,6 +45,7 @@ fn at(now: &str, yaml: &str, logs: &[(&str, &str)]) -> Cluster {
     let mut cluster = live_at(now, yaml);
     for (node, text) in logs {
         cluster.history.add_current_log(CrashLog {
+            exit_code: None,
             pod: format!("longhorn-manager-{node}"),
             container: "longhorn-manager".into(),
             pod_uid: format!("uid-{node}"),
@@ -368,6 +369,7 @@ fn what_a_manager_complained_about_before_it_had_the_lease_is_over() {
         cluster.history = std::mem::take(&mut before.history);
         cluster.history.keep_observed(facts, &Default::default(), before.now);
         cluster.history.add_current_log(CrashLog {
+            exit_code: None,
             pod: "longhorn-manager-n1".into(),
             container: "longhorn-manager".into(),
             pod_uid: "uid-n1".into(),

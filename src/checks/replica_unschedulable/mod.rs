@@ -197,8 +197,15 @@ fn finding(cluster: &Cluster, volume: &Volume, scheduled: &Condition, since: Opt
         placement::in_its_own_way(cluster, volume).filter(|_| degraded && cause == &OVER_PROVISIONED);
     let finding = finding.with(Name::Value, wanted.to_string());
     let finding = if let Some(only) = only { finding.node(only) } else { finding };
+    let counted_twice =
+        cause == &OVER_PROVISIONED && placement::is_counted_twice(refusals.as_deref().unwrap_or_default());
     match failed {
         Some(failed) => finding.remedy(delete_failed(&cluster.namespace, volume, failed)),
+        None if counted_twice => finding.fix(
+            "Upgrade to 1.11.1 or later, one minor release after the other: this one counts a replica on every disk of its node (Longhorn \
+             issue 12653), from 1.11.1 on the disk has room by its figures. Until then add a disk on another node, or raise \
+             storage-over-provisioning-percentage where the volumes stay far below their sizes.",
+        ),
         None => finding,
     }
 }

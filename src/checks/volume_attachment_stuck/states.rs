@@ -218,7 +218,7 @@ fn diagnose<'a>(
 ) -> Option<StuckVolume<'a>> {
     let node = wanted_on(cluster, volume);
     let moves = moves(cluster, out, volume, node, events);
-    dies(cluster, volume, node, events).or(moves)
+    dies(cluster, out, volume, node, events).or(moves)
 }
 
 /// At least so many times within the hour, and lately.
@@ -229,6 +229,7 @@ fn recent<'a>(cluster: &Cluster, found: Option<&EventTally<'a>>) -> Option<Event
 /// A volume whose engine dies again and again, by its Events. The states between change every few seconds and tell nothing.
 fn dies<'a>(
     cluster: &'a Cluster,
+    out: &mut Outcome,
     volume: &'a Volume,
     node: &'a str,
     events: &Events<'a>,
@@ -247,10 +248,14 @@ fn dies<'a>(
         .and_then(|engine| events.started.get(engine.metadata.name.as_str()))
         .filter(|starts| seen.first.duration_since(starts.first) <= FIRST_START);
     let starts = starts.map_or(0, |starts| starts.count);
-    let deaths = seen.deaths(starts);
+    let first_up = cluster.replicas_of(name).map(|replica| replica.spec.healthy_at.get()).min().flatten();
+    let deaths = match first_up.filter(|at| *at > seen.first) {
+        // one Event counts its failed starts and, later, its deaths
+        Some(up) => deaths_watched(out, name, up, told),
+        None => seen.deaths(starts),
+    };
     let over = cluster.age(seen.last) > seen.cooldown(volume, deaths) && works;
     // an engine that came up for the first time after its last death did not die but did not start
-    let first_up = cluster.replicas_of(name).map(|replica| replica.spec.healthy_at.get()).min().flatten();
     let over = over || works && first_up.is_some_and(|at| at > seen.last);
     if deaths < LOOP_AT || over || events.explained_by_instance_manager(cluster, node, told, starts) {
         return None;
@@ -276,6 +281,22 @@ fn dies<'a>(
         .push(api("no replica of the volume was ever healthy: it has never been up, and nothing is lost"));
     let why = format!("its engine does not start on node {node}");
     Some(stuck(&ENGINE_CANNOT_START, why, Some(seen.first), evidence))
+}
+
+/// How often the engine of a volume died since it was up for the first time, as far as this exporter saw it: each death is later than
+/// the first sight of the one before.
+fn deaths_watched(out: &mut Outcome, volume: &str, up: Timestamp, last: Timestamp) -> i64 {
+    let mut after = Some(up);
+    let mut deaths = 0;
+    for fact in ["died", "died_twice", "died_thrice"] {
+        let holds = after.is_some_and(|after| last.duration_since(after) >= SHORTEST_ROUND);
+        if !out.ever(fact, volume, holds) {
+            break;
+        }
+        deaths += 1;
+        after = out.first_seen(fact, volume);
+    }
+    deaths
 }
 
 /// A volume that is on its way for too long.

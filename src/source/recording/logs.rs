@@ -62,6 +62,7 @@ impl LogFile {
                 .or_else(|| pod.spec.containers.first().filter(|_| !rest.contains('/')));
             if let Some(container) = container {
                 let log = CrashLog {
+                    exit_code: None,
                     pod: pod.metadata.name.to_string(),
                     container: container.name.to_string(),
                     pod_uid: pod.metadata.uid.to_string(),

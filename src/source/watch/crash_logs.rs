@@ -1,5 +1,5 @@
 //! Reads the end of logs: of the last run of each crashed manager or driver deployer once, of the
-//! present run of one that does not get on with its start again and again.
+//! present run of one that does not get on with its start again and again, of Ready managers in turn.
 
 mod read;
 
@@ -14,10 +14,11 @@ use tokio::time::Instant;
 use self::read::{Unread, read};
 use super::CrashLogs;
 use super::state::SharedState;
+use crate::facts::complaints;
 use crate::history::{CrashLog, History};
 use crate::longhorn::Resource;
 use crate::source::ApiErrorReason;
-use crate::source::wanted_logs::{Run, runs};
+use crate::source::wanted_logs::{Run, ready, runs};
 
 /// Logs read at once.
 const AT_ONCE: usize = 2;
@@ -29,6 +30,12 @@ const ATTEMPTS: u32 = 3;
 const RETRY: Duration = Duration::from_secs(20);
 /// How often it is looked whose logs are wanted: a start grows long without any event.
 const LOOK: Duration = Duration::from_secs(10);
+
+/// Ready managers whose logs are read at each look: 36 a minute, so that up to 18 are read every 30 s, 60 every 100 s, and no API
+/// server is asked for more, however many there are.
+const IN_TURN: usize = 6;
+/// When the log of one that complains is read again: its next attempts tell whether it is cut off.
+const COMPLAINS: Duration = Duration::from_secs(15);
 
 /// Attempts at the log of one run.
 #[derive(Debug, Default)]
@@ -67,6 +74,7 @@ pub(super) async fn follow(shared: Arc<SharedState>, client: Client) {
     }
     let mut tried: HashMap<Run, Tried> = HashMap::new();
     let mut refused_until: Option<Instant> = None;
+    let (mut turns, mut next_turn) = (HashMap::new(), Instant::now());
     loop {
         let due =
             tried.values().filter(|tried| tried.attempts < ATTEMPTS).filter_map(|tried| tried.due).min();
@@ -78,7 +86,11 @@ pub(super) async fn follow(shared: Arc<SharedState>, client: Client) {
         }
         refused_until = refused_until.filter(|until| Instant::now() < *until);
         let known = [Resource::Pods, Resource::Leases].into_iter().all(|kind| !shared.is_waiting_for(kind));
-        let wanted = wanted(&shared, &mut tried);
+        let mut wanted = wanted(&shared, &mut tried);
+        if Instant::now() >= next_turn {
+            next_turn = Instant::now() + LOOK;
+            wanted.extend(in_turn(&shared, &tried, &mut turns));
+        }
         if refused_until.is_some() {
             forget(&shared, &wanted);
             if known {
@@ -92,6 +104,14 @@ pub(super) async fn follow(shared: Arc<SharedState>, client: Client) {
         while let Some((result, run)) = results.next().await {
             match result {
                 Ok(text) => {
+                    if let Some(due) = turns.get_mut(&run) {
+                        let complains = complaints::newest(&text).is_some();
+                        let pause = if complains { COMPLAINS } else { run.pause(shared.now()) };
+                        // of one that is well, that it is
+                        keep(&shared, &run, if complains { text } else { String::new() });
+                        *due = Instant::now() + pause;
+                        continue;
+                    }
                     keep(&shared, &run, text);
                     let next =
                         if run.is_over { Tried::for_good() } else { Tried::until(pause(&shared, &run)) };
@@ -106,6 +126,10 @@ pub(super) async fn follow(shared: Arc<SharedState>, client: Client) {
                 }
                 Err(unread) if !run.is_over => {
                     tracing::debug!(pod = %run.pod, unread.message, "log of a running container not read");
+                    if let Some(due) = turns.get_mut(&run) {
+                        *due = Instant::now() + run.pause(shared.now());
+                        continue;
+                    }
                     tried.insert(run.clone(), Tried::until(pause(&shared, &run)));
                 }
                 Err(unread) => {
@@ -133,11 +157,12 @@ pub(super) async fn follow(shared: Arc<SharedState>, client: Client) {
 fn wanted(shared: &SharedState, tried: &mut HashMap<Run, Tried>) -> Vec<Run> {
     let (pods, leases) = shared.pods_and_leases();
     let runs = runs(&pods, &leases, shared.now());
+    let ready: Vec<Run> = ready(&pods, shared.now()).collect();
     let found: HashSet<&Run> = runs.iter().collect();
     tried.retain(|run, _| found.contains(run));
     let lives = |pod: &str, uid: &str| pods.get(pod).is_some_and(|pod| pod.metadata.uid == uid);
-    let present: HashSet<_> =
-        runs.iter().filter(|run| !run.is_over).map(|run| (&*run.pod, &*run.uid, run.container)).collect();
+    let present = runs.iter().filter(|run| !run.is_over).chain(&ready);
+    let present: HashSet<_> = present.map(|run| (&*run.pod, &*run.uid, run.container)).collect();
     let dropped = shared.history(|history| {
         history.keep_crash_logs_of(lives);
         history.keep_current_logs_of(|pod, uid, container| present.contains(&(pod, uid, container)))
@@ -160,21 +185,40 @@ fn pause(shared: &SharedState, run: &Run) -> Instant {
     Instant::now() + run.pause(shared.now())
 }
 
+/// Ready managers whose turn it is and whose logs nothing else asks for, those first that waited longest.
+fn in_turn(shared: &SharedState, tried: &HashMap<Run, Tried>, turns: &mut HashMap<Run, Instant>) -> Vec<Run> {
+    let (pods, _) = shared.pods_and_leases();
+    let now = Instant::now();
+    let ready: HashSet<Run> = ready(&pods, shared.now()).filter(|run| !tried.contains_key(run)).collect();
+    turns.retain(|run, _| ready.contains(run));
+    let mut due: Vec<Run> =
+        ready.into_iter().filter(|run| turns.get(run).is_none_or(|due| *due <= now)).collect();
+    due.sort_by_key(|run| turns.get(run).copied());
+    due.truncate(IN_TURN);
+    turns.extend(due.iter().map(|run| (run.clone(), now)));
+    due
+}
+
 fn keep(shared: &SharedState, run: &Run, text: String) {
     let log = CrashLog {
+        exit_code: run.exit_code,
         pod: run.pod.clone(),
         container: run.container.to_owned(),
         pod_uid: run.uid.clone(),
         text,
     };
-    shared.history(|history| {
+    let news = shared.history(|history| {
+        let denied = history.crash_logs_denied().is_some();
         history.set_crash_logs_denied(None);
-        match run.is_over {
-            true => history.add_crash_log(log),
-            false => history.add_current_log(log),
+        if run.is_over {
+            history.add_crash_log(log);
+            return true;
         }
+        history.add_current_log(log) || denied
     });
-    shared.changed();
+    if news {
+        shared.changed();
+    }
 }
 
 /// Drops what is held of pods whose last log cannot be read: it is of an earlier run, which may have

@@ -286,6 +286,7 @@ fn a_log_that_nobody_can_read_is_said() {
 fn the_log_of_an_earlier_pod_says_nothing() {
     let mut cluster = live_at(NOW, &(manager("v1.9.2", &backing_off(1, 2)) + &node("node-1")));
     cluster.history.add_crash_log(CrashLog {
+        exit_code: None,
         pod: "longhorn-manager-a".into(),
         container: "longhorn-manager".into(),
         pod_uid: "another".into(),
@@ -382,6 +383,7 @@ fn a_manager_that_hangs_this_time_is_no_crash_loop() {
     let mut cluster = live_at("2026-03-01T12:00:00Z", &yaml);
     assert_eq!(found(&CHECK, &cluster).len(), 1);
     cluster.history.add_current_log(CrashLog {
+        exit_code: None,
         pod: "longhorn-manager-a".into(),
         container: "longhorn-manager".into(),
         pod_uid: "u".into(),

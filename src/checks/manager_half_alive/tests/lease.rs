@@ -20,6 +20,7 @@ fn lease(holder: &str, renewed: &str) -> String {
 fn with_log(cluster: Cluster, node: &str, text: &str) -> Cluster {
     let mut cluster = cluster;
     cluster.history.add_current_log(CrashLog {
+        exit_code: None,
         pod: format!("longhorn-manager-{node}"),
         container: "longhorn-manager".into(),
         pod_uid: String::new(),
@@ -173,6 +174,42 @@ fn who_complains_after_another_took_the_lease_is_cut_off() {
     assert!(logs(WELL, Some(all), Some(WELL)).is_empty(), "the one that took it got an answer");
     let quiet = both + &WELL.repeat(20);
     assert!(logs(&quiet, Some(WELL), Some(WELL)).is_empty(), "it went on");
+}
+
+#[test]
+fn who_does_not_hold_the_lease_is_told_by_its_own_attempts() {
+    // played on 1.12.1: cut at 11:59:11; every watch ends at once, then attempts fail every 30 s; another manager renews the Lease
+    let said = |time: &str| LOST.replace("W0301 11:59:55", time);
+    let (ended, again) = (said("W0301 12:03:55").repeat(3), said("W0301 12:04:25"));
+    let holds = |renewed: &str| three() + &lease("node-1", renewed);
+    let watched = |yaml: fn(&str) -> String, log: &str, others: &str| {
+        let mut cluster = live_at(NOW, &yaml("2026-03-01T11:59:55Z"));
+        for seconds in [120, 120, 35] {
+            cluster = later(cluster, seconds);
+        }
+        cluster = with_log(with_log(cluster, "node-3", others), "node-2", log);
+        cluster = next(cluster, 1, &yaml("2026-03-01T12:04:30Z"));
+        causes(&cluster)
+    };
+    let both = ended.clone() + &again;
+    let told = ["warning api_lost Pod longhorn-manager-node-2"];
+    let with: fn(&str) -> String = |renewed| three() + &lease("node-1", renewed);
+    // up to 1.11.2 there is no Lease
+    let without: fn(&str) -> String = |_| three();
+    for yaml in [with, without] {
+        assert_eq!(watched(yaml, &both, ""), told);
+        assert!(watched(yaml, &ended, "").is_empty(), "a connection that was lost and made again");
+        assert!(watched(yaml, &(both.clone() + WELL), "").is_empty(), "it gets answers again");
+        assert!(watched(yaml, &both, &both).is_empty(), "nothing says that another got an answer");
+        let long_ago = said("W0301 12:02:05") + &said("W0301 12:02:35");
+        assert!(watched(yaml, &long_ago, "").is_empty(), "it has stopped to complain");
+    }
+    let mut back = live_at(NOW, &holds("2026-03-01T12:03:50Z"));
+    back.resources.entry(crate::longhorn::Resource::Leases).or_default().error = Some("no answer".into());
+    let mut back = with_log(later(later(back, 120), 110), "node-3", "");
+    back.resources.entry(crate::longhorn::Resource::Leases).or_default().error = None;
+    let back = with_log(later(back, 40), "node-2", &both);
+    assert!(causes(&later(back, 1)).is_empty(), "the API server has answered for less than a minute");
 }
 
 #[test]

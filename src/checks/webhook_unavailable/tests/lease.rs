@@ -128,6 +128,7 @@ fn a_holder_that_hangs_for_a_reason_of_its_own_is_no_deadlock_and_is_not_deleted
                  cannot list resource \\\"csidrivers\\\" in API group \\\"storage.k8s.io\\\" at the cluster scope\"\n";
     let mut named = at_now(&held("2026-03-01T11:58:59.1Z"));
     named.history.add_current_log(crate::history::CrashLog {
+        exit_code: None,
         pod: "longhorn-manager-n1".to_owned(),
         container: "longhorn-manager".into(),
         pod_uid: String::new(),
@@ -208,6 +209,7 @@ fn a_log_that_names_dns_or_the_network_is_no_deadlock() {
     ] {
         let mut cluster = at_now(&yaml);
         cluster.history.add_crash_log(crate::history::CrashLog {
+            exit_code: None,
             pod: "longhorn-manager-n2".to_owned(),
             container: "longhorn-manager".into(),
             pod_uid: String::new(),

@@ -30,6 +30,13 @@ fn a_taint_by_hand_is_not_a_lost_node() {
         let finding = run(&CHECK, &cluster).report.findings.remove(0);
         assert!(finding.message.contains("taint key=value:NoExecute removed it"), "{}", finding.message);
     }
+    // what is told to be removed is there: the exporter saw the taint, which is gone by now
+    let mut live = case.live();
+    live.objects.kube_nodes.insert(cluster(&node()).objects.kube_nodes.get("node-1").unwrap().clone());
+    let finding = run(&CHECK, &live).report.findings.remove(0);
+    let said = format!("{} {}", finding.message, finding.remedy.fix);
+    assert!(said.contains("taint key=value:NoExecute, which is gone by now, removed it"), "{said}");
+    assert!(!said.contains("Remove the taint"), "{said}");
     // the taint is gone by now, and the node has been Ready all the time
     let gone = Case { node: None, ..case };
     assert_eq!(gone.found(), ("warning tainted".to_owned(), "warning tainted".to_owned()));
