@@ -312,7 +312,7 @@ impl Cluster {
             let mut pods: HashMap<SharedText, &Pod> = HashMap::default();
             let rank = |pod: &Pod| (!pod.metadata.is_deleting(), pod.metadata.created());
             for pod in self.manager_pods() {
-                let known = pods.entry(pod.spec.node_name.clone()).or_insert(pod);
+                let known = pods.entry(pod.spec.node().clone()).or_insert(pod);
                 if rank(pod) >= rank(known) {
                     *known = pod;
                 }

@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::api;
 use crate::check::Evidence;
 use crate::cluster::Cluster;
-use crate::longhorn::{ConditionStatus, LonghornNode, Pod, Resource, condition, status};
+use crate::longhorn::{Condition, ConditionStatus, LonghornNode, Pod, Resource, condition, status};
 
 /// What a longhorn-manager may take to come back when it is restarted.
 const RESTART: SignedDuration = SignedDuration::from_mins(3);
@@ -24,6 +24,14 @@ fn down_reason(node: &LonghornNode) -> Option<&str> {
     let down = ready.status == ConditionStatus::False
         && matches!(ready.reason.as_str(), "KubernetesNodeGone" | "KubernetesNodeNotReady");
     down.then_some(ready.reason.as_str())
+}
+
+/// What the kubelet of a node says it is short of, whereupon it evicts pods.
+pub fn pressure<'c>(cluster: &'c Cluster, node: &str) -> Option<&'c Condition> {
+    let conditions = &cluster.objects.kube_nodes.get(node)?.status.conditions;
+    let kinds = ["DiskPressure", "MemoryPressure", "PIDPressure"].into_iter();
+    let mut said = kinds.filter_map(|kind| condition(conditions, kind));
+    said.find(|condition| condition.status == ConditionStatus::True)
 }
 
 /// Longhorn's word about a node against what Kubernetes has.

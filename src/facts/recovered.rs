@@ -26,7 +26,7 @@ pub fn looping<'a>(cluster: &Cluster, pod: &'a Pod) -> Option<Loop<'a>> {
     let found = looping::looping(status, cluster.now)?;
     let running = status.running_since();
     // one kill after one exit, as every second start of a fresh installation has it, is no loop
-    let exits = found.restarts + i64::from(running.is_none());
+    let exits = found.restarts.saturating_add(i64::from(running.is_none()));
     let ended_from_outside =
         |end: &Terminated| matches!(end.exit_code, 0 | 137 | 143) && !looping::is_oom_killed(end);
     if exits <= 2 && found.end.is_some_and(ended_from_outside) {

@@ -17,6 +17,7 @@ narrow! {
     /// What a pod runs; also the template of a DaemonSet.
     pub struct PodSpec {
         pub node_name: SharedText,
+        pub affinity: Pinned,
         pub priority_class_name: SharedText,
         pub init_containers: Vec<Container>,
         pub containers: Vec<Container>,
@@ -163,6 +164,28 @@ impl<'de> serde::Deserialize<'de> for Quantity {
     }
 }
 
+/// The one node that a pod may run on, as the controller of DaemonSets writes it into the affinity; empty for any other pod.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pinned(SharedText);
+
+impl<'de> serde::Deserialize<'de> for Pinned {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        const FIELD: &str =
+            "/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/0/matchFields/0";
+        let affinity = serde_json::Value::deserialize(deserializer)?;
+        let field = affinity.pointer(FIELD);
+        let named = field.filter(|field| field.get("key").is_some_and(|key| key == "metadata.name"));
+        let node = named.and_then(|field| field.pointer("/values/0")?.as_str());
+        Ok(Self(node.map(SharedText::from).unwrap_or_default()))
+    }
+}
+
+impl super::Compact for Pinned {
+    fn compact(&mut self) {
+        self.0.compact();
+    }
+}
+
 impl super::Compact for Port {}
 impl super::Compact for Quantity {}
 
@@ -289,6 +312,11 @@ impl Terminated {
 }
 
 impl PodSpec {
+    /// The node that it runs on, or waits for where no node has taken it yet.
+    pub fn node(&self) -> &SharedText {
+        if self.node_name.is_empty() { &self.affinity.0 } else { &self.node_name }
+    }
+
     /// A container by name.
     pub fn container(&self, name: &str) -> Option<&Container> {
         self.containers.iter().find(|container| container.name == name)

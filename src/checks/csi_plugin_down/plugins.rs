@@ -21,7 +21,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
     let mut counts = BTreeMap::from([("working", 0_u32), ("down", 0), ("missing", 0), ("not_registered", 0)]);
     let mut count = |state| *counts.entry(state).or_default() += 1;
     for pod in cluster.pods_of(PLUGIN) {
-        let node = pod.spec.node_name.as_str();
+        let node = pod.spec.node().as_str();
         seen.insert(node);
         if pod.metadata.is_deleting() || is_replaced(cluster, pod) {
             continue;
@@ -53,12 +53,12 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
 /// the garbage collector deletes it.
 fn is_replaced(cluster: &Cluster, pod: &Pod) -> bool {
     let ended = |pod: &Pod| matches!(pod.status.phase, PodPhase::Failed | PodPhase::Succeeded);
-    let mut others = cluster.pods_of(PLUGIN).filter(|other| other.spec.node_name == pod.spec.node_name);
+    let mut others = cluster.pods_of(PLUGIN).filter(|other| other.spec.node() == pod.spec.node());
     ended(pod) && others.any(|other| !ended(other))
 }
 
 fn down(cluster: &Cluster, pod: &Pod) -> Option<Finding> {
-    let (name, node) = (&pod.metadata.name, &pod.spec.node_name);
+    let (name, node) = (&pod.metadata.name, pod.spec.node());
     let object = cluster.object::<Pod>(name);
     // after a reboot it ends until the manager of the node answers
     let settled = back(cluster, node).is_none_or(|since| cluster.age(since) >= NODE_AWAY);

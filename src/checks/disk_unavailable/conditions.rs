@@ -117,12 +117,15 @@ fn blocking<'c>(cluster: &'c Cluster, node: &str) -> Vec<&'c str> {
 
 fn pressure(cluster: &Cluster, out: &mut Outcome, node: &LonghornNode) -> Option<Finding> {
     let name = &node.metadata.name;
-    let is_pressure = |ready: &&Condition| {
-        ready.status == ConditionStatus::False
-            && matches!(ready.reason.as_str(), "KubernetesNodePressure" | "UnknownNodeConditionTrue")
+    let ready = condition(&node.status.conditions, "Ready");
+    let ready = ready.filter(|ready| ready.status == ConditionStatus::False)?;
+    let (object, said_by) = match ready.reason.as_str() {
+        "KubernetesNodePressure" | "UnknownNodeConditionTrue" => ("nodes.longhorn.io", ready),
+        // it looks for its manager first, which may have been evicted (longhorn-manager v1.8.0 controller/node_controller.go)
+        "ManagerPodDown" | "ManagerPodMissing" => ("node", nodes::pressure(cluster, name)?),
+        _ => return None,
     };
-    let ready = condition(&node.status.conditions, "Ready").filter(is_pressure)?;
-    if !is_lasting(cluster, out, "pressure", name, ready) {
+    if !is_lasting(cluster, out, "pressure", name, said_by) {
         return None;
     }
     Some(
@@ -132,8 +135,8 @@ fn pressure(cluster: &Cluster, out: &mut Outcome, node: &LonghornNode) -> Option
             &causes::NODE_PRESSURE,
             format!("Longhorn does not use node {name}: the kubelet reports pressure"),
         )
-        .since(ready.last_transition_time.get())
-        .fact(said("nodes.longhorn.io", ready)),
+        .since(said_by.last_transition_time.get())
+        .fact(said(object, said_by)),
     )
 }
 

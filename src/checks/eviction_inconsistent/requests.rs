@@ -106,7 +106,8 @@ fn scheduling_allowed(cluster: &Cluster, node: &LonghornNode, found: &mut Report
             .fact(format!(
                 "{what}: evictionRequested and allowScheduling are both true; the webhook refuses that pair"
             ))
-            .impact("replicas leave and come back, so eviction may never end; the webhook was bypassed")
+            .impact("replicas leave and come back, so eviction may never end; Longhorn's own changes of the node may be refused, too, so that no instance manager \
+                 is created there; the request is older than the webhook, or bypassed it")
             .with(Name::Value, quoted(&off))
             .after(SignedDuration::from_mins(1)),
         );

@@ -129,7 +129,10 @@ fn of_node(cluster: &Cluster, node: &LonghornNode) -> Vec<(Begun, String)> {
     // from 1.13 on a node that the selector leaves out has none
     let selected =
         cluster.setting_value("system-managed-components-node-selector", DataEngine::V1).is_empty();
-    if none && wanted && elsewhere && selected && !crate::facts::nodes::is_cordoned(cluster, name) {
+    // the webhook refuses every change of such a node, its manager's too (Longhorn issue 4134)
+    let refused = node.spec.disks.values().any(|disk| disk.eviction_requested && disk.allow_scheduling);
+    if none && wanted && elsewhere && selected && !refused && !crate::facts::nodes::is_cordoned(cluster, name)
+    {
         undone.push((begun, format!("node {name} has no instance manager")));
     }
     undone

@@ -115,10 +115,14 @@ fn finding(
     why: Option<NotStarted>,
     since: Option<Timestamp>,
 ) -> Finding {
+    let pressure = nodes::pressure(cluster, node).filter(|_| why.is_none() && pod.is_none());
     let reason = match (&why, pod) {
         (Some(why), _) => why.text.clone(),
         (None, Some(pod)) => format!("pod {} is being deleted and does not end", pod.metadata.name),
-        (None, None) => "it has no pod there, cause unknown".to_owned(),
+        (None, None) => match pressure {
+            Some(short) => format!("it has no pod there; the kubelet reports {} and evicts pods", short.kind),
+            None => "it has no pod there, cause unknown".to_owned(),
+        },
     };
     let mut finding = Finding::about(
         &causes::MANAGER_MISSING,
@@ -131,6 +135,12 @@ fn finding(
     .with(Name::Pod, pod.map(|pod| pod.metadata.name.to_string()).unwrap_or_default());
     if let Some(why) = &why {
         finding = finding.remedy(not_started::remedy(cluster, DAEMON_SET, Some(node), pod, why.obstacle));
+    }
+    if pressure.is_some() {
+        let remedy = Remedy::new(format!(
+            "Relieve node {node} first: the DaemonSet creates the pod again as soon as the kubelet takes it."
+        ));
+        finding = finding.remedy(remedy.read(format!("kubectl describe node {node}")));
     }
     finding = finding
         .facts(pod.map(|pod| format!("pod {} has not started", pod.metadata.name)))

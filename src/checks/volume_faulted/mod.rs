@@ -64,8 +64,8 @@ causes! {
         ];
     RESTORE_FAILED = critical "restore_failed"
         "every replica failed while data was restored into the volume, which auto-salvage leaves alone"
-        fix "Restore the backup into another volume once the reason in the evidence is gone: the data is in the backup. Delete this volume when \
-             that one is healthy." [
+        fix "Restore the backup into another volume once the reason in the evidence is gone, and an older one where a block of it is damaged: the \
+             data is in the backup. Delete this volume when that one is healthy." [
             read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml",
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
         ] proven "every replica failed during the restore, so the data is in the backup; this volume goes when the other is healthy";
@@ -130,6 +130,12 @@ fn finding(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Finding {
     let name = &volume.metadata.name;
     let users = vec![cluster.volume_ref(name)];
     let whose = text::users_of(&users);
+    let restore = condition(&volume.status.conditions, "Restore")
+        .filter(|restore| cause == &RESTORE_FAILED && !restore.message.is_empty());
+    let why = match restore {
+        Some(restore) => format!("{why}: {}", text::shortened(&restore.message, 200)),
+        None => why,
+    };
     let failures = cluster.replicas_of(name).filter_map(|replica| replica.spec.failed_at.get());
     let failed = failures.max().filter(|_| cause != &ENGINE_DIED);
     // these pass on their own, and come back as often as the engine dies
@@ -156,9 +162,7 @@ fn finding(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Finding {
         );
         finding = finding.fact(text);
     }
-    if let Some(restore) = condition(&volume.status.conditions, "Restore")
-        .filter(|restore| cause == &RESTORE_FAILED && !restore.message.is_empty())
-    {
+    if let Some(restore) = restore {
         let text =
             format!("condition Restore ({}): {}", restore.reason, text::shortened(&restore.message, 300));
         finding = finding.fact(text);
@@ -213,12 +217,13 @@ fn cause(cluster: &Cluster, volume: &Volume, candidates: &[Candidate]) -> (&'sta
         };
         return (&ENGINE_DIED, text);
     }
-    let Some(best) = candidates.first() else {
-        return (&NO_DATA, "no replica object is left that ever held all of its data".to_owned());
-    };
+    // what it is to hold is in the backup
     if volume.status.is_standby || volume.status.restore_required {
         return (&RESTORE_FAILED, "every replica failed while data was restored into it".to_owned());
     }
+    let Some(best) = candidates.first() else {
+        return (&NO_DATA, "no replica object is left that ever held all of its data".to_owned());
+    };
     let best_name = &best.replica.metadata.name;
     if let Some(obstacle) = &best.obstacle {
         let text = match candidates.len() {

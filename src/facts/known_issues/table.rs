@@ -128,7 +128,7 @@ pub const ALL: &[KnownIssue] = &[
         frames: &[],
         trigger: rpm_host,
     }),
-    issue!(10464, "v1.7.4 or v1.8.2", until "look at backing_image_eviction_crash before you evict a node or a disk.", [
+    issue!(10464, "v1.8.2", until "look at backing_image_eviction_crash before you evict a node or a disk.", [
         read "kubectl -n <namespace> get backingimages.longhorn.io -o yaml",
     ], {
         effect: "the manager panics when a node asks for eviction while a backing image copy is being cleaned up",
@@ -274,7 +274,7 @@ pub const ALL: &[KnownIssue] = &[
             _ => Trigger::Possible("it strikes when no manager is Ready"),
         },
     }),
-    issue!(13087, "v1.10.4 or v1.11.3", until "let few replicas rebuild at once: concurrent-replica-rebuild-per-node-limit 1, no eviction of whole nodes.", [
+    issue!(13087, "v1.11.3", until "let few replicas rebuild at once: concurrent-replica-rebuild-per-node-limit 1, no eviction of whole nodes.", [
         read "kubectl -n <namespace> get settings.longhorn.io concurrent-replica-rebuild-per-node-limit",
         change "kubectl -n <namespace> patch settings.longhorn.io concurrent-replica-rebuild-per-node-limit --type merge -p '{\"value\":\"1\"}'",
     ], {
@@ -296,7 +296,7 @@ pub const ALL: &[KnownIssue] = &[
         frames: &["setInprogressDeletionMap"],
         trigger: |_| Trigger::Possible("any deletion of a backup can trigger it"),
     }),
-    issue!(13482, "v1.11.4 or v1.12.1", until "watch the workloads themselves for EROFS, and restart those that report it.", [
+    issue!(13482, "v1.12.1", until "watch the workloads themselves for EROFS, and restart those that report it.", [
         read "kubectl get nodes -o wide",
     ], {
         effect: "a filesystem that became read-only is never noticed on kernels from 6.12 on, and the volume not remounted",

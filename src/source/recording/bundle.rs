@@ -56,16 +56,20 @@ impl Recording {
         let node = Path::new(name).file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_owned();
         let newest = self.newest().unwrap_or(Timestamp::MAX);
         let mut logs = NodeLogs { newest, namespace: namespace.to_owned(), ..NodeLogs::default() };
-        match read_logs(file, &mut logs) {
-            Ok(true) => {}
+        let whole = match read_logs(file, &mut logs) {
+            Ok(true) => true,
             Ok(false) => {
-                self.warnings.push(format!("{name}: is not whole; its logs are read as far as they go"))
+                self.warnings.push(format!("{name}: is not whole; its logs are read as far as they go"));
+                false
             }
-            Err(error) => self.warnings.push(format!("{name}: is not read: {error}")),
-        }
-        if logs.kernel {
-            self.kernel_logs.insert(node.clone());
-        } else {
+            Err(error) => {
+                self.warnings.push(format!("{name}: is not read: {error}"));
+                false
+            }
+        };
+        // of one that is cut off, what it says counts, and what it does not say is unknown
+        self.kernel_logs.insert(node.clone(), logs.kernel && whole);
+        if !logs.kernel {
             self.warnings
                 .push(format!("{name}: has no kernel log; what the kernel of {node} said is unknown"));
         }
@@ -106,11 +110,11 @@ impl Recording {
             return;
         }
         let nodes = self.objects.longhorn_nodes.iter().map(|node| node.metadata.name.to_string());
-        let missing: Vec<String> = nodes.filter(|node| !self.kernel_logs.contains(node)).collect();
+        let missing: Vec<String> = nodes.filter(|node| self.kernel_logs.get(node) != Some(&true)).collect();
         if missing.is_empty() {
             self.whole.insert(Resource::NodeEvents);
         } else if !self.whole.contains(&Resource::NodeEvents) {
-            let what = format!("the bundle lacks the kernel log of {}", missing.join(", "));
+            let what = format!("the bundle lacks the whole kernel log of {}", missing.join(", "));
             self.losses.push((what, [Resource::NodeEvents].into()));
         }
     }

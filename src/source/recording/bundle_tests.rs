@@ -149,7 +149,7 @@ fn without_the_kernel_log_of_a_node_what_it_said_is_unknown() {
     let other = zip(&[("node-2/logs/dmesg.log", b"kern  :info  : [Sun Mar  1 11:40:00 2026] boot\n")]);
     let recording = read(bundle(&[("b/nodes/node-2.zip", &other)]));
     assert!(
-        recording.warnings.iter().any(|said| said.contains("lacks the kernel log of node-1")),
+        recording.warnings.iter().any(|said| said.contains("lacks the whole kernel log of node-1")),
         "{:?}",
         recording.warnings
     );
@@ -163,6 +163,13 @@ fn without_the_kernel_log_of_a_node_what_it_said_is_unknown() {
     );
     let broken = read(bundle(&[("b/nodes/node-1.zip", b"PK nothing")]));
     assert!(broken.warnings.iter().any(|said| said.contains("is not read")), "{:?}", broken.warnings);
+    assert_eq!(readability(broken, Resource::NodeEvents), Readability::Incomplete);
+    // of one that is cut off, what it does not say is unknown
+    let log = "kern  :info  : [Sun Mar  1 11:40:00 2026] boot\n".repeat(9);
+    let cut = zip(&[("node-1/logs/dmesg.log", log.as_bytes()), ("node-1/logs/syslog", &b"x".repeat(99))]);
+    let cut = read(bundle(&[("b/nodes/node-1.zip", &cut[..cut.len() * 2 / 3])]));
+    assert!(cut.warnings.iter().any(|said| said.contains("is not whole")), "{:?}", cut.warnings);
+    assert_eq!(readability(cut, Resource::NodeEvents), Readability::Incomplete);
     // without any archive of a node there may be none, as before
     assert_eq!(readability(read(bundle(&[])), Resource::NodeEvents), Readability::NotRecorded);
 }

@@ -133,8 +133,8 @@ pub struct Recording {
     lasting: BTreeMap<(Resource, String), (String, String)>,
     /// The release of the API server.
     api_server: Option<Release>,
-    /// Nodes whose kernel log was read.
-    kernel_logs: BTreeSet<String>,
+    /// Nodes whose logs are there, and whether the kernel log was read to its end.
+    kernel_logs: BTreeMap<String, bool>,
     /// Whether Longhorn is in the namespace asked for.
     at_home: bool,
     /// Other namespaces that Longhorn is in; their objects are left out.
