@@ -2,7 +2,7 @@
 //!
 //! | situation | normal for | rests on |
 //! |---|---|---|
-//! | a node is away, as in a reboot | 5 min | recorded: 90 s to 3 min with mounts; Kubernetes moves pods after 5 min (tolerationSeconds 300) |
+//! | a node is away, as in a reboot, and no volume is attached there; where one is, its workloads stand still, and that is told after 20 s | 5 min | recorded: 90 s to 3 min with mounts; Kubernetes moves pods after 5 min (tolerationSeconds 300) |
 //! | what runs on a node is away with it: a disk, a CSI pod | 5 min | the same, and a rollout that takes node after node |
 //! | a CSI sidecar ends because no plugin listens beside it, and one of the two is new | 5 min | the same; seen: ten seconds to a minute |
 //! | an instance manager, or an NFS server, has no pod | 3 min | longhorn-manager v1.12.1 controller/utils.go: a back-off of 2 min at most; a failover of NFS takes one to two |

@@ -20,7 +20,7 @@ pub fn trouble(pod: &Pod) -> Option<String> {
         return Some(format!(
             "no node takes it ({}): {}",
             unplaced.reason,
-            text::shortened(unplaced.message.trim(), LONGEST)
+            text::both_ends(unplaced.message.trim(), LONGEST)
         ));
     }
     let statuses = || pod.status.init_container_statuses.iter().chain(&pod.status.container_statuses);
@@ -33,7 +33,7 @@ pub fn trouble(pod: &Pod) -> Option<String> {
             format!(
                 "it failed ({}): {}",
                 pod.status.reason,
-                text::shortened(pod.status.message.trim(), LONGEST)
+                text::both_ends(pod.status.message.trim(), LONGEST)
             )
         })
     };
@@ -67,7 +67,7 @@ fn waiting(status: &ContainerStatus) -> Option<String> {
     }
     let message = match waiting.message.trim() {
         "" => last_end(status).map(|end| format!("; {end}")).unwrap_or_default(),
-        message => format!(": {}", text::shortened(message, LONGEST)),
+        message => format!(": {}", text::both_ends(message, LONGEST)),
     };
     Some(format!("container {} waits with {}{message}", status.name, waiting.reason))
 }
@@ -98,6 +98,17 @@ mod tests {
         trouble(
             &serde_yaml::from_str::<Pod>(&format!("metadata: {{name: p}}\nstatus: {{{status}}}")).unwrap(),
         )
+    }
+
+    #[test]
+    fn what_happened_stands_at_the_end_of_a_long_message() {
+        let pulls = "failed to resolve reference ".repeat(20);
+        let told = trouble_of(&format!(
+            "containerStatuses: [{{name: a, state: {{waiting: {{reason: ErrImagePull, message: '{pulls}no route to host'}}}}}}]"
+        ));
+        let told = told.unwrap();
+        assert!(told.starts_with("container a waits with ErrImagePull: failed to resolve"), "{told}");
+        assert!(told.ends_with("no route to host") && told.len() < 400, "{told}");
     }
 
     #[test]

@@ -433,6 +433,25 @@ mod tests {
     }
 
     #[test]
+    fn a_pod_of_a_daemon_set_names_its_node_before_it_has_one() {
+        let node = |spec: &str| {
+            let pod: Pod = serde_yaml::from_str(&format!("metadata: {{name: p}}\nspec: {{{spec}}}")).unwrap();
+            pod.spec.node().to_string()
+        };
+        let pinned = |key: &str| {
+            format!(
+                "affinity: {{nodeAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: {{nodeSelectorTerms: [{{matchFields: \
+                 [{{key: {key}, operator: In, values: [node-2]}}]}}]}}}}}}"
+            )
+        };
+        assert_eq!(node(&pinned("metadata.name")), "node-2");
+        assert_eq!(node(&pinned("metadata.uid")), "");
+        assert_eq!(node(&format!("nodeName: node-1, {}", pinned("metadata.name"))), "node-1");
+        assert_eq!(node("affinity: {nodeAffinity: null}"), "");
+        assert_eq!(node(""), "");
+    }
+
+    #[test]
     fn a_pod_that_was_deleted_before_its_container_ran_has_not_run() {
         // played with 1.9.2: made at 02:07:05, deleted within the second, gone at 02:07:07
         let ran = |not_ready_since: &str, deleted: &str| {

@@ -39,6 +39,21 @@ fn replica(name: &str, volume: &str, node: &str, healthy: bool) -> String {
     )
 }
 
+/// Where pressure has evicted the manager, Longhorn says only that this is missing.
+#[test]
+fn a_node_that_evicted_its_manager_is_under_pressure() {
+    let missing = node("n1", &ready("ManagerPodMissing", "no manager pod", LONG_AGO), "", "");
+    let kubelet = |pressure: &str| {
+        kube("n1", "True", LONG_AGO).replace(
+            "conditions: [",
+            &format!("conditions: [{{type: DiskPressure, status: '{pressure}', lastTransitionTime: '{LONG_AGO}'}}, "),
+        )
+    };
+    let at = |yaml: &str| found(&CHECK, &cluster_at(NOW, yaml));
+    assert_eq!(at(&(missing.clone() + &kubelet("True"))), ["warning node_pressure Node n1"]);
+    assert!(at(&(missing + &kubelet("False"))).is_empty());
+}
+
 #[test]
 fn every_reason_of_a_disk_has_its_cause() {
     for (reason, message, cause) in [

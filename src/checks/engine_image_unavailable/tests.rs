@@ -192,6 +192,33 @@ fn a_live_upgrade_ends_within_half_an_hour() {
     assert_eq!(at(&degraded.replace(LONG_AGO, "2026-02-28T12:00:01Z")), [""; 0]);
 }
 
+/// A replica of the old image that is gone leaves its new one in the way of a rebuild.
+#[test]
+fn a_degraded_volume_between_two_images_is_rebuilt_nowhere() {
+    let at = |yaml: &str| found(&CHECK, &cluster_at(NOW, &(release("v1.5.3") + yaml)));
+    let healthy = "active: true, healthyAt: '2026-01-01T00:00:00Z',";
+    let degraded = upgrading("", "running")
+        .replace("robustness: healthy", "robustness: degraded")
+        .replace("active: true,", healthy)
+        .replace(LONG_AGO, "2026-03-01T11:30:00Z");
+    let replica = |name: &str, spec: &str| {
+        object_with(
+            "Replica",
+            name,
+            "creationTimestamp: '2026-03-01T11:30:00Z'",
+            &format!("spec: {{volumeName: vol-1, nodeID: n2, {spec}}}\nstatus: {{currentState: running}}"),
+        )
+    };
+    let new = replica("vol-1-r-3", &format!("active: false, image: '{IMAGE}'"));
+    assert_eq!(at(&(degraded.clone() + &new)), ["warning upgrade_stuck Volume vol-1"]);
+    let young = (degraded.clone() + &new).replace("T11:30:00Z", "T11:31:00Z");
+    assert_eq!(at(&young), [""; 0]);
+    // every new one has its counterpart, or a replica is being built
+    assert_eq!(at(&degraded), [""; 0]);
+    let built = replica("vol-1-r-4", "active: true, image: 'longhornio/longhorn-engine:v1.8.2'");
+    assert_eq!(at(&(degraded + &new + &built)), [""; 0]);
+}
+
 #[test]
 fn a_live_upgrade_that_hangs_says_why() {
     let told = |version: &str, yaml: &str| {

@@ -32,7 +32,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
             continue; // not begun, or about to end
         }
         let age = observe(cluster, out, "upgrade", name, Begun::At(begun));
-        if age.at_least(patience(volume), Unknown::Counts) {
+        if age.at_least(patience(cluster, volume, new.len()), Unknown::Counts) {
             out.report(finding(cluster, volume, &new).since(age.since).fact(since(begun.is_some())));
         }
     }
@@ -45,15 +45,25 @@ fn since(known: bool) -> &'static str {
     }
 }
 
-/// A degraded volume is first rebuilt, which may take its time. But while the upgrade has begun, new replicas that have no counterpart any more
-/// keep their places, and no replica is rebuilt there (issue 7012; since its fix one such replica after the other is removed).
+/// A degraded volume is first rebuilt, which may take its time.
 const REBUILT: SignedDuration = SignedDuration::from_hours(24);
 
-fn patience(volume: &Volume) -> SignedDuration {
+fn patience(cluster: &Cluster, volume: &Volume, new: usize) -> SignedDuration {
     match volume.status.robustness {
-        VolumeRobustness::Degraded => REBUILT,
+        VolumeRobustness::Degraded if !is_rebuilt_nowhere(cluster, volume, new) => REBUILT,
         _ => ROLLOUT,
     }
+}
+
+/// New replicas whose counterpart is gone keep their places, so that no replica is built there (issue 7012; since its fix one such replica
+/// after the other is removed).
+fn is_rebuilt_nowhere(cluster: &Cluster, volume: &Volume, new: usize) -> bool {
+    let active = || cluster.replicas_of(&volume.metadata.name).filter(|replica| replica.spec.active);
+    let is_good = |replica: &Replica| replica.spec.healthy_at.get().is_some();
+    let mut whole = active().filter(|replica| replica.spec.failed_at.get().is_none());
+    let good = whole.clone().filter(|replica| is_good(replica)).count();
+    // one that is not good yet is being built, or about to be
+    new > good && whole.all(is_good)
 }
 
 fn is_upgrading(volume: &Volume) -> bool {

@@ -152,14 +152,14 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     }
 }
 
-/// A node with no volume attached on it that someone has cordoned, and that is away for no longer than a reboot takes, or that was
+/// A node with no volume attached on it that is away for no longer than a reboot takes (see facts/patience.rs), or that was
 /// taken out of Kubernetes without a replica, of which node_unregistered warns if Longhorn keeps it. Of the latter Longhorn removes its own node next, and with it the instance manager
 /// (longhorn-manager v1.3.3 to v1.12.1 controller/kubernetes_node_controller.go syncKubernetesNode).
 fn is_planned(cluster: &Cluster, im: &InstanceManager) -> bool {
     let (objects, node) = (&cluster.objects, im.spec.node_id.as_str());
     let away = || nodes::not_ready_since(cluster, node).is_some_and(|since| cluster.age(since) < NODE_AWAY);
     let taken_out = match objects.kube_nodes.get(node) {
-        Some(node) => node.spec.unschedulable && away(),
+        Some(_) => away(),
         None => {
             let known = cluster.knows_all(KubeNodes) && !objects.kube_nodes.is_empty();
             let warned_of = objects.longhorn_nodes.get(node).is_some();

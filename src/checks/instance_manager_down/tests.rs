@@ -280,7 +280,7 @@ fn an_empty_node_that_was_taken_out_of_kubernetes_is_context() {
     // one that is still there is down from its first minute on
     let here = "apiVersion: v1\nkind: Node\nmetadata: {name: node-1}\nstatus: {conditions: [{type: Ready, status: Unknown}]}\n---\n";
     assert_eq!(gone("2026-01-02T11:59:00Z", here), warning);
-    // unless someone has cordoned it, as for a reboot, and no volume is attached on it
+    // unless no volume is attached on it: a reboot takes minutes, and disk_unavailable tells of the node after as many; cordoned
     let cordoned = |since: &str, more: &str| {
         let away = format!("status: Unknown, lastTransitionTime: '{since}'");
         let node = here
@@ -291,9 +291,17 @@ fn an_empty_node_that_was_taken_out_of_kubernetes_is_context() {
     assert_eq!(cordoned("2026-01-02T11:55:01Z", &replica), info);
     assert_eq!(cordoned("2026-01-02T11:55:00Z", ""), warning);
     assert_eq!(cordoned("2026-01-02T11:55:01Z", &engine), warning);
+    // or not
+    let away = |since: &str, more: &str| {
+        let node = here.replace("Unknown", &format!("Unknown, lastTransitionTime: '{since}'"));
+        gone(since, &(node + more))
+    };
+    assert_eq!(away("2026-01-02T11:55:01Z", &replica), info);
+    assert_eq!(away("2026-01-02T11:55:00Z", &replica), warning);
     // played with an etcd that was full for minutes: nodes that are well are NotReady for 2 to 4 s when it takes writes again
     let just = |since: &str| {
-        gone(since, &here.replace("Unknown", &format!("Unknown, lastTransitionTime: '{since}'")))
+        let node = here.replace("Unknown", &format!("Unknown, lastTransitionTime: '{since}'"));
+        gone(since, &(node + &engine))
     };
     assert_eq!(just("2026-01-02T11:59:51Z"), info);
     assert_eq!(just("2026-01-02T11:59:50Z"), warning);

@@ -49,7 +49,13 @@ fn nodes_that_are_left_out_need_no_instance_manager() {
         three().replace("nodeID: node-2}", "nodeID: node-3}").replace("ownerID: node-2", "ownerID: node-3");
     assert_eq!(causes(&cluster_at(NOW, &none)), [FOUND]);
     let selector = object("Setting", "system-managed-components-node-selector", "value: 'storage:yes'");
-    assert!(causes(&cluster_at(NOW, &(none + &selector))).is_empty());
+    assert!(causes(&cluster_at(NOW, &(none.clone() + &selector))).is_empty());
+    // the webhook refuses every change of a node that is to be evicted and still takes replicas
+    let refused = none.replace(
+        "disks: {d: {allowScheduling: true}}",
+        "disks: {d: {allowScheduling: true, evictionRequested: true}}",
+    );
+    assert!(causes(&cluster_at(NOW, &refused)).is_empty());
 }
 
 #[test]

@@ -48,6 +48,18 @@ fn judged(yaml: &str) -> (String, String) {
 }
 
 #[test]
+fn a_restore_never_loses_data() {
+    let built =
+        replica("r-1", "n1", ", healthyAt: '', failedAt: '2026-03-01T11:00:00Z'") + &node("n1", UP, UP);
+    assert_eq!(
+        judged(&(volume(", lastDegradedAt: '2026-03-01T10:00:00Z'") + &built)).0,
+        "volume_faulted/never_up"
+    );
+    let restored = volume(", restoreRequired: true, restoreInitiated: true") + &built;
+    assert_eq!(judged(&restored).0, "volume_faulted/restore_failed");
+}
+
+#[test]
 fn each_reason_for_which_no_replica_is_taken() {
     let nodes = node("node-1", UP, UP) + &node("node-2", DOWN, UP) + &node("node-3", UP, FULL);
     let early = failed("10:00:00");
