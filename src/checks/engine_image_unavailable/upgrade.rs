@@ -58,12 +58,11 @@ fn patience(cluster: &Cluster, volume: &Volume, new: usize) -> SignedDuration {
 /// New replicas whose counterpart is gone keep their places, so that no replica is built there (issue 7012; since its fix one such replica
 /// after the other is removed).
 fn is_rebuilt_nowhere(cluster: &Cluster, volume: &Volume, new: usize) -> bool {
-    let active = || cluster.replicas_of(&volume.metadata.name).filter(|replica| replica.spec.active);
-    let is_good = |replica: &Replica| replica.spec.healthy_at.get().is_some();
-    let mut whole = active().filter(|replica| replica.spec.failed_at.get().is_none());
-    let good = whole.clone().filter(|replica| is_good(replica)).count();
+    let active = cluster.replicas_of(&volume.metadata.name).filter(|replica| replica.spec.active);
+    let whole: Vec<&Replica> = active.filter(|replica| replica.spec.failed_at.get().is_none()).collect();
     // one that is not good yet is being built, or about to be
-    new > good && whole.all(is_good)
+    let begins = whole.iter().any(|replica| replica.spec.healthy_at.get().is_none());
+    new > whole.len() && !begins
 }
 
 fn is_upgrading(volume: &Volume) -> bool {

@@ -159,7 +159,9 @@ fn is_planned(cluster: &Cluster, im: &InstanceManager) -> bool {
     let (objects, node) = (&cluster.objects, im.spec.node_id.as_str());
     let away = || nodes::not_ready_since(cluster, node).is_some_and(|since| cluster.age(since) < NODE_AWAY);
     let taken_out = match objects.kube_nodes.get(node) {
-        Some(_) => away(),
+        Some(known) => {
+            (known.spec.unschedulable || nodes::kube_ready(cluster, node) == Some(false)) && away()
+        }
         None => {
             let known = cluster.knows_all(KubeNodes) && !objects.kube_nodes.is_empty();
             let warned_of = objects.longhorn_nodes.get(node).is_some();
