@@ -16,7 +16,7 @@ use crate::support::port;
 const PATIENCE: Duration = Duration::from_secs(300);
 /// A program that has used no processor time for so long has read everything.
 const QUIET: Duration = Duration::from_secs(3);
-const SCRAPES: usize = 20;
+const SCRAPES: usize = 60;
 
 /// The kube-apiserver that the programs read.
 pub struct ApiServer {

@@ -1,7 +1,7 @@
 //! `record`: everything the checks read, into a directory or an archive that `--from` reads.
 
 use std::fs::File;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -159,7 +159,7 @@ impl RecordOutput {
     fn finish(mut self) -> io::Result<()> {
         if let Some(files) = self.held.take() {
             for file in anonymize::anonymize(files).map_err(io::Error::other)? {
-                self.put(&file.name, &file.content)?;
+                self.put_bytes(&file.name, &file.content)?;
             }
         }
         if self.watched {
@@ -174,24 +174,36 @@ impl RecordOutput {
 }
 
 impl Sink for RecordOutput {
-    fn put(&mut self, name: &str, content: &[u8]) -> io::Result<()> {
+    fn put(&mut self, name: &str, size: u64, content: &mut dyn Read) -> io::Result<()> {
         if let Some(held) = &mut self.held {
-            held.push(RecordedFile { name: name.to_owned(), content: content.to_vec() });
+            let mut whole = Vec::new();
+            content.read_to_end(&mut whole)?;
+            held.push(RecordedFile { name: name.to_owned(), content: whole });
             return Ok(());
         }
         match &mut self.kind {
             OutputKind::Directory(path) => {
                 let path = path.join(name);
                 path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
-                create(&path)?.write_all(content)
+                io::copy(content, &mut create(&path)?).map(|_bytes| ())
             }
             OutputKind::Archive { tar, .. } => {
                 let mut header = tar::Header::new_gnu();
-                header.set_size(content.len() as u64);
+                header.set_size(size);
                 header.set_mode(0o644);
                 tar.append_data(&mut header, format!("recording/{name}"), content)
             }
         }
+    }
+
+    /// Beside the recording, where there is room for it.
+    fn spool(&self) -> io::Result<File> {
+        let beside = match &self.kind {
+            OutputKind::Directory(path) => path.as_path(),
+            OutputKind::Archive { finished, .. } => finished.parent().unwrap_or(finished),
+        };
+        let here = beside.as_os_str().is_empty();
+        tempfile::tempfile_in(if here { Path::new(".") } else { beside })
     }
 
     fn reading(&mut self, what: &str) {

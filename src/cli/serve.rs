@@ -9,6 +9,7 @@ use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use tokio::net::TcpListener;
+use tokio::runtime::{Handle, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
@@ -31,7 +32,7 @@ const LESS: i32 = 10;
 /// How long a program that gives credentials is asked each time, and how long the start waits for it.
 const CREDENTIALS: Duration = Duration::from_secs(60);
 const FIRST_CREDENTIALS: Duration = Duration::from_secs(3);
-/// Threads for what does not block; evaluations have a thread of their own.
+/// Threads that answer. What reads the cluster has one of its own, as have evaluations.
 const WORKERS: usize = 2;
 
 /// Options of `serve`.
@@ -180,21 +181,22 @@ fn address(text: &str) -> Result<String, String> {
 /// Runs `serve`.
 pub fn run(args: ServeArgs) -> Result<u8, Failure> {
     logging::init(args.log.level, args.log.format);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        // not one a core: that would be a pile of stacks and heaps on a large node, for a few answers
-        .worker_threads(WORKERS)
-        .enable_all()
-        .build()
-        .context("cannot start")
-        .map_err(Failure::unknown)?;
-    let code = runtime.block_on(serve(args));
-    // an evaluation that still runs is of no use to anybody any more
-    runtime.shutdown_timeout(Duration::from_millis(100));
+    let built = |runtime: std::io::Result<Runtime>| runtime.context("cannot start").map_err(Failure::unknown);
+    // on two threads, objects that are decoded at once wait for each other at the allocator: the start costs 1.7 times
+    let reading = built(tokio::runtime::Builder::new_current_thread().enable_all().build())?;
+    // not one a core: that would be a pile of stacks and heaps on a large node, for a few answers
+    let answering = tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build();
+    let answering = built(answering)?;
+    let code = reading.block_on(serve(args, answering.handle()));
+    // what still runs of an evaluation or an answer is of no use to anybody any more
+    for runtime in [answering, reading] {
+        runtime.shutdown_timeout(Duration::from_millis(100));
+    }
     code
 }
 
 #[allow(clippy::disallowed_methods, reason = "the clock is handed down from here")]
-async fn serve(args: ServeArgs) -> Result<u8, Failure> {
+async fn serve(args: ServeArgs, answering: &Handle) -> Result<u8, Failure> {
     // bad configuration is told before a port is bound
     if args.source.context.len() > 1 {
         return Err(Failure::usage(anyhow!("serve watches one cluster: give one --context")));
@@ -211,8 +213,10 @@ async fn serve(args: ServeArgs) -> Result<u8, Failure> {
     let keeper = args.state_file.clone().zip(live.clone());
     let keeper = keeper.map(|(path, live)| Keeper::begin(path, live, &args.source.namespace));
     let mut listeners = Vec::new();
-    for address in &args.web.listen_address {
-        listeners.push(address.bind().await.map_err(Failure::usage)?);
+    for address in args.web.listen_address.clone() {
+        // a listener belongs to the threads on which it is bound
+        let bound = answering.spawn(async move { address.bind().await }).await;
+        listeners.push(bound.map_err(Failure::unknown)?.map_err(Failure::usage)?);
     }
     announce(&args, &listeners);
 
@@ -234,7 +238,8 @@ async fn serve(args: ServeArgs) -> Result<u8, Failure> {
     let refresh = move || refresh(&evaluator, refreshing);
     let thread = std::thread::Builder::new().name("evaluation".to_owned()).spawn(refresh);
     thread.context("cannot start").map_err(Failure::unknown)?;
-    let mut server = tokio::spawn(http::run(listeners, transport, router, Limits::default(), until_shutdown));
+    let answers = http::run(listeners, transport, router, Limits::default(), until_shutdown);
+    let mut server = answering.spawn(answers);
     let ended = tokio::select! {
         reason = signals.stop(&access) => Ok(reason),
         _ = &mut server => Err("the HTTP server ended".to_owned()),

@@ -2,6 +2,8 @@
 //! managers in trouble. What could not be read is recorded as the refusal that it was, so that reading the
 //! recording knows that it is missing.
 
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Seek, Write};
 use std::time::Duration;
 
 use http_body_util::{BodyExt, Limited};
@@ -9,7 +11,9 @@ use jiff::Timestamp;
 use kube::Client;
 use kube::api::{ListParams, Request};
 use kube::client::Body;
+use memchr::memmem;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -27,6 +31,8 @@ const ATTEMPTS: u32 = 3;
 const LINES: i64 = 5_000;
 /// Bytes of a refusal.
 const STATUS_BYTES: usize = 64 * 1024;
+/// Bytes of a list that are written at once.
+const SPOOLED: usize = 64 * 1024;
 /// Bytes of a log.
 const BYTES: i64 = 1024 * 1024;
 
@@ -41,8 +47,14 @@ pub(super) const NOT_SERVED: &str = "NotServed";
 
 /// Where a recording goes to.
 pub trait Sink {
-    /// Adds a file.
-    fn put(&mut self, name: &str, content: &[u8]) -> std::io::Result<()>;
+    /// Adds a file of so many bytes.
+    fn put(&mut self, name: &str, size: u64, content: &mut dyn Read) -> io::Result<()>;
+    /// Adds a small file.
+    fn put_bytes(&mut self, name: &str, mut content: &[u8]) -> io::Result<()> {
+        self.put(name, content.len() as u64, &mut content)
+    }
+    /// A file without a name, for a list until it is whole.
+    fn spool(&self) -> io::Result<File>;
     /// Says what is being read, for a person who waits.
     fn reading(&mut self, what: &str);
 }
@@ -65,23 +77,27 @@ pub async fn record(
     patience: Duration,
     now: Timestamp,
     sink: &mut impl Sink,
-) -> std::io::Result<Recorded> {
+) -> io::Result<Recorded> {
+    let spool = sink.spool()?;
     let mut recorded = Recorded::default();
     let (mut pods, mut leases) = (Vec::new(), Vec::new());
     let version = timeout(patience, client.apiserver_version()).await;
     let version = version.ok().and_then(Result::ok).map(|info| info.git_version);
     let kinds: Vec<String> = Resource::all().map(Resource::label).collect();
     let first = json!({ "kinds": kinds, "kubernetes": version, "logs": LOGS });
-    sink.put(MANIFEST, manifest(first).as_bytes())?;
+    sink.put_bytes(MANIFEST, manifest(first).as_bytes())?;
     for resource in Resource::all() {
         let label = resource.label();
         sink.reading(&label);
-        let content = match list(client, namespace, resource, patience).await {
+        let name = format!("{label}.json");
+        let refused = match list(client, namespace, resource, patience, &spool).await {
             Ok(mut listed) => {
                 recorded.objects += listed.objects;
                 pods.append(&mut listed.pods);
                 leases.append(&mut listed.leases);
-                listed.text()
+                let size = listed.end()?;
+                sink.put(&name, size, &mut (&spool).take(size))?;
+                continue;
             }
             // an older release of Longhorn does not have the kind, so that there is none
             Err(refusal) if refusal.reason == ApiErrorReason::NotServed && resource.is_optional() => {
@@ -92,13 +108,13 @@ pub async fn record(
                 status(&label, "", &refusal.message, "")
             }
         };
-        sink.put(&format!("{label}.json"), content.as_bytes())?;
+        sink.put_bytes(&name, refused.as_bytes())?;
     }
     let runs = wanted_logs(pods, leases, now);
     let logs = runs.iter().map(|run| (name_of(run), run)).filter(|(name, _)| is_file_name(name));
     let logs: Vec<_> = logs.map(|(name, run)| json!({ "pod": run.pod, "file": name })).collect();
     let logs = manifest(json!({ "logs": logs }));
-    sink.put(&format!("{LOGS}.json"), logs.as_bytes())?;
+    sink.put_bytes(&format!("{LOGS}.json"), logs.as_bytes())?;
     for run in runs {
         let name = name_of(&run);
         // what the API server says is no path of this machine
@@ -112,10 +128,11 @@ pub async fn record(
         match read(client, namespace, &run, patience).await {
             Ok(text) => {
                 recorded.logs += 1;
-                sink.put(&name, &text)?;
+                sink.put_bytes(&name, &text)?;
             }
             Err(message) => {
-                sink.put(&format!("{name}.json"), status("pods/log", &run.pod, &message, "").as_bytes())?;
+                let refused = status("pods/log", &run.pod, &message, "");
+                sink.put_bytes(&format!("{name}.json"), refused.as_bytes())?;
                 recorded.unread.push(format!("{name}: {message}"));
             }
         }
@@ -129,70 +146,107 @@ struct RecordRefusal {
     message: String,
 }
 
-/// A list as it is recorded, an object a line, of which no more than this text is held; and what is needed of it to
-/// decide whose logs are wanted.
-struct Listed {
+/// A list as it is recorded, an object a line, in a file that nothing else sees until it is whole; and what is needed
+/// of it to decide whose logs are wanted.
+struct Listed<'a> {
     objects: usize,
-    text: String,
+    spool: BufWriter<&'a File>,
+    written: io::Result<()>,
     pods: Vec<Pod>,
     leases: Vec<Lease>,
 }
 
-impl Listed {
-    fn of(resource: Resource) -> Self {
+impl<'a> Listed<'a> {
+    fn of(resource: Resource, mut spool: &'a File) -> Self {
         let info = resource.info();
         let group = if info.group.is_empty() { String::new() } else { format!("{}/", info.group) };
         let (version, kind) =
             (json!(format!("{group}{}", info.version)), json!(format!("{}List", info.kind)));
-        let text = format!("{{\"apiVersion\":{version},\"kind\":{kind},\"items\":[\n");
-        Listed { objects: 0, text, pods: Vec::new(), leases: Vec::new() }
+        // that of an attempt that failed may be in it
+        let emptied = spool.set_len(0).and_then(|()| spool.rewind());
+        let mut listed = Listed {
+            objects: 0,
+            spool: BufWriter::with_capacity(SPOOLED, spool),
+            written: emptied,
+            pods: Vec::new(),
+            leases: Vec::new(),
+        };
+        listed.write(&format!("{{\"apiVersion\":{version},\"kind\":{kind},\"items\":[\n"));
+        listed
     }
 
-    /// Adds an object. Who wrote which field, and what was applied once, is left out.
-    fn add(&mut self, resource: Resource, mut item: Value) {
-        if resource.is_of_a_tool() {
-            match of_a_tool(resource, &item) {
-                Some(bare) => item = bare,
-                None => return,
-            }
+    fn write(&mut self, text: &str) {
+        if self.written.is_ok() {
+            self.written = self.spool.write_all(text.as_bytes());
         }
-        if let Some(metadata) = item.get_mut("metadata").and_then(Value::as_object_mut) {
-            metadata.remove("managedFields");
-            if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
-                annotations.remove("kubectl.kubernetes.io/last-applied-configuration");
-            }
-        }
+    }
+
+    /// Adds an object, as it came where it may stay so. Who wrote which field, and what was applied once, is left out.
+    fn add(&mut self, resource: Resource, item: &RawValue) -> serde_json::Result<()> {
+        let item = item.get();
         match resource {
-            Resource::Pods => self.pods.extend(Pod::deserialize(&item)),
-            Resource::Leases => self.leases.extend(Lease::deserialize(&item)),
+            Resource::Pods => self.pods.extend(serde_json::from_str::<Pod>(item)),
+            Resource::Leases => self.leases.extend(serde_json::from_str::<Lease>(item)),
             _ => {}
         }
-        let separator = if self.objects == 0 { "" } else { ",\n" };
-        self.text.push_str(separator);
-        self.text.push_str(&item.to_string());
+        let bare = if resource.is_of_a_tool() {
+            match of_a_tool(resource, &serde_json::from_str(item)?) {
+                Some(bare) => bare.to_string(),
+                None => return Ok(()),
+            }
+        } else if MANAGED.iter().any(|key| memmem::find(item.as_bytes(), key.as_bytes()).is_some()) {
+            without_managed(serde_json::from_str(item)?).to_string()
+        } else {
+            String::new()
+        };
+        if self.objects > 0 {
+            self.write(",\n");
+        }
+        self.write(if bare.is_empty() { item } else { &bare });
         self.objects += 1;
+        Ok(())
     }
 
-    /// The whole list, without another copy of what may be the largest kind.
-    fn text(mut self) -> String {
-        self.text.push_str("\n]}\n");
-        self.text
+    /// Ends the list, which the file then is from its begin; returns its size, and fails if it could not be kept.
+    fn end(mut self) -> io::Result<u64> {
+        self.write("\n]}\n");
+        self.written?;
+        self.spool.flush()?;
+        let mut spool = *self.spool.get_ref();
+        let size = spool.stream_position()?;
+        spool.rewind()?;
+        Ok(size)
     }
 }
 
+/// What an object has that has to be left out of it; of its managed fields the brackets may stay.
+const MANAGED: [&str; 2] = ["\"managedFields\":[{", LAST_APPLIED];
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+fn without_managed(mut item: Value) -> Value {
+    if let Some(metadata) = item.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+        if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
+            annotations.remove(LAST_APPLIED);
+        }
+    }
+    item
+}
+
 /// Lists a kind: whole from the memory of the API server, as the exporter does, and in pages where that fails.
-async fn list(
+async fn list<'a>(
     client: &Client,
     namespace: &str,
     resource: Resource,
     patience: Duration,
-) -> Result<Listed, RecordRefusal> {
+    spool: &'a File,
+) -> Result<Listed<'a>, RecordRefusal> {
     let mut attempts = 0;
     loop {
         attempts += 1;
         let listed = match attempts {
-            1 => whole(client, namespace, resource, patience).await,
-            _ => pages(client, namespace, resource, patience).await,
+            1 => whole(client, namespace, resource, patience, spool).await,
+            _ => pages(client, namespace, resource, patience, spool).await,
         };
         let refusal = match listed {
             Ok(listed) => return Ok(listed),
@@ -208,15 +262,17 @@ async fn list(
     }
 }
 
-async fn whole(
+async fn whole<'a>(
     client: &Client,
     namespace: &str,
     resource: Resource,
     patience: Duration,
-) -> Result<Listed, RecordRefusal> {
+    spool: &'a File,
+) -> Result<Listed<'a>, RecordRefusal> {
     #[derive(Deserialize)]
-    struct ListedLine {
-        object: Value,
+    struct ListedLine<'l> {
+        #[serde(borrow)]
+        object: &'l RawValue,
     }
     let unusable = |message: String| RecordRefusal { reason: ApiErrorReason::Other, message };
     let silent = |_elapsed| RecordRefusal {
@@ -239,7 +295,7 @@ async fn whole(
         let (code, reason) = (head.status.as_u16(), reason_of_code(head.status.as_u16()));
         return Err(RecordRefusal { reason, message: format!("{code}: {said}") });
     }
-    let (mut split, mut listed) = (Split::default(), Listed::of(resource));
+    let (mut split, mut listed) = (Split::default(), Listed::of(resource, spool));
     loop {
         let frame = timeout(patience, body.frame()).await.map_err(silent)?;
         let lines = match frame.transpose().map_err(|error| unusable(error.to_string()))? {
@@ -251,9 +307,9 @@ async fn whole(
         };
         let lines = lines.map_err(|error| unusable(error.to_string()))?;
         for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-            let ListedLine { object } =
-                serde_json::from_slice(line).map_err(|error| unusable(error.to_string()))?;
-            listed.add(resource, object);
+            let added =
+                serde_json::from_slice(line).and_then(|ListedLine { object }| listed.add(resource, object));
+            added.map_err(|error| unusable(error.to_string()))?;
         }
     }
 }
@@ -274,36 +330,51 @@ fn place(resource: Resource, namespace: &str) -> (String, ListParams) {
     (format!("{group}/{}{place}/{}", info.version, info.plural), params)
 }
 
-async fn pages(
+async fn pages<'a>(
     client: &Client,
     namespace: &str,
     resource: Resource,
     patience: Duration,
-) -> Result<Listed, RecordRefusal> {
+    spool: &'a File,
+) -> Result<Listed<'a>, RecordRefusal> {
     let (url, params) = place(resource, namespace);
-    let (mut listed, mut next) = (Listed::of(resource), None::<String>);
+    let (mut listed, mut next) = (Listed::of(resource, spool), String::new());
     loop {
         let mut params = params.clone().limit(PAGE);
-        params.continue_token = next.take();
+        params.continue_token = Some(next).filter(|token| !token.is_empty());
         let unusable = |message: String| RecordRefusal { reason: ApiErrorReason::Other, message };
         let request = Request::new(&url).list(&params).map_err(|error| unusable(error.to_string()))?;
-        let answer = timeout(patience, client.request::<Value>(request)).await;
+        let answer = timeout(patience, client.request::<ListPage>(request)).await;
         let answer = answer.map_err(|_elapsed| RecordRefusal {
             reason: ApiErrorReason::Timeout,
             message: format!("no answer within {patience:?}"),
         })?;
-        let mut page =
+        let page =
             answer.map_err(|error| RecordRefusal { reason: reason_of(&error), message: describe(&error) })?;
-        next = page.pointer("/metadata/continue").and_then(Value::as_str).map(str::to_owned);
-        match page.get_mut("items").map(Value::take) {
-            Some(Value::Array(more)) => more.into_iter().for_each(|item| listed.add(resource, item)),
-            Some(Value::Null) => {}
-            _ => return Err(unusable("the answer has no items".to_owned())),
+        for item in page.items.unwrap_or_default() {
+            listed.add(resource, &item).map_err(|error| unusable(error.to_string()))?;
         }
-        if next.as_ref().is_none_or(String::is_empty) {
+        next = page.metadata.r#continue;
+        if next.is_empty() {
             return Ok(listed);
         }
     }
+}
+
+/// A page of a list.
+#[derive(Deserialize)]
+struct ListPage {
+    #[serde(default)]
+    metadata: ListPageMeta,
+    /// May be null, not absent.
+    #[serde(deserialize_with = "Option::deserialize")]
+    items: Option<Vec<Box<RawValue>>>,
+}
+
+#[derive(Deserialize, Default)]
+struct ListPageMeta {
+    #[serde(default)]
+    r#continue: String,
 }
 
 /// Says before anything else what follows, so that a recording that was interrupted, or has lost a file, is known by

@@ -1,6 +1,8 @@
 //! What `record` writes is judged as the cluster that it was.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
 use std::time::Duration;
 
 use fake_apiserver::{Fault, Verb};
@@ -18,9 +20,15 @@ use crate::support::*;
 struct Memory(BTreeMap<String, Vec<u8>>);
 
 impl Sink for Memory {
-    fn put(&mut self, name: &str, content: &[u8]) -> std::io::Result<()> {
-        assert_eq!(self.0.insert(name.to_owned(), content.to_vec()), None, "{name} is written twice");
+    fn put(&mut self, name: &str, size: u64, content: &mut dyn Read) -> io::Result<()> {
+        let mut whole = Vec::new();
+        assert_eq!(content.read_to_end(&mut whole)? as u64, size, "{name}");
+        assert_eq!(self.0.insert(name.to_owned(), whole), None, "{name} is written twice");
         Ok(())
+    }
+
+    fn spool(&self) -> io::Result<File> {
+        tempfile::tempfile()
     }
 
     fn reading(&mut self, _what: &str) {}

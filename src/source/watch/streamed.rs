@@ -16,6 +16,7 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use http::Uri;
 use http_body::Frame;
+use memchr::memchr2;
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -158,14 +159,15 @@ impl Split {
     pub(in crate::source) fn feed(&mut self, bytes: &[u8]) -> Result<Vec<u8>, Garbled> {
         self.lines.reserve(bytes.len());
         let piece = |from: usize, until: usize| bytes.get(from..until).unwrap_or_default();
-        let mut taken = 0;
-        let mut rest = bytes.iter();
+        let (mut taken, mut next) = (0, 0);
         loop {
-            if self.in_string && !self.string_ends(&mut rest) {
-                break;
+            if self.in_string {
+                let Some(end) = self.string_ends(bytes, next) else { break };
+                next = end;
             }
-            let at = bytes.len() - rest.len();
-            let Some(byte) = rest.next() else { break };
+            let at = next;
+            let Some(byte) = bytes.get(at) else { break };
+            next += 1;
             match byte {
                 b'"' => self.in_string = true,
                 b'{' => self.depth += 1,
@@ -248,21 +250,23 @@ impl Split {
         }
     }
 
-    /// Goes to the end of a string; false where that has not come.
-    fn string_ends(&mut self, rest: &mut std::slice::Iter<'_, u8>) -> bool {
+    /// Where the string ends in which this place is; nothing where that has not come.
+    fn string_ends(&mut self, bytes: &[u8], mut from: usize) -> Option<usize> {
         loop {
-            if std::mem::take(&mut self.escaped) && rest.next().is_none() {
-                self.escaped = true;
-                return false;
-            }
-            match rest.find(|byte| matches!(byte, b'"' | b'\\')) {
-                Some(b'"') => {
-                    self.in_string = false;
-                    return true;
+            if std::mem::take(&mut self.escaped) {
+                if from == bytes.len() {
+                    self.escaped = true;
+                    return None;
                 }
-                Some(_) => self.escaped = true,
-                None => return false,
+                from += 1;
             }
+            let at = from + memchr2(b'"', b'\\', bytes.get(from..)?)?;
+            from = at + 1;
+            if bytes.get(at) == Some(&b'"') {
+                self.in_string = false;
+                return Some(from);
+            }
+            self.escaped = true;
         }
     }
 
