@@ -22,6 +22,8 @@ use crate::source::{CrashLogs, Live, LiveOptions, Recording, RecordingError, dem
 
 /// Where Longhorn is as a rule.
 const NAMESPACE: &str = "longhorn-system";
+/// Lines of what a recording lacks that are printed.
+const WARNINGS: usize = 100;
 
 /// Where the cluster is read from. Without any of these: the cluster this process runs in, or the
 /// one the kubeconfig names.
@@ -155,8 +157,11 @@ impl SourceArgs {
         // clocks of nodes may run ahead a little; what is further ahead is no evidence
         let latest = wall.checked_add(jiff::SignedDuration::from_hours(24)).unwrap_or(Timestamp::MAX);
         let recording = Recording::read(path, &self.namespace, latest)?;
-        for warning in &recording.warnings {
+        for warning in recording.warnings.iter().take(WARNINGS) {
             eprintln!("warning: {}", plain(warning));
+        }
+        if let Some(more @ 1..) = recording.warnings.len().checked_sub(WARNINGS) {
+            eprintln!("warning: and {more} more");
         }
         Ok(Some(recording.into_cluster(&self.namespace, self.now)))
     }

@@ -180,7 +180,7 @@ fn of_container(cluster: &Cluster, pod: &Pod, status: &ContainerStatus) -> Optio
     let name = &status.name;
     if IMAGE.contains(&reason.as_str()) {
         // in its pauses a kubelet may leave out why
-        let why = || pulling(cluster, pod).filter(|_| !message.contains("rpc error"));
+        let why = || pulling(cluster, pod, name).filter(|_| !message.contains("rpc error"));
         let message = why().unwrap_or(message);
         let text = format!("image of container {name} cannot be pulled ({})", said(reason, message));
         return Some(NotStarted::new(Obstacle::Image, text));
@@ -200,10 +200,16 @@ fn said(reason: &str, message: &str) -> String {
     }
 }
 
-/// Why an image was not pulled, by its Event.
-fn pulling<'a>(cluster: &'a Cluster, pod: &Pod) -> Option<&'a str> {
-    let failed =
-        |event: &&Event| event.reason == "Failed" && event.message.starts_with("Failed to pull image");
+/// Why the image of a container was not pulled, by its Event. A pod of managers has a second container, which only fetches the image of
+/// the share managers (longhorn deploy/longhorn.yaml v1.7.0 to v1.12.1).
+fn pulling<'a>(cluster: &'a Cluster, pod: &Pod, container: &str) -> Option<&'a str> {
+    let its = format!("{{{container}}}");
+    let failed = |event: &&Event| {
+        let path = event.involved_object.field_path.as_str();
+        event.reason == "Failed"
+            && event.message.starts_with("Failed to pull image")
+            && (path.is_empty() || path.ends_with(&its))
+    };
     let newest = newest(cluster, pod, failed)?;
     Some(newest.message.as_str())
 }

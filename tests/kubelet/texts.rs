@@ -94,6 +94,12 @@ const READ: &[(&str, &str, &str)] = &[
     // pkg/volume/util/operationexecutor/node_expander.go
     ("kubelet", "FileSystemResizeSuccessful", "MountVolume.NodeExpandVolume succeeded for volume …"),
     ("cronjob-controller", "FailedCreate", "Error creating job: …"),
+    // pkg/controller/volume/persistentvolume/pv_controller.go
+    (
+        "persistentvolume-controller",
+        "WaitForFirstConsumer",
+        "waiting for first consumer to be created before binding",
+    ),
     ("default-scheduler", "Preempted", "Preempted by pod … on node …"),
     ("daemonset-controller", "FailedCreate", "Error creating: Internal error occurred: …"),
     (

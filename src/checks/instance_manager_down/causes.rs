@@ -50,7 +50,8 @@ causes! {
             change "kubectl uncordon <node>",
         ];
     NODE_DOWN = warning "node_down" "its node does not answer"
-        but "info for the first 5 minutes where no volume is attached there, and where a node without replicas was taken out of Kubernetes, of which node_unregistered warns"
+        but "info for the first 5 minutes where no volume is attached there, where a node without replicas was taken out of Kubernetes, of \
+             which node_unregistered warns, and for as long as the manager of a node that answers starts"
         fix "Bring node <node> back: power, network, kubelet; or remove it for good once every volume is healthy without it. If it answers, see why \
              the longhorn-manager on it does not run." [
             read "kubectl get nodes -o wide",

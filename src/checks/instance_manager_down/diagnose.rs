@@ -70,7 +70,7 @@ fn lost(cluster: &Cluster, im: &InstanceManager) -> ManagerTrouble {
     if let Some(down) = nodes::down(cluster, &im.spec.node_id) {
         return away(cluster, &im.spec.node_id, down);
     }
-    let said = "its state is unknown, as Longhorn left it when it lost the node; the node itself answers";
+    let said = "its state is unknown, which Longhorn writes while nodes.longhorn.io says that Kubernetes' node is gone or not Ready, if for a moment; the node itself answers";
     let mut trouble = ManagerTrouble::plain(&causes::NODE_DOWN, api(said));
     trouble.evidence.extend(nodes::manager_trouble(cluster, &im.spec.node_id));
     trouble

@@ -187,13 +187,16 @@ fn is_between_pods(
 
 /// Kubernetes calls a node down some 50 s after its last sign of life, and where nothing could be written meanwhile (etcd full, the API
 /// server away) it calls those down that are well, until their kubelets write again, some seconds later. A node that has just come back
-/// starts its manager before that looks at the instance manager (played on 1.9.2 and 1.12.1: 4 to 16 s).
+/// starts its manager before that looks at the instance manager (played on 1.9.2 and 1.12.1: 4 to 16 s). In an upgrade that takes longer:
+/// the state is one that the manager of the node alone writes, unless its pod is missing (longhorn-manager v1.9.2 to v1.12.1
+/// controller/utils.go isControllerResponsibleFor), and it is not there yet.
 fn is_momentary(cluster: &Cluster, im: &InstanceManager) -> bool {
     const MANAGER_STARTS: jiff::SignedDuration = jiff::SignedDuration::from_secs(30);
     let node = im.spec.node_id.as_str();
     let changed = nodes::not_ready_since(cluster, node);
     let normal = match nodes::kube_ready(cluster, node) {
         Some(false) => nodes::CONTROL_PLANE_RETURNS,
+        Some(true) if nodes::manager_starts(cluster, node) => return true,
         Some(true) => MANAGER_STARTS,
         None => return false,
     };
@@ -302,7 +305,7 @@ fn limit(fleet: &InstanceManagers, im: &InstanceManager) -> Option<String> {
 fn what(cause: &'static Cause, reached: bool) -> &'static str {
     match *cause {
         causes::NODE_DOWN if reached => {
-            "has not been looked at since its node was lost, although the node answers"
+            "has not been looked at since Longhorn called its node down, although the node answers"
         }
         causes::POD_FAILED => "does not run: its pod has ended",
         causes::PANIC => "does not run: its process panicked",

@@ -245,6 +245,30 @@ fn an_unknown_state_on_a_node_that_answers_points_at_the_manager() {
     );
 }
 
+/// Played with an upgrade from 1.9.2 to 1.10.2: managers took longer to start than the node had been NotReady.
+#[test]
+fn an_unknown_state_waits_for_a_manager_that_starts() {
+    let (info, warning) =
+        (["info node_down InstanceManager im-1"], ["warning node_down InstanceManager im-1"]);
+    let with = |ready: bool, since: &str| {
+        let pod = manager_pod(ready, NEW)
+            .replace("type: Ready,", &format!("type: Ready, lastTransitionTime: '{since}',"));
+        let yaml = base("v1.10.2").replace(&manager_pod(true, NEW), &pod);
+        found(&CHECK, &cluster_at(NOW, &(yaml + &default("unknown", ""))))
+    };
+    assert_eq!(with(false, "2026-01-02T11:57:01Z"), info);
+    assert_eq!(with(false, "2026-01-02T11:57:00Z"), warning, "longer than a restart takes");
+    assert_eq!(with(true, "2026-01-02T11:59:31Z"), info, "it has just begun to work");
+    assert_eq!(with(true, "2026-01-02T11:59:30Z"), warning);
+    // a node that is down is no matter of its manager
+    let away = base("v1.10.2").replace(&node(), &node_down()).replace(
+        &manager_pod(true, NEW),
+        &manager_pod(false, NEW)
+            .replace("type: Ready,", "type: Ready, lastTransitionTime: '2026-01-02T11:59:00Z',"),
+    );
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &(away + &default("unknown", "")))), warning);
+}
+
 #[test]
 fn an_instance_manager_without_node_leaves_no_holes() {
     let yaml = base("v1.9.2") + &default("error", "").replace("nodeID: node-1, ", "");

@@ -97,9 +97,15 @@ impl<'a> Aftermath<'a> {
     pub fn of(cluster: &'a Cluster) -> Self {
         let (mut failed, mut pod_events): (HashMap<_, Vec<_>>, HashMap<_, Vec<_>>) = Default::default();
         let mut detached: HashMap<_, Vec<_>> = HashMap::default();
+        // Longhorn deletes an instance manager while such a volume is tried again and again, and nothing of it is there to be harmed
+        let was_up = |volume: &str| {
+            let volume = cluster.objects.volumes.get(volume);
+            volume.is_none_or(|volume| !volumes::was_never_up(cluster, volume))
+        };
         for replica in cluster.objects.replicas.iter() {
             // a rebuild empties failedAt
-            if let Some(at) = replica.spec.failed_at.get().or(replica.spec.last_failed_at.get()) {
+            let failed_at = replica.spec.failed_at.get().or(replica.spec.last_failed_at.get());
+            if let Some(at) = failed_at.filter(|_| was_up(&replica.spec.volume_name)) {
                 failed.entry(replica.spec.node_id.as_str()).or_default().push((at, replica));
             }
         }
@@ -107,7 +113,7 @@ impl<'a> Aftermath<'a> {
             let object = &event.involved_object;
             match (object.kind.as_str(), event.reason.as_str()) {
                 ("Pod", _) => pod_events.entry(object.name.as_str()).or_default().push(event),
-                ("Volume", reason) if volumes::is_unexpected_detach(reason) => {
+                ("Volume", reason) if volumes::is_unexpected_detach(reason) && was_up(&object.name) => {
                     let Some(at) = event.last_seen() else { continue };
                     for place in places(cluster, &object.name) {
                         detached.entry(place).or_default().push((at, object.name.as_str()));
@@ -118,14 +124,16 @@ impl<'a> Aftermath<'a> {
         }
         let mut remounted: HashMap<_, Vec<_>> = HashMap::default();
         for volume in cluster.objects.volumes.iter() {
-            let Some(at) = volumes::remounted(volume) else { continue };
+            let Some(at) = volumes::remounted(volume).filter(|_| was_up(&volume.metadata.name)) else {
+                continue;
+            };
             for place in places(cluster, &volume.metadata.name) {
                 remounted.entry(place).or_default().push((at, volume.metadata.name.as_str()));
             }
         }
         let mut dead_engines: HashMap<_, Vec<_>> = HashMap::default();
         for engine in cluster.objects.engines.iter() {
-            if engine.status.current_state == InstanceState::Error {
+            if engine.status.current_state == InstanceState::Error && was_up(&engine.spec.volume_name) {
                 dead_engines.entry(engine.status.instance_manager_name.as_str()).or_default().push(engine);
             }
         }

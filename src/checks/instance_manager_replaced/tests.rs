@@ -52,7 +52,15 @@ fn event(reason: &str, message: &str) -> String {
 /// A replica on the node that failed a few seconds after the end, of a volume in use.
 fn hit() -> String {
     volume("v", "engine:new")
-        + &instance("Replica", "v-r-1", "v", "", "stopped", "stopped", "failedAt: '2026-01-02T11:50:03Z'")
+        + &instance(
+            "Replica",
+            "v-r-1",
+            "v",
+            "",
+            "stopped",
+            "stopped",
+            "lastHealthyAt: '2026-01-01T00:00:00Z', failedAt: '2026-01-02T11:50:03Z'",
+        )
 }
 
 fn pod(yaml: &str) -> Pod {
@@ -279,6 +287,23 @@ fn detached_volumes_are_hits_when_their_engine_was_here() {
     assert_eq!(verdict(&gone, &(volume("v", "engine:new") + DETACHED)), "warning deleted");
     let elsewhere = volume("v", "engine:new").replace("node-1", "node-2");
     assert_eq!(verdict(&gone, &(elsewhere + DETACHED)), "info deleted");
+}
+
+/// Played on 1.12.1: volumes whose engine never started are tried again and again, and with priority-class and the guaranteed CPU changed
+/// Longhorn replaced the instance managers in which that failed.
+#[test]
+fn what_was_never_up_is_not_harmed() {
+    let gone = deleting(last("Running", ""));
+    let fresh = hit().replace("lastHealthyAt: '2026-01-01T00:00:00Z', ", "") + DETACHED;
+    let dead_engine = instance("Engine", "v-e-0", "v", "im-1", "error", "running", "");
+    assert_eq!(verdict(&gone, &(fresh.clone() + &dead_engine)), "info deleted");
+    let class =
+        after().replace("containers: [{name: instance", "priorityClassName: c, containers: [{name: instance");
+    let cluster = saw(&gone, &(class + &fresh));
+    assert_eq!(found(&CHECK, &cluster), ["info settings_sync InstanceManager im-1"]);
+    // one that holds data has been up
+    let used = fresh.replace("{state: attached,", "{state: attached, actualSize: '4096',");
+    assert_eq!(verdict(&gone, &used), "warning deleted");
 }
 
 #[test]

@@ -287,6 +287,20 @@ fn the_headline_says_why_a_manager_does_not_start() {
         let message = message_of(&(base.clone() + &manager_with("node-1", SOON, &status) + &events));
         assert!(message.as_ref().is_some_and(|message| message.contains(words)), "{words}: {message:?}");
     }
+    // the other container fetches the image of share managers, and its tries are later ones (1.7.0 to 1.12.1)
+    let tries =
+        [("pre-pull-share-manager-image", "59:30"), ("longhorn-manager", "59:00")].map(|(name, at)| {
+            let message = format!("Failed to pull image \"longhornio/{name}:v9\": not found");
+            event("Pod", "manager-node-1", "Failed", &message, &format!("2026-03-01T11:{at}Z"))
+                .replace("kind: Pod", &format!("fieldPath: 'spec.containers{{{name}}}', kind: Pod"))
+                .replace("metadata: {name: ", &format!("metadata: {{name: {name}-"))
+        });
+    let waits = container("state: {waiting: {reason: ImagePullBackOff, message: Back-off pulling image}}");
+    let message = message_of(&(base.clone() + &manager_with("node-1", SOON, &waits) + &tries.concat()));
+    assert!(
+        message.as_ref().is_some_and(|message| message.contains("longhornio/longhorn-manager:v9")),
+        "{message:?}"
+    );
     // what passes with time, or is noise of a pod's end
     let noise = "MountVolume.SetUp failed for volume \"kube-api-access\" : object \"longhorn-system\"/\"kube-root-ca.crt\" not registered";
     for events in [String::new(), pod_event("FailedMount", noise), pod_event("Pulling", "Pulling image")] {

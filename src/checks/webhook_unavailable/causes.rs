@@ -30,6 +30,15 @@ causes! {
             read "kubectl -n <namespace> get service <object> -o jsonpath='{.spec.selector}'",
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --show-labels",
         ];
+    NOT_LISTED = critical "not_listed"
+        "managers are Ready and fit the selector of the Service, and its EndpointSlices do not list them as ready: Kubernetes does not keep them up to date"
+        fix "See whether kube-controller-manager works: it alone writes EndpointSlices, and a Lease that it has not renewed for a minute, or errors about \
+             endpointslices in its log, say that it does not. Once it does, this ends within seconds. Restarting managers does not help." [
+            read "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=<object> -o yaml",
+            read "kubectl -n kube-system get lease kube-controller-manager -o yaml",
+            read "kubectl -n kube-system logs -l component=kube-controller-manager --prefix --tail=50",
+            read "kubectl -n <namespace> get pods -l app=<workload> -o wide --show-labels",
+        ];
     LABEL_MISSING = warning "label_missing"
         "a Ready manager lacks the label by which the admission Service selects (from 1.7 on)"
         fix "See whether a share manager of this node fails over: fast failover takes the label away and brings it back when the node proves \

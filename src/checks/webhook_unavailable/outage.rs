@@ -41,6 +41,7 @@ pub fn judge(cluster: &Cluster, webhook: WebhookRole, endpoints: ServiceEndpoint
         _ if refused.is_some() => &causes::NO_READY_ENDPOINT,
         Some(since) if cluster.age(since) < HOLD => &causes::ROLLOUT,
         _ if is_deadlock(cluster, webhook, &states) => &causes::DEADLOCK,
+        _ if webhook.not_listed(cluster, LISTED).is_some_and(|missing| missing > 0) => &causes::NOT_LISTED,
         _ => &causes::NO_READY_ENDPOINT,
     };
     let object = cluster.object::<Service>(webhook.service());

@@ -10,6 +10,7 @@ pub const ALERTS: &[Alert] = &[
         when: When::Found(&[
             &causes::NO_READY_ENDPOINT,
             &causes::SELECTOR_WRONG,
+            &causes::NOT_LISTED,
             &causes::CONFIGURATION_MISSING,
             &causes::CONFIGURATION_FOREIGN,
             &causes::CONFIGURATION_UNTRUSTED,

@@ -137,6 +137,26 @@ impl WebhookRole {
         judged.then_some(endpoints)
     }
 
+    /// Pods that have been Ready for so long, fit the selector, and are not listed as ready. `None` where one of these facts is not known.
+    pub fn not_listed(self, cluster: &Cluster, settled: SignedDuration) -> Option<usize> {
+        let known =
+            [Resource::EndpointSlices, Resource::Services].into_iter().all(|kind| cluster.knows_all(kind));
+        // Kubernetes lists no pods of a Service without selector
+        let service =
+            cluster.objects.services.get(self.service()).filter(|service| !service.spec.selector.is_empty());
+        if !known || service.is_none() {
+            return None;
+        }
+        let listed = endpoints::each(cluster, self.service()).unwrap_or_default();
+        let missing = |pod: &&Pod| {
+            pod.is_ready()
+                && self.selects(cluster, pod)
+                && pods::ready_changed(pod).is_some_and(|since| cluster.age(since) >= settled)
+                && !listed.contains(&(pod.metadata.name.as_str(), true))
+        };
+        Some(self.pods(cluster).filter(missing).count())
+    }
+
     /// What the EndpointSlices would say, by the pods and the selector of the Service.
     fn ready_pods(self, cluster: &Cluster) -> ServiceEndpoints {
         let mut endpoints = ServiceEndpoints { from_pods: true, ..ServiceEndpoints::default() };

@@ -209,3 +209,10 @@ fn what_is_wrong_in_json_is_named_by_line() {
     let bytes = Recording::from_files([file], "longhorn-system", Timestamp::MAX).unwrap_err().to_string();
     assert_eq!(bytes, "a.yaml:2: not valid YAML or JSON: not UTF-8");
 }
+
+#[test]
+fn an_error_names_a_few_files_of_many() {
+    let losses: Vec<String> = (0..60_000).map(|number| format!("f{number}.yaml")).collect();
+    assert_eq!(some_of(&losses), "; f0.yaml; f1.yaml; f2.yaml; f3.yaml; f4.yaml; and 59995 more");
+    assert_eq!(some_of(&losses[..5]), "; f0.yaml; f1.yaml; f2.yaml; f3.yaml; f4.yaml");
+}

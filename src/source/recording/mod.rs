@@ -68,7 +68,7 @@ pub enum RecordingError {
     #[error(
         "{path}: no object of Longhorn or of Kubernetes that belongs to it; docs/recording.md shows how to record a cluster{}{}",
         if *.directory { ", here only files named .yaml, .yml, .json and .log are read" } else { "" },
-        .losses.iter().map(|loss| format!("; {loss}")).collect::<String>()
+        some_of(.losses)
     )]
     Empty {
         /// What was asked for.
@@ -100,6 +100,17 @@ pub enum RecordingError {
         /// Where Longhorn is.
         found: String,
     },
+}
+
+/// Files that an error names; an archive may have tens of thousands.
+const NAMED: usize = 5;
+
+fn some_of(losses: &[String]) -> String {
+    let said: String = losses.iter().take(NAMED).map(|loss| format!("; {loss}")).collect();
+    match losses.len().saturating_sub(NAMED) {
+        0 => said,
+        more => format!("{said}; and {more} more"),
+    }
 }
 
 /// One file of a recording.
