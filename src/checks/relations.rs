@@ -168,6 +168,9 @@ relations! {
     // webhook/webhook.go).
     manager_crash_loop [webhook_unserved, webhook_not_ready] CausedBy webhook_unavailable [deadlock, no_ready_endpoint],
         same Cluster, "crash loop" on nodes;
+    // What a manager writes at its start is rejected as long as the API server does not trust the webhook.
+    manager_crash_loop [webhook_call_failed] CausedBy
+        webhook_unavailable [configuration_untrusted, ca_expired, certificate_refused], same Cluster, "crash loop" on nodes;
     manager_crash_loop [backing_image_eviction_panic] CausedBy backing_image_eviction_crash [at_risk],
         same Node, "crash loop" on nodes;
     // A node's manager registers it, after it has started.
