@@ -166,7 +166,8 @@ relations! {
 
     // A manager of 1.5 and later ends when no manager answers behind the Service of the webhooks (longhorn-manager v1.5.4 to v1.12.1
     // webhook/webhook.go).
-    manager_crash_loop [webhook_unserved, webhook_not_ready] CausedBy webhook_unavailable [deadlock, no_ready_endpoint],
+    manager_crash_loop [webhook_unserved, webhook_not_ready] CausedBy
+        webhook_unavailable [deadlock, no_ready_endpoint, not_listed, selector_wrong],
         same Cluster, "crash loop" on nodes;
     manager_crash_loop [backing_image_eviction_panic] CausedBy backing_image_eviction_crash [at_risk],
         same Node, "crash loop" on nodes;
@@ -175,8 +176,8 @@ relations! {
     // Both ask the API of any manager at their start, and exit without an answer (longhorn-manager v1.3.3 to v1.12.1 csi/manager.go Run,
     // NewRancherClient).
     driver_deployer_blocked [managers_down] CausedBy
-        webhook_unavailable [deadlock, no_ready_endpoint] manager_crash_loop [*], same Cluster, "driver deployer waits";
-    csi_plugin_down [plugin_crashing] CausedBy webhook_unavailable [deadlock, no_ready_endpoint],
+        webhook_unavailable [deadlock, no_ready_endpoint, not_listed, selector_wrong] manager_crash_loop [*], same Cluster, "driver deployer waits";
+    csi_plugin_down [plugin_crashing] CausedBy webhook_unavailable [deadlock, no_ready_endpoint, not_listed, selector_wrong],
         same Cluster, "CSI plugin crash-looping" on nodes;
 
     // A disk that is not ready lists none of its replicas (longhorn-manager v1.3.3 to v1.12.1 controller/node_controller.go

@@ -2,6 +2,7 @@
 //! neither checks nor anything of the outside.
 
 pub mod age;
+pub mod ca_bundle;
 pub mod certificates;
 pub mod complaints;
 pub mod drain;

@@ -189,7 +189,7 @@ fn is_between_pods(
 /// server away) it calls those down that are well, until their kubelets write again, some seconds later. A node that has just come back
 /// starts its manager before that looks at the instance manager (played on 1.9.2 and 1.12.1: 4 to 16 s). In an upgrade that takes longer:
 /// the state is one that the manager of the node alone writes, unless its pod is missing (longhorn-manager v1.9.2 to v1.12.1
-/// controller/utils.go isControllerResponsibleFor), and it is not there yet.
+/// controller/controller_manager.go isControllerResponsibleFor), and it is not there yet.
 fn is_momentary(cluster: &Cluster, im: &InstanceManager) -> bool {
     const MANAGER_STARTS: jiff::SignedDuration = jiff::SignedDuration::from_secs(30);
     let node = im.spec.node_id.as_str();

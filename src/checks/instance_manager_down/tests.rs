@@ -245,7 +245,7 @@ fn an_unknown_state_on_a_node_that_answers_points_at_the_manager() {
     );
 }
 
-/// Played with an upgrade from 1.9.2 to 1.10.2: managers took longer to start than the node had been NotReady.
+/// As an upgrade from 1.9.2 to 1.10.2 may have it: managers take longer to start than the node was NotReady.
 #[test]
 fn an_unknown_state_waits_for_a_manager_that_starts() {
     let (info, warning) =

@@ -78,6 +78,40 @@ causes! {
             read "kubectl get <webhook> -o yaml",
             change "kubectl -n <namespace> delete pod <manager>",
         ] proven "the configuration has no CA bundle, and the start of a manager writes it";
+    CA_EXPIRED = critical "ca_expired"
+        "the CA of a webhook configuration has run out or is not valid yet, so that the API server trusts no answer"
+        fix "Compare the dates with the clocks of the control plane: where a clock is wrong, correct it, and nothing else. Otherwise restart one manager: \
+             its start writes the CA of Secret longhorn-webhook-ca, from 1.11.3 on a new one in place of an old one. Where the dates stay, the Secret has \
+             them: delete it with longhorn-webhook-tls and restart all managers, which create both again. I/O is not affected." [
+            read "date -u; kubectl get <webhook> -o jsonpath='{.webhooks[0].clientConfig.caBundle}' | base64 -d | openssl x509 -noout -subject -dates",
+            change "kubectl -n <namespace> delete pod <manager>",
+            read "kubectl -n <namespace> get secret longhorn-webhook-ca -o jsonpath='{.data.tls\\.crt}' | base64 -d | openssl x509 -noout -subject -dates",
+            change "kubectl -n <namespace> delete secret longhorn-webhook-ca longhorn-webhook-tls",
+            change "kubectl -n <namespace> rollout restart daemonset/longhorn-manager",
+        ] proven "the CA is not valid now, so that every call fails as it is; managers create both Secrets at their start, and I/O does not pass \
+             through them";
+    CERTIFICATE_REFUSED = critical "certificate_refused"
+        "the two webhook configurations trust different CAs, or the API server has refused the certificate of the webhook for a minute"
+        fix "Restart one manager: its start writes both configurations with the CA of Secret longhorn-webhook-ca. If they differ again, find out who \
+             writes one of them (a GitOps source that holds it, a CA injector). If the API server still refuses the certificate, delete Secret \
+             longhorn-webhook-tls and restart all managers, which create it again. I/O is not affected." [
+            read "kubectl get validatingwebhookconfigurations longhorn-webhook-validator -o jsonpath='{.webhooks[0].clientConfig.caBundle}' | base64 -d | openssl x509 -noout -fingerprint -dates",
+            read "kubectl get mutatingwebhookconfigurations longhorn-webhook-mutator -o jsonpath='{.webhooks[0].clientConfig.caBundle}' | base64 -d | openssl x509 -noout -fingerprint -dates",
+            change "kubectl -n <namespace> delete pod <manager>",
+            read "kubectl -n <namespace> get secret longhorn-webhook-tls -o jsonpath='{.data.tls\\.crt}' | base64 -d | openssl x509 -noout -issuer -dates -ext subjectAltName",
+            change "kubectl -n <namespace> delete secret longhorn-webhook-tls",
+            change "kubectl -n <namespace> rollout restart daemonset/longhorn-manager",
+        ] proven "one of the two cannot trust what managers answer, or the API server says so itself; managers create the Secret at their start, \
+             and I/O does not pass through them";
+    CA_EXPIRES_SOON = warning "ca_expires_soon"
+        "the CA of a webhook configuration runs out within 30 days, which rejects every change of a Longhorn object"
+        fix "Restart one manager in working hours: from 1.11.3 on its start issues a new CA in the last 90 days. Before 1.11.3 none does: delete Secrets \
+             longhorn-webhook-ca and longhorn-webhook-tls and restart all managers, which create both again. I/O is not affected." [
+            read "kubectl -n <namespace> get secret longhorn-webhook-ca -o jsonpath='{.data.tls\\.crt}' | base64 -d | openssl x509 -noout -subject -dates",
+            change "kubectl -n <namespace> delete pod <manager>",
+            change "kubectl -n <namespace> delete secret longhorn-webhook-ca longhorn-webhook-tls",
+            change "kubectl -n <namespace> rollout restart daemonset/longhorn-manager",
+        ] proven "the date stands in the configuration; managers create both Secrets at their start, and I/O does not pass through them";
     ROLLOUT = info "rollout"
         "no ready endpoint, or no configuration, for less than three minutes: expected in a rollout"
         fix "Wait: a rollout restarts all managers at once, and ends within three minutes." [

@@ -3,7 +3,7 @@
 //! A manager writes them when it starts its admission webhook, after the environment check, with its own
 //! namespace (longhorn-manager v1.5.5 to v1.12.1 webhook/server/server.go runAdmissionWebhookListenAndServe).
 
-use super::{HOLD, causes, gauges};
+use super::{HOLD, causes, certificates, gauges};
 use crate::check::*;
 use crate::cluster::Readability;
 use crate::facts::age;
@@ -21,6 +21,7 @@ pub fn judge(cluster: &Cluster, admission_down: bool, out: &mut Outcome) {
         (validating, mutating, VALIDATOR, "validator", validator),
         (mutating, validating, MUTATOR, "mutator", mutator),
     ];
+    let (mut trusted, mut told) = (Vec::new(), false);
     for (kind, other, name, label, webhooks) in kinds {
         let sibling_recorded = cluster.readability(other) == Readability::Readable;
         match cluster.readability(kind) {
@@ -50,11 +51,16 @@ pub fn judge(cluster: &Cluster, admission_down: bool, out: &mut Outcome) {
             .iter()
             .find_map(|webhook| webhook.foreign_service(&cluster.namespace))
         {
+            told = true;
             out.report(foreign_configuration(cluster, kind, name, service));
         } else if webhooks.unwrap_or_default().iter().any(|webhook| webhook.trusts_nobody()) {
+            told = true;
             out.report(untrusted(cluster, kind, name));
+        } else {
+            trusted.push((kind, name, webhooks.unwrap_or_default()));
         }
     }
+    certificates::judge(cluster, &trusted, told, out);
 }
 
 /// True when the API server is known not to ask: no configuration lists a webhook.
@@ -105,7 +111,7 @@ fn untrusted(cluster: &Cluster, kind: Resource, name: &'static str) -> Finding {
 }
 
 /// Any manager writes them in its start.
-fn one_to_restart(cluster: &Cluster) -> String {
+pub fn one_to_restart(cluster: &Cluster) -> String {
     let pod = cluster.manager_pods().find(|pod| !pod.metadata.is_deleting());
     pod.map(|pod| pod.metadata.name.to_string()).unwrap_or_default()
 }

@@ -9,6 +9,7 @@
 //! 1.7.3 and 1.8.0 on they start one after the other under a Lease (app/daemon.go).
 
 pub mod causes;
+mod certificates;
 mod configurations;
 mod gauges;
 mod others;
@@ -30,7 +31,8 @@ pub static CHECK: Check = Check {
     id: "webhook_unavailable",
     title: "Webhook availability",
     summary: "Ready endpoints of Longhorn's webhooks, managers that wait for each other, Ready managers outside the \
-              Service, a start Lease that is held by a node without manager, and webhook configurations that are missing or name another namespace.",
+              Service, a start Lease that is held by a node without manager, and webhook configurations that are missing, name another namespace or \
+              trust a CA that is not valid.",
     needs: &[EndpointSlices, Pods],
     uses: &[
         Services,

@@ -14,6 +14,8 @@ pub const ALERTS: &[Alert] = &[
             &causes::CONFIGURATION_MISSING,
             &causes::CONFIGURATION_FOREIGN,
             &causes::CONFIGURATION_UNTRUSTED,
+            &causes::CA_EXPIRED,
+            &causes::CERTIFICATE_REFUSED,
         ]),
         for_: "3m",
         keep_firing_for: "5m",
@@ -24,6 +26,17 @@ pub const ALERTS: &[Alert] = &[
         why: "The check itself waits three minutes for a rollout to end; three more are as long as managers that crash or hang, of \
               which this is the consequence, wait themselves.",
         runbook: include_str!("LonghornWebhookUnavailable.md"),
+        ..Alert::DEFAULT
+    },
+    Alert {
+        name: "LonghornWebhookCertificateExpiring",
+        when: When::Found(&[&causes::CA_EXPIRES_SOON]),
+        for_: "1h",
+        summary: "The CA of Longhorn's admission webhook runs out within 30 days.",
+        description: "{{ $labels.object_kind }} {{ $labels.object }} trusts a CA that runs out within 30 days. From then on every change of a \
+                      Longhorn object is rejected. Renew it in working hours.",
+        why: "Managers from 1.11.3 on renew it 90 days before; 30 days are time enough for those that do not.",
+        runbook: include_str!("LonghornWebhookCertificateExpiring.md"),
         ..Alert::DEFAULT
     },
     Alert {

@@ -1,3 +1,4 @@
+mod certificates;
 mod configurations;
 mod lease;
 mod releases;

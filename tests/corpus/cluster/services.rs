@@ -2,6 +2,16 @@
 
 use super::*;
 
+/// A CA that is valid until 2035, in PEM.
+const CA: &str = "\
+    LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUJjVENDQVJhZ0F3SUJBZ0lVZEcrSkZEVGRmVVVwUnhhZXF2TlJRcXRhTWlFd0NnWUlLb1pJemowRU\
+    F3SXcKSGpFY01Cb0dBMVVFQXd3VGJHOXVaMmh2Y200dGQyVmlhRzl2YXkxallUQWVGdzB5TlRFeU1ERXdNREF3TURCYQpGdzB6TlRFeE1qa3dNREF3TURC\
+    YU1CNHhIREFhQmdOVkJBTU1FMnh2Ym1kb2IzSnVMWGRsWW1odmIyc3RZMkV3CldUQVRCZ2NxaGtqT1BRSUJCZ2dxaGtqT1BRTUJCd05DQUFRcmwyUkkwLz\
+    VwcW9mZHFtNlFtNFRoWHFWTElIMkoKUFFnVUZBd2JRdWFEZGJ4d3BoaTc1Y3UyYnEvQzhyZXdUTWNlTzZmc1c0c0hpdHdHY2hJL1BRdjlvekl3TURBUApC\
+    Z05WSFJNQkFmOEVCVEFEQVFIL01CMEdBMVVkRGdRV0JCUjZEQXJ0N09GUG9pTE1vZDdNQ3Q2M25zOG9kakFLCkJnZ3Foa2pPUFFRREFnTkpBREJHQWlFQT\
+    dVUXF0WDFaem1abCtKRUlFaVZpYzUvMDFub294b1JDYWErRWFNVXQKRHRBQ0lRRG5QZ1hvSmJLOFhPLzZZcGJ4U2pJTkdOczVsK05JeFByNnRvSHcxeCs3\
+    S0E9PQotLS0tLUVORCBDRVJUSUZJQ0FURS0tLS0tCg==";
+
 pub(super) fn webhooks(case: &Case) -> String {
     let minor = minor(&case.release);
     let manager = case.cluster.manager.as_ref();
@@ -50,7 +60,7 @@ pub(super) fn webhooks(case: &Case) -> String {
             write!(
                 yaml,
                 "apiVersion: admissionregistration.k8s.io/v1\nkind: {kind}WebhookConfiguration\nmetadata: {{name: {name}}}\n\
-                 webhooks: [{{name: {name}.longhorn.io, failurePolicy: Fail, clientConfig: {{caBundle: eA==, service: {{name: \
+                 webhooks: [{{name: {name}.longhorn.io, failurePolicy: Fail, clientConfig: {{caBundle: {CA}, service: {{name: \
                  longhorn-admission-webhook, namespace: longhorn-system, port: 9502}}}}}}]\n---\n"
             )
             .unwrap();

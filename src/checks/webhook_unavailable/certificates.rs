@@ -1,0 +1,145 @@
+//! Whether the API server can trust what answers: the CA of both webhook configurations, and what it says itself.
+//!
+//! The Secrets are not read. A manager writes both configurations at once with the CA of Secret longhorn-webhook-ca, when it starts and
+//! when that changes (longhorn-manager v1.5.5 to v1.12.1 webhook/server/server.go runAdmissionWebhookListenAndServe), so that two
+//! which differ were not both written by it. Go's verifier looks at the dates of a CA, too (Go 1.26 crypto/x509 verify.go isValid).
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::causes;
+use super::configurations::one_to_restart;
+use crate::check::*;
+use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::ca_bundle::{self, Ca};
+use crate::facts::text::both_ends;
+use crate::facts::{api, certificates};
+use crate::longhorn::Webhook;
+use crate::longhorn::resource::VALIDATOR;
+
+/// A CA is valid from when a manager created it, by the clock of its node.
+const CLOCKS: SignedDuration = SignedDuration::from_mins(10);
+/// Managers from 1.11.3 on renew it 90 days before, others never.
+const SOON: SignedDuration = SignedDuration::from_hours(30 * 24);
+/// Two watches do not bring both configurations at once, and a CA that changes costs a few calls.
+const LASTS: SignedDuration = SignedDuration::from_mins(1);
+/// An Event that is older is over.
+const RECENT: SignedDuration = SignedDuration::from_mins(10);
+
+/// A configuration that calls a Service of Longhorn with a CA bundle.
+type Trusted<'a> = (Resource, &'static str, &'a [Webhook]);
+
+/// Judges the CA bundles of those that have one; what is `told` already explains what the API server refuses.
+pub fn judge(cluster: &Cluster, trusted: &[Trusted<'_>], mut told: bool, out: &mut Outcome) {
+    let bundles: Vec<(Resource, &'static str, Vec<Ca>)> = trusted
+        .iter()
+        .filter_map(|(kind, name, webhooks)| {
+            let webhook = webhooks.iter().find(|webhook| webhook.client_config.service.is_some())?;
+            Some((*kind, *name, ca_bundle::read(&webhook.client_config.ca_bundle)))
+        })
+        .collect();
+    for (kind, name, bundle) in &bundles {
+        if let Some(finding) = dates(cluster, *kind, name, bundle) {
+            told |= finding.cause == &causes::CA_EXPIRED;
+            out.report(finding);
+        }
+    }
+    if let Some(finding) = refused(cluster, &bundles, out).filter(|_| !told) {
+        out.report(finding);
+    }
+}
+
+/// One that is valid is enough.
+fn dates(cluster: &Cluster, kind: Resource, name: &'static str, bundle: &[Ca]) -> Option<Finding> {
+    let now = cluster.now;
+    let begun = |ca: &&Ca| ca.from.duration_since(now) <= CLOCKS;
+    let last = bundle.iter().filter(begun).map(|ca| ca.until).max();
+    let (cause, message, since) = match last {
+        None => {
+            let from = bundle.iter().map(|ca| ca.from).min()?;
+            (&causes::CA_EXPIRED, format!("the CA of Longhorn's {name} is not valid before {from}"), None)
+        }
+        Some(until) if until <= now => {
+            (&causes::CA_EXPIRED, format!("the CA of Longhorn's {name} ran out at {until}"), Some(until))
+        }
+        Some(until) if until.duration_since(now) <= SOON => {
+            let days = until.duration_since(now).as_hours() / 24;
+            let message =
+                format!("the CA of Longhorn's {name} runs out in {}, at {until}", counted(days, "day"));
+            (&causes::CA_EXPIRES_SOON, message, None)
+        }
+        Some(_) => return None,
+    };
+    let impact = match cause.severity {
+        Severity::Critical => {
+            "every create and update of a Longhorn object is rejected: x509, certificate has expired or is not yet valid"
+        }
+        _ => "from then on every create and update of a Longhorn object is rejected",
+    };
+    let fact =
+        |ca: &Ca| api(format!("a certificate of caBundle is valid from {} until {}", ca.from, ca.until));
+    let finding = about(cluster, cause, kind, name, message).since(since).impact(impact);
+    Some(finding.facts(bundle.iter().take(3).map(fact)))
+}
+
+/// The two contradict each other, or the API server says that it refuses what answers.
+fn refused(
+    cluster: &Cluster,
+    bundles: &[(Resource, &'static str, Vec<Ca>)],
+    out: &mut Outcome,
+) -> Option<Finding> {
+    if let [(kind, one_name, one), (_, other_name, other)] = bundles
+        && ca_bundle::disagree(one, other)
+    {
+        let age = observe(cluster, out, "ca_differs", VALIDATOR, Begun::At(None));
+        if age.at_least(LASTS, Unknown::Counts) {
+            let message = format!("Longhorn's {one_name} and {other_name} trust different CAs");
+            let finding = about(cluster, &causes::CERTIFICATE_REFUSED, *kind, one_name, message);
+            return Some(
+                finding
+                    .since(age.since)
+                    .impact(
+                        "one of them refuses what managers answer: creates and updates of Longhorn objects are rejected \
+                         (x509, certificate signed by unknown authority)",
+                    )
+                    .fact("their caBundle have no certificate in common; a manager writes the same to both")
+                    .fact(age.evidence()),
+            );
+        }
+    }
+    let (since, said) = said(cluster)?;
+    let why = certificates::refused(&said)?;
+    let message = format!("the API server refuses the certificate of Longhorn's admission webhook: {why}");
+    let kind = Resource::ValidatingWebhookConfigurations;
+    Some(
+        about(cluster, &causes::CERTIFICATE_REFUSED, kind, VALIDATOR, message)
+            .since(Some(since))
+            .impact("every create and update of a Longhorn object is rejected")
+            .fact(EvidenceSource::Event.says(both_ends(&said, 400))),
+    )
+}
+
+/// What Events say of calls that failed for the certificate, and since when, where it lasts.
+fn said(cluster: &Cluster) -> Option<(Timestamp, String)> {
+    let calls = cluster.objects.events.iter().filter(|event| {
+        let said = event.message.as_str();
+        said.contains("failed calling webhook") && said.contains(".longhorn.io") && said.contains("x509: ")
+    });
+    let calls: Vec<_> = calls.filter_map(|event| Some((event.last_seen()?, event))).collect();
+    let (last, event) = calls.iter().max_by_key(|(seen, _)| *seen)?;
+    let began = |seen: &Timestamp| last.duration_since(*seen) <= SignedDuration::from_hours(1);
+    let first = calls.iter().filter_map(|(_, event)| event.first_seen()).filter(began).min()?;
+    let lasts = last.duration_since(first) >= LASTS && cluster.age(*last) <= RECENT;
+    lasts.then(|| (first, event.message.to_string()))
+}
+
+fn about(
+    cluster: &Cluster,
+    cause: &'static Cause,
+    kind: Resource,
+    name: &'static str,
+    message: String,
+) -> Finding {
+    Finding::about(cause, cluster.object_of(kind, name), message)
+        .with(Name::Webhook, format!("{}/{name}", kind.info().plural))
+        .with(Name::Manager, one_to_restart(cluster))
+}
