@@ -1,6 +1,6 @@
 //! The certificates by which the API server trusts a webhook: `caBundle` of a webhook configuration.
 //!
-//! Managers write what Secret longhorn-webhook-ca holds: a CA that signed itself for ten years (dynamiclistener v0.3.6 to v0.8.2
+//! Managers write what Secret longhorn-webhook-ca holds: a CA that signed itself for ten years (rancher/dynamiclistener
 //! cert/cert.go NewSelfSignedCACert). From 1.11.3 on the manager that rotates replaces one that has 90 days left (longhorn-manager v1.11.3
 //! to v1.12.1 webhook/cert/bootstrap.go EnsureWebhookSecrets); before, none does: dynamiclistener loads the CA that is there
 //! (storage/kubernetes/ca.go LoadOrGenCA) and renews only what it signs.
