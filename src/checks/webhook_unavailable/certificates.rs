@@ -2,7 +2,7 @@
 //!
 //! The Secrets are not read. A manager writes both configurations at once with the CA of Secret longhorn-webhook-ca, when it starts and
 //! when that changes (longhorn-manager v1.5.5 to v1.12.1 webhook/server/server.go runAdmissionWebhookListenAndServe), so that two
-//! which differ were not both written by it. Go's verifier looks at the dates of a CA, too (Go 1.26 crypto/x509 verify.go isValid).
+//! which differ were not both written by it. Go's verifier looks at the dates of a CA, too (crypto/x509 verify.go isValid).
 
 use jiff::{SignedDuration, Timestamp};
 
