@@ -308,7 +308,7 @@ fn an_attachment_that_longhorn_was_never_asked_for_is_told() {
     assert!(causes(&cluster(yaml("v1.4.4", OLD, &[]))).is_empty(), "no tickets yet");
 }
 
-/// The ticket goes first, the attachment stays until the volume is detached.
+/// The ticket goes first; up to 1.4 the attachment stays until the volume is detached.
 #[test]
 fn a_detachment_is_as_old_as_the_deletion_of_its_attachment() {
     let yaml = |deleted: &str| {
