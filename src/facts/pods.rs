@@ -40,7 +40,7 @@ pub fn trouble(pod: &Pod) -> Option<String> {
     waits.or(ended).or_else(failed).or_else(slow)
 }
 
-/// That a pod has a node whose kubelet says nothing of it: for seconds always, and for ever where it was placed while its node went
+/// That a pod has a node whose kubelet says nothing of it: for seconds always, and without end where it was placed while its node went
 /// down (Longhorn's knowledge base, troubleshooting-recurring-job-pod-stuck-pending-state).
 pub fn not_taken_up(pod: &Pod) -> Option<String> {
     let status = &pod.status;
