@@ -39,7 +39,18 @@ fn a_detaching_volume_without_ticket_and_attachment_tells_no_age() {
     assert_eq!(recorded(&yaml), ["info detaching Volume vol"]);
     let another =
         csi("csi-1", "node-2", OLD).replace("{persistentVolumeName: pv}", "{persistentVolumeName: other}");
-    assert_eq!(recorded(&(yaml + &another)), ["info detaching Volume vol"], "none of them is of this volume");
+    assert_eq!(
+        recorded(&(yaml.clone() + &another)),
+        ["info detaching Volume vol"],
+        "none of them is of this volume"
+    );
+    let cluster = live_at(NOW, &yaml);
+    assert!(causes(&cluster).is_empty());
+    assert_eq!(
+        causes(&later(cluster, 600)),
+        ["warning detaching Volume vol"],
+        "an exporter has seen it begin"
+    );
 }
 
 #[test]
