@@ -194,7 +194,7 @@ fn not_killed(cluster: &Cluster, pod: &Pod) -> Option<Evidence> {
     let about =
         |event: &&Event| event.reason == "FailedKillPod" && event.involved_object.uid == pod.metadata.uid;
     let event = cluster.objects.events.iter().filter(about).max_by_key(|event| event.last_seen())?;
-    let text = format!("event FailedKillPod: {}", text::both_ends(event.said().trim(), 300));
+    let text = format!("event FailedKillPod: {}", text::shortened(event.said().trim(), 300));
     Some(EvidenceSource::Event.says(text))
 }
 
