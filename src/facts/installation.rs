@@ -155,12 +155,17 @@ fn without_conversion(
     if converted.is_empty() || !(crosses || definitions) || !applies_on_server(cluster) {
         return remedy;
     }
-    remedy.fix.push_str(if crosses {
-        " On the way from 1.9 to 1.10 the API server refuses five definitions: remove their /spec/conversion before. Where it names \
-         status.storedVersions instead, objects have to be migrated from v1beta1 first, as the important notes of 1.10 say."
+    // played: managers that crash-loop are the webhook, so no object can be rewritten meanwhile
+    remedy.fix.push_str(&if crosses {
+        format!(
+            " On the way from 1.9 to 1.10 the API server refuses five definitions: remove their /spec/conversion before. Where it names \
+             status.storedVersions instead, apply the manifest of {from} again and migrate the objects from v1beta1 once its managers are Ready, as \
+             the important notes of 1.10 say: crash-looping ones refuse every change, and a patch of storedVersions alone loses objects."
+        )
     } else {
         " Where a downgrade to 1.9 or earlier was tried, the API server refuses five definitions: those whose conversion is Webhook \
          lose their /spec/conversion before; nothing is converted any more."
+            .to_owned()
     });
     remedy
         .read(
