@@ -311,3 +311,25 @@ fn an_etcd_without_space_is_told_by_any_log() {
     let slow = FULL.replace("mvcc: database space exceeded", "request timed out");
     assert!(causes(&with_log(cluster_at(NOW, &fresh), "node-1", &slow)).is_empty(), "that may pass");
 }
+
+#[test]
+fn a_lease_that_changes_hands_more_often_than_restarts_explain_is_a_note() {
+    let lease = |created: &str, transitions: i64| {
+        let taken = format!("leaseTransitions: {transitions}, holderIdentity");
+        lease("node-2", "2026-03-01T11:59:50.1Z")
+            .replace("rotation, namespace", &format!("rotation, creationTimestamp: '{created}', namespace"))
+            .replace("holderIdentity", &taken)
+    };
+    // three managers, ten days
+    for (created, transitions, expected) in [
+        ("2026-02-19T12:00:00Z", 60, &[][..]),
+        ("2026-02-19T12:00:00Z", 61, &["info lease_unsteady Lease longhorn-webhook-cert-rotation"]),
+        ("2026-02-28T12:00:01Z", 500, &[]),
+        ("2025-03-01T12:00:00Z", 117, &[]),
+        ("2026-02-28T12:00:00Z", i64::MAX, &["info lease_unsteady Lease longhorn-webhook-cert-rotation"]),
+        ("1970-01-01T00:00:00Z", i64::MIN, &[]),
+    ] {
+        let cluster = cluster_at(NOW, &(three() + &lease(created, transitions)));
+        assert_eq!(causes(&cluster), expected, "{created} {transitions}");
+    }
+}
