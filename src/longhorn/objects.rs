@@ -181,6 +181,9 @@ objects! {
     system_backups: SystemBackup = SystemBackups, unrecognized(backup) {
         strange! { "status.state": backup.status.state, SystemBackupState; }
     };
+    system_restores: SystemRestore = SystemRestores, unrecognized(restore) {
+        strange! { "status.state": restore.status.state, SystemRestoreState; }
+    };
     backup_backing_images: BackupBackingImage = BackupBackingImages, unrecognized(backup) {
         strange! { "status.state": backup.status.state, BackupState; }
     }, kept(backup) { backup.spec.user_created && backup.status.state != BackupState::Completed };
