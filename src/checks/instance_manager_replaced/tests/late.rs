@@ -60,3 +60,39 @@ fn what_the_pod_before_hit_is_no_harm_of_the_next_end() {
     assert_eq!(after_next("11:50:03"), ["info settings_sync InstanceManager im-1"]);
     assert_eq!(after_next("12:15:03"), ["warning deleted InstanceManager im-1"]);
 }
+
+/// Seen on 1.12.1: engines were started again while volumes were new, two minutes later all were detached for settings. What the kubelet
+/// stops without a failed probe ends in that moment, and nothing before it.
+#[test]
+fn what_happened_before_the_kubelet_stopped_it_is_no_harm_of_that() {
+    let stopped = event("Killing", "Stopping container instance-manager");
+    let remounted = |at: &str| {
+        let status = format!("currentNodeID: node-1, remountRequestedAt: '{at}'");
+        volume("v", "engine:new").replace("currentNodeID: node-1", &status)
+    };
+    let waits = "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {name: priority-class, namespace: longhorn-system}\n\
+                 value: prio\nstatus: {applied: false}\n---\n";
+    let judged = |rest: String| found(&CHECK, &cluster_at(NOW, &(after() + &stopped + &rest)));
+    let before = remounted("2026-01-02T11:48:07Z");
+    assert_eq!(judged(before.clone()), ["info unknown InstanceManager im-1"]);
+    assert_eq!(judged(before.clone() + waits), ["info settings_sync InstanceManager im-1"]);
+    assert_eq!(judged(remounted("2026-01-02T11:50:20Z") + waits), ["warning unknown InstanceManager im-1"]);
+    // the node was away: what ran there had ended before its kubelet came back
+    let away = event("NodeNotReady", "Node is not ready").replace(GONE, "2026-01-02T11:48:00Z");
+    assert_eq!(judged(before + &away), ["warning unknown InstanceManager im-1"]);
+}
+
+/// Seen on 1.12.1: a drain took the replicas along and no engine; the node was uncordoned and they were taken up again.
+#[test]
+fn what_someone_asked_for_is_context_once_all_replicas_are_there_again() {
+    let stopped = event("Killing", "Stopping container instance-manager");
+    let judged = |harm: &str| found(&CHECK, &cluster_at(NOW, &(after() + &stopped + harm)));
+    let hurt = hit().replace("robustness: healthy", "robustness: degraded");
+    assert_ne!(hurt, hit());
+    assert_eq!(judged(&hit()), ["info unknown InstanceManager im-1"]);
+    assert_eq!(judged(&hurt), ["warning unknown InstanceManager im-1"]);
+    assert_eq!(judged(&(hit() + DETACHED)), ["warning unknown InstanceManager im-1"], "an engine died, too");
+    // one whose end no kubelet asked for may come again
+    let by_itself = found(&CHECK, &cluster_at(NOW, &(after() + &hit())));
+    assert_eq!(by_itself, ["warning unknown InstanceManager im-1"]);
+}
