@@ -333,3 +333,29 @@ fn a_lease_that_changes_hands_more_often_than_restarts_explain_is_a_note() {
         assert_eq!(causes(&cluster), expected, "{created} {transitions}");
     }
 }
+
+/// Seen on 1.12.1: the holder was cut off alone, and a fresh look 63 s later said nothing.
+#[test]
+fn one_look_tells_a_holder_that_is_cut_off_alone() {
+    let renewed = "2026-03-01T11:58:55.7Z";
+    let logs = |renewed: &str, of_holder: &str, of_other: Option<&str>| {
+        let yaml = three() + &lease("node-2", renewed);
+        let cluster = with_log(cluster_at(NOW, &yaml), "node-2", of_holder);
+        causes(&match of_other {
+            Some(log) => with_log(cluster, "node-3", log),
+            None => cluster,
+        })
+    };
+    let well = "time=\"2026-03-01T11:59:20Z\" level=info msg=\"Synced volume\"\n";
+    let told = ["warning api_lost Pod longhorn-manager-node-2"];
+    assert_eq!(logs(renewed, LOST, Some(well)), told);
+    assert!(logs("2026-03-01T11:59:01Z", LOST, Some(well)).is_empty(), "others may not have noticed yet");
+    assert!(logs(renewed, LOST, None).is_empty(), "nothing says that another got an answer");
+    assert!(logs(renewed, well, Some(well)).is_empty(), "the renewal may be late");
+    // an outage of all that is over: who got on has said so before
+    let got_on =
+        LOST.to_owned() + "W0301 11:59:57.000000       1 warnings.go:70] v1 Endpoints is deprecated\n";
+    assert!(logs(renewed, LOST, Some(&got_on)).is_empty());
+    let before = LOST.replace("11:59:55", "11:40:55") + well;
+    assert_eq!(logs(renewed, LOST, Some(&before)), told, "that was another outage");
+}
