@@ -301,13 +301,20 @@ E0301 11:58:48.612175       1 node_controller.go:371] "Unhandled Error" err="fai
 #[test]
 fn an_etcd_without_space_is_told_by_any_log() {
     // the moment of a recording is the last write before etcd was full
-    let fresh = three() + &lease("node-2", "2026-03-01T11:59:50Z");
+    let fresh = three() + &lease("node-2", "2026-03-01T11:58:40Z");
     let full = with_log(cluster_at(NOW, &fresh), "node-1", FULL);
     assert_eq!(causes(&full), ["warning api_lost Pod longhorn-manager-node-1"]);
     let finding = run(&CHECK, &full).report.findings.remove(0);
     assert!(finding.message.contains("nor can anything else in the cluster: etcd has no space left"));
     assert!(finding.remedy.fix.contains("etcdctl alarm disarm"), "{}", finding.remedy.fix);
     assert!(finding.remedy.commands.iter().all(|command| !command.changes));
+    // seen: disarmed, any manager renews the Lease, and the logs of the others are silent because the cluster is idle
+    let over = three() + &lease("node-2", "2026-03-01T11:58:49Z");
+    assert!(causes(&with_log(cluster_at(NOW, &over), "node-1", FULL)).is_empty());
+    let all = ["node-1", "node-2", "node-3"];
+    let full = all.iter().fold(cluster_at(NOW, &fresh), |cluster, node| with_log(cluster, node, FULL));
+    let finding = run(&CHECK, &full).report.findings.remove(0);
+    assert!(finding.message.ends_with("etcd has no space left"), "{}", finding.message);
     let slow = FULL.replace("mvcc: database space exceeded", "request timed out");
     assert!(causes(&with_log(cluster_at(NOW, &fresh), "node-1", &slow)).is_empty(), "that may pass");
 }
