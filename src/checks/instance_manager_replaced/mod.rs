@@ -256,8 +256,15 @@ fn remember_hits<'a>(cluster: &'a Cluster, uid: &str, hits: &mut Hits<'a>, out: 
 
 /// A node that took no engine along hit no workload, and its replicas were rebuilt: the volumes are as before. So it is with what someone
 /// asked of a kubelet, a drain most of all, where no one saw the request. Once so, it stays so while the kinds that tell are unknown.
-fn is_made_good(cluster: &Cluster, judged: &Judged, uid: &str, hits: &Hits, out: &mut Outcome) -> bool {
+fn is_made_good(
+    cluster: &Cluster,
+    judged: &Judged,
+    (uid, at): (&str, Timestamp),
+    hits: &Hits,
+    out: &mut Outcome,
+) -> bool {
     const MADE_GOOD: &str = "made_good";
+    const OVER: &str = "over";
     let asked = judged.verdict == ReplacementVerdict::Unknown
         && judged.detail.as_deref() == Some(deletion::CANDIDATES);
     if judged.verdict != ReplacementVerdict::NodeLost && !asked {
@@ -273,7 +280,8 @@ fn is_made_good(cluster: &Cluster, judged: &Judged, uid: &str, hits: &Hits, out:
     if good {
         out.first_seen(MADE_GOOD, uid);
     }
-    good
+    // what breaks later is of another end
+    out.ever(OVER, uid, good && cluster.age(at) >= aftermath::AFTER) || good
 }
 
 /// True where a volume is there and has all of its replicas.

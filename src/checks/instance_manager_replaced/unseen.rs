@@ -136,6 +136,6 @@ pub(super) fn end<'a>(
     ));
     let verdict = judged.verdict;
     let harmless = verdict == ReplacementVerdict::Unknown && hits.facts.is_empty() && cluster.is_watched();
-    let harmless = harmless || is_made_good(cluster, &judged, &before_it, &hits, out);
+    let harmless = harmless || is_made_good(cluster, &judged, (&before_it, made), &hits, out);
     Some(End::of([name.as_str(), node.as_str()], judged, harmless, made, Some(pod), hits))
 }

@@ -96,3 +96,24 @@ fn what_someone_asked_for_is_context_once_all_replicas_are_there_again() {
     let by_itself = found(&CHECK, &cluster_at(NOW, &(after() + &hit())));
     assert_eq!(by_itself, ["warning unknown InstanceManager im-1"]);
 }
+
+/// Seen on 1.12.1: a node had been off for a minute, and twenty minutes later a taint took the next pod and its replicas.
+#[test]
+fn a_loss_that_was_made_good_is_not_raised_by_what_breaks_later() {
+    let lost = last("Failed", &terminated(255, "Unknown"));
+    let mut cluster = saw(&lost, &(after() + &hit()));
+    for seconds in [0, 300, 300] {
+        cluster = later(cluster, seconds);
+        assert_eq!(found(&CHECK, &cluster), ["info node_lost InstanceManager im-1"], "{}", cluster.now);
+    }
+    let hurt = hit().replace("robustness: healthy", "robustness: degraded");
+    let cluster = next(cluster, 60, &(after() + &hurt));
+    assert_eq!(found(&CHECK, &cluster), ["info node_lost InstanceManager im-1"]);
+    // in its first minutes the harm may only be about to show
+    let mut early = live_at("2026-01-02T11:51:00Z", &(after() + &volume("v", "engine:new")));
+    early.history.started = Some(time("2026-01-02T00:00:00Z"));
+    early.history.pod_gone(Arc::new(pod(&lost)), "uid-2", time(GONE));
+    assert_eq!(found(&CHECK, &early), ["info node_lost InstanceManager im-1"]);
+    early = next(later(early, 5), 5, &(after() + &hurt));
+    assert_eq!(found(&CHECK, &early), ["warning node_lost InstanceManager im-1"]);
+}
