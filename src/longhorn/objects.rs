@@ -192,7 +192,9 @@ objects! {
         strange! { "status.phase": pod.status.phase, PodPhase; }
     }, of(pod) { App: pod.metadata.label("app").unwrap_or_default() };
     events: Event = Events, of(event) { Object: &event.involved_object.name };
-    node_events: NodeEvent = NodeEvents, kept(event) { event.trouble().is_some() || event.is_reboot() };
+    node_events: NodeEvent = NodeEvents, kept(event) {
+        event.trouble().is_some() || event.is_reboot() || event.is_oom_of_instance_manager()
+    };
     services: Service = Services;
     endpoint_slices: EndpointSlice = EndpointSlices;
     daemon_sets: DaemonSet = DaemonSets;

@@ -117,3 +117,35 @@ fn a_loss_that_was_made_good_is_not_raised_by_what_breaks_later() {
     early = next(later(early, 5), 5, &(after() + &hurt));
     assert_eq!(found(&CHECK, &early), ["warning node_lost InstanceManager im-1"]);
 }
+
+/// Kernel and kubelet of a home server with 1.11.0 (longhorn issue 12643).
+#[test]
+fn the_event_of_a_node_names_an_instance_manager_that_its_kernel_killed() {
+    let oom = |victim: &str, node: &str, at: &str| {
+        format!(
+            "apiVersion: v1\nkind: Event\nmetadata: {{name: e-oom, namespace: default}}\ninvolvedObject: {{kind: Node, name: {node}}}\n\
+             reason: SystemOOM\nmessage: 'System OOM encountered, victim process: {victim}, pid: 86927'\nlastTimestamp: '{at}'\n---\n"
+        )
+    };
+    let judged = |rest: &str| found(&CHECK, &cluster_at(NOW, &(after() + rest))).remove(0);
+    let (killed, unknown) =
+        ("warning oom_killed InstanceManager im-1", "warning unknown InstanceManager im-1");
+    let main = "longhorn-instan";
+    for (rest, expected) in [
+        (oom(main, "node-1", "2026-01-02T11:49:55Z"), killed),
+        // with the longest back-off
+        (oom(main, "node-1", "2026-01-02T11:47:05Z"), killed),
+        (oom(main, "node-1", "2026-01-02T11:47:04Z"), unknown),
+        (oom(main, "node-1", "2026-01-02T11:50:11Z"), unknown),
+        (oom(main, "node-2", "2026-01-02T11:49:55Z"), unknown),
+        // an engine or a replica does not end its pod, a database even less
+        (oom("longhorn", "node-1", "2026-01-02T11:49:55Z"), unknown),
+        (oom("postgres", "node-1", "2026-01-02T11:49:55Z"), unknown),
+        (oom("longhorn-instant", "node-1", "2026-01-02T11:49:55Z"), unknown),
+    ] {
+        assert_eq!(judged(&rest), expected, "{rest}");
+    }
+    // its kubelet stopped it, so the kernel did not
+    let stopped = event("Killing", "Stopping container instance-manager") + &hit() + DETACHED;
+    assert_eq!(judged(&(oom(main, "node-1", "2026-01-02T11:49:55Z") + &stopped)), unknown);
+}
