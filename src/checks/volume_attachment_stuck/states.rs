@@ -250,7 +250,8 @@ fn dies<'a>(
         .and_then(|engine| events.started.get(engine.metadata.name.as_str()))
         .filter(|starts| seen.first.duration_since(starts.first) <= FIRST_START);
     let starts = starts.map_or(0, |starts| starts.count);
-    let first_up = cluster.replicas_of(name).map(|replica| replica.spec.healthy_at.get()).min().flatten();
+    // one that is being rebuilt has no such time yet
+    let first_up = cluster.replicas_of(name).filter_map(|replica| replica.spec.healthy_at.get()).min();
     let deaths = match first_up.filter(|at| *at > seen.first) {
         // one Event counts its failed starts and, later, its deaths
         Some(up) => deaths_watched(out, name, up, told),
