@@ -48,6 +48,8 @@ pub struct Cluster {
 pub struct ResourceStatus {
     /// Whether the store of this kind can be trusted.
     pub readability: Readability,
+    /// How often something of this kind changed since it is followed, in what is read; 0 where it is not.
+    pub changes: u64,
     /// Objects that did not decode and are therefore missing.
     pub undecodable: usize,
     /// When the source last answered for this kind.

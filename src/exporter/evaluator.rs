@@ -14,7 +14,7 @@ use crate::cluster::{Cluster, ResourceStatus};
 use crate::longhorn::{InstanceManagerState, Resource};
 use crate::metrics::{self, Format};
 use crate::plan::{Looked, Plan};
-use crate::report::{Evaluation, Report, ReportOptions, Selection, evaluate_with};
+use crate::report::{Evaluation, Memory, Report, ReportOptions, Selection, evaluate_again};
 use crate::source::{ApiTotals, Source, on_demand};
 use crate::sync::lock;
 
@@ -77,14 +77,15 @@ const SYNC_GRACE: SignedDuration = SignedDuration::from_secs(60);
 /// readers of these take nothing from a scrape. The largest report, 2,000 findings, is a few MiB.
 const BUDGET: u32 = 32 * 1024 * 1024;
 
-/// How often what changes all the time is evaluated: so rarely that it takes 0.4 % of a core, however
-/// many ask. An evaluation of 20 ms answers for 5 s, one of a small cluster for some tenths of a second.
+/// How often what changes all the time is evaluated: so rarely that it takes 0.4 % of a core with its page, however
+/// many ask. One of 20 ms answers for 5 s, one of a small cluster for some tenths of a second.
 const COST_FACTOR: f64 = 250.0;
 /// Nor longer than this, however dear it was: Prometheus asks about as often.
 const LONGEST_PAUSE: SignedDuration = SignedDuration::from_secs(30);
 /// Evaluations that may come at once after a quiet time, so that its end shows at once.
 const AT_ONCE: i32 = 3;
-/// Facts age where nothing changes; what costs more than this pays for is looked at less often.
+/// Facts age where nothing changes: so long a verdict stands of which nothing else has changed. What costs more than this pays
+/// for is looked at less often.
 const TICK: SignedDuration = SignedDuration::from_secs(15);
 /// What is older is not handed out, but made again by who asks: what should make it beside does not come to it.
 const MAX_AGE: SignedDuration = SignedDuration::from_secs(60);
@@ -96,6 +97,10 @@ const ASKED_FOR: SignedDuration = SignedDuration::from_mins(10);
 struct Pace {
     looked: Timestamp,
     paid_until: Timestamp,
+    /// How long one evaluation of those that were made last is good for.
+    cost: SignedDuration,
+    /// The same of one in which every check ran.
+    whole: SignedDuration,
 }
 
 /// A format that is asked for.
@@ -115,8 +120,8 @@ pub struct Evaluator {
     beside: bool,
     options: ReportOptions,
     last: Mutex<Option<Arc<Moment>>>,
-    /// Held while an evaluation is made.
-    evaluating: Mutex<()>,
+    /// What the checks said; held while an evaluation is made.
+    evaluating: Mutex<Memory>,
     /// When it was looked last, and until when the evaluations that were made are paid for.
     pace: Mutex<Option<Pace>>,
     /// The formats of pages that are asked for, and when they were last.
@@ -183,8 +188,7 @@ impl Evaluator {
     pub fn is_due(&self) -> bool {
         let (Some(last), Some(pace)) = (self.last(), *lock(&self.pace)) else { return true };
         let now = (self.clock)();
-        let tick = TICK.max(good_for(last.seconds));
-        if !(SignedDuration::ZERO..tick).contains(&now.duration_since(pace.looked)) {
+        if !(SignedDuration::ZERO..TICK.max(pace.whole)).contains(&now.duration_since(pace.looked)) {
             return true;
         }
         let waiting_for = self.waiting_for();
@@ -192,7 +196,7 @@ impl Evaluator {
             return true;
         }
         let changed = last.key.generation != self.source.generation() || last.waiting_for != waiting_for;
-        changed && pace.paid_until.duration_since(now) <= good_for(last.seconds) * (AT_ONCE - 1)
+        changed && pace.paid_until.duration_since(now) <= pace.cost * (AT_ONCE - 1)
     }
 
     /// Evaluates, and writes the pages that are asked for. Not for async threads.
@@ -200,16 +204,9 @@ impl Evaluator {
         let before = self.last();
         let zipped = |format| before.as_ref().is_none_or(|moment| is_zipped(moment, format));
         let zipped = Format::ALL.map(zipped);
+        let begin = (self.clock)();
         let moment = self.evaluated();
         let now = (self.clock)();
-        {
-            let cost = good_for(moment.seconds);
-            let mut pace = lock(&self.pace);
-            // what a clock that was set back would leave is no debt
-            let owed =
-                pace.map(|pace| pace.paid_until).filter(|paid| (now..=now + cost * AT_ONCE).contains(paid));
-            *pace = Some(Pace { looked: now, paid_until: owed.unwrap_or(now) + cost });
-        }
         let asked_for = *lock(&self.asked_for);
         for ((format, asked), zipped) in Format::ALL.into_iter().zip(asked_for).zip(zipped) {
             let asked = asked.filter(|asked| now.duration_since(asked.last) < ASKED_FOR);
@@ -217,8 +214,22 @@ impl Evaluator {
             // what cannot be written is told to those who ask
             let _ = self.write(&moment, format, web_config, Some(zipped));
         }
+        self.pay(seconds_between(begin, (self.clock)()), moment.evaluation.blind.is_empty(), now);
         let old = lock(&self.last).replace(moment);
         drop(old); // thousands of findings and samples, freed while no scrape waits for the lock
+    }
+
+    /// Notes what an evaluation cost with its pages.
+    fn pay(&self, seconds: f64, whole: bool, now: Timestamp) {
+        let cost = good_for(seconds);
+        let mut pace = lock(&self.pace);
+        let before = pace.map_or(SignedDuration::ZERO, |pace| pace.whole);
+        // what a clock that was set back would leave is no debt
+        let owed = pace.map(|pace| pace.paid_until);
+        let owed = owed.filter(|paid| (now..=now + LONGEST_PAUSE * AT_ONCE).contains(paid));
+        let paid_until = owed.unwrap_or(now) + cost;
+        *pace =
+            Some(Pace { looked: now, paid_until, cost, whole: if whole { cost } else { before.max(cost) } });
     }
 
     fn last(&self) -> Option<Arc<Moment>> {
@@ -237,7 +248,7 @@ impl Evaluator {
     /// The moment of now, evaluated unless another has done so meanwhile.
     fn evaluated(&self) -> Arc<Moment> {
         let arrived = (self.clock)();
-        let _evaluating = lock(&self.evaluating);
+        let mut memory = lock(&self.evaluating);
         let now = self.source.moment((self.clock)());
         // Read before the snapshot: what changes in between is then evaluated again next time.
         let waiting_for = self.waiting_for();
@@ -256,7 +267,7 @@ impl Evaluator {
             // no one can ask for it until the next one is there, and with thousands of findings it is large
             *lock(&self.last) = None;
         }
-        let moment = Arc::new(self.evaluate(key, now));
+        let moment = Arc::new(self.evaluate(key, now, &mut memory));
         if !self.beside || self.last().is_none_or(|last| !self.is_handed_out(&last)) {
             *lock(&self.last) = Some(moment.clone());
         }
@@ -372,10 +383,13 @@ impl Evaluator {
         self.source.totals()
     }
 
-    fn evaluate(&self, key: EvaluationKey, now: Timestamp) -> Moment {
+    fn evaluate(&self, key: EvaluationKey, now: Timestamp, memory: &mut Memory) -> Moment {
         let begin = (self.clock)();
         let cluster = self.source.snapshot(now);
-        let mut evaluation = evaluate_with(&cluster, |_| true, &self.options);
+        if self.beside {
+            memory.patience = TICK.max(lock(&self.pace).map_or(SignedDuration::ZERO, |pace| pace.whole));
+        }
+        let mut evaluation = evaluate_again(&cluster, |_| true, &self.options, memory);
         let kinds = checks::kinds().iter();
         let resources = kinds.map(|resource| resource_facts(&cluster, *resource)).collect();
         let instance_managers = instance_managers(&cluster);
@@ -561,8 +575,8 @@ mod tests {
         (0..50).for_each(|_| scrape());
         assert_eq!(evaluations(), 11 + i64::from(AT_ONCE));
         let first = evaluator.page(Format::Text, None).unwrap();
-        let cost = evaluator.moment().seconds;
-        pass(COST_FACTOR * cost);
+        let pace = lock(&evaluator.pace).unwrap();
+        pass(pace.cost.as_secs_f64());
         let mut again = 0;
         while evaluator.is_due() {
             evaluator.refresh();

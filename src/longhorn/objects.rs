@@ -7,7 +7,9 @@ use serde::de::{Deserialize, DeserializeOwned, Deserializer};
 use super::*;
 
 /// A kind that can be stored.
-pub trait Kind: DeserializeOwned + Compact + Clone + std::fmt::Debug + Send + Sync + 'static {
+pub trait Kind:
+    DeserializeOwned + Compact + Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static
+{
     /// Which kind it is.
     const RESOURCE: Resource;
     /// Its metadata.

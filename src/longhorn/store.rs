@@ -127,6 +127,14 @@ impl<T: Kind> Store<T> {
         objects.filter(move |object| same(object.owner(owner), name))
     }
 
+    /// Whether it would be the same with this object: it has one that is equal in all that is read, or none reads it.
+    pub fn is_unchanged_by(&self, object: &T) -> bool {
+        match self.0.find(&object.meta().name) {
+            Some(held) => **held == *object,
+            None => !object.is_kept(),
+        }
+    }
+
     /// All objects in the order of their names.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.0.ordered.iter().map(|object| &**object).inspect(|_| looked_at())

@@ -4,6 +4,7 @@ mod accepted;
 mod address;
 mod at_risk;
 mod data;
+mod memory;
 pub mod rights;
 mod select;
 mod status;
@@ -22,9 +23,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::check::{
-    Check, Fact, Finding, OfData, Omitted, Outcome, Sample, Severity, cut, truncate_to_worst,
-};
+use crate::check::{Check, Fact, Finding, OfData, Omitted, Sample, Severity, truncate_to_worst};
 use crate::checks;
 use crate::cluster::{Cluster, Readability};
 use crate::history::Observation;
@@ -35,6 +34,7 @@ pub use accepted::{Acceptance, Accepted};
 pub use address::Address;
 pub use at_risk::{AtRisk, Place};
 pub use data::Data;
+pub use memory::Memory;
 pub use select::{Selected, Selection};
 pub use status::{Status, exit};
 
@@ -195,7 +195,7 @@ pub struct Evaluation {
     pub samples: BTreeMap<&'static str, Vec<Sample>>,
     /// What was seen to hold, to be aged.
     pub observed: Vec<Observation>,
-    /// Checks that could not look.
+    /// Checks that did not look: they could not, or nothing that they read has changed.
     pub blind: BTreeSet<&'static str>,
     /// Values that no known release writes, by kind and field.
     pub unrecognized: BTreeMap<(Resource, &'static str), usize>,
@@ -231,17 +231,21 @@ pub const MAX_OF_CHECK: usize = 1_000;
 /// How many findings are listed in all then.
 pub const MAX_IN_ALL: usize = 2_000;
 
-/// Events of nodes of which some are lost, as with the logs of some nodes in a bundle that is cut off: each tells something by being
-/// there, and none by its absence.
-fn tells_in_part(cluster: &Cluster, kind: Resource) -> bool {
-    kind == Resource::NodeEvents && cluster.readability(kind) == Readability::Incomplete
-}
-
 /// Runs the checks that are wanted, for a report as it is wanted.
 pub fn evaluate_with(
     cluster: &Cluster,
     wanted: impl Fn(&Check) -> bool,
     options: &ReportOptions,
+) -> Evaluation {
+    evaluate_again(cluster, wanted, options, &mut Memory::default())
+}
+
+/// The same where it was done before: what a check said stands as long as nothing that it reads has changed.
+pub fn evaluate_again(
+    cluster: &Cluster,
+    wanted: impl Fn(&Check) -> bool,
+    options: &ReportOptions,
+    memory: &mut Memory,
 ) -> Evaluation {
     let mut findings = Vec::new();
     let mut stock = Vec::new();
@@ -251,47 +255,26 @@ pub fn evaluate_with(
     let mut observed = Vec::new();
     let mut blind = BTreeSet::new();
     let (mut cut_off, mut omitted_series, mut of_data) = (Omitted::new(), BTreeMap::new(), Vec::new());
+    let most = options.bounded.then_some(MAX_OF_CHECK);
     for check in checks::ALL.iter().copied().filter(|check| wanted(check)) {
-        let mut outcome = Outcome::new(check, cluster);
-        outcome.most = options.bounded.then_some(MAX_OF_CHECK);
-        // there may be a hundred thousand of them: one list for all checks
-        outcome.observed = std::mem::take(&mut observed);
-        let blind_spots = cluster.blind_spots(check.needs);
-        if blind_spots.is_empty() {
-            (check.run)(cluster, &mut outcome);
-            cluster.gaps(check.needs, check.uses).into_iter().for_each(|gap| outcome.unknown(gap));
-        } else {
-            if check.needs.iter().all(|kind| cluster.can_read(*kind) || tells_in_part(cluster, *kind)) {
-                (check.run)(cluster, &mut outcome);
-            }
-            outcome.unknown(blind_spots.join(", "));
-            blind.insert(check.id);
-        }
-        outcome.findings.iter_mut().for_each(Finding::shorten);
-        outcome.unknown.iter_mut().for_each(cut);
-        if options.bounded {
-            truncate_to_worst(&mut outcome.findings, MAX_OF_CHECK, &mut cut_off);
-        }
-        findings.append(&mut outcome.findings);
+        let mut verdict = memory.verdict(check, cluster, most, &mut observed);
+        findings.append(&mut verdict.findings);
         if options.bounded {
             truncate_to_worst(&mut findings, MAX_IN_ALL, &mut cut_off);
         }
-        outcome.cut.into_iter().for_each(|(of, count)| *cut_off.entry(of).or_default() += count);
-        omitted_series.append(&mut outcome.omitted_series);
-        of_data.append(&mut outcome.of_data);
-        stock.append(&mut outcome.stock);
-        time_tells.extend(outcome.time_tells.into_iter().map(|(cause, (count, objects))| TimeTells {
-            check: check.id,
-            cause,
-            count,
-            objects,
-        }));
-        observed = std::mem::take(&mut outcome.observed);
-        samples.append(&mut outcome.samples);
+        verdict.cut.into_iter().for_each(|(of, count)| *cut_off.entry(of).or_default() += count);
+        omitted_series.append(&mut verdict.omitted_series);
+        of_data.append(&mut verdict.of_data);
+        stock.append(&mut verdict.stock);
+        time_tells.append(&mut verdict.time_tells);
+        samples.append(&mut verdict.samples);
+        if verdict.blind {
+            blind.insert(check.id);
+        }
         let unseen = || check.needs.iter().filter(|kind| !cluster.can_read(**kind));
         let forbidden = unseen().next().is_some()
             && unseen().all(|kind| cluster.readability(*kind) == Readability::Forbidden);
-        let reasons = outcome.unknown.into_iter();
+        let reasons = verdict.unknown.into_iter();
         unknown.extend(reasons.map(|reason| Unknown { check: check.id, reason, forbidden }));
     }
     // worst first; within a severity in the order of the checks, then by object

@@ -106,6 +106,34 @@ async fn changes_follow_and_a_generation_tells() {
     assert_eq!(server.requests(VOLUMES, Verb::List), 1);
 }
 
+/// Managers write all the time what no check reads.
+#[tokio::test]
+async fn a_change_of_what_is_not_read_is_none() {
+    let shared = |share: &str, state: &str| {
+        let mut volume = volume("a");
+        volume["status"] = json!({"shareEndpoint": share, "state": state});
+        volume
+    };
+    let server = server().await;
+    server.put(VOLUMES, shared("1", "attached"));
+    let live = synced(&server).await;
+    server.wait_for_watch(VOLUMES).await;
+    let changes = || status(&live.snapshot(now()), Resource::Volumes).changes;
+    let before = (live.generation(), changes());
+    server.put(VOLUMES, shared("2", "attached"));
+    within("the event", async {
+        while live.totals()[&Resource::Volumes].events < 1 {
+            tokio::time::sleep(Duration::from_millis(3)).await;
+        }
+    })
+    .await;
+    tokio::time::sleep(Duration::from_millis(20)).await; // counted before it is taken in
+    assert_eq!((live.generation(), changes()), before);
+    server.put(VOLUMES, shared("3", "detached"));
+    until(&live, "the change", |cluster| status(cluster, Resource::Volumes).changes > before.1).await;
+    assert!(live.generation() > before.0);
+}
+
 #[tokio::test]
 async fn bookmarks_are_proof_of_life_and_the_next_watch_starts_from_them() {
     let server = server().await;

@@ -3,14 +3,17 @@
 
 use crate::scenario;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use longhorn_health_exporter::check::{Check, Severity};
 use longhorn_health_exporter::checks;
+use longhorn_health_exporter::cluster::Cluster;
 use longhorn_health_exporter::generate::catalogue;
 use longhorn_health_exporter::longhorn::Resource;
-use longhorn_health_exporter::report::evaluate_only;
+use longhorn_health_exporter::report::{
+    Evaluation, Memory, ReportOptions, evaluate, evaluate_again, evaluate_only,
+};
 use longhorn_health_exporter::source::recording::{RecordedFile, Recording};
 use serde_json::{Value, json};
 
@@ -56,6 +59,47 @@ fn checks_read_what_they_declare() {
             assert_eq!(all, declared, "{} on {}", check.id, scenario::name(&path));
         }
     }
+}
+
+/// What an exporter keeps of a check is right for as long as none of the kinds changes that the check declares.
+#[test]
+fn a_verdict_stands_until_something_changes_that_its_check_reads() {
+    let patience = SignedDuration::from_secs(15);
+    let said = |evaluation: &Evaluation| {
+        let Evaluation { report, samples, .. } = evaluation;
+        json!({"findings": report.findings, "unknown": report.unknown, "samples": format!("{samples:?}")})
+    };
+    let kinds = checks::kinds();
+    let mut looks = 0;
+    for path in scenario::all() {
+        let cluster = scenario::cluster(&path);
+        let at = |changed: Option<Resource>| {
+            let mut resources = cluster.resources.clone();
+            for kind in kinds {
+                resources.entry(*kind).or_default().changes = if changed == Some(*kind) { 2 } else { 1 };
+            }
+            let (objects, history) = (cluster.objects.clone(), cluster.history.clone());
+            let mut other = Cluster::new("longhorn-system", cluster.now, objects, history, resources);
+            let empty =
+                Cluster::new("", cluster.now, Default::default(), Default::default(), BTreeMap::new());
+            other.adopt(&empty, changed.into_iter());
+            other
+        };
+        for changed in kinds {
+            let mut memory = Memory::new(patience);
+            let mut look =
+                |cluster: &Cluster| evaluate_again(cluster, |_| true, &ReportOptions::default(), &mut memory);
+            let (before, after) = (at(None), at(Some(*changed)));
+            look(&before);
+            let (again, now) = (look(&before), look(&after));
+            assert_eq!(said(&again), said(&evaluate(&before)), "{changed} on {}", scenario::name(&path));
+            assert_eq!(said(&now), said(&evaluate(&after)), "{changed} on {}", scenario::name(&path));
+            let reads = |check: &&&Check| check.needs.iter().chain(check.uses).any(|kind| kind == changed);
+            let untouched = checks::ALL.iter().filter(|check| !reads(check));
+            looks += untouched.filter(|check| now.blind.contains(check.id)).count();
+        }
+    }
+    assert!(looks > 0, "every check ran each time");
 }
 
 /// Every kind is there for some check, or for plans: what none declares would be watched in vain.

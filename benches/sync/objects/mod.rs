@@ -86,11 +86,12 @@ impl Shape {
         objects
     }
 
-    /// One object of each kind that managers and kubelets write again and again.
-    pub fn one_of_each(&self, n: usize) -> Vec<Value> {
-        let (v, r, m) = (n % self.volumes, n % self.replicas, n % self.instance_managers);
-        let n = n % self.nodes;
-        vec![
+    /// One object of each kind that managers and kubelets write again and again, with what changes in it: of a volume and of a
+    /// node of Longhorn something that is read, of the others what no check reads.
+    pub fn one_of_each(&self, turn: usize) -> Vec<Value> {
+        let (v, r, m) = (turn % self.volumes, turn % self.replicas, turn % self.instance_managers);
+        let n = turn % self.nodes;
+        let mut objects = vec![
             self.volume(v),
             self.engine(v),
             self.replica(r),
@@ -98,7 +99,18 @@ impl Shape {
             self.longhorn_node(n),
             self.kube_node(n),
             self.manager_pod(n),
-        ]
+        ];
+        for object in &mut objects {
+            object["metadata"]["generation"] = json!(turn);
+            match object["kind"].as_str() {
+                Some("Volume") => object["status"]["actualSize"] = json!(1_234_567_890 + turn),
+                Some("Node") if object["spec"]["disks"].is_object() => {
+                    object["status"]["diskStatus"]["default-disk"]["storageAvailable"] = json!(1 + turn % 2);
+                }
+                _ => {}
+            }
+        }
+        objects
     }
 
     fn is_down(&self, n: usize) -> bool {

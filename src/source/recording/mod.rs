@@ -399,7 +399,7 @@ impl Recording {
             }
             None => (Readability::NotRecorded, None),
         };
-        ResourceStatus { readability, undecodable, last_success: None, error }
+        ResourceStatus { readability, undecodable, error, ..ResourceStatus::default() }
     }
 
     fn add_path(&mut self, path: &Path, namespace: &str, latest: Timestamp) -> Result<(), RecordingError> {

@@ -68,7 +68,7 @@ impl Tried {
 pub(super) async fn follow(shared: Arc<SharedState>, client: Client) {
     if shared.options.crash_logs == CrashLogs::Off {
         shared.history(|history| history.set_crash_logs_denied(Some("switched off")));
-        shared.changed();
+        shared.changed(Resource::Pods);
         shared.logs_read.send_replace(true);
         return std::future::pending().await;
     }
@@ -168,7 +168,7 @@ fn wanted(shared: &SharedState, tried: &mut HashMap<Run, Tried>) -> Vec<Run> {
         history.keep_current_logs_of(|pod, uid, container| present.contains(&(pod, uid, container)))
     });
     if dropped {
-        shared.changed();
+        shared.changed(Resource::Pods);
     }
     // a pod that changes is no reason to ask before the pause is over
     let now = Instant::now();
@@ -217,7 +217,7 @@ fn keep(shared: &SharedState, run: &Run, text: String) {
         history.add_current_log(log) || denied
     });
     if news {
-        shared.changed();
+        shared.changed(Resource::Pods);
     }
 }
 
@@ -227,7 +227,7 @@ fn forget(shared: &SharedState, unread: &[Run]) {
     let over = || unread.iter().filter(|run| run.is_over);
     let forgot = |history: &mut History| over().filter(|run| history.forget_crash_log(&run.pod)).count();
     if shared.history(forgot) > 0 {
-        shared.changed();
+        shared.changed(Resource::Pods);
     }
 }
 
@@ -240,7 +240,7 @@ fn refuse(shared: &SharedState) {
     if !known {
         let namespace = &shared.options.namespace;
         tracing::warn!(%namespace, "no right to get pods/log; causes of crashes come from fingerprints only, those of hanging managers stay unknown");
-        shared.changed();
+        shared.changed(Resource::Pods);
     }
 }
 
@@ -248,6 +248,6 @@ fn refuse(shared: &SharedState) {
 fn note(shared: &SharedState, run: &Run, unread: &Unread) {
     tracing::debug!(pod = %run.pod, reason = unread.reason.as_str(), unread.message, "crash log not read");
     if shared.history(|history| history.crash_log_unread(&run.pod, &run.uid, &unread.message)) {
-        shared.changed();
+        shared.changed(Resource::Pods);
     }
 }

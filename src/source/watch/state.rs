@@ -29,6 +29,7 @@ pub(super) struct SharedState {
     /// Kinds about which nothing is known since the start.
     waiting: watch::Sender<BTreeSet<Resource>>,
     generation: AtomicU64,
+    changes: PerKind<AtomicU64>,
     state: Mutex<WatchState>,
 }
 
@@ -78,6 +79,7 @@ impl SharedState {
             logs_read: watch::Sender::new(false),
             waiting: watch::Sender::new(options.kinds.clone()),
             generation: AtomicU64::new(0),
+            changes: PerKind::new(|_| AtomicU64::new(0)),
             state: Mutex::new(state),
             options,
         }
@@ -125,7 +127,9 @@ impl SharedState {
         change(&mut self.lock().history)
     }
 
-    pub(super) fn changed(&self) {
+    /// Something changed, in this kind or in what is known of its objects, such as the logs of pods.
+    pub(super) fn changed(&self, resource: Resource) {
+        self.changes[resource].fetch_add(1, Ordering::Release);
         self.generation.fetch_add(1, Ordering::Release);
     }
 
@@ -155,6 +159,7 @@ impl SharedState {
         let error = kind.error.as_ref().filter(|error| readability != Readability::Readable || holds(error));
         ResourceStatus {
             readability,
+            changes: self.changes[resource].load(Ordering::Acquire),
             undecodable: kind.undecodable.len(),
             last_success: last_success.map(|last| last.at),
             error: error.map(|error| error.message.clone()),
@@ -193,12 +198,16 @@ impl SharedState {
         self.touched(T::RESOURCE);
     }
 
-    /// An object came or changed.
+    /// An object came or changed. Mostly what changed is nothing that is read, such as the size of a snapshot: then nothing is
+    /// judged anew.
     pub(super) fn applied<T: Kind>(&self, object: Arc<T>) {
         let now = self.now();
         let mut state = self.lock();
         let WatchState { objects, history, kinds } = &mut *state;
-        kinds[T::RESOURCE].undecodable.remove(object.meta().name.as_str());
+        let was_undecodable = kinds[T::RESOURCE].undecodable.remove(object.meta().name.as_str());
+        if !was_undecodable && T::store(objects).is_unchanged_by(&object) {
+            return;
+        }
         pods::applied(history, objects, &*object, now);
         T::store_mut(objects).insert(object);
         drop(state);
@@ -263,7 +272,7 @@ impl SharedState {
         if matches!(standing, Standing::NotServed | Standing::Refused) {
             self.touched(T::RESOURCE);
         } else if changed {
-            self.changed();
+            self.changed(T::RESOURCE);
         }
     }
 
@@ -288,7 +297,7 @@ impl SharedState {
 
     /// Something about a kind changed, and what it is is known.
     fn touched(&self, resource: Resource) {
-        self.changed();
+        self.changed(resource);
         let first = self.is_waiting_for(resource);
         if first {
             self.waiting.send_modify(|waiting| {
