@@ -100,6 +100,11 @@ relations! {
     // A volume is attached only where its engine image is (longhorn-manager v1.5.1 to v1.12.1 manager/volume.go Attach).
     volume_attachment_stuck [ticket_waits, attaching] CausedBy engine_image_unavailable [deployed_nowhere, image_unknown],
         same Volume, "volume not attached";
+    // A replica starts only on a disk where the copy of its backing image is ready (longhorn-manager v1.3.3 to v1.12.1
+    // controller/replica_controller.go GetBackingImagePathForReplicaStarting).
+    volume_attachment_stuck [attaching, ticket_waits] CausedBy
+        operation_stalled [backing_image_stalled] eviction_inconsistent [no_usable_copy],
+        same Volume, "volume not attached";
     // Where no node is Ready, each single one follows from what all share, and so does a Service whose pods are all called not Ready.
     disk_unavailable [node_not_ready] CausedBy disk_unavailable [no_node_ready], same Cluster, "node not Ready" on nodes;
     webhook_unavailable [no_ready_endpoint] CausedBy disk_unavailable [no_node_ready], same Cluster, "no webhook";

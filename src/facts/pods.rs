@@ -40,6 +40,19 @@ pub fn trouble(pod: &Pod) -> Option<String> {
     waits.or(ended).or_else(failed).or_else(slow)
 }
 
+/// That a pod has a node whose kubelet says nothing of it: for seconds always, and without end where it was placed while its node went
+/// down (Longhorn's knowledge base, troubleshooting-recurring-job-pod-stuck-pending-state).
+pub fn not_taken_up(pod: &Pod) -> Option<String> {
+    let status = &pod.status;
+    let silent = status.phase == PodPhase::Pending
+        && status.start_time.get().is_none()
+        && status.init_container_statuses.is_empty()
+        && status.container_statuses.is_empty();
+    let node = pod.spec.node_name.as_str();
+    (silent && !node.is_empty())
+        .then(|| format!("it was placed on node {node}, whose kubelet has not taken it up"))
+}
+
 /// The same in a few words, `: container x waits with ImagePullBackOff` to end a sentence with; empty for a pod without trouble.
 pub fn brief(pod: Option<&Pod>) -> String {
     let trouble = pod.and_then(trouble).unwrap_or_default();
@@ -109,6 +122,24 @@ mod tests {
         let told = told.unwrap();
         assert!(told.starts_with("container a waits with ErrImagePull: failed to resolve"), "{told}");
         assert!(told.ends_with("no route to host") && told.len() < 400, "{told}");
+    }
+
+    #[test]
+    fn a_pod_that_no_kubelet_has_taken_up_is_told_from_one_that_begins() {
+        let told = |node: &str, status: &str| {
+            let pod = format!("metadata: {{name: p}}\nspec: {{nodeName: {node}}}\nstatus: {{{status}}}");
+            not_taken_up(&serde_yaml::from_str(&pod).unwrap())
+        };
+        let silent = told("n1", "phase: Pending").unwrap();
+        assert!(silent.contains("node n1"), "{silent}");
+        for (node, status) in [
+            ("''", "phase: Pending"),
+            ("n1", "phase: Pending, startTime: '2026-03-01T10:00:00Z'"),
+            ("n1", "phase: Pending, containerStatuses: [{name: a}]"),
+            ("n1", "phase: Running"),
+        ] {
+            assert_eq!(told(node, status), None, "{node} {status}");
+        }
     }
 
     #[test]

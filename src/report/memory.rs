@@ -91,7 +91,7 @@ impl Verdict {
     }
 }
 
-/// `None` where nobody counts changes, as in a recording.
+/// `None` where no one counts changes, as in a recording.
 fn inputs(check: &Check, cluster: &Cluster) -> Option<Vec<Input>> {
     let input = |kind: &Resource| {
         let ResourceStatus { changes, readability, undecodable, error, .. } = cluster.resources.get(kind)?;

@@ -64,7 +64,7 @@ fn failed(cluster: &Cluster, volume: &Volume, backup: &Backup) -> Option<Finding
     let whose = whose(cluster, volume);
     let error = match backup.status.error.trim() {
         "" => "it does not say why".to_owned(),
-        error => text::shortened(error, 600),
+        error => text::both_ends(error, 600),
     };
     Some(
         about(
@@ -127,7 +127,7 @@ fn stuck(cluster: &Cluster, out: &mut Outcome, volume: &Volume, backup: &Backup)
     let messages = status
         .messages
         .iter()
-        .map(|(kind, message)| api(format!("it says ({kind}): {}", text::shortened(message, 300))));
+        .map(|(kind, message)| api(format!("it says ({kind}): {}", text::both_ends(message, 300))));
     Some(finding.facts(messages.take(3)).fact(last_good(cluster, volume)))
 }
 

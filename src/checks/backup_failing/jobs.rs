@@ -157,7 +157,8 @@ fn refused(cluster: &Cluster, name: &str) -> Option<Evidence> {
 pub(super) fn troubled_pods(cluster: &Cluster, job: &str) -> Vec<Evidence> {
     let of_job = |pod: &&Pod| pod.metadata.label("recurring-job.longhorn.io") == Some(job);
     let troubles = cluster.objects.pods.iter().filter(of_job).filter_map(|pod| {
-        let trouble = pods::trouble(pod).filter(|_| pod.status.phase != PodPhase::Succeeded)?;
+        let trouble = pods::trouble(pod).or_else(|| pods::not_taken_up(pod));
+        let trouble = trouble.filter(|_| pod.status.phase != PodPhase::Succeeded)?;
         Some(api(format!("pod {}: {trouble}", pod.metadata.name)))
     });
     troubles.take(3).collect()

@@ -81,7 +81,7 @@ fn finding(cluster: &Cluster, target: &BackupTarget, message: &str) -> Finding {
     })
     .fact(match message {
         "" => format!("backup target {name} is not available; it does not say why"),
-        message => format!("backup target {name}: {}", text::shortened(message, 600)),
+        message => format!("backup target {name}: {}", text::both_ends(message, 600)),
     })
     .fact(match target.status.last_synced_at.get() {
         Some(last) => format!("it last answered at {last}"),

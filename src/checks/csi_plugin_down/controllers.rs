@@ -9,7 +9,7 @@ use crate::facts::patience::NODE_AWAY;
 use crate::facts::{api, looping, nodes, pods};
 use crate::longhorn::{Deployment, Pod};
 
-/// What ends within seconds of its start has not got on before.
+/// What ends within seconds of its start has done nothing before.
 const SETTLED: SignedDuration = SignedDuration::from_secs(60);
 
 /// What stops with each, and how bad that is.

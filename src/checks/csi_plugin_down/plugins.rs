@@ -87,7 +87,7 @@ fn down(cluster: &Cluster, pod: &Pod) -> Option<Finding> {
     let mut finding = Finding::about(
         &causes::PLUGIN_NOT_RUNNING,
         object,
-        format!("the CSI plugin on node {node} is not Ready: {}", text::shortened(&trouble, 160)),
+        format!("the CSI plugin on node {node} is not Ready: {}", text::both_ends(&trouble, 160)),
     )
     .since(since)
     .fact(format!("pod {name}: {trouble}"));
@@ -96,7 +96,7 @@ fn down(cluster: &Cluster, pod: &Pod) -> Option<Finding> {
         .filter(|event| event.kind == "Warning" && event.involved_object.kind == "Pod")
         .max_by_key(|event| event.last_seen());
     if let Some(event) = warning {
-        let text = format!("{}: {}", event.reason, text::shortened(event.message.trim(), 300));
+        let text = format!("{}: {}", event.reason, text::both_ends(event.message.trim(), 300));
         finding = finding.fact(EvidenceSource::Event.says(text));
     }
     Some(finding)

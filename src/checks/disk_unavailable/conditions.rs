@@ -158,7 +158,7 @@ pub(super) fn said(object: &str, condition: &Condition) -> String {
         if condition.reason.is_empty() { String::new() } else { format!(", reason {}", condition.reason) };
     let message = match condition.message.trim() {
         "" => String::new(),
-        message => format!(": {}", text::shortened(message, 300)),
+        message => format!(": {}", text::both_ends(message, 300)),
     };
     format!("{object}: condition {} is {status}{reason}{message}", condition.kind)
 }

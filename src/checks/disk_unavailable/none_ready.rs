@@ -67,7 +67,7 @@ fn words(away: &[(&LonghornNode, &Condition)]) -> Vec<String> {
             let reason = if reason.is_empty() { String::new() } else { format!(", reason {reason}") };
             let message = match message {
                 "" => String::new(),
-                message => format!(": {}", text::shortened(message, 300)),
+                message => format!(": {}", text::both_ends(message, 300)),
             };
             format!("{}: Ready is {status}{reason}{message}", text::listed(&nodes))
         })

@@ -171,8 +171,8 @@ fn is_planned(cluster: &Cluster, im: &InstanceManager) -> bool {
     taken_out && !objects.engines.iter().any(|engine| engine.spec.node_id == node)
 }
 
-/// Nothing runs in it, and its manager has not had the seconds in which it makes the next pod, as when it applies settings (played on
-/// 1.9.2 and 1.12.1: 2 to 6 s).
+/// Its manager, which alone makes the next pod, is still starting; or nothing runs in it, and its manager has not had the seconds for that,
+/// as when it applies settings (played on 1.9.2 and 1.12.1: 2 to 6 s; 10 s where a taint that had driven both away was taken off).
 fn is_between_pods(
     cluster: &Cluster,
     fleet: &InstanceManagers,
@@ -180,9 +180,10 @@ fn is_between_pods(
     trouble: &ManagerTrouble,
 ) -> bool {
     const NEXT: jiff::SignedDuration = jiff::SignedDuration::from_secs(30);
+    let lately = || trouble.since.map_or(cluster.is_watched(), |since| cluster.age(since) < NEXT);
     [&causes::POD_MISSING, &causes::POD_FAILED].contains(&trouble.cause)
-        && trouble.since.map_or(cluster.is_watched(), |since| cluster.age(since) < NEXT)
-        && volumes_of(cluster, fleet, im).is_empty()
+        && (nodes::manager_starts(cluster, &im.spec.node_id)
+            || lately() && volumes_of(cluster, fleet, im).is_empty())
 }
 
 /// Kubernetes calls a node down some 50 s after its last sign of life, and where nothing could be written meanwhile (etcd full, the API

@@ -269,6 +269,20 @@ fn an_unknown_state_waits_for_a_manager_that_starts() {
     assert_eq!(found(&CHECK, &cluster_at(NOW, &(away + &default("unknown", "")))), warning);
 }
 
+/// Played on 1.12.1: a taint that had driven both away is taken off.
+#[test]
+fn a_missing_pod_waits_for_a_manager_that_starts() {
+    let with = |ready: bool, since: &str| {
+        let pod = manager_pod(ready, NEW)
+            .replace("type: Ready,", &format!("type: Ready, lastTransitionTime: '{since}',"));
+        let yaml = base("v1.12.1").replace(&manager_pod(true, NEW), &pod);
+        let gone = "conditions: [{type: PodReady, status: 'False', reason: NotFound, lastTransitionTime: '2026-01-02T11:58:00Z'}]";
+        found(&CHECK, &cluster_at(NOW, &(yaml + &default("error", gone))))
+    };
+    assert_eq!(with(false, "2026-01-02T11:59:57Z"), ["info pod_missing InstanceManager im-1"]);
+    assert_eq!(with(true, "2026-01-02T11:59:00Z"), ["warning pod_missing InstanceManager im-1"]);
+}
+
 #[test]
 fn an_instance_manager_without_node_leaves_no_holes() {
     let yaml = base("v1.9.2") + &default("error", "").replace("nodeID: node-1, ", "");

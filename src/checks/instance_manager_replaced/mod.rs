@@ -37,7 +37,7 @@ pub static CHECK: Check = Check {
               with it. Severity info where Longhorn meant it (settings, clean-up, a drain that affected no volume), where a \
               lost node took only replicas along that are rebuilt, and where an exporter that just started finds a replacement without any trace of harm.",
     needs: &[InstanceManagers, Pods, Replicas],
-    uses: &[Events, Volumes, Engines, Settings, DaemonSets, LonghornNodes, KubeNodes],
+    uses: &[Events, Volumes, Engines, Settings, DaemonSets, LonghornNodes, KubeNodes, NodeEvents],
     causes: causes::ALL,
     gauges: GAUGES,
     alerts: &[LOOPING, REPLACED],

@@ -106,7 +106,7 @@ fn finding(
             source.spec.node_id
         );
         if !status.message.is_empty() {
-            says += &format!(": {}", text::shortened(&status.message, 300));
+            says += &format!(": {}", text::both_ends(&status.message, 300));
         }
         finding = finding.node(&source.spec.node_id).fact(says);
     }
@@ -136,7 +136,7 @@ fn manager_says(cluster: &Cluster, manager: &BackingImageManager) -> Vec<Evidenc
         says.push(EvidenceSource::Event.says(format!(
             "{}: {}",
             event.reason,
-            text::shortened(&event.message, 300)
+            text::both_ends(&event.message, 300)
         )));
     }
     says

@@ -78,7 +78,7 @@ causes! {
         fix "Read the log of its pod, which names what it cannot restore. Where it has no pod, no one brings it to an end: see why the Job gave              up, then delete the SystemRestore and create it again." [
             read "kubectl -n <namespace> logs -l job-name=<workload> --tail=50",
             read "kubectl -n <namespace> describe <kind> <object>",
-            read "kubectl -n <namespace> describe job <workload>",
+            read "kubectl -n <namespace> describe jobs <workload>",
         ] proven "nothing of it goes on; deleting it takes away its record and its Job, and nothing that it brought back";
     BACKING_IMAGE_STALLED = warning "backing_image_stalled"
         "a backing image has had no usable copy for half an hour and makes no progress; its volumes wait" but "info for one that waits for an upload"

@@ -24,7 +24,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
         let object = Object { kind: Resource::BackupBackingImages, name: &meta.name };
         let words = format!("state {}, {} %", status.state.as_str(), status.progress.0);
         if status.state == BackupState::Error {
-            let error = text::shortened(&status.error, 600);
+            let error = text::both_ends(&status.error, 600);
             out.report(object.failed(cluster, meta.created()).fact(format!("{words}: {error}")));
         } else if matches!(status.state, BackupState::Unset | BackupState::Pending | BackupState::InProgress)
         {
@@ -60,7 +60,7 @@ fn system_backups(cluster: &Cluster, out: &mut Outcome) {
             SystemBackupState::Error => {
                 let mut finding = object.failed(cluster, meta.created());
                 if let Some(error) = condition(&backup.status.conditions, "Error") {
-                    let message = text::shortened(&error.message, 600);
+                    let message = text::both_ends(&error.message, 600);
                     finding = finding.fact(format!("condition Error, reason {}: {message}", error.reason));
                 }
                 out.report(finding);

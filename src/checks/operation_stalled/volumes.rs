@@ -109,7 +109,7 @@ fn restore(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engin
                 about(cluster, volume, &RESTORE_FAILED, "the restore into", "fails")
                     .since(age.since)
                     .impact(impact)
-                    .fact(format!("restoreStatus of {replica}: {}", text::shortened(&failed.error, 600)))
+                    .fact(format!("restoreStatus of {replica}: {}", text::both_ends(&failed.error, 600)))
                     .facts([age.evidence()]),
             );
         }
@@ -140,7 +140,7 @@ fn purge(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engine)
         out.report(
             about(cluster, volume, &PURGE_FAILED, "the last purge of snapshots of", "failed")
                 .impact("the space of removed snapshots is not given back")
-                .fact(format!("purgeStatus of {replica}: {}", text::shortened(&failed.error, 600))),
+                .fact(format!("purgeStatus of {replica}: {}", text::both_ends(&failed.error, 600))),
         );
     } else if let Some(least) = runs.iter().min() {
         let work = copy("purge", name, format!("{runs:?}"), *least, None);
@@ -175,7 +175,7 @@ fn clone(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Option<&
                     .since(age.since)
                     .impact("the clone cannot be used; its source is not affected")
                     .fact(source)
-                    .facts(error.map(|error| format!("its engine: {}", text::shortened(error, 600)))),
+                    .facts(error.map(|error| format!("its engine: {}", text::both_ends(error, 600)))),
             );
         }
         return;

@@ -317,7 +317,9 @@ fn moves<'a>(
         _ => return None,
     };
     let engine = volumes::current_engine(cluster, volume);
-    let begun = Begun::NotBefore(asked(cluster, volume, events));
+    // an engine that died is detached, and the volume attached again
+    let died = events.detached.get(name).filter(|_| cause == &DETACHING).map(|seen| seen.last);
+    let begun = Begun::NotBefore(asked(cluster, volume, events).max(died));
     let age = observe(cluster, out, fact, &format!("{name} {node}"), begun);
     let since = age.since_or_later();
     let (why, dated, loops, evidence) = (String::new(), true, false, Vec::new());
@@ -341,8 +343,9 @@ fn moves<'a>(
         api(format!("replica {name} on {node}: wanted {wanted}, is {current}"))
     }));
     evidence.push(age.evidence());
-    // the ticket of a detaching volume is gone, and with it the time
-    let dated = cause != &DETACHING || since.is_some() || tickets::csi_is_known(cluster);
+    // the ticket of a detaching volume is gone, and from 1.5 on its attachment in Kubernetes goes with it, not with the engine
+    // (csi/controller_server.go ControllerUnpublishVolume): a single look at a scaled-down workload is no different from a stuck one
+    let dated = cause != &DETACHING || since.is_some();
     Some(StuckVolume { why: format!("it has been {fact} for {long}"), dated, evidence, ..stuck })
 }
 
@@ -361,7 +364,7 @@ fn cannot_start<'a>(
     if let Some(EventTally { count, last, said, .. }) = failed {
         let text = format!(
             "{count} FailedStarting of its engine within the last hour, the last at {last}: {}",
-            text::shortened(said.trim(), 300)
+            text::both_ends(said.trim(), 300)
         );
         evidence.push(EvidenceSource::Event.says(text));
     }
@@ -397,7 +400,7 @@ fn asked_by(csi: &CsiAttachment) -> Option<Timestamp> {
 fn start_error(engine: &Engine) -> Option<Evidence> {
     let created = condition(&engine.status.conditions, "InstanceCreation")?;
     let said = created.status == ConditionStatus::False && !created.message.is_empty();
-    said.then(|| api(format!("engine {}: {}", engine.metadata.name, text::shortened(&created.message, 300))))
+    said.then(|| api(format!("engine {}: {}", engine.metadata.name, text::both_ends(&created.message, 300))))
 }
 
 fn finding(cluster: &Cluster, stuck: StuckVolume) -> Finding {

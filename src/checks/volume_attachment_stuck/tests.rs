@@ -98,6 +98,30 @@ fn what_moves_for_ten_minutes_is_stuck() {
 }
 
 #[test]
+fn a_backing_image_that_is_not_ready_is_named_with_and_without_the_condition() {
+    let waits = |state: &str, conditions: &str| {
+        let yaml = volume("vol", "attaching", "nodeID: node-1, backingImage: debian", "")
+            .replace("status: {", &format!("status: {{conditions: [{conditions}], "))
+            + &tickets("vol", &[("csi-a", "csi-attacher", "node-1", false, OLD)])
+            + &csi("csi-a", "node-1", OLD)
+            + &format!(
+                "apiVersion: longhorn.io/v1beta2\nkind: BackingImage\nmetadata: {{name: debian}}\n\
+                 status: {{diskFileStatusMap: {{disk-1: {{state: {state}}}}}}}\n---\n"
+            );
+        let findings = run(&CHECK, &cluster_at(NOW, &yaml)).report.findings;
+        let said = findings[0].evidence().iter().map(|fact| fact.text.clone());
+        said.filter(|text| text.contains("backing image debian")).collect::<Vec<_>>()
+    };
+    let condition = "{type: WaitForBackingImage, status: 'True', reason: Waiting, message: ''}";
+    let expected = ["it waits for backing image debian: no replica has a copy that is ready"];
+    assert_eq!(waits("starting", ""), expected);
+    assert_eq!(waits("starting", condition), expected);
+    let failed = condition.replace("''", "no such file");
+    assert_eq!(waits("starting", &failed), ["it waits for backing image debian: no such file"]);
+    assert!(waits("ready", "").is_empty());
+}
+
+#[test]
 fn an_engine_that_fails_is_named_with_its_error() {
     let failing = |name: &str| {
         volume(name, "attaching", "nodeID: node-1", "")
@@ -326,7 +350,7 @@ fn an_attachment_that_longhorn_was_never_asked_for_is_told() {
     assert!(causes(&cluster(yaml("v1.4.4", OLD, &[]))).is_empty(), "no tickets yet");
 }
 
-/// The ticket goes first, the attachment stays until the volume is detached.
+/// The ticket goes first; up to 1.4 the attachment stays until the volume is detached.
 #[test]
 fn a_detachment_is_as_old_as_the_deletion_of_its_attachment() {
     let yaml = |deleted: &str| {

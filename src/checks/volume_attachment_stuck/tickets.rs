@@ -144,7 +144,7 @@ fn is_broken_migration(cluster: &Cluster, volume: &Volume, tickets: &[Ticket]) -
 }
 
 /// Only a list that was read tells that something is missing; in a recording also one that has any.
-pub(super) fn csi_is_known(cluster: &Cluster) -> bool {
+fn csi_is_known(cluster: &Cluster) -> bool {
     let recorded = cluster.is_recorded() && !cluster.objects.csi_attachments.is_empty();
     cluster.readability(Resource::CsiAttachments) == Readability::Readable || recorded
 }

@@ -114,7 +114,7 @@ fn finding(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> Finding {
         .read(format!("kubectl -n {namespace} get networkpolicies")),
     });
     if !error.is_empty() {
-        finding = finding.fact(format!("its last error: {}", text::shortened(error, 500)));
+        finding = finding.fact(format!("its last error: {}", text::both_ends(error, 500)));
     }
     finding
 }

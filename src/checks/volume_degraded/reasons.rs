@@ -191,7 +191,7 @@ fn looping(
         if let Some(failed) = condition(&replica.status.conditions, "RebuildFailed")
             && failed.status == ConditionStatus::True
         {
-            let message = text::shortened(&failed.message, 300);
+            let message = text::both_ends(&failed.message, 300);
             let text = format!(
                 "replica {}: RebuildFailed, reason {}: {message}",
                 replica.metadata.name, failed.reason

@@ -133,7 +133,7 @@ fn finding(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Finding {
     let restore = condition(&volume.status.conditions, "Restore")
         .filter(|restore| cause == &RESTORE_FAILED && !restore.message.is_empty());
     let why = match restore {
-        Some(restore) => format!("{why}: {}", text::shortened(&restore.message, 200)),
+        Some(restore) => format!("{why}: {}", text::both_ends(&restore.message, 200)),
         None => why,
     };
     let failures = cluster.replicas_of(name).filter_map(|replica| replica.spec.failed_at.get());
@@ -164,7 +164,7 @@ fn finding(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Finding {
     }
     if let Some(restore) = restore {
         let text =
-            format!("condition Restore ({}): {}", restore.reason, text::shortened(&restore.message, 300));
+            format!("condition Restore ({}): {}", restore.reason, text::both_ends(&restore.message, 300));
         finding = finding.fact(text);
     }
     finding = finding.facts(

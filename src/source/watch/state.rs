@@ -199,7 +199,7 @@ impl SharedState {
     }
 
     /// An object came or changed. Mostly what changed is nothing that is read, such as the size of a snapshot: then nothing is
-    /// judged anew.
+    /// judged again.
     pub(super) fn applied<T: Kind>(&self, object: Arc<T>) {
         let now = self.now();
         let mut state = self.lock();

@@ -1,8 +1,6 @@
 //! How long a volume has been on its way.
 
 use super::*;
-use crate::cluster::Readability;
-use crate::longhorn::Resource;
 
 const LONG_AGO: &str = "2026-02-01T00:00:00Z";
 
@@ -36,18 +34,38 @@ fn a_ticket_that_was_satisfied_until_now_waits_since_now() {
 }
 
 #[test]
-fn attachments_that_were_not_recorded_tell_no_age() {
+fn a_detaching_volume_without_ticket_and_attachment_tells_no_age() {
     let yaml = volume("vol", "detaching", "nodeID: ''", "node-1") + &engine("vol", "node-1", "stopping", "");
-    let mut cluster = cluster_at(
-        NOW,
-        &(yaml
-            + &csi("csi-1", "node-2", OLD)
-                .replace("{persistentVolumeName: pv}", "{persistentVolumeName: other}")),
+    assert_eq!(recorded(&yaml), ["info detaching Volume vol"]);
+    let another =
+        csi("csi-1", "node-2", OLD).replace("{persistentVolumeName: pv}", "{persistentVolumeName: other}");
+    assert_eq!(
+        recorded(&(yaml.clone() + &another)),
+        ["info detaching Volume vol"],
+        "none of them is of this volume"
     );
-    assert_eq!(causes(&cluster), ["warning detaching Volume vol"], "none of them is of this volume");
-    cluster.objects.csi_attachments = Default::default();
-    cluster.resources.entry(Resource::CsiAttachments).or_default().readability = Readability::default();
-    assert_eq!(causes(&cluster), ["info detaching Volume vol"]);
+    let cluster = live_at(NOW, &yaml);
+    assert!(causes(&cluster).is_empty());
+    assert_eq!(
+        causes(&later(cluster, 600)),
+        ["warning detaching Volume vol"],
+        "an exporter has seen it begin"
+    );
+}
+
+#[test]
+fn a_volume_whose_engine_died_has_just_begun_to_detach() {
+    let died = |at| {
+        let event = format!(
+            "apiVersion: v1\nkind: Event\nmetadata: {{name: died}}\nreason: DetachedUnexpectedly\ntype: Warning\ncount: 1\n\
+             lastTimestamp: '{at}'\ninvolvedObject: {{kind: Volume, name: vol}}\n---\n"
+        );
+        let ticket = ("csi-1", "csi-attacher", "node-1", true, LONG_AGO);
+        let volume = volume("vol", "detaching", "nodeID: node-1", "node-1");
+        recorded(&(volume + &tickets("vol", &[ticket]) + &csi("csi-1", "node-1", LONG_AGO) + &event))
+    };
+    assert!(died(YOUNG).is_empty());
+    assert_eq!(died(OLD), ["warning detaching Volume vol"]);
 }
 
 #[test]
