@@ -6,8 +6,8 @@ use std::borrow::Cow;
 pub fn counted(number: impl TryInto<u64>, noun: &str) -> String {
     let number = number.try_into().unwrap_or(u64::MAX);
     let plural = match noun.strip_suffix('y') {
-        Some(stem) => format!("{stem}ies"),
-        None => format!("{noun}s"),
+        Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{stem}ies"),
+        _ => format!("{noun}s"),
     };
     match number {
         0 => format!("no {plural}"),
@@ -66,6 +66,7 @@ mod tests {
         assert_eq!(counted(0_usize, "volume"), "no volumes");
         assert_eq!(counted(1_i64, "backing image copy"), "1 backing image copy");
         assert_eq!(counted(2_u64, "backing image copy"), "2 backing image copies");
+        assert_eq!(counted(2_u64, "day"), "2 days");
     }
 
     #[test]

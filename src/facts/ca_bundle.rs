@@ -43,6 +43,20 @@ pub fn disagree(one: &[Ca], other: &[Ca]) -> bool {
     !one.is_empty() && !other.is_empty() && !one.iter().any(shared)
 }
 
+/// Why the API server trusts no answer by this bundle, at a moment; `right` is what managers wrote elsewhere. `None` where it may.
+pub fn distrust(bundle: &str, right: &[Ca], now: Timestamp) -> Option<&'static str> {
+    if bundle.is_empty() {
+        return Some("is empty");
+    }
+    let cas = read(bundle);
+    let valid = |ca: &Ca| ca.from <= now && now < ca.until;
+    match () {
+        () if !cas.is_empty() && !cas.iter().any(valid) => Some("is not valid now"),
+        () if disagree(&cas, right) => Some("has another CA than the admission webhook"),
+        () => None,
+    }
+}
+
 fn of_certificate(certificate: &CertificateDer<'_>) -> Option<Ca> {
     let anchor = anchor_from_trusted_cert(certificate).ok()?;
     let identity = (anchor.subject.to_vec(), anchor.subject_public_key_info.to_vec());

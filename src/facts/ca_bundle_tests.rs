@@ -67,3 +67,24 @@ fn of_what_cannot_be_read_nothing_is_said() {
     }
     assert!(read(&BASE64_STANDARD.encode(&pem[..pem.len() / 2])).is_empty());
 }
+
+#[test]
+fn a_bundle_is_distrusted_where_it_is_empty_out_of_date_or_of_another_ca() {
+    let [own, other] = [KeyPair::generate().unwrap(), KeyPair::generate().unwrap()];
+    let bundle = |key: &KeyPair, years| BASE64_STANDARD.encode(ca(key, "ca", years));
+    let (good, right) = (bundle(&own, (2020, 2030)), read(&bundle(&own, (2020, 2030))));
+    let now = at("2026-01-01T00:00:00Z");
+    for (text, right, expected) in [
+        (good.clone(), right.as_slice(), None),
+        (good, &[], None),
+        (bundle(&other, (2020, 2030)), &right, Some("has another CA than the admission webhook")),
+        (bundle(&other, (2020, 2030)), &[], None),
+        (bundle(&own, (2016, 2026)), &right, Some("is not valid now")),
+        (bundle(&own, (2027, 2037)), &right, Some("is not valid now")),
+        (String::new(), &right, Some("is empty")),
+        // of what cannot be read nothing is said
+        ("eA==".to_owned(), &right, None),
+    ] {
+        assert_eq!(distrust(&text, right, now), expected);
+    }
+}

@@ -124,6 +124,13 @@ pub fn unanswered_for(log: &str, now: Timestamp) -> Option<SignedDuration> {
     Some(newest.duration_since(first))
 }
 
+/// True where a log says at a moment or later that there was no answer of the API server, also where it got on since.
+pub fn has_complained(log: &str, since: Timestamp, now: Timestamp) -> bool {
+    let Some(patterns) = PATTERNS.as_ref() else { return false };
+    let said = |line: &str| patterns.read(line).is_some_and(|(lacks, _)| lacks == Lacks::Api);
+    log.lines().any(|line| written_at(line.trim(), now).is_some_and(|at| at >= since) && said(line))
+}
+
 /// When a line was written: by logrus (`time="2026-…"`), or by klog (`E1123 08:02:21.896237`), which leaves out the year and the
 /// zone; the clock of a container is taken for UTC, as that of Longhorn's images is.
 pub fn written_at(line: &str, now: Timestamp) -> Option<Timestamp> {

@@ -62,9 +62,11 @@ pub struct UnderWay<'a> {
     pub holds: bool,
     /// True when no one holds the Lease, nor this node the last, so that it could.
     pub free: bool,
+    /// True when the Lease was given back since, and a probe fails for another reason than that nothing listens: it serves.
+    pub serves: bool,
 }
 
-/// A manager that was Ready and no longer is, although its container runs.
+/// A manager that was Ready and no longer is, or serves and is not, although its container runs.
 #[derive(Debug, Clone, Copy)]
 pub struct Lost<'a> {
     /// The manager pod.
@@ -107,7 +109,13 @@ pub fn observe(cluster: &Cluster) -> Starts<'_> {
                 let own = ready.duration_since(queue.before(started, ready));
                 starts.done.push(Done { pod, started, ready, total, own });
             }
-            StartPhase::Starting => starts.under_way.push(queue.under_way(cluster, pod, started)),
+            StartPhase::Starting => match queue.under_way(cluster, pod, started) {
+                // its start is over, however its probe fails
+                start if start.serves && start.own(cluster) > start.limit(cluster) => {
+                    starts.lost.push(Lost { pod, since: start.turn });
+                }
+                start => starts.under_way.push(start),
+            },
             StartPhase::LostReady(since) => starts.lost.push(Lost { pod, since }),
             StartPhase::Untold => {}
         }
@@ -307,8 +315,9 @@ impl<'a> Queue<'a> {
         // given back since it was started, perhaps on its own: then it serves, and its probe fails for another reason than
         // that nothing listens
         let given = self.last.is_some_and(|(_, _, to)| to > started);
-        let serves = || probes::failed_lately(cluster, pod).is_some_and(|failed| !failed.refused);
-        let free = by_others && self.holder.is_none() && !(given && serves());
-        UnderWay { pod, started, turn: turn.clamp(started, cluster.now.max(started)), holds, free }
+        let answers = || probes::failed_lately(cluster, pod).is_some_and(|failed| !failed.refused);
+        let serves = self.holder.is_none() && given && answers();
+        let free = by_others && self.holder.is_none() && !serves;
+        UnderWay { pod, started, turn: turn.clamp(started, cluster.now.max(started)), holds, free, serves }
     }
 }

@@ -14,6 +14,8 @@ manifests! {
     RecurringJob { spec: RecurringJobSpec }
     /// A backup of what Longhorn's objects say, since 1.4.
     SystemBackup { status: SystemBackupStatus }
+    /// What brings the objects of a system backup back, since 1.4.
+    SystemRestore { status: SystemRestoreStatus }
     /// A backup of a backing image, since 1.6.
     BackupBackingImage { spec: BackupBackingImageSpec, status: BackupStatus }
     /// A CronJob.
@@ -40,6 +42,13 @@ narrow! {
     /// How far it is.
     pub struct SystemBackupStatus {
         pub state: SystemBackupState,
+        /// Type Error, True with what went wrong.
+        pub conditions: Vec<Condition>,
+    }
+
+    /// How far it is.
+    pub struct SystemRestoreStatus {
+        pub state: SystemRestoreState,
         /// Type Error, True with what went wrong.
         pub conditions: Vec<Condition>,
     }
@@ -118,6 +127,22 @@ open_enum! {
         Uploading = "Uploading",
         CreatingVolumeBackups = "CreatingVolumeBackups",
         CreatingBackingImageBackups = "CreatingBackingImageBackups",
+    }
+}
+
+open_enum! {
+    /// State of a system restore (longhorn-manager k8s/pkg/apis/longhorn/v1beta2/systemrestore.go at v1.4.4 and v1.12.1); empty is new.
+    pub enum SystemRestoreState {
+        Completed = "Completed",
+        Deleting = "Deleting",
+        Downloading = "Downloading",
+        Error = "Error",
+        Initializing = "Initializing",
+        InProgress = "InProgress",
+        Pending = "Pending",
+        Restoring = "Restoring",
+        Unknown = "Unknown",
+        Unpacking = "Unpacking",
     }
 }
 

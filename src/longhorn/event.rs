@@ -86,6 +86,14 @@ impl NodeEvent {
         }
     }
 
+    /// True where the kernel killed the process of an instance manager for lack of memory of the whole node: the kubelet writes no Event of
+    /// an OOM within a limit (kubernetes pkg/kubelet/oom/oom_watcher_linux.go), and the kernel cuts names after 15 characters. An engine or a
+    /// replica is `longhorn`, and does not end its pod.
+    pub fn is_oom_of_instance_manager(&self) -> bool {
+        const VICTIM: &str = "victim process: longhorn-instan,";
+        self.reason == "SystemOOM" && self.message.contains(VICTIM)
+    }
+
     /// True for what the kubelet writes when it finds another boot id.
     pub fn is_reboot(&self) -> bool {
         self.reason == "Rebooted"

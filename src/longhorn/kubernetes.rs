@@ -51,6 +51,12 @@ narrow! {
     pub struct CrdConversion {
         /// `None` or `Webhook`.
         pub strategy: SharedText,
+        pub webhook: Converter,
+    }
+
+    /// Who converts.
+    pub struct Converter {
+        pub client_config: WebhookClientConfig,
     }
 
     /// In which versions objects of it may lie in etcd.
@@ -176,6 +182,8 @@ narrow! {
         pub lease_duration_seconds: Int,
         pub acquire_time: Time,
         pub renew_time: Time,
+        /// How often another took it.
+        pub lease_transitions: Int,
     }
 
     /// One webhook.

@@ -34,7 +34,7 @@ pub use backing_image::{
 };
 pub use backup::{
     Backup, BackupBackingImage, BackupState, BackupTarget, CronJob, RecurringJob, SystemBackup,
-    SystemBackupState,
+    SystemBackupState, SystemRestore, SystemRestoreState,
 };
 pub use csi::{CSI_DRIVER, CsiAttachment, CsiNode};
 pub use engine::{Engine, EngineFrontend, Replica, ReplicaMode};

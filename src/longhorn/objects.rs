@@ -183,6 +183,9 @@ objects! {
     system_backups: SystemBackup = SystemBackups, unrecognized(backup) {
         strange! { "status.state": backup.status.state, SystemBackupState; }
     };
+    system_restores: SystemRestore = SystemRestores, unrecognized(restore) {
+        strange! { "status.state": restore.status.state, SystemRestoreState; }
+    };
     backup_backing_images: BackupBackingImage = BackupBackingImages, unrecognized(backup) {
         strange! { "status.state": backup.status.state, BackupState; }
     }, kept(backup) { backup.spec.user_created && backup.status.state != BackupState::Completed };
@@ -191,7 +194,9 @@ objects! {
         strange! { "status.phase": pod.status.phase, PodPhase; }
     }, of(pod) { App: pod.metadata.label("app").unwrap_or_default() };
     events: Event = Events, of(event) { Object: &event.involved_object.name };
-    node_events: NodeEvent = NodeEvents, kept(event) { event.trouble().is_some() || event.is_reboot() };
+    node_events: NodeEvent = NodeEvents, kept(event) {
+        event.trouble().is_some() || event.is_reboot() || event.is_oom_of_instance_manager()
+    };
     services: Service = Services;
     endpoint_slices: EndpointSlice = EndpointSlices;
     daemon_sets: DaemonSet = DaemonSets;

@@ -106,6 +106,7 @@ kinds! {
     BackupTargets = longhorn("backuptargets", "BackupTarget", None);
     Backups = longhorn("backups", "Backup", None);
     SystemBackups = longhorn("systembackups", "SystemBackup", Some("1.4.0"));
+    SystemRestores = longhorn("systemrestores", "SystemRestore", Some("1.4.0"));
     BackupBackingImages = longhorn("backupbackingimages", "BackupBackingImage", Some("1.6.0"));
     RecurringJobs = longhorn("recurringjobs", "RecurringJob", None);
     Pods = kubernetes("", "pods", "Pod", Scope::Namespaced);

@@ -1,13 +1,16 @@
 //! The four Deployments of which one working pod each is needed.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::{PLUGIN, causes, crashing};
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::NODE_AWAY;
-use crate::facts::{api, nodes, pods};
+use crate::facts::{api, looping, nodes, pods};
 use crate::longhorn::{Deployment, Pod};
+
+/// What ends within seconds of its start has done nothing before.
+const SETTLED: SignedDuration = SignedDuration::from_secs(60);
 
 /// What stops with each, and how bad that is.
 const CONTROLLERS: [(&str, &Cause, &str); 4] = [
@@ -60,7 +63,7 @@ fn down(
     let name = deployment.metadata.name.as_str();
     let all: Vec<&Pod> = cluster.pods_of(name).collect();
     let works = |pod: &&&Pod| {
-        let alive = pod.is_ready() && !pod.metadata.is_deleting() && crashing(cluster, pod).is_none();
+        let alive = pod.is_ready() && !pod.metadata.is_deleting() && !is_looping(cluster, pod);
         alive && nodes::kube_ready(cluster, &pod.spec.node_name) != Some(false)
     };
     // a crash loop has shown itself already, unless what it waits for is exchanged; all others may be on their way
@@ -93,6 +96,16 @@ fn down(
     let troubles =
         all.iter().filter_map(|pod| Some(api(format!("pod {}: {}", pod.metadata.name, pods::trouble(pod)?))));
     Some(finding.facts(troubles.take(3)))
+}
+
+/// False where every container of it has run for twice as long as the last time, and for a minute: whatever ended it has let it go, sooner
+/// than the kubelet's back-off tells.
+fn is_looping(cluster: &Cluster, pod: &Pod) -> bool {
+    pod.status.container_statuses.iter().any(|status| {
+        let Some(found) = looping::looping(status, cluster.now) else { return false };
+        let last = found.run().and_then(|run| run.checked_mul(2)).unwrap_or(SignedDuration::MAX);
+        status.running_since().is_none_or(|since| cluster.age(since) < last.max(SETTLED))
+    })
 }
 
 /// When the youngest of these pods, or of the plugins on their nodes, was made: a sidecar ends for as long as no plugin listens

@@ -37,8 +37,8 @@ const ENGINE: &str = "apiVersion: longhorn.io/v1beta2\nkind: Engine\nmetadata: {
     spec: {volumeName: vol-1, nodeID: n1}\n---\n";
 const LOOP: &str = "{name: longhorn-csi-plugin, restartCount: 9, state: {waiting: {reason: CrashLoopBackOff}}, \
     lastState: {terminated: {exitCode: 1, reason: Error}}}";
-const RUNS_AGAIN: &str = "{name: csi-attacher, restartCount: RESTARTS, state: {running: {startedAt: '2026-03-01T11:59:00Z'}}, \
-    lastState: {terminated: {exitCode: 137, reason: Error, startedAt: '2026-03-01T11:58:45Z', finishedAt: '2026-03-01T11:58:59Z'}}}";
+const RUNS_AGAIN: &str = "{name: csi-attacher, restartCount: RESTARTS, state: {running: {startedAt: 'STARTED'}}, \
+    lastState: {terminated: {exitCode: 137, reason: Error, startedAt: 'BEFORE', finishedAt: '2026-03-01T11:58:59Z'}}}";
 const WAITS: &str = "{name: longhorn-csi-plugin, state: {waiting: {reason: ContainerCreating}}}";
 
 #[test]
@@ -184,14 +184,21 @@ fn one_working_pod_of_a_controller_is_enough() {
         finding.message,
         "no pod of csi-attacher works: container longhorn-csi-plugin waits with CrashLoopBackOff"
     );
-    // seen: three pods that were killed three times, a minute after the last
-    let again = deployed(attacher("n1", "True", JUST_NOW, &RUNS_AGAIN.replace("RESTARTS", "3")));
+    // seen: three pods that were killed three times; once they run for a minute, and twice as long as the last time, it is over
+    let runs = |restarts: &str, before: &str, started: &str| {
+        let again = RUNS_AGAIN.replace("RESTARTS", restarts).replace("BEFORE", before);
+        let again = again.replace("STARTED", &format!("2026-03-01T{started}Z"));
+        deployed(attacher("n1", "True", JUST_NOW, &again))
+    };
+    let again = runs("3", "2026-03-01T11:58:45Z", "11:59:01");
     let finding = run(&CHECK, &cluster_at(NOW, &again)).report.findings.remove(0);
     assert_eq!(
         finding.message,
         "no pod of csi-attacher keeps running: container csi-attacher ended 3 times, last with exit code 137"
     );
-    let once = deployed(attacher("n1", "True", JUST_NOW, &RUNS_AGAIN.replace("RESTARTS", "1")));
+    let over = |before: &str| found(&CHECK, &cluster_at(NOW, &runs("3", before, "11:59:00"))).is_empty();
+    assert!(over("2026-03-01T11:58:29Z") && !over("2026-03-01T11:58:28Z"));
+    let once = runs("1", "2026-03-01T11:58:45Z", "11:59:01");
     assert!(run(&CHECK, &cluster_at(NOW, &once)).report.findings.is_empty(), "one end is no loop");
 }
 

@@ -13,7 +13,9 @@ mod tests;
 use std::collections::BTreeMap;
 
 use crate::check::*;
+use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::instance_managers::{InstanceManagers, container_of};
+use crate::facts::patience::NEXT_POD;
 use crate::facts::text::listed;
 use crate::longhorn::Resource::*;
 use crate::longhorn::{DaemonSet, InstanceManager, Pod, Release, Setting};
@@ -177,7 +179,9 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             fleet.release.and_then(|release| cpu_lack(cluster, release, im, pod)).map(|text| (im, text)),
         );
         let class = pod.spec.priority_class_name.as_str();
-        if wanted_class.is_some_and(|wanted| wanted != class) {
+        // one that goes is about to have the other
+        let goes = pod.metadata.is_deleting() || pod.is_over();
+        if !goes && wanted_class.is_some_and(|wanted| wanted != class) {
             mismatched.push((im, format!("{} has PriorityClass '{class}'", im.metadata.name)));
         }
     }
@@ -202,7 +206,10 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     }
     let wanted_class = wanted_class.unwrap_or_default();
     if let Some(finding) = priority_class_mismatch(cluster, &fleet, wanted_class, mismatched) {
-        out.report(finding);
+        let age = observe(cluster, out, "class_differs", wanted_class, Begun::At(None));
+        if age.at_least(NEXT_POD, Unknown::Counts) {
+            out.report(finding);
+        }
     }
 }
 

@@ -159,6 +159,29 @@ fn a_change_that_waits_for_volumes_is_no_mismatch_before_1_7_either() {
     assert_eq!(found_in(&idle), ["warning priority_class_mismatch"]);
 }
 
+/// Seen on 1.9.2: Longhorn exchanges idle instance managers one after the other once the setting changes, and says meanwhile that it is
+/// applied.
+#[test]
+fn a_pod_that_is_being_exchanged_is_no_mismatch() {
+    let other =
+        |yaml: String| yaml.replace("value: 'longhorn-critical'", "value: 'mine'\nstatus: {applied: true}");
+    let yaml = other(base("v1.9.2", |pod| pod));
+    assert_eq!(found_in(&yaml), ["warning priority_class_mismatch"]);
+    let going = other(base("v1.9.2", |pod| {
+        pod.replace("name: im-1,", "name: im-1, deletionTimestamp: '2026-01-01T00:00:00Z',")
+    }));
+    assert_ne!(going, yaml);
+    assert!(found_in(&going).is_empty());
+    let ended = other(base("v1.9.2", |pod| pod.replace("phase: Running", "phase: Succeeded")));
+    assert!(found_in(&ended).is_empty());
+    let live = live_at("2026-01-01T00:00:00Z", &yaml);
+    assert!(found(&CHECK, &live).is_empty());
+    assert_eq!(
+        found(&CHECK, &later(later(live, 5), 180)),
+        ["warning priority_class_mismatch Setting priority-class"]
+    );
+}
+
 #[test]
 fn a_pod_without_an_address_in_the_storage_network_is_told() {
     const INSIDE: &str =

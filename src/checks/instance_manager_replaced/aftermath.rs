@@ -18,7 +18,7 @@ const CLOCKS: SignedDuration = SignedDuration::from_secs(5);
 /// A pod that the taint manager deletes goes within its grace, or when its kubelet is back.
 const TAINTED: SignedDuration = SignedDuration::from_mins(10);
 /// Failures up to this long after the new pod came belong to it.
-const AFTER: SignedDuration = SignedDuration::from_mins(5);
+pub const AFTER: SignedDuration = SignedDuration::from_mins(5);
 
 /// The aftermath of all instance managers, looked up once.
 pub struct Aftermath<'a> {

@@ -5,7 +5,7 @@ use crate::facts::text::{self, users_of};
 use crate::longhorn::InstanceManager;
 
 use super::judge::{PREEMPTED, ReplacementVerdict, TAINT_GONE, TAINT_LEFT};
-use super::{End, LOOP, causes};
+use super::{End, LOOP, causes, is_whole};
 
 /// The finding about one instance manager; `others` are further ends within the day.
 pub(super) fn finding(cluster: &Cluster, end: End, others: &[End]) -> Finding {
@@ -15,7 +15,7 @@ pub(super) fn finding(cluster: &Cluster, end: End, others: &[End]) -> Finding {
         "" => format!("instance manager {}", end.manager),
         node => format!("the instance manager on {node}"),
     };
-    let message = format!("{which} {fate}: {}", what(end.verdict, end.detail.as_deref()));
+    let message = format!("{which} {fate}: {}", what(&end));
     let object = cluster.object::<InstanceManager>(end.manager);
     let (cause, message) = match end.kills >= LOOP {
         true => {
@@ -31,7 +31,7 @@ pub(super) fn finding(cluster: &Cluster, end: End, others: &[End]) -> Finding {
     let finding = Finding::about(cause, object, message)
         .node(end.node)
         .since(Some(end.at))
-        .impact(impact(&end, &volumes))
+        .impact(impact(cluster, &end, &volumes))
         .volumes(volumes)
         .facts(end.evidence)
         .facts(text::first_ten(hits, "failure", String::clone))
@@ -42,17 +42,21 @@ pub(super) fn finding(cluster: &Cluster, end: End, others: &[End]) -> Finding {
     }
 }
 
-fn what(verdict: ReplacementVerdict, detail: Option<&str>) -> String {
+fn what(end: &End) -> String {
+    let detail = end.detail.as_deref();
     let with = |text: &str, sign: &str| match detail {
         Some(detail) => format!("{text}{sign}{detail}"),
         None => text.to_owned(),
     };
-    match verdict {
+    match end.verdict {
         ReplacementVerdict::LivenessProbe => {
             with("the kubelet killed it because its liveness probe failed", ", ")
         }
         ReplacementVerdict::OomKilled => "it was OOM-killed".into(),
         ReplacementVerdict::Evicted => with("it was evicted", " "),
+        ReplacementVerdict::Drained if !end.hits.volumes.is_empty() => {
+            "a drain evicted it, and only replicas ran in it".into()
+        }
         ReplacementVerdict::Drained => "a drain evicted it and no volume was affected".into(),
         ReplacementVerdict::NodeLost => "its node went down or rebooted".into(),
         ReplacementVerdict::Tainted | ReplacementVerdict::TaintedIdle => {
@@ -71,14 +75,16 @@ fn what(verdict: ReplacementVerdict, detail: Option<&str>) -> String {
     }
 }
 
-fn impact(end: &End, volumes: &[VolumeRef]) -> String {
+fn impact(cluster: &Cluster, end: &End, volumes: &[VolumeRef]) -> String {
     match (volumes.is_empty(), end.verdict.is_expected()) {
         (true, true) => "none; it was idle".to_owned(),
         (true, false) => {
             "every engine and replica in it ended; no volume shows a trace of it any longer, or nothing ran in it".into()
         }
         (false, _) if end.severity == Severity::Info => {
-            format!("only replicas in it ended; {} did not stop and is not degraded any longer", users_of(volumes))
+            let whole = end.hits.volumes.iter().all(|volume| is_whole(cluster, volume));
+            let then = if whole { "all replicas are there again" } else { "their replicas are rebuilt or come back with the node" };
+            format!("only replicas in it ended: {} did not stop, and {then}", users_of(volumes))
         }
         (false, _) => format!(
             "every engine and replica in it ended; affected: {} (I/O errors until reattached, or degraded until rebuilt)",

@@ -298,12 +298,15 @@ fn tainted(scene: &ReplacementScene, at: Option<Timestamp>, mut evidence: Vec<Ev
     Judged::new(verdict, evidence).detail(which)
 }
 
-/// The process says so itself, and no one had stopped it before.
+/// The process says so itself, or the kernel, and no one had stopped it before.
 fn by_exit(scene: &ReplacementScene, stop: Option<&Stop>) -> Option<Judged> {
-    let ended = scene.ended()?;
     if stop.is_some() || scene.asked() == Asked::Deleted {
         return None;
     }
+    if let Some(killed) = &scene.node.out_of_memory {
+        return Some(Judged::new(ReplacementVerdict::OomKilled, vec![killed.clone()]));
+    }
+    let ended = scene.ended()?;
     let text = format!(
         "container ended with exit code {} ({}) at {:?}",
         ended.exit_code, ended.reason, ended.finished_at

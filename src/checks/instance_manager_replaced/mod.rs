@@ -37,7 +37,7 @@ pub static CHECK: Check = Check {
               with it. Severity info where Longhorn meant it (settings, clean-up, a drain that affected no volume), where a \
               lost node took only replicas along that are rebuilt, and where an exporter that just started finds a replacement without any trace of harm.",
     needs: &[InstanceManagers, Pods, Replicas],
-    uses: &[Events, Volumes, Engines, Settings, DaemonSets, LonghornNodes, KubeNodes],
+    uses: &[Events, Volumes, Engines, Settings, DaemonSets, LonghornNodes, KubeNodes, NodeEvents],
     causes: causes::ALL,
     gauges: GAUGES,
     alerts: &[LOOPING, REPLACED],
@@ -254,24 +254,24 @@ fn remember_hits<'a>(cluster: &'a Cluster, uid: &str, hits: &mut Hits<'a>, out: 
     }
 }
 
-/// A node that took no engine along hit no workload, and its replicas were rebuilt: the volumes are as before. Once so, it stays so
-/// while the kinds that tell are unknown.
+/// A node that took no engine along hit no workload, and its replicas were rebuilt: the volumes are as before. So it is with what someone
+/// asked of a kubelet, a drain most of all, where no one saw the request. Once so, it stays so while the kinds that tell are unknown.
 fn is_made_good(
     cluster: &Cluster,
-    verdict: ReplacementVerdict,
-    uid: &str,
+    judged: &Judged,
+    (uid, at): (&str, Timestamp),
     hits: &Hits,
     out: &mut Outcome,
 ) -> bool {
     const MADE_GOOD: &str = "made_good";
-    if verdict != ReplacementVerdict::NodeLost {
+    const OVER: &str = "over";
+    let asked = judged.verdict == ReplacementVerdict::Unknown
+        && judged.detail.as_deref() == Some(deletion::CANDIDATES);
+    if judged.verdict != ReplacementVerdict::NodeLost && !asked {
         return false;
     }
-    let hurt = [VolumeRobustness::Degraded, VolumeRobustness::Faulted];
-    let volume = |name: &&str| cluster.objects.volumes.get(name);
-    let whole = |name| volume(name).is_some_and(|volume| !hurt.contains(&volume.status.robustness));
     let good = match [Events, Engines, Volumes, Replicas].into_iter().all(|kind| cluster.knows_all(kind)) {
-        true => !hits.engines && hits.volumes.iter().all(whole),
+        true => !hits.engines && hits.volumes.iter().all(|name| is_whole(cluster, name)),
         false => {
             let key = Observation { check: CHECK.id, fact: MADE_GOOD, object: uid.into() };
             cluster.history.first_seen(&key).is_some()
@@ -280,7 +280,14 @@ fn is_made_good(
     if good {
         out.first_seen(MADE_GOOD, uid);
     }
-    good
+    // what breaks later is of another end
+    out.ever(OVER, uid, good && cluster.age(at) >= aftermath::AFTER) || good
+}
+
+/// True where a volume is there and has all of its replicas.
+fn is_whole(cluster: &Cluster, volume: &str) -> bool {
+    let hurt = [VolumeRobustness::Degraded, VolumeRobustness::Faulted];
+    cluster.objects.volumes.get(volume).is_some_and(|volume| !hurt.contains(&volume.status.robustness))
 }
 
 fn report(cluster: &Cluster, end: End, others: &[End], out: &mut Outcome) {

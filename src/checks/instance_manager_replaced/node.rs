@@ -12,6 +12,8 @@ const REBOOT_GRACE: SignedDuration = SignedDuration::from_mins(10);
 /// What a node's return has to do with the end of a pod shows within this time: the kubelet tidies up at once, and Longhorn makes
 /// the next pod after a back-off of up to two minutes (longhorn-manager v1.12.1 controller/utils.go).
 const RETURNED: SignedDuration = SignedDuration::from_mins(3);
+/// Clocks of a node and of the control plane may differ by this.
+const CLOCKS: SignedDuration = SignedDuration::from_secs(5);
 /// A kubelet that is back ends what was to be ended in its first seconds.
 const FIRST_ACT: SignedDuration = SignedDuration::from_secs(30);
 /// A node is made, and Ready for the first time, within this time.
@@ -23,6 +25,8 @@ pub struct NodeStory<'a> {
     node: Option<&'a KubeNode>,
     /// It does not answer, or came back about then.
     pub trouble: Option<Evidence>,
+    /// That its kernel killed an instance manager about then.
+    pub out_of_memory: Option<Evidence>,
     /// Since when it has been Ready, where it is.
     returned: Option<Timestamp>,
     seen: Option<&'a EndSeen>,
@@ -62,8 +66,20 @@ impl<'a> NodeStory<'a> {
             let event = of_node.find(|event| event.last_seen().is_some_and(near))?;
             Some(EvidenceSource::Event.says(format!("event Rebooted: {}", event.message)))
         };
+        // Longhorn makes the next pod after a back-off of up to two minutes
+        let shortly = |moment: Timestamp| {
+            let before = end.duration_since(moment);
+            -CLOCKS <= before && before <= RETURNED && born.is_none_or(|born| moment >= born)
+        };
+        let killed = cluster.objects.node_events.iter().find(|event| {
+            event.is_oom_of_instance_manager()
+                && event.involved_object.name == name
+                && event.last_seen().is_some_and(shortly)
+        });
+        let out_of_memory =
+            killed.map(|event| EvidenceSource::Event.says(format!("event SystemOOM: {}", event.message)));
         let trouble = nodes::down(cluster, name).or_else(rebooted).or_else(back);
-        NodeStory { name, node, trouble, returned, seen }
+        NodeStory { name, node, trouble, out_of_memory, returned, seen }
     }
 
     /// Whether it was Ready at a moment, as far as what was seen or its condition tells.

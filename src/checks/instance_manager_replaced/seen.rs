@@ -67,7 +67,7 @@ pub(super) fn end<'a>(
     }
     let text = format!("pod {name} with uid {uid} was gone at {}", gone.at);
     judged.evidence.push(EvidenceSource::History.says(text));
-    let made_good = is_made_good(cluster, verdict, uid, &hits, out);
+    let made_good = is_made_good(cluster, &judged, (uid, gone.at), &hits, out);
     End::of([name.as_str(), node.as_str()], judged, made_good, gone.at, successor, hits)
 }
 

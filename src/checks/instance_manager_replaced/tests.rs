@@ -418,3 +418,25 @@ fn an_end_is_compared_with_what_it_hit_and_not_with_every_volume() {
     let looks = looks::during(|| assert_eq!(found(&CHECK, &cluster).len(), 1));
     assert!(looks < 200 * 30 / 2, "{looks}");
 }
+
+#[test]
+fn a_drain_says_what_became_of_the_replicas() {
+    let target = "{type: DisruptionTarget, status: 'True', reason: EvictionByEvictionAPI, message: 'Eviction API: evicting'}";
+    let gone = deleting(last("Running", &format!("conditions: [{target}]")));
+    let told = |rest: &str| {
+        let finding = run(&CHECK, &saw(&gone, &(after() + rest))).report.findings.remove(0);
+        assert_eq!(finding.severity.as_str(), "info");
+        (finding.message, finding.impact)
+    };
+    let (message, impact) = told("");
+    assert!(message.ends_with("a drain evicted it and no volume was affected"), "{message}");
+    assert_eq!(impact, "none; it was idle");
+    let (message, impact) = told(&hit());
+    assert!(message.ends_with("a drain evicted it, and only replicas ran in it"), "{message}");
+    assert!(impact.ends_with("did not stop, and all replicas are there again"), "{impact}");
+    let (_, impact) = told(&hit().replace("robustness: healthy", "robustness: degraded"));
+    assert!(
+        impact.ends_with("did not stop, and their replicas are rebuilt or come back with the node"),
+        "{impact}"
+    );
+}

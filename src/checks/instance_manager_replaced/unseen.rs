@@ -93,7 +93,10 @@ pub(super) fn end<'a>(
     let before = Before::of(aftermath, name, &pod.metadata.uid, made);
     let ended = before.ended().filter(|ended| *ended <= made);
     let taint_manager = aftermath.taint_manager(name, ended.unwrap_or(made), Some(began));
-    let span = Span { end: ended.unwrap_or(made), again: made, exact: false };
+    // a kubelet that was away stops it when it is back, long after it was lost
+    let was_away =
+        before.events.iter().any(|event| event.reason == "NodeNotReady") || taint_manager.is_some();
+    let span = Span { end: ended.unwrap_or(made), again: made, exact: ended.is_some() && !was_away };
     let mut hits = aftermath.hits(name, node, span);
     // a first pod is made within seconds, and nothing can have run in an earlier one then
     let traced = !hits.facts.is_empty() || !before.events.is_empty() || taint_manager.is_some();
@@ -133,6 +136,6 @@ pub(super) fn end<'a>(
     ));
     let verdict = judged.verdict;
     let harmless = verdict == ReplacementVerdict::Unknown && hits.facts.is_empty() && cluster.is_watched();
-    let harmless = harmless || is_made_good(cluster, verdict, &before_it, &hits, out);
+    let harmless = harmless || is_made_good(cluster, &judged, (&before_it, made), &hits, out);
     Some(End::of([name.as_str(), node.as_str()], judged, harmless, made, Some(pod), hits))
 }

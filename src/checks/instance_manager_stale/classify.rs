@@ -15,7 +15,8 @@ use crate::longhorn::*;
 const IDLE: SignedDuration = SignedDuration::from_secs(60);
 /// The same for one that does not run: its state may still be on the way to running.
 const NOT_RUNNING: SignedDuration = SignedDuration::from_mins(3);
-/// Instance managers carry no finalizer of Longhorn's, so their deletion takes seconds.
+/// Instance managers carry no finalizer of Longhorn's, and go when their pod has ended (foreground deletion, longhorn-manager v1.3.3 to
+/// v1.12.1 datastore/longhorn.go DeleteInstanceManager), which takes seconds.
 const DELETION: SignedDuration = SignedDuration::from_mins(5);
 /// An instance and its object disagree for moments while it starts or stops.
 const TRANSITION: SignedDuration = SignedDuration::from_mins(10);
@@ -50,8 +51,17 @@ pub fn deletion<'a>(cluster: &Cluster, im: &InstanceManager) -> Option<StaleMana
     let asked = im.metadata.deletion_timestamp.get()?;
     (cluster.age(asked) >= DELETION).then(|| {
         let text = format!("deletionTimestamp is {asked}, {} ago", duration(cluster.age(asked)));
-        StaleManager::plain(&causes::DELETION_STUCK, Some(asked), vec![api(text)])
+        let pod = ending_pod(cluster, im).map(|pod| {
+            api(format!("its pod {} on {} is Terminating", pod.metadata.name, pod.spec.node_name))
+        });
+        let evidence = [api(text)].into_iter().chain(pod).collect();
+        StaleManager::plain(&causes::DELETION_STUCK, Some(asked), evidence)
     })
+}
+
+/// The pod that the deletion of an instance manager waits for: it has its name (longhorn-manager controller/instance_manager_controller.go).
+pub fn ending_pod<'a>(cluster: &'a Cluster, im: &InstanceManager) -> Option<&'a Pod> {
+    cluster.objects.pods.get(&im.metadata.name).filter(|pod| pod.metadata.is_deleting())
 }
 
 /// Judges an old instance manager that is not being deleted.

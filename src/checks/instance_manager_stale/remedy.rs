@@ -4,11 +4,11 @@ use crate::check::*;
 use crate::facts::instance_managers::InstanceManagers;
 use crate::facts::kubectl;
 use crate::facts::text::listed;
-use crate::longhorn::{DataEngine, DataLocality, InstanceManager, VolumeRobustness, VolumeState};
+use crate::longhorn::{DataEngine, DataLocality, InstanceManager, Pod, VolumeRobustness, VolumeState};
 
 use super::Orphans;
 use super::causes;
-use super::classify::StaleManager;
+use super::classify::{StaleManager, ending_pod};
 
 /// Commands a volume are printed for this many volumes at most.
 const SHOWN: usize = 5;
@@ -35,6 +35,10 @@ pub(super) fn advise(
         causes::STUCK if im.spec.node_id.is_empty() => {
             finding.fix("Find out where it came from: it names no node, so no longhorn-manager looks after it.")
         }
+        causes::DELETION_STUCK => match ending_pod(cluster, im) {
+            Some(pod) => finding.remedy(pod_stays(cluster, pod)),
+            None => finding,
+        },
         causes::ORPHAN_HELD => orphan(finding, im, case, orphans),
         causes::ENGINE_UPGRADE_PENDING | causes::REATTACH_PENDING | causes::REPLICA_HELD => {
             let remedy = held(cluster, fleet, im, case, &finding.volumes);
@@ -42,6 +46,16 @@ pub(super) fn advise(
         }
         _ => finding,
     }
+}
+
+/// A deletion that is held up by the pod alone: nothing of Longhorn's ends it.
+fn pod_stays(cluster: &Cluster, pod: &Pod) -> Remedy {
+    let (name, node) = (&pod.metadata.name, &pod.spec.node_name);
+    Remedy::new(format!(
+        "See why kubelet or containerd on {node} do not end pod {name}, and restart them: the instance manager goes with its pod."
+    ))
+    .read(format!("kubectl -n {} describe pod {name}", cluster.namespace))
+    .read(format!("kubectl describe node {node}"))
 }
 
 fn look(cluster: &Cluster, im: &InstanceManager) -> String {

@@ -21,6 +21,7 @@ mod outdated;
 #[cfg(test)]
 mod tests;
 mod undone;
+mod unsteady;
 
 use std::collections::BTreeMap;
 
@@ -64,6 +65,13 @@ causes! {
         "managers work, but none of them rotates the certificates of the webhook until one is restarted"
         fix "Restart one manager at the next opportunity: it takes the Lease. A manager that could not renew it for 30 s, as in an outage of \
              the API server, does not try again." [
+            read "kubectl -n <namespace> get lease <object> -o yaml",
+        ];
+    LEASE_UNSTEADY = info "lease_unsteady"
+        "the Lease by which one manager rotates the certificates of the webhook changes hands more than twice a day for each manager"
+        fix "Find out why managers end or lose the API server: each change is one that ended, or that could not renew the Lease for 30 s. See how old \
+             the pods are and how often they restarted; with none of both, look at the API server and the network of the nodes." [
+            read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
             read "kubectl -n <namespace> get lease <object> -o yaml",
         ];
     NODE_STATUS_STILL = info "node_status_still"
@@ -120,6 +128,7 @@ const SILENT_WATCH: SignedDuration = SignedDuration::from_hours(1);
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     lease::judge(cluster, out);
+    unsteady::judge(cluster, out);
     outdated::run(cluster, out);
     let mut undone = undone::by_node(cluster, out);
     let working: Vec<(&LonghornNode, &Pod)> = cluster

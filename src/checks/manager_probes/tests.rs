@@ -446,3 +446,33 @@ fn odd_objects_do_not_matter() {
     let startup = "info startup_window_short DaemonSet longhorn-manager";
     assert!(found(&CHECK, &at_now(&extreme)).contains(&startup.to_owned()));
 }
+
+/// Seen on 1.12.1: port 9502 was blocked in one pod, whose manager had started again, worked, and was never Ready.
+#[test]
+fn a_manager_that_serves_and_is_never_ready_fails_its_probe() {
+    let started = pod("n1", "2026-03-01T11:53:30Z", "False", "2026-03-01T11:53:31Z");
+    let lease = |holder: &str, renewed: &str| {
+        object(
+            "Lease",
+            "longhorn-manager-webhook-lock",
+            &format!(
+                "spec: {{holderIdentity: '{holder}', leaseDurationSeconds: 20, acquireTime: '{renewed}', renewTime: '{renewed}'}}"
+            ),
+        )
+    };
+    let judged = |message: &str, lease: &str| {
+        let probe = unhealthy("n1", 1, 30, "2026-03-01T11:59:50Z", message);
+        found(&CHECK, &at_now(&(release("v1.12.1") + &daemon_set(HTTPS) + &started + &probe + lease)))
+    };
+    let given = lease("", "2026-03-01T11:53:35Z");
+    assert_eq!(judged(TIMEOUT, &given), ["warning probe_failing Pod longhorn-manager-n1"]);
+    for (why, message, lease) in [
+        ("nothing listens", REFUSED, given),
+        ("it has its turn", TIMEOUT, lease("n1", "2026-03-01T11:59:55Z")),
+        ("another has its turn", TIMEOUT, lease("n2", "2026-03-01T11:59:55Z")),
+        ("the Lease was given back before it started", TIMEOUT, lease("", "2026-03-01T11:53:20Z")),
+        ("just now", TIMEOUT, lease("", "2026-03-01T11:57:31Z")),
+    ] {
+        assert!(judged(message, &lease).is_empty(), "{why}");
+    }
+}

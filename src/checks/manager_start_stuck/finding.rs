@@ -196,7 +196,7 @@ pub fn queueing(cluster: &Cluster, waiting: &[&UnderWay]) -> Finding {
     let mut finding = Finding::about(
         &causes::QUEUEING,
         cluster.object::<Lease>(WEBHOOK_LOCK),
-        format!("{} for their turn to start: {}; {now}", counted_waiting(nodes.len()), listed(&nodes)),
+        format!("{} turn to start: {}; {now}", counted_waiting(nodes.len()), listed(&nodes)),
     )
     .since(since)
     .impact("what the managers of these nodes own is not managed until it is their turn");
@@ -213,5 +213,9 @@ pub fn queueing(cluster: &Cluster, waiting: &[&UnderWay]) -> Finding {
 }
 
 fn counted_waiting(number: usize) -> String {
-    if number == 1 { "1 manager waits".to_owned() } else { format!("{number} managers wait") }
+    if number == 1 {
+        "1 manager waits for its".to_owned()
+    } else {
+        format!("{number} managers wait for their")
+    }
 }

@@ -29,4 +29,9 @@ causes! {
             read "kubectl -n <namespace> describe daemonset longhorn-manager",
             read "kubectl describe node <node>",
         ];
+    UNINSTALLING = info "uninstalling" "Longhorn is being uninstalled: the nodes go before their managers"
+        fix "See how far the uninstaller is. Its Job gives up after 15 minutes: then remove what it waits for, and run it again." [
+            read "kubectl -n <namespace> get jobs,pods -l job-name=longhorn-uninstall",
+            read "kubectl -n <namespace> logs job/longhorn-uninstall --tail=20",
+        ];
 }

@@ -8,6 +8,7 @@
 mod causes;
 #[cfg(test)]
 mod tests;
+mod uninstall;
 mod unmanaged;
 
 use std::collections::BTreeMap;
@@ -30,12 +31,13 @@ pub static CHECK: Check = Check {
     title: "Nodes not registered",
     summary: "A node runs a longhorn-manager but has no nodes.longhorn.io, or a nodes.longhorn.io no longer has a Kubernetes node, or no longhorn-manager that runs.",
     needs: &[Pods, LonghornNodes],
-    uses: &[KubeNodes, Replicas, DaemonSets, Events],
+    uses: &[KubeNodes, Replicas, DaemonSets, Events, Settings, EngineImages, InstanceManagers],
     causes: causes::ALL,
     gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornNodeUnregistered",
-        when: When::Found(causes::ALL),
+        when: When::Found(&[&causes::NEVER_STARTED, &causes::NODE_GONE, &causes::MANAGER_MISSING]),
+        runbook_only: &[&causes::UNINSTALLING],
         for_: "3m",
         summary: "A node is missing in Kubernetes or in Longhorn, or has no longhorn-manager.",
         description: "Node {{ $labels.object }}: $cause. A manager that runs names the reason in its log; a node that left Kubernetes is \
@@ -113,16 +115,16 @@ fn find_never_started(cluster: &Cluster, out: &mut Outcome) -> usize {
             *known = pod;
         }
     }
-    let mut count = 0;
-    for (node, pod) in pods {
-        let since = pod.status.start_time.get().or(pod.metadata.created());
-        if since.is_some_and(|since| cluster.age(since) < FIRST_START) {
-            continue;
-        }
-        count += 1;
-        out.report(never_started(cluster, node, pod).since(since));
+    let since = |pod: &Pod| pod.status.start_time.get().or(pod.metadata.created());
+    pods.retain(|_, pod| since(pod).is_none_or(|since| cluster.age(since) >= FIRST_START));
+    if let Some(evidence) = uninstall::evidence(cluster).filter(|_| !pods.is_empty()) {
+        out.report(uninstall::finding(cluster, pods.len(), evidence));
+        return 0;
     }
-    count
+    for (node, pod) in &pods {
+        out.report(never_started(cluster, node, pod).since(since(pod)));
+    }
+    pods.len()
 }
 
 /// False only where Kubernetes nodes can be read and this one is not among them.

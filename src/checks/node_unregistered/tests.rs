@@ -366,3 +366,35 @@ fn a_node_that_is_being_deleted_is_not_to_be_deleted() {
     assert_eq!(found(&CHECK, &cluster_at(NOW, &(kube("node-2") + &left))).len(), 1);
     assert!(found(&CHECK, &cluster_at(NOW, &(kube("node-2") + &leaves))).is_empty());
 }
+
+#[test]
+fn nodes_that_an_uninstaller_deleted_did_start() {
+    let managers = kube("node-1") + &kube("node-2") + &manager("node-1", OLD);
+    let confirmed = setting("deleting-confirmation-flag", "true");
+    let im = |metadata: &str| object_with("InstanceManager", "im", metadata, "spec: {nodeID: node-1}");
+    let leaves = im("deletionTimestamp: '2026-03-01T11:00:00Z', finalizers: [foregroundDeletion]");
+    let uninstaller = |created: &str| {
+        let metadata = format!("creationTimestamp: '{created}', labels: {{job-name: longhorn-uninstall}}");
+        object_with("Pod", "longhorn-uninstall-x", &metadata, "spec: {nodeName: node-1}")
+    };
+    let started = "2026-03-01T11:40:00Z";
+    let image = object("EngineImage", "ei", "status: {state: deployed}");
+    let node = longhorn("node-2", "");
+    let (going, never) =
+        (["info uninstalling DaemonSet longhorn-manager"], ["warning never_started Node node-1"]);
+    for (name, yaml, expected) in [
+        ("its pod runs", uninstaller(started), going),
+        ("its Job gave up", confirmed.clone() + &leaves, going),
+        ("it was not allowed to begin", leaves.clone(), never),
+        ("the flag was set long ago", confirmed.clone() + &im(""), never),
+        ("it did not come so far", confirmed.clone() + &leaves + &image, never),
+        ("another node is registered", uninstaller(started) + &confirmed + &leaves + &node, never),
+        ("the installation before this one", uninstaller("2026-01-31T00:00:00Z"), never),
+        ("a fresh cluster where it may begin", confirmed.clone(), never),
+    ] {
+        assert_eq!(found(&CHECK, &cluster_at(NOW, &(managers.clone() + &yaml))), expected, "{name}");
+    }
+    let mut blind = cluster_at(NOW, &(managers + &confirmed + &leaves));
+    blind.resources.entry(Resource::EngineImages).or_default().readability = Readability::Forbidden;
+    assert_eq!(found(&CHECK, &blind), never, "engine images may be there");
+}

@@ -67,6 +67,19 @@ causes! {
             read "kubectl -n <namespace> describe <kind> <object>",
             read "kubectl -n <namespace> get backups.longhorn.io --sort-by=.metadata.creationTimestamp",
         ];
+    SYSTEM_RESTORE_FAILED = warning "system_restore_failed"
+        "a system restore failed, so that objects of the system backup may be missing" but "info a day later"
+        fix "Read which kind of object it could not restore, and why; fix that, then delete the SystemRestore and create it again." [
+            read "kubectl -n <namespace> describe <kind> <object>",
+            read "kubectl -n <namespace> get backuptargets.longhorn.io",
+        ] proven "the restore has ended; deleting it takes away its record and its Job, and nothing that it brought back";
+    SYSTEM_RESTORE_STALLED = warning "system_restore_stalled"
+        "a system restore stands still: its Job does not work, or could not restore something for a day"
+        fix "Read the log of its pod, which names what it cannot restore. Where it has no pod, no one brings it to an end: see why the Job gave              up, then delete the SystemRestore and create it again." [
+            read "kubectl -n <namespace> logs -l job-name=<workload> --tail=50",
+            read "kubectl -n <namespace> describe <kind> <object>",
+            read "kubectl -n <namespace> describe jobs <workload>",
+        ] proven "nothing of it goes on; deleting it takes away its record and its Job, and nothing that it brought back";
     BACKING_IMAGE_STALLED = warning "backing_image_stalled"
         "a backing image has had no usable copy for half an hour and makes no progress; its volumes wait" but "info for one that waits for an upload"
         fix "Look at the pod that prepares it, or at the backing image manager of the disk: where its pod does not start, the pod's Events say why; \

@@ -1,4 +1,5 @@
-//! What Longhorn does in the background and does not end: expansions, restores, purges, clones, system backups and backing images.
+//! What Longhorn does in the background and does not end: expansions, restores, purges, clones, system backups, system
+//! restores and backing images.
 //!
 //! Facts (longhorn-manager v1.12.1, the fields the same from v1.3.3 on unless said otherwise):
 //! - The engine reports `isExpanding`, and why the last expansion failed in `lastExpansionError`, which is emptied once the size is as
@@ -9,6 +10,8 @@
 //! - A clone ends in `completed` or `failed` (k8s/pkg/apis/longhorn/v1beta2/volume.go VolumeCloneState).
 //! - A system backup gives each step an hour, the backups of volumes and of backing images a day (datastore/datastore.go); it may
 //!   stand where its controller does not come to that.
+//! - A system restore is the work of a Job, which gives each kind of object a day (controller/system_rollout_controller.go restore) and
+//!   ends as Completed or Error; where the Job has given up, no one brings it further.
 //! - A backing image is prepared by its data source until `spec.fileTransferred`, then copied by a backing image manager per disk
 //!   (controller/backing_image_data_source_controller.go, controller/backing_image_manager_controller.go).
 
@@ -16,6 +19,7 @@ mod backing_images;
 mod causes;
 mod rules;
 mod system_backups;
+mod system_restores;
 #[cfg(test)]
 mod tests;
 mod volumes;
@@ -26,10 +30,11 @@ use crate::longhorn::Resource::*;
 pub static CHECK: Check = Check {
     id: "operation_stalled",
     title: "Operations that do not end",
-    summary: "An expansion, restore, purge, clone, system backup or backing image failed or stands still.",
+    summary: "An expansion, restore, purge, clone, system backup, system restore or backing image failed or stands still.",
     needs: &[Volumes, Engines],
     uses: &[
         SystemBackups,
+        SystemRestores,
         BackupBackingImages,
         BackingImages,
         BackingImageDataSources,
@@ -47,7 +52,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     OPERATIONS = Gauge "longhorn_health_unfinished_operations" ["operation"]
-        "Operations that failed or stand still: expansion, restore, purge, clone, system_backup, backing_image.",
+        "Operations that failed or stand still: expansion, restore, purge, clone, system_backup, system_restore, backing_image.",
         absent "volumes or engines cannot be read",
         example "longhorn_health_unfinished_operations > 0";
 }
@@ -56,6 +61,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     let before = out.findings.len();
     volumes::run(cluster, out);
     system_backups::run(cluster, out);
+    system_restores::run(cluster, out);
     backing_images::run(cluster, out);
     let mut counts = [
         ("expansion", 0_u32),
@@ -63,6 +69,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         ("purge", 0),
         ("clone", 0),
         ("system_backup", 0),
+        ("system_restore", 0),
         ("backing_image", 0),
     ];
     for finding in out.findings.iter().skip(before) {
@@ -82,6 +89,7 @@ fn operation(cause: &Cause) -> &'static str {
         () if of(&[&PURGE_FAILED, &PURGE_STALLED]) => "purge",
         () if of(&[&CLONE_FAILED, &CLONE_STALLED]) => "clone",
         () if of(&[&SYSTEM_BACKUP_FAILED, &SYSTEM_BACKUP_STALLED]) => "system_backup",
+        () if of(&[&SYSTEM_RESTORE_FAILED, &SYSTEM_RESTORE_STALLED]) => "system_restore",
         () => "backing_image",
     }
 }

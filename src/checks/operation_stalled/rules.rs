@@ -15,13 +15,15 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
         &CLONE_STALLED,
         &SYSTEM_BACKUP_FAILED,
         &SYSTEM_BACKUP_STALLED,
+        &SYSTEM_RESTORE_FAILED,
+        &SYSTEM_RESTORE_STALLED,
         &BACKING_IMAGE_STALLED,
     ]),
     runbook_only: &[&PURGE_FAILED],
     for_: "10m",
     summary: "An operation of Longhorn failed or stands still.",
-    description: "Longhorn does not end what it began with {{ $labels.object }}: an expansion, restore, purge, clone, system backup or backing image. \
-                  The report of the exporter says which, and what it waits for.",
+    description: "Longhorn does not end what it began with {{ $labels.object }}: an expansion, restore, purge, clone, system backup, system restore or backing \
+                  image. The report of the exporter says which, and what it waits for.",
     why: "The finding waits for half an hour or more where nothing states an error; ten minutes leave one that did to Longhorn's own next try.",
     runbook: include_str!("LonghornOperationStalled.md"),
     ..Alert::DEFAULT
@@ -30,7 +32,7 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
 pub(super) const PANELS: &[Panel] = &[Panel {
     dashboard: Dashboard::Volumes,
     title: "Operations that do not end",
-    description: "Expansions, restores, purges, clones, system backups and backing images that failed or stand still.",
+    description: "Expansions, restores, purges, clones, system backups, system restores and backing images that failed or stand still.",
     columns: &["operation", "Value"],
     expr: "max by ($cluster operation) (longhorn_health_unfinished_operations{$job}) > 0",
     legend: "{{operation}}",

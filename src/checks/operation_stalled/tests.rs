@@ -264,3 +264,46 @@ fn operations_are_counted() {
     assert_eq!(sample(&evaluation, "longhorn_health_unfinished_operations", &["expansion"]), Some(1.0));
     assert_eq!(sample(&evaluation, "longhorn_health_unfinished_operations", &["restore"]), Some(0.0));
 }
+
+#[test]
+fn a_system_restore_stands_still_without_a_pod_or_after_the_day_that_a_kind_has() {
+    let restore = |created: &str, status: &str| {
+        let metadata = format!("creationTimestamp: '{created}'");
+        volume("", "") + &object_with("SystemRestore", "r", &metadata, &format!("status: {{{status}}}"))
+    };
+    let pod = |phase: &str| {
+        let metadata = "labels: {job-name: longhorn-system-rollout-r}";
+        object_with("Pod", "longhorn-system-rollout-r-x", metadata, &format!("status: {{phase: {phase}}}"))
+    };
+    let stalled = "warning system_restore_stalled SystemRestore r";
+    let (hour, day) = ("2026-01-01T23:00:00Z", "2025-12-31T22:00:00Z");
+    for (name, yaml, expected) in [
+        ("works", restore(hour, "state: Restoring") + &pod("Running"), ""),
+        ("a kind has a day", restore(day, "state: Restoring") + &pod("Running"), stalled),
+        ("no pod is left", restore(hour, "state: Restoring"), stalled),
+        ("its pod gave up", restore(hour, "state: Pending") + &pod("Failed"), stalled),
+        ("its pod does not start", restore(hour, "state: Pending") + &pod("Pending"), ""),
+        ("for hours", restore("2026-01-01T22:00:00Z", "state: Pending") + &pod("Pending"), stalled),
+        ("just created", restore("2026-01-01T23:45:00Z", "state: Pending"), ""),
+        ("no manager took it up", restore(hour, "state: ''"), ""),
+        ("it ended", restore(day, "state: Completed"), ""),
+        ("it goes", restore(day, "state: Deleting"), ""),
+    ] {
+        assert_eq!(recorded(&yaml), expected, "{name}");
+    }
+    let works = restore(hour, "state: Restoring") + &pod("Running");
+    assert_eq!(noted(&works), ["system_restore_stalled"]);
+    assert_eq!(watched(&works, 25 * 60 - 61), "");
+    let finding = run(&CHECK, &cluster_at(NOW, &restore(hour, "state: Restoring"))).report.findings.remove(0);
+    assert!(finding.message.ends_with(", and its Job has no pod"), "{}", finding.message);
+    assert!(finding.remedy.commands[0].run.contains("job-name=longhorn-system-rollout-r "), "{finding:?}");
+    assert!(finding.remedy.commands.iter().all(|command| !command.changes));
+    let failed = |at: &str| {
+        let error = format!(
+            "{{type: Error, status: 'True', reason: Restore, message: 'no such volume', lastTransitionTime: '{at}'}}"
+        );
+        recorded(&restore("2025-12-01T00:00:00Z", &format!("state: Error, conditions: [{error}]")))
+    };
+    assert_eq!(failed("2026-01-01T00:00:01Z"), "warning system_restore_failed SystemRestore r");
+    assert_eq!(failed("2026-01-01T00:00:00Z"), "info system_restore_failed SystemRestore r");
+}

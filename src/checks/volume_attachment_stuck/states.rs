@@ -190,12 +190,14 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome, events: &Events) {
         engines.for_each(|engine| *running.entry(&engine.spec.node_id).or_default() += 1);
     }
     let everywhere: usize = running.values().sum();
+    let one = cannot_start.len() == 1;
     for (node, all) in cannot_start {
         match <[StuckVolume; 1]>::try_from(all) {
             Ok([one]) => out.report(finding(cluster, one)),
             Err(all) => {
-                let elsewhere = everywhere - running.get(node).copied().unwrap_or_default();
-                out.report(one_node(cluster, node, &all, elsewhere));
+                let here = running.get(node).copied().unwrap_or_default();
+                let of_node = one && here == 0 && everywhere > 0;
+                out.report(one_node(cluster, node, &all, if of_node { everywhere } else { 0 }));
             }
         }
     }
@@ -248,7 +250,8 @@ fn dies<'a>(
         .and_then(|engine| events.started.get(engine.metadata.name.as_str()))
         .filter(|starts| seen.first.duration_since(starts.first) <= FIRST_START);
     let starts = starts.map_or(0, |starts| starts.count);
-    let first_up = cluster.replicas_of(name).map(|replica| replica.spec.healthy_at.get()).min().flatten();
+    // one that is being rebuilt has no such time yet
+    let first_up = cluster.replicas_of(name).filter_map(|replica| replica.spec.healthy_at.get()).min();
     let deaths = match first_up.filter(|at| *at > seen.first) {
         // one Event counts its failed starts and, later, its deaths
         Some(up) => deaths_watched(out, name, up, told),
@@ -446,11 +449,23 @@ fn finding(cluster: &Cluster, stuck: StuckVolume) -> Finding {
         .facts(nodes::manager_not_ready(cluster, &volume.status.owner_id))
 }
 
-/// Several volumes whose engines fail on one node: it is the node.
+/// Several volumes whose engines fail on one node. It is the node where engines run on others alone, `elsewhere`: no object dates their
+/// start, and those that were started before say nothing of new ones.
 fn one_node(cluster: &Cluster, node: &str, all: &[StuckVolume], elsewhere: usize) -> Finding {
     let users: Vec<VolumeRef> = all.iter().map(|one| cluster.volume_ref(&one.volume.metadata.name)).collect();
     let whose = text::users_of(&users);
-    let elsewhere = counted(elsewhere, "engine");
+    let of_node = elsewhere > 0;
+    let until = if of_node { " Until then cordon it, so that new pods go elsewhere." } else { "" };
+    let remedy = Remedy::new(format!(
+        "Check node {node} for missing iscsiadm or iscsi_tcp, a multipathd that claims the devices, SELinux denials, and the instance manager \
+         there.{until}"
+    ))
+    .read(format!("kubectl -n {} get nodes.longhorn.io {node} -o yaml", cluster.namespace))
+    .read(format!("kubectl -n {} get instancemanagers.longhorn.io -l longhorn.io/node={node}", cluster.namespace));
+    let told = format!(
+        "{} on other nodes run, and none here, so the trouble is the node's",
+        counted(elsewhere, "engine")
+    );
     Finding::about(
         &ENGINE_CANNOT_START,
         cluster.object::<LonghornNode>(node),
@@ -460,14 +475,7 @@ fn one_node(cluster: &Cluster, node: &str, all: &[StuckVolume], elsewhere: usize
     .since(all.iter().filter_map(|one| one.since).min())
     .impact(format!("pods on node {node} wait for their volumes: {whose}"))
     .volumes(users)
-    .fact(format!("{elsewhere} on other nodes run, so the trouble is the node's"))
-    .remedy(
-        Remedy::new(format!(
-            "Check node {node} for missing iscsiadm or iscsi_tcp, a multipathd that claims the devices, SELinux denials, and the instance manager \
-             there. Until then cordon it, so that new pods go elsewhere."
-        ))
-        .read(format!("kubectl -n {} get nodes.longhorn.io {node} -o yaml", cluster.namespace))
-        .read(format!("kubectl -n {} get instancemanagers.longhorn.io -l longhorn.io/node={node}", cluster.namespace))
-        .change(format!("kubectl cordon {node}")),
-    ).facts(all.iter().flat_map(|one| &one.evidence).take(8).cloned())
+    .facts(of_node.then_some(told))
+    .remedy(if of_node { remedy.change(format!("kubectl cordon {node}")) } else { remedy })
+    .facts(all.iter().flat_map(|one| &one.evidence).take(8).cloned())
 }

@@ -147,6 +147,20 @@ fn an_engine_that_fails_is_named_with_its_error() {
     assert_eq!(causes(&cluster), ["critical engine_cannot_start nodes.longhorn.io node-1"]);
     let evaluation = run(&CHECK, &cluster);
     assert_eq!(evaluation.report.findings[0].volumes.len(), 2);
+    let cordons = |yaml: &str| {
+        let findings = run(&CHECK, &cluster_at(NOW, yaml)).report.findings;
+        let of_node = findings.into_iter().find(|finding| finding.object.name == "node-1").unwrap();
+        let said = of_node.evidence().iter().any(|fact| fact.text.contains("the trouble is the node's"));
+        let cordon = of_node.remedy.commands.iter().any(|command| command.changes);
+        assert_eq!(said, cordon, "{of_node:?}");
+        cordon
+    };
+    assert!(cordons(&two));
+    // seen: no engine could be started anywhere, and those of before went on
+    assert!(!cordons(&(two.clone() + &engine("here", "node-1", "running", ""))));
+    let failing_there = |name: &str| failing(name).replace("node-1", "node-2");
+    assert!(!cordons(&(two.clone() + &failing_there("vol-3") + &failing_there("vol-4"))));
+    assert!(!cordons(&(failing("vol") + &failing("vol-2"))), "nothing runs anywhere");
     let labels = ["vol-2", "db", "data", "engine_cannot_start", "critical"];
     assert_eq!(sample(&evaluation, "longhorn_health_volume_attachment_stuck", &labels), Some(1.0));
 }
@@ -199,7 +213,11 @@ fn new_volumes_whose_engines_die_at_once_are_told_by_their_node_all_the_time() {
         let yaml = new("n1", "attached", "nodeID: node-1")
             .replace("healthyAt: ''", &format!("healthyAt: '{healthy}'"))
             + &engine("n1", "node-1", "running", "");
-        acute("2026-03-01T12:00:05Z", &yaml)
+        let found = acute("2026-03-01T12:00:05Z", &yaml);
+        // seen: one of its replicas is still being built
+        let built = "spec: {volumeName: n1, nodeID: node-1, healthyAt: '', failedAt: ''}";
+        assert_eq!(acute("2026-03-01T12:00:05Z", &(yaml + &object("Replica", "n1-r-1", built))), found);
+        found
     };
     assert!(up("2026-03-01T12:00:01Z").is_empty());
     // one Event counts failed starts and deaths: which it was, only time tells

@@ -3,9 +3,12 @@
 use super::super::Found;
 use super::{Line, Rung};
 use crate::check::counted;
+use crate::cluster::Cluster;
+use crate::facts::ca_bundle;
 use crate::facts::releases::{LINES, NEWEST_FOR_1_3, Path, ladder, path};
 use crate::facts::text::listed;
-use crate::longhorn::{EngineImage, Release, Resource, Volume};
+use crate::longhorn::resource::VALIDATOR;
+use crate::longhorn::{EngineImage, Release, Resource, Volume, Webhook};
 
 /// How a distribution tells its managers who built them (longhorn-manager v1.12.0 types/types.go EnvDistro).
 const DISTRIBUTION: &str = "LONGHORN_DISTRO";
@@ -119,11 +122,34 @@ pub fn stored_versions(rung: &Rung<'_>, out: &mut Found) {
     let old = |versions: &[crate::longhorn::SharedText]| versions.iter().any(|version| version == "v1beta1");
     let dirty = definitions.iter().filter(|definition| old(&definition.status.stored_versions));
     let dirty: Vec<_> = dirty.map(|definition| definition.metadata.name.as_str()).collect();
-    if !dirty.is_empty() {
-        let text =
-            format!("{} still list v1beta1 in status.storedVersions", counted(dirty.len(), "definition"));
-        out.say(text).fact(listed(&dirty));
+    if dirty.is_empty() {
+        return;
     }
+    let text = format!("{} still list v1beta1 in status.storedVersions", counted(dirty.len(), "definition"));
+    let reason = out.say(text).fact(listed(&dirty));
+    if let Some(untrusted) = unconverted(rung.cluster, &dirty) {
+        reason.fact(untrusted);
+    }
+}
+
+/// An object of v1beta1 can neither be read nor rewritten where the API server trusts no answer of the conversion webhook. Managers write the
+/// same CA there and into both webhook configurations (longhorn-manager v1.5.5 to v1.9.2 webhook/server/server.go).
+fn unconverted(cluster: &Cluster, dirty: &[&str]) -> Option<String> {
+    let objects = &cluster.objects;
+    let bundle = |webhook: &Webhook| ca_bundle::read(&webhook.client_config.ca_bundle);
+    let admission = objects.validating_webhooks.get(VALIDATOR).and_then(|all| all.webhooks.first());
+    let right = admission.map(bundle).unwrap_or_default();
+    dirty.iter().find_map(|name| {
+        let conversion = &objects.custom_resource_definitions.get(name)?.spec.conversion;
+        let asked = conversion.strategy == "Webhook" && conversion.webhook.client_config.service.is_some();
+        let why = ca_bundle::distrust(&conversion.webhook.client_config.ca_bundle, &right, cluster.now);
+        why.filter(|_| asked).map(|why| {
+            format!(
+                "the caBundle of the conversion webhook of {name} {why}: restart one longhorn-manager first, which writes its own; \
+                 objects of v1beta1 cannot be rewritten before"
+            )
+        })
+    })
 }
 
 pub fn engine_api(rung: &Rung<'_>, out: &mut Found) {

@@ -266,7 +266,11 @@ impl NodeLogs {
         let (reason, said) = match () {
             () if line.contains("\"Probe failed\"") && value(line, " probeType=") == Some("Liveness") => (
                 "Unhealthy",
-                format!("Liveness probe failed: {}", value(line, " output=").unwrap_or_default()),
+                // klog puts text of several lines on lines of their own, between `<` and `>`
+                format!(
+                    "Liveness probe failed: {}",
+                    value(line, " output=").filter(|output| *output != "<").unwrap_or_default()
+                ),
             ),
             () if line.contains("\"Killing container with a grace period\"") => {
                 ("Killing", "Stopping container instance-manager".to_owned())

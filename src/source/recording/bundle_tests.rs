@@ -210,6 +210,73 @@ fn the_kubelet_of_a_node_tells_who_ended_an_instance_manager() {
     assert_eq!(events[0].first_seen().unwrap().to_string(), "2026-03-01T11:50:09Z");
 }
 
+/// Events of the end are gone after an hour, or with the etcd of events; the journal of the kubelet is kept for days. It has these lines from
+/// -v=2 on (kubernetes v1.36 pkg/kubelet/prober/prober.go V(1), kuberuntime/kuberuntime_container.go V(2)).
+#[test]
+fn the_log_of_a_kubelet_leads_to_the_verdict_on_an_instance_manager() {
+    let line = |time: &str, rest: &str| {
+        format!("Mar 01 {time} node-1 kubelet[812]: I0301 {time}.100200     812 {rest}\n")
+    };
+    let pod = "pod=\"longhorn-system/instance-manager-a\" podUID=\"u-1\" containerName=\"instance-manager\"";
+    // output of several lines follows on lines of their own
+    let probe = |time: &str, output: &str| {
+        let said =
+            format!("\"Probe failed\" probeType=\"Liveness\" {pod} probeResult=\"failure\" output={output}");
+        line(time, &format!("prober.go:120] {said}"))
+    };
+    let killing = "\"Killing container with a grace period\"";
+    let kill = line(
+        "11:50:15",
+        &format!(
+            "kuberuntime_container.go:869] {killing} {pod} containerID=\"containerd://x\" gracePeriod=30"
+        ),
+    );
+    let failed = probe("11:50:15", "\"\"") + &probe("11:50:12", "\"\"") + &probe("11:50:09", "\"\"");
+    let object = |kind: &str, name: &str, metadata: &str, rest: &str| {
+        let (version, file) = match kind {
+            "Pod" => ("v1", "v1/pods-of-im.yaml"),
+            _ => ("longhorn.io/v1beta2", "longhorn.io/v1beta2/instancemanagers.yaml"),
+        };
+        let text = format!(
+            "apiVersion: {version}\nkind: {kind}List\nitems:\n- apiVersion: {version}\n  kind: {kind}\n  metadata: {{name: {name}, \
+             namespace: longhorn-system, {metadata}}}\n  {rest}\n"
+        );
+        (format!("b/yamls/namespaced/longhorn-system/{file}"), text)
+    };
+    let im = object(
+        "InstanceManager",
+        "instance-manager-a",
+        "uid: i, creationTimestamp: '2026-02-01T00:00:00Z'",
+        "spec: {nodeID: node-1, type: aio, dataEngine: v1, image: i}\n  status: {currentState: running, ownerID: node-1}",
+    );
+    let next = object(
+        "Pod",
+        "instance-manager-a",
+        "uid: u-2, creationTimestamp: '2026-03-01T11:50:48Z', labels: {longhorn.io/component: instance-manager, longhorn.io/node: node-1}",
+        "spec: {nodeName: node-1, containers: [{name: instance-manager, image: i, livenessProbe: {periodSeconds: 3, failureThreshold: 3}}]}\n  \
+         status: {phase: Running}",
+    );
+    let judged = |log: &str| {
+        let node = zip(&[("node-1/logs/kubelet.log", log.as_bytes()), ("node-1/logs/syslog", b"")]);
+        let files =
+            [(im.0.as_str(), im.1.as_bytes()), (&next.0, next.1.as_bytes()), ("b/nodes/node-1.zip", &node)];
+        let report = evaluate(&read(bundle(&files)).into_cluster("longhorn-system", None)).report;
+        let all = report.findings.into_iter();
+        let ends: Vec<_> = all.filter(|finding| finding.check == "instance_manager_replaced").collect();
+        ends.iter().map(|finding| (finding.cause.id, format!("{:?}", finding.evidence()))).collect::<Vec<_>>()
+    };
+    let told = judged(&(kill.clone() + &failed));
+    assert_eq!(told.iter().map(|(cause, _)| *cause).collect::<Vec<_>>(), ["liveness_probe"]);
+    assert!(told[0].1.contains("3 times"), "{}", told[0].1);
+    let lines = [probe("11:50:15", "<"), probe("11:50:12", "<"), probe("11:50:09", "<")].concat();
+    let told = judged(&(kill.clone() + &lines));
+    assert!(told[0].0 == "liveness_probe" && !told[0].1.contains("failed: <"), "{told:?}");
+    // stopped for something else, not at all, and by a kubelet that logs nothing of it
+    for log in [kill.clone() + &probe("11:48:00", "\"\""), kill, String::new()] {
+        assert_eq!(judged(&log)[0].0, "unknown", "{log}");
+    }
+}
+
 #[test]
 fn a_bundle_that_is_cut_off_is_judged_as_far_as_it_goes() {
     let whole = bundle(&[(

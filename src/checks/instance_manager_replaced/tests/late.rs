@@ -60,3 +60,92 @@ fn what_the_pod_before_hit_is_no_harm_of_the_next_end() {
     assert_eq!(after_next("11:50:03"), ["info settings_sync InstanceManager im-1"]);
     assert_eq!(after_next("12:15:03"), ["warning deleted InstanceManager im-1"]);
 }
+
+/// Seen on 1.12.1: engines were started again while volumes were new, two minutes later all were detached for settings. What the kubelet
+/// stops without a failed probe ends in that moment, and nothing before it.
+#[test]
+fn what_happened_before_the_kubelet_stopped_it_is_no_harm_of_that() {
+    let stopped = event("Killing", "Stopping container instance-manager");
+    let remounted = |at: &str| {
+        let status = format!("currentNodeID: node-1, remountRequestedAt: '{at}'");
+        volume("v", "engine:new").replace("currentNodeID: node-1", &status)
+    };
+    let waits = "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {name: priority-class, namespace: longhorn-system}\n\
+                 value: prio\nstatus: {applied: false}\n---\n";
+    let judged = |rest: String| found(&CHECK, &cluster_at(NOW, &(after() + &stopped + &rest)));
+    let before = remounted("2026-01-02T11:48:07Z");
+    assert_eq!(judged(before.clone()), ["info unknown InstanceManager im-1"]);
+    assert_eq!(judged(before.clone() + waits), ["info settings_sync InstanceManager im-1"]);
+    assert_eq!(judged(remounted("2026-01-02T11:50:20Z") + waits), ["warning unknown InstanceManager im-1"]);
+    // the node was away: what ran there had ended before its kubelet came back
+    let away = event("NodeNotReady", "Node is not ready").replace(GONE, "2026-01-02T11:48:00Z");
+    assert_eq!(judged(before + &away), ["warning unknown InstanceManager im-1"]);
+}
+
+/// Seen on 1.12.1: a drain took the replicas along and no engine; the node was uncordoned and they were taken up again.
+#[test]
+fn what_someone_asked_for_is_context_once_all_replicas_are_there_again() {
+    let stopped = event("Killing", "Stopping container instance-manager");
+    let judged = |harm: &str| found(&CHECK, &cluster_at(NOW, &(after() + &stopped + harm)));
+    let hurt = hit().replace("robustness: healthy", "robustness: degraded");
+    assert_ne!(hurt, hit());
+    assert_eq!(judged(&hit()), ["info unknown InstanceManager im-1"]);
+    assert_eq!(judged(&hurt), ["warning unknown InstanceManager im-1"]);
+    assert_eq!(judged(&(hit() + DETACHED)), ["warning unknown InstanceManager im-1"], "an engine died, too");
+    // one whose end no kubelet asked for may come again
+    let by_itself = found(&CHECK, &cluster_at(NOW, &(after() + &hit())));
+    assert_eq!(by_itself, ["warning unknown InstanceManager im-1"]);
+}
+
+/// Seen on 1.12.1: a node had been off for a minute, and twenty minutes later a taint took the next pod and its replicas.
+#[test]
+fn a_loss_that_was_made_good_is_not_raised_by_what_breaks_later() {
+    let lost = last("Failed", &terminated(255, "Unknown"));
+    let mut cluster = saw(&lost, &(after() + &hit()));
+    for seconds in [0, 300, 300] {
+        cluster = later(cluster, seconds);
+        assert_eq!(found(&CHECK, &cluster), ["info node_lost InstanceManager im-1"], "{}", cluster.now);
+    }
+    let hurt = hit().replace("robustness: healthy", "robustness: degraded");
+    let cluster = next(cluster, 60, &(after() + &hurt));
+    assert_eq!(found(&CHECK, &cluster), ["info node_lost InstanceManager im-1"]);
+    // in its first minutes the harm may only be about to show
+    let mut early = live_at("2026-01-02T11:51:00Z", &(after() + &volume("v", "engine:new")));
+    early.history.started = Some(time("2026-01-02T00:00:00Z"));
+    early.history.pod_gone(Arc::new(pod(&lost)), "uid-2", time(GONE));
+    assert_eq!(found(&CHECK, &early), ["info node_lost InstanceManager im-1"]);
+    early = next(later(early, 5), 5, &(after() + &hurt));
+    assert_eq!(found(&CHECK, &early), ["warning node_lost InstanceManager im-1"]);
+}
+
+/// Kernel and kubelet of a home server with 1.11.0 (longhorn issue 12643).
+#[test]
+fn the_event_of_a_node_names_an_instance_manager_that_its_kernel_killed() {
+    let oom = |victim: &str, node: &str, at: &str| {
+        format!(
+            "apiVersion: v1\nkind: Event\nmetadata: {{name: e-oom, namespace: default}}\ninvolvedObject: {{kind: Node, name: {node}}}\n\
+             reason: SystemOOM\nmessage: 'System OOM encountered, victim process: {victim}, pid: 86927'\nlastTimestamp: '{at}'\n---\n"
+        )
+    };
+    let judged = |rest: &str| found(&CHECK, &cluster_at(NOW, &(after() + rest))).remove(0);
+    let (killed, unknown) =
+        ("warning oom_killed InstanceManager im-1", "warning unknown InstanceManager im-1");
+    let main = "longhorn-instan";
+    for (rest, expected) in [
+        (oom(main, "node-1", "2026-01-02T11:49:55Z"), killed),
+        // with the longest back-off
+        (oom(main, "node-1", "2026-01-02T11:47:05Z"), killed),
+        (oom(main, "node-1", "2026-01-02T11:47:04Z"), unknown),
+        (oom(main, "node-1", "2026-01-02T11:50:11Z"), unknown),
+        (oom(main, "node-2", "2026-01-02T11:49:55Z"), unknown),
+        // an engine or a replica does not end its pod, a database even less
+        (oom("longhorn", "node-1", "2026-01-02T11:49:55Z"), unknown),
+        (oom("postgres", "node-1", "2026-01-02T11:49:55Z"), unknown),
+        (oom("longhorn-instant", "node-1", "2026-01-02T11:49:55Z"), unknown),
+    ] {
+        assert_eq!(judged(&rest), expected, "{rest}");
+    }
+    // its kubelet stopped it, so the kernel did not
+    let stopped = event("Killing", "Stopping container instance-manager") + &hit() + DETACHED;
+    assert_eq!(judged(&(oom(main, "node-1", "2026-01-02T11:49:55Z") + &stopped)), unknown);
+}

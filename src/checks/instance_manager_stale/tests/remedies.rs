@@ -95,3 +95,20 @@ fn a_manager_that_restarts_or_is_under_pressure_does_not_make_it_stuck() {
         .replace("namespace:", "creationTimestamp: '2026-01-01T23:59:00Z', namespace:");
     assert_eq!(causes(&(release("v1.9.2") + &node() + &young + &old(""))), one("cleanup_pending"));
 }
+
+#[test]
+fn a_deletion_that_waits_for_its_pod_leads_to_the_node() {
+    let deleted = old("").replace(
+        "creationTimestamp:",
+        "deletionTimestamp: '2026-01-01T22:00:00Z', finalizers: [foregroundDeletion], creationTimestamp:",
+    );
+    let pod = im_pod("im-old", "p", "2026-01-01T00:00:00Z", "Running", "", "");
+    let ends = pod.replace("{name: im-old,", "{name: im-old, deletionTimestamp: '2026-01-01T22:00:30Z',");
+    let base = release("v1.12.1") + &deleted;
+    let (fix, commands) = changes(&(base.clone() + &ends));
+    assert!(fix.starts_with("See why kubelet or containerd on node-1 do not end pod im-old"), "{fix}");
+    assert!(commands.is_empty(), "nothing is forced on our word: {commands:?}");
+    for other in [base.clone(), base + &pod] {
+        assert!(changes(&other).0.starts_with("See which finalizer"));
+    }
+}

@@ -301,13 +301,68 @@ E0301 11:58:48.612175       1 node_controller.go:371] "Unhandled Error" err="fai
 #[test]
 fn an_etcd_without_space_is_told_by_any_log() {
     // the moment of a recording is the last write before etcd was full
-    let fresh = three() + &lease("node-2", "2026-03-01T11:59:50Z");
+    let fresh = three() + &lease("node-2", "2026-03-01T11:58:40Z");
     let full = with_log(cluster_at(NOW, &fresh), "node-1", FULL);
     assert_eq!(causes(&full), ["warning api_lost Pod longhorn-manager-node-1"]);
     let finding = run(&CHECK, &full).report.findings.remove(0);
     assert!(finding.message.contains("nor can anything else in the cluster: etcd has no space left"));
     assert!(finding.remedy.fix.contains("etcdctl alarm disarm"), "{}", finding.remedy.fix);
     assert!(finding.remedy.commands.iter().all(|command| !command.changes));
+    // seen: disarmed, any manager renews the Lease, and the logs of the others are silent because the cluster is idle
+    let over = three() + &lease("node-2", "2026-03-01T11:58:49Z");
+    assert!(causes(&with_log(cluster_at(NOW, &over), "node-1", FULL)).is_empty());
+    let all = ["node-1", "node-2", "node-3"];
+    let full = all.iter().fold(cluster_at(NOW, &fresh), |cluster, node| with_log(cluster, node, FULL));
+    let finding = run(&CHECK, &full).report.findings.remove(0);
+    assert!(finding.message.ends_with("etcd has no space left"), "{}", finding.message);
     let slow = FULL.replace("mvcc: database space exceeded", "request timed out");
     assert!(causes(&with_log(cluster_at(NOW, &fresh), "node-1", &slow)).is_empty(), "that may pass");
+}
+
+#[test]
+fn a_lease_that_changes_hands_more_often_than_restarts_explain_is_a_note() {
+    let lease = |created: &str, transitions: i64| {
+        let taken = format!("leaseTransitions: {transitions}, holderIdentity");
+        lease("node-2", "2026-03-01T11:59:50.1Z")
+            .replace("rotation, namespace", &format!("rotation, creationTimestamp: '{created}', namespace"))
+            .replace("holderIdentity", &taken)
+    };
+    // three managers, ten days
+    for (created, transitions, expected) in [
+        ("2026-02-19T12:00:00Z", 60, &[][..]),
+        ("2026-02-19T12:00:00Z", 61, &["info lease_unsteady Lease longhorn-webhook-cert-rotation"]),
+        ("2026-02-28T12:00:01Z", 500, &[]),
+        ("2025-03-01T12:00:00Z", 117, &[]),
+        ("2026-02-28T12:00:00Z", i64::MAX, &["info lease_unsteady Lease longhorn-webhook-cert-rotation"]),
+        ("1970-01-01T00:00:00Z", i64::MIN, &[]),
+    ] {
+        let cluster = cluster_at(NOW, &(three() + &lease(created, transitions)));
+        assert_eq!(causes(&cluster), expected, "{created} {transitions}");
+    }
+}
+
+/// Seen on 1.12.1: the holder was cut off alone, and a fresh look 63 s later said nothing.
+#[test]
+fn one_look_tells_a_holder_that_is_cut_off_alone() {
+    let renewed = "2026-03-01T11:58:55.7Z";
+    let logs = |renewed: &str, of_holder: &str, of_other: Option<&str>| {
+        let yaml = three() + &lease("node-2", renewed);
+        let cluster = with_log(cluster_at(NOW, &yaml), "node-2", of_holder);
+        causes(&match of_other {
+            Some(log) => with_log(cluster, "node-3", log),
+            None => cluster,
+        })
+    };
+    let well = "time=\"2026-03-01T11:59:20Z\" level=info msg=\"Synced volume\"\n";
+    let told = ["warning api_lost Pod longhorn-manager-node-2"];
+    assert_eq!(logs(renewed, LOST, Some(well)), told);
+    assert!(logs("2026-03-01T11:59:01Z", LOST, Some(well)).is_empty(), "others may not have noticed yet");
+    assert!(logs(renewed, LOST, None).is_empty(), "nothing says that another got an answer");
+    assert!(logs(renewed, well, Some(well)).is_empty(), "the renewal may be late");
+    // an outage of all that is over: who got on has said so before
+    let got_on =
+        LOST.to_owned() + "W0301 11:59:57.000000       1 warnings.go:70] v1 Endpoints is deprecated\n";
+    assert!(logs(renewed, LOST, Some(&got_on)).is_empty());
+    let before = LOST.replace("11:59:55", "11:40:55") + well;
+    assert_eq!(logs(renewed, LOST, Some(&before)), told, "that was another outage");
 }

@@ -1,0 +1,92 @@
+//! System restores: the Job that does the work, and how long each state may last.
+
+use jiff::SignedDuration;
+
+use super::causes::*;
+use crate::check::*;
+use crate::facts::patience::FIRST_SIGN;
+use crate::facts::standstill::Work;
+use crate::facts::{api, text};
+use crate::longhorn::{Resource, SystemRestore, SystemRestoreState, condition};
+
+/// What comes before the objects: a pod, a file of the backup target. An error there ends it.
+const PREPARED: SignedDuration = SignedDuration::from_mins(90);
+/// Each kind of object is tried for a day, and all but one take seconds.
+const KIND: SignedDuration = SignedDuration::from_hours(25);
+/// A failed one stays until someone deletes it; a day later it is history.
+const NEWS: SignedDuration = SignedDuration::from_hours(24);
+
+pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
+    for restore in cluster.objects.system_restores.iter() {
+        match restore.status.state {
+            SystemRestoreState::Completed
+            | SystemRestoreState::Deleting
+            | SystemRestoreState::Unrecognized => {}
+            _ if restore.metadata.is_deleting() => {}
+            SystemRestoreState::Error => out.report(failed(cluster, restore)),
+            _ => stalled(cluster, out, restore),
+        }
+    }
+}
+
+fn failed(cluster: &Cluster, restore: &SystemRestore) -> Finding {
+    let meta = &restore.metadata;
+    let error = condition(&restore.status.conditions, "Error");
+    let since = error.and_then(|error| error.last_transition_time.get()).or(meta.created());
+    let message = format!("SystemRestore {} failed", meta.name);
+    let mut finding = about(cluster, &SYSTEM_RESTORE_FAILED, restore, message).since(since);
+    if since.is_some_and(|since| cluster.age(since) >= NEWS) {
+        finding = finding.severity(Severity::Info);
+    }
+    let said = error.map(|error| {
+        format!("condition Error, reason {}: {}", error.reason, text::shortened(&error.message, 600))
+    });
+    finding.facts(said.map(api))
+}
+
+fn stalled(cluster: &Cluster, out: &mut Outcome, restore: &SystemRestore) {
+    let (meta, state) = (&restore.metadata, restore.status.state);
+    let job = job_of(restore);
+    let works = |pod: &&crate::longhorn::Pod| {
+        let of = pod.metadata.label("job-name").or(pod.metadata.label("batch.kubernetes.io/job-name"));
+        of == Some(job.as_str()) && !pod.is_over() && !pod.metadata.is_deleting()
+    };
+    // managers create the Job, and until then there is no pod
+    let begun = state != SystemRestoreState::Unset;
+    let alone =
+        begun && cluster.knows_all(Resource::Pods) && !cluster.objects.pods.iter().any(|pod| works(&pod));
+    let (patience, pod) = match state {
+        _ if alone => (FIRST_SIGN, ", and its Job has no pod"),
+        SystemRestoreState::Restoring | SystemRestoreState::InProgress => (KIND, ""),
+        _ => (PREPARED, ""),
+    };
+    let words = format!("state {}{pod}", state.as_str());
+    let work = Work {
+        fact: "system_restore",
+        object: &meta.name,
+        mark: words.clone(),
+        progress: 0,
+        size: 0,
+        begun: meta.created(),
+        patience,
+    };
+    if let Some(still) = work.stands(cluster, out, &SYSTEM_RESTORE_STALLED) {
+        let long = text::duration(cluster.age(still.since));
+        let message = format!("SystemRestore {} has stood still for {long}{pod}", meta.name);
+        let finding = about(cluster, &SYSTEM_RESTORE_STALLED, restore, message).since(Some(still.since));
+        out.report(finding.facts([api(words), still.evidence]));
+    }
+}
+
+/// longhorn-manager v1.4.4 to v1.12.1 controller/system_restore_controller.go getSystemRolloutName.
+fn job_of(restore: &SystemRestore) -> String {
+    format!("longhorn-system-rollout-{}", restore.metadata.name)
+}
+
+fn about(cluster: &Cluster, cause: &'static Cause, restore: &SystemRestore, message: String) -> Finding {
+    let name = &restore.metadata.name;
+    Finding::about(cause, cluster.object::<SystemRestore>(name), message)
+        .impact("objects of the system backup may be missing, volumes and their claims among them; what is there runs on")
+        .with(Name::Kind, Resource::SystemRestores.label())
+        .with(Name::Workload, job_of(restore))
+}
