@@ -102,7 +102,7 @@ relations! {
         same Volume, "volume not attached";
     // A replica starts only on a disk where the copy of its backing image is ready (longhorn-manager v1.3.3 to v1.12.1
     // controller/replica_controller.go GetBackingImagePathForReplicaStarting).
-    volume_attachment_stuck [attaching, ticket_waits] CausedBy
+    volume_attachment_stuck [attaching, ticket_waits] BlockedBy
         operation_stalled [backing_image_stalled] eviction_inconsistent [no_usable_copy],
         same Volume, "volume not attached";
     // Where no node is Ready, each single one follows from what all share, and so does a Service whose pods are all called not Ready.

@@ -41,6 +41,7 @@ const COMPARED: &[(&str, &str)] = &[
     ("instance_manager_replaced", "instance managers that ended with what else ended then"),
     ("manager_crash_loop", "managers that crash with the other managers and with Events"),
     ("manager_start_stuck", "managers that hang with the other managers"),
+    ("operation_stalled", "backing images that stand still with the volumes that may wait for them"),
     ("replica_unschedulable", "volumes that lack a place with nodes that have none"),
     ("volume_attachment_stuck", "nodes on which no engine starts with engines elsewhere"),
 ];

@@ -1,5 +1,8 @@
 //! System restores: the Job that does the work, and how long each state may last.
 
+use std::cell::OnceCell;
+use std::collections::HashSet;
+
 use jiff::SignedDuration;
 
 use super::causes::*;
@@ -7,7 +10,7 @@ use crate::check::*;
 use crate::facts::patience::FIRST_SIGN;
 use crate::facts::standstill::Work;
 use crate::facts::{api, text};
-use crate::longhorn::{Resource, SystemRestore, SystemRestoreState, condition};
+use crate::longhorn::{Pod, Resource, SystemRestore, SystemRestoreState, condition};
 
 /// What comes before the objects: a pod, a file of the backup target. An error there ends it.
 const PREPARED: SignedDuration = SignedDuration::from_mins(90);
@@ -17,6 +20,7 @@ const KIND: SignedDuration = SignedDuration::from_hours(25);
 const NEWS: SignedDuration = SignedDuration::from_hours(24);
 
 pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
+    let working = OnceCell::new();
     for restore in cluster.objects.system_restores.iter() {
         match restore.status.state {
             SystemRestoreState::Completed
@@ -24,9 +28,18 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
             | SystemRestoreState::Unrecognized => {}
             _ if restore.metadata.is_deleting() => {}
             SystemRestoreState::Error => out.report(failed(cluster, restore)),
-            _ => stalled(cluster, out, restore),
+            _ => stalled(cluster, out, restore, working.get_or_init(|| working_jobs(cluster))),
         }
     }
+}
+
+/// The Jobs that have a pod which is not over.
+fn working_jobs(cluster: &Cluster) -> HashSet<&str> {
+    let pods = cluster.objects.pods.iter().map(|pod| (pod, &pod.metadata));
+    let works = pods.filter(|(pod, meta)| !pod.is_over() && !meta.is_deleting());
+    works
+        .filter_map(|(_, meta)| meta.label("job-name").or(meta.label("batch.kubernetes.io/job-name")))
+        .collect()
 }
 
 fn failed(cluster: &Cluster, restore: &SystemRestore) -> Finding {
@@ -44,17 +57,11 @@ fn failed(cluster: &Cluster, restore: &SystemRestore) -> Finding {
     finding.facts(said.map(api))
 }
 
-fn stalled(cluster: &Cluster, out: &mut Outcome, restore: &SystemRestore) {
+fn stalled(cluster: &Cluster, out: &mut Outcome, restore: &SystemRestore, working: &HashSet<&str>) {
     let (meta, state) = (&restore.metadata, restore.status.state);
-    let job = job_of(restore);
-    let works = |pod: &&crate::longhorn::Pod| {
-        let of = pod.metadata.label("job-name").or(pod.metadata.label("batch.kubernetes.io/job-name"));
-        of == Some(job.as_str()) && !pod.is_over() && !pod.metadata.is_deleting()
-    };
     // managers create the Job, and until then there is no pod
     let begun = state != SystemRestoreState::Unset;
-    let alone =
-        begun && cluster.knows_all(Resource::Pods) && !cluster.objects.pods.iter().any(|pod| works(&pod));
+    let alone = begun && cluster.knows_all(Resource::Pods) && !working.contains(job_of(restore).as_str());
     let (patience, pod) = match state {
         _ if alone => (FIRST_SIGN, ", and its Job has no pod"),
         SystemRestoreState::Restoring | SystemRestoreState::InProgress => (KIND, ""),
