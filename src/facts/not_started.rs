@@ -34,6 +34,8 @@ pub enum Obstacle {
     Admission,
     /// A taint that the DaemonSet does not tolerate.
     Taint,
+    /// A label that the DaemonSet wants of nodes.
+    Label,
     /// It waits, and nothing says for what: it may just take its time.
     Waiting,
 }
@@ -79,13 +81,22 @@ pub fn no_pod(cluster: &Cluster, set: &str, node: &str, since: Option<Timestamp>
     if let Some(event) = refused {
         return Some(by_refusal(set, &event.message));
     }
-    let taint = untolerated(cluster, set, node)?;
+    let Some(taint) = untolerated(cluster, set, node) else { return unselected(cluster, set, node) };
     let value = if taint.value.is_empty() { String::new() } else { format!("={}", taint.value) };
     let text =
         format!("DaemonSet {set} does not tolerate taint {}{value}:{} of the node", taint.key, taint.effect);
     let mut found = NotStarted::new(Obstacle::Taint, text);
     found.evidence.extend(taint_eviction(cluster, set));
     Some(found)
+}
+
+/// A label that the nodeSelector of a DaemonSet asks for and the node does not have.
+fn unselected(cluster: &Cluster, set: &str, node: &str) -> Option<NotStarted> {
+    let wanted = &cluster.objects.daemon_sets.get(set)?.spec.template.spec.node_selector;
+    let node = &cluster.objects.kube_nodes.get(node)?.metadata;
+    let (key, value) = wanted.iter().find(|(key, value)| node.label(key) != Some(value.as_str()))?;
+    let text = format!("DaemonSet {set} wants nodes with label {key}={value}, which this one lacks");
+    Some(NotStarted::new(Obstacle::Label, text))
 }
 
 /// Why a DaemonSet gets no pods at all, as the API server told its controller within the last hour.
@@ -346,11 +357,15 @@ pub fn remedy(
             "Create what the refusal names (a ServiceAccount, a PriorityClass), start the webhook that does not answer, or change the policy that \
              refuses the pods.",
         ),
-        Obstacle::Taint => {
-            let remedy = about_node(Remedy::new(
-                "Decide whether this node should run Longhorn. If it should, remove the taint or add a toleration to the DaemonSet. If \
-                 not, let the manager run once more until its replicas are evicted, which only the manager of a node does.",
-            ));
+        Obstacle::Taint | Obstacle::Label => {
+            let so = match obstacle {
+                Obstacle::Label => "put the label back on the node or change the nodeSelector of the DaemonSet",
+                _ => "remove the taint or add a toleration to the DaemonSet",
+            };
+            let remedy = about_node(Remedy::new(format!(
+                "Decide whether this node should run Longhorn. If it should, {so}. If not, let the manager run once more until its replicas are \
+                 evicted, which only the manager of a node does."
+            )));
             match node {
                 Some(node) => {
                     remedy.read(format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornnode={node}"))

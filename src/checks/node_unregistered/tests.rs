@@ -328,6 +328,9 @@ fn the_headline_says_why_there_is_no_manager_pod() {
             &format!("spec: {{template: {{spec: {{tolerations: [{tolerations}]}}}}}}"),
         )
     };
+    let selects =
+        object("DaemonSet", "longhorn-manager", "spec: {template: {spec: {nodeSelector: {lh: 'yes'}}}}");
+    let labelled = node("").replacen("name: node-1", "labels: {lh: 'yes'}, name: node-1", 1);
     let refused = |at: &str, why: &str| {
         let message = format!("Error creating: pods \"longhorn-manager-fhq2p\" is forbidden: {why}");
         event("DaemonSet", "longhorn-manager", "FailedCreate", &message, at)
@@ -342,6 +345,8 @@ fn the_headline_says_why_there_is_no_manager_pod() {
         ("a taint that is tolerated", node(taint) + &set("{key: dedicated}"), None),
         ("all taints are tolerated", node(taint) + &set("{}"), None),
         ("another effect", node(&taint.replace("NoExecute", "PreferNoSchedule")) + &set(""), None),
+        ("a label", node("") + &selects, Some("label lh=yes, which this one lacks")),
+        ("a label that it has", labelled + &selects, None),
         ("a refusal of another time", node("") + &set("") + &refused(before, quota), None),
         ("nothing is said", node("") + &set(""), None),
     ] {
