@@ -10,7 +10,7 @@ use crate::check::*;
 use crate::facts::patience::FIRST_SIGN;
 use crate::facts::standstill::Work;
 use crate::facts::{api, text};
-use crate::longhorn::{Pod, Resource, SystemRestore, SystemRestoreState, condition};
+use crate::longhorn::{Resource, SystemRestore, SystemRestoreState, condition};
 
 /// What comes before the objects: a pod, a file of the backup target. An error there ends it.
 const PREPARED: SignedDuration = SignedDuration::from_mins(90);
