@@ -24,7 +24,7 @@ const REST_WITHOUT_QUEUE: SignedDuration = SignedDuration::from_secs(15);
 pub fn looping<'a>(cluster: &Cluster, pod: &'a Pod) -> Option<Loop<'a>> {
     let status = pod.container_status(CONTAINER)?;
     let found = looping::looping(status, cluster.now)?;
-    // one that is ended deliberately, as by an uninstallation, is not Ready any more, which says nothing of its last crash
+    // one that is being deleted, as by an uninstallation, is not Ready any more, which says nothing of its last crash
     if pod.metadata.is_deleting() && status.state.waiting.is_none() {
         return None;
     }

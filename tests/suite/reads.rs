@@ -85,14 +85,15 @@ fn a_verdict_stands_until_something_changes_that_its_check_reads() {
             other.adopt(&empty, changed.into_iter());
             other
         };
-        for changed in kinds {
+        let unchanged = said(&evaluate(&at(None)));
+        for changed in kinds.iter().filter(|kind| cluster.objects.count(**kind) > 0) {
             let mut memory = Memory::new(patience);
             let mut look =
                 |cluster: &Cluster| evaluate_again(cluster, |_| true, &ReportOptions::default(), &mut memory);
             let (before, after) = (at(None), at(Some(*changed)));
             look(&before);
             let (again, now) = (look(&before), look(&after));
-            assert_eq!(said(&again), said(&evaluate(&before)), "{changed} on {}", scenario::name(&path));
+            assert_eq!(said(&again), unchanged, "{changed} on {}", scenario::name(&path));
             assert_eq!(said(&now), said(&evaluate(&after)), "{changed} on {}", scenario::name(&path));
             let reads = |check: &&&Check| check.needs.iter().chain(check.uses).any(|kind| kind == changed);
             let untouched = checks::ALL.iter().filter(|check| !reads(check));
