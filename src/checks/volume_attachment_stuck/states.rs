@@ -54,6 +54,8 @@ pub(super) struct Events<'a> {
 #[derive(Clone, Copy)]
 struct EventTally<'a> {
     count: i64,
+    /// As many of them as each Event alone had the time for.
+    rounds: i64,
     first: Timestamp,
     last: Timestamp,
     /// The message of one.
@@ -61,10 +63,10 @@ struct EventTally<'a> {
 }
 
 impl EventTally<'_> {
-    /// How often an engine can have died: as often as it was started, or by the time from the first Event to the last.
+    /// How often an engine can have died: as often as it was started, or by the time from the first Event to the last. Two Events of a
+    /// second each are two deaths, however far they are apart.
     fn deaths(self, starts: i64) -> i64 {
-        let rounds = self.last.duration_since(self.first).as_secs() / SHORTEST_ROUND.as_secs();
-        self.count.min(rounds.saturating_add(1).max(starts))
+        self.count.min(rounds(self.first, self.last).min(self.rounds).max(starts))
     }
 
     /// How long after the last death the next one is overdue.
@@ -110,9 +112,11 @@ impl<'a> Events<'a> {
             };
             let Some(last) = event.last_seen().filter(|last| cluster.age(*last) < HOUR) else { continue };
             let begin = event.first_seen().unwrap_or(last).max(cluster.now.checked_sub(HOUR).unwrap_or(last));
-            let new = EventTally { count: 0, first: begin, last, said: &event.message };
+            let new = EventTally { count: 0, rounds: 0, first: begin, last, said: &event.message };
             let entry = seen.entry(&event.involved_object.name).or_insert(new);
-            entry.count = entry.count.saturating_add(within_the_hour(cluster, event, last));
+            let count = within_the_hour(cluster, event, last);
+            entry.count = entry.count.saturating_add(count);
+            entry.rounds = entry.rounds.saturating_add(count.min(rounds(begin, last)));
             (entry.first, entry.last) = (entry.first.min(begin), entry.last.max(last));
         }
         events
@@ -136,6 +140,11 @@ impl<'a> Events<'a> {
             then && (1..=LOOP_AT).contains(&lives) && starts <= 2 * lives.max(2)
         })
     }
+}
+
+/// How often an engine can have died from one moment to another.
+fn rounds(first: Timestamp, last: Timestamp) -> i64 {
+    (last.duration_since(first).as_secs() / SHORTEST_ROUND.as_secs()).saturating_add(1)
 }
 
 /// How many of an Event's repetitions fall into the last hour, taking them as evenly spread.

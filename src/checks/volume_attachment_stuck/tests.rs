@@ -189,6 +189,13 @@ fn three_crashes_in_an_hour_are_a_loop_and_old_ones_are_over() {
     assert_eq!(recorded(&yaml(90, "01:00:00", "11:59:00")), ["critical attach_loop Volume vol"]);
     let before_1_5 = yaml(3, "11:20:00", "11:59:00").replace("DetachedUnexpectedly", "DetachedUnexpectly");
     assert_eq!(recorded(&before_1_5), ["critical attach_loop Volume vol"]);
+    // played on 1.12.1: a node that was off and a taint a minute later, each with some Events for one death
+    let other = |first, last| {
+        event("Volume", "vol", "DetachedUnexpectedly", 3, first, last).replace("name: e-vol-", "name: other-")
+    };
+    assert!(recorded(&(yaml(2, "11:57:35", "11:57:36") + &other("11:58:59", "11:59:00"))).is_empty());
+    let three = yaml(2, "11:57:35", "11:58:36") + &other("11:58:59", "11:59:30");
+    assert_eq!(recorded(&three), ["critical attach_loop Volume vol"]);
 }
 
 /// Played on 1.12.1 with engines that die at once: between two starts a volume is on no node, and the other one is.
