@@ -30,6 +30,7 @@ pub const KINDS: &[(&str, &str)] = &[
     ("Snapshot", "snapshots"),
     ("SupportBundle", "supportbundles"),
     ("SystemBackup", "systembackups"),
+    ("SystemRestore", "systemrestores"),
     ("Volume", "volumes"),
     ("VolumeAttachment", "volumeattachments"),
 ];
