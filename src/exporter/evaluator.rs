@@ -77,8 +77,8 @@ const SYNC_GRACE: SignedDuration = SignedDuration::from_secs(60);
 /// readers of these take nothing from a scrape. The largest report, 2,000 findings, is a few MiB.
 const BUDGET: u32 = 32 * 1024 * 1024;
 
-/// How often what changes all the time is evaluated: so rarely that it takes 0.4 % of a core with its page, however
-/// many ask. One of 20 ms answers for 5 s, one of a small cluster for some tenths of a second.
+/// How often what changes all the time is evaluated: so rarely that it takes 0.4 % of a core, however
+/// many ask. An evaluation of 20 ms answers for 5 s, one of a small cluster for some tenths of a second.
 const COST_FACTOR: f64 = 250.0;
 /// Nor longer than this, however dear it was: Prometheus asks about as often.
 const LONGEST_PAUSE: SignedDuration = SignedDuration::from_secs(30);
@@ -97,9 +97,7 @@ const ASKED_FOR: SignedDuration = SignedDuration::from_mins(10);
 struct Pace {
     looked: Timestamp,
     paid_until: Timestamp,
-    /// How long one evaluation of those that were made last is good for.
-    cost: SignedDuration,
-    /// The same of one in which every check ran.
+    /// How long an evaluation is good for in which every check ran.
     whole: SignedDuration,
 }
 
@@ -196,7 +194,7 @@ impl Evaluator {
             return true;
         }
         let changed = last.key.generation != self.source.generation() || last.waiting_for != waiting_for;
-        changed && pace.paid_until.duration_since(now) <= pace.cost * (AT_ONCE - 1)
+        changed && pace.paid_until.duration_since(now) <= pace.whole * (AT_ONCE - 1)
     }
 
     /// Evaluates, and writes the pages that are asked for. Not for async threads.
@@ -204,7 +202,6 @@ impl Evaluator {
         let before = self.last();
         let zipped = |format| before.as_ref().is_none_or(|moment| is_zipped(moment, format));
         let zipped = Format::ALL.map(zipped);
-        let begin = (self.clock)();
         let moment = self.evaluated();
         let now = (self.clock)();
         let asked_for = *lock(&self.asked_for);
@@ -214,22 +211,23 @@ impl Evaluator {
             // what cannot be written is told to those who ask
             let _ = self.write(&moment, format, web_config, Some(zipped));
         }
-        self.pay(seconds_between(begin, (self.clock)()), moment.evaluation.blind.is_empty(), now);
+        self.pay(&moment, now);
         let old = lock(&self.last).replace(moment);
         drop(old); // thousands of findings and samples, freed while no scrape waits for the lock
     }
 
-    /// Notes what an evaluation cost with its pages.
-    fn pay(&self, seconds: f64, whole: bool, now: Timestamp) {
-        let cost = good_for(seconds);
+    /// Notes what an evaluation cost.
+    fn pay(&self, moment: &Moment, now: Timestamp) {
+        let cost = good_for(moment.seconds);
         let mut pace = lock(&self.pace);
-        let before = pace.map_or(SignedDuration::ZERO, |pace| pace.whole);
+        let whole = match *pace {
+            Some(before) if !moment.evaluation.blind.is_empty() => before.whole.max(cost),
+            _ => cost,
+        };
         // what a clock that was set back would leave is no debt
-        let owed = pace.map(|pace| pace.paid_until);
-        let owed = owed.filter(|paid| (now..=now + LONGEST_PAUSE * AT_ONCE).contains(paid));
-        let paid_until = owed.unwrap_or(now) + cost;
-        *pace =
-            Some(Pace { looked: now, paid_until, cost, whole: if whole { cost } else { before.max(cost) } });
+        let owed =
+            pace.map(|pace| pace.paid_until).filter(|paid| (now..=now + whole * AT_ONCE).contains(paid));
+        *pace = Some(Pace { looked: now, paid_until: owed.unwrap_or(now) + cost, whole });
     }
 
     fn last(&self) -> Option<Arc<Moment>> {
@@ -576,7 +574,7 @@ mod tests {
         assert_eq!(evaluations(), 11 + i64::from(AT_ONCE));
         let first = evaluator.page(Format::Text, None).unwrap();
         let pace = lock(&evaluator.pace).unwrap();
-        pass(pace.cost.as_secs_f64());
+        pass(pace.whole.as_secs_f64());
         let mut again = 0;
         while evaluator.is_due() {
             evaluator.refresh();
