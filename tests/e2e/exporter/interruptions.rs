@@ -121,7 +121,7 @@ async fn a_watch_older_than_the_history_lists_anew() -> Result<()> {
 
     // While nobody watches a volume goes, and then every trace that it went.
     bench.stop_apiserver().await?;
-    bench.erase(volume).await?;
+    ensure!(bench.erase(volume).await?, "the volume was not in etcd");
     bench.compact().await?;
     bench.start_apiserver().await?;
     let began = Instant::now();
