@@ -77,8 +77,8 @@ const SYNC_GRACE: SignedDuration = SignedDuration::from_secs(60);
 /// readers of these take nothing from a scrape. The largest report, 2,000 findings, is a few MiB.
 const BUDGET: u32 = 32 * 1024 * 1024;
 
-/// How often what changes all the time is evaluated: so rarely that it takes 0.4 % of a core, however
-/// many ask. An evaluation of 20 ms answers for 5 s, one of a small cluster for some tenths of a second.
+/// How often what changes all the time is evaluated: so rarely that it takes 0.4 % of a core with its pages, however
+/// many ask. One of 20 ms answers for 5 s, one of a small cluster for some tenths of a second.
 const COST_FACTOR: f64 = 250.0;
 /// Nor longer than this, however dear it was: Prometheus asks about as often.
 const LONGEST_PAUSE: SignedDuration = SignedDuration::from_secs(30);
@@ -202,6 +202,7 @@ impl Evaluator {
         let before = self.last();
         let zipped = |format| before.as_ref().is_none_or(|moment| is_zipped(moment, format));
         let zipped = Format::ALL.map(zipped);
+        let begin = (self.clock)();
         let moment = self.evaluated();
         let now = (self.clock)();
         let asked_for = *lock(&self.asked_for);
@@ -211,17 +212,18 @@ impl Evaluator {
             // what cannot be written is told to those who ask
             let _ = self.write(&moment, format, web_config, Some(zipped));
         }
-        self.pay(&moment, now);
+        let spent = seconds_between(begin, (self.clock)());
+        self.pay(spent, moment.evaluation.whole, now);
         let old = lock(&self.last).replace(moment);
         drop(old); // thousands of findings and samples, freed while no scrape waits for the lock
     }
 
-    /// Notes what an evaluation cost.
-    fn pay(&self, moment: &Moment, now: Timestamp) {
-        let cost = good_for(moment.seconds);
+    /// Notes what an evaluation cost with its pages, and whether all checks ran in it.
+    fn pay(&self, seconds: f64, all_ran: bool, now: Timestamp) {
+        let cost = good_for(seconds);
         let mut pace = lock(&self.pace);
         let whole = match *pace {
-            Some(before) if !moment.evaluation.blind.is_empty() => before.whole.max(cost),
+            Some(before) if !all_ran => before.whole.max(cost),
             _ => cost,
         };
         // what a clock that was set back would leave is no debt

@@ -49,6 +49,8 @@ pub(super) struct Verdict {
     pub(super) omitted_series: BTreeMap<&'static str, usize>,
     /// What was seen to hold so far is to stay: the check could not look, or had no reason to.
     pub(super) blind: bool,
+    /// It is one of before that still stands.
+    pub(super) stood: bool,
 }
 
 impl Memory {
@@ -72,7 +74,7 @@ impl Memory {
             inputs.as_ref() == Some(&known.inputs) && (SignedDuration::ZERO..self.patience).contains(&age)
         };
         if let Some(known) = self.verdicts.get(check.id).filter(still_stands) {
-            return Verdict { blind: true, ..known.verdict.clone() };
+            return Verdict { blind: true, stood: true, ..known.verdict.clone() };
         }
         let verdict = run(check, cluster, most, observed);
         let remembered = inputs.filter(|_| verdict.is_small());
@@ -146,6 +148,7 @@ fn run(
         cut: outcome.cut,
         omitted_series: outcome.omitted_series,
         blind,
+        stood: false,
     }
 }
 

@@ -197,6 +197,8 @@ pub struct Evaluation {
     pub observed: Vec<Observation>,
     /// Checks that did not look: they could not, or nothing that they read has changed.
     pub blind: BTreeSet<&'static str>,
+    /// Every check ran, none said again what it had said before.
+    pub whole: bool,
     /// Values that no known release writes, by kind and field.
     pub unrecognized: BTreeMap<(Resource, &'static str), usize>,
     /// Samples that are left out, by family.
@@ -253,7 +255,7 @@ pub fn evaluate_again(
     let mut unknown = Vec::new();
     let mut samples = BTreeMap::new();
     let mut observed = Vec::new();
-    let mut blind = BTreeSet::new();
+    let (mut blind, mut whole) = (BTreeSet::new(), true);
     let (mut cut_off, mut omitted_series, mut of_data) = (Omitted::new(), BTreeMap::new(), Vec::new());
     let most = options.bounded.then_some(MAX_OF_CHECK);
     for check in checks::ALL.iter().copied().filter(|check| wanted(check)) {
@@ -268,6 +270,7 @@ pub fn evaluate_again(
         stock.append(&mut verdict.stock);
         time_tells.append(&mut verdict.time_tells);
         samples.append(&mut verdict.samples);
+        whole &= !verdict.stood;
         if verdict.blind {
             blind.insert(check.id);
         }
@@ -286,6 +289,7 @@ pub fn evaluate_again(
         samples,
         observed,
         blind,
+        whole,
         unrecognized: cluster.objects.unrecognized(),
         omitted_series,
     }

@@ -52,6 +52,27 @@ async fn a_right_withdrawn_while_watching_shows_when_the_watch_ends() {
 }
 
 #[tokio::test]
+async fn what_an_api_server_refuses_in_passing_stays_known() {
+    let server = server().await;
+    server.put(VOLUMES, volume("a"));
+    let live = synced(&server).await;
+    server.wait_for_watch(VOLUMES).await;
+    server.fault(VOLUMES, Fault::Forbid.times(2));
+    server.end_watches(VOLUMES);
+    within("two refusals and a list", async {
+        while errors(&live, Resource::Volumes, ApiErrorReason::Forbidden) < 2
+            || status(&live.snapshot(now()), Resource::Volumes).error.is_some()
+        {
+            let cluster = live.snapshot(now());
+            assert!(is(&cluster, Resource::Volumes, Readability::Readable));
+            assert_eq!(volume_names(&cluster), ["a"]);
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_kind_that_is_not_served_is_followed_when_it_comes() {
     for unserved in [Unserved::Text, Unserved::Status] {
         let server = server().await;

@@ -98,11 +98,17 @@ fn down(
     Some(finding.facts(troubles.take(3)))
 }
 
+/// Two ends are no loop yet where it runs now: so it is where someone, or a node, ended it twice.
+const ENDS: i64 = 3;
+
 /// False where every container of it has run for twice as long as the last time, and for a minute: whatever ended it has let it go, sooner
 /// than the kubelet's back-off tells.
 fn is_looping(cluster: &Cluster, pod: &Pod) -> bool {
     pod.status.container_statuses.iter().any(|status| {
         let Some(found) = looping::looping(status, cluster.now) else { return false };
+        if found.restarts < ENDS && status.state.running.is_some() {
+            return false;
+        }
         let last = found.run().and_then(|run| run.checked_mul(2)).unwrap_or(SignedDuration::MAX);
         status.running_since().is_none_or(|since| cluster.age(since) < last.max(SETTLED))
     })

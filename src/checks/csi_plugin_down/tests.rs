@@ -198,6 +198,8 @@ fn one_working_pod_of_a_controller_is_enough() {
     );
     let over = |before: &str| found(&CHECK, &cluster_at(NOW, &runs("3", before, "11:59:00"))).is_empty();
     assert!(over("2026-03-01T11:58:29Z") && !over("2026-03-01T11:58:28Z"));
+    let twice = runs("2", "2026-03-01T11:58:45Z", "11:59:01");
+    assert!(run(&CHECK, &cluster_at(NOW, &twice)).report.findings.is_empty(), "nor are two, while it runs");
     let once = runs("1", "2026-03-01T11:58:45Z", "11:59:01");
     assert!(run(&CHECK, &cluster_at(NOW, &once)).report.findings.is_empty(), "one end is no loop");
 }

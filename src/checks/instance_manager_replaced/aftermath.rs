@@ -22,6 +22,7 @@ pub const AFTER: SignedDuration = SignedDuration::from_mins(5);
 
 /// The aftermath of all instance managers, looked up once.
 pub struct Aftermath<'a> {
+    cluster: &'a Cluster,
     failed: HashMap<&'a str, Vec<(Timestamp, &'a Replica)>>,
     /// Unexpected detachments, by each node and each instance manager that the volume is of.
     detached: HashMap<&'a str, Vec<(Timestamp, &'a str)>>,
@@ -138,14 +139,19 @@ impl<'a> Aftermath<'a> {
             }
         }
         let kept_since = cluster.objects.events.iter().filter_map(|event| event.last_seen()).min();
-        Aftermath { failed, detached, remounted, pod_events, dead_engines, kept_since }
+        Aftermath { cluster, failed, detached, remounted, pod_events, dead_engines, kept_since }
     }
 
     /// What an end of this instance manager hit.
     pub fn hits(&self, manager: &str, node: &str, span: Span) -> Hits<'a> {
         let mut hits = Hits::default();
+        // a volume that was made afterwards had nothing in it, whatever ends its engines now
+        let was_there = |volume: &str| {
+            let made = self.cluster.objects.volumes.get(volume).and_then(|volume| volume.metadata.created());
+            made.is_none_or(|made| made <= span.end)
+        };
         for (at, replica) in self.failed.get(node).into_iter().flatten() {
-            if span.contains(*at) {
+            if span.contains(*at) && was_there(&replica.spec.volume_name) {
                 hits.volumes.insert(&replica.spec.volume_name);
                 hits.facts.push(format!("replica {} failed at {at}", replica.metadata.name));
             }
@@ -153,7 +159,7 @@ impl<'a> Aftermath<'a> {
         let here = [node, manager].into_iter().filter(|place| !place.is_empty());
         let of = |deaths: &HashMap<&str, Vec<(Timestamp, &'a str)>>| -> BTreeSet<(Timestamp, &'a str)> {
             let known = here.clone().filter_map(|place| deaths.get(place)).flatten();
-            known.copied().filter(|(at, _)| span.contains(*at)).collect()
+            known.copied().filter(|(at, volume)| span.contains(*at) && was_there(volume)).collect()
         };
         for (at, volume) in of(&self.detached) {
             hits.facts.push(format!("event DetachedUnexpectedly of volume {volume} at {at}"));

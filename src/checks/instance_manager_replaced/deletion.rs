@@ -8,7 +8,7 @@ use crate::facts::instance_managers::container_of;
 use crate::longhorn::*;
 
 /// Who may stop a pod without a trace of it in a recording.
-pub const CANDIDATES: &str = "its kubelet was told to stop it: a deletion, an eviction through the API as by a drain, or a lost sandbox";
+const CANDIDATES: &str = "its kubelet was told to stop it: a deletion, an eviction through the API as by a drain, or a lost sandbox";
 
 /// The same beside a probe that failed: where Events were held back or are gone, that may be why.
 const PROBED: &str = "its kubelet was told to stop it: a deletion, an eviction through the API as by a drain, or its liveness probe, which had \
@@ -47,10 +47,13 @@ pub fn judge(scene: &ReplacementScene, stop: Option<&Stop>) -> Judged {
         (Asked::Unknown, Some(_)) => {
             let mut evidence = stopped;
             let failures = ProbeFailures::of(&scene.events).events;
-            let detail = if failures.is_empty() { CANDIDATES } else { PROBED };
+            let (verdict, detail) = match failures.is_empty() {
+                true => (ReplacementVerdict::Stopped, CANDIDATES),
+                false => (ReplacementVerdict::Unknown, PROBED),
+            };
             evidence.extend(failures.into_iter().map(quote));
             evidence.push(fingerprint("whether its deletion was asked for before it ended was not seen"));
-            Judged::new(ReplacementVerdict::Unknown, evidence).detail(detail)
+            Judged::new(verdict, evidence).detail(detail)
         }
         (Asked::Unknown, None) => untold(scene, unharmed),
     }

@@ -70,7 +70,7 @@ fn what(end: &End) -> String {
         ReplacementVerdict::StaleCleanup => "Longhorn removed it because it is no longer needed".into(),
         ReplacementVerdict::Deleted => with("its pod was deleted while volumes ran in it", ", "),
         ReplacementVerdict::DeletedIdle => "its pod was deleted while idle, by whom is unknown".into(),
-        ReplacementVerdict::Unknown => with("cause unknown", ": "),
+        ReplacementVerdict::Unknown | ReplacementVerdict::Stopped => with("cause unknown", ": "),
         ReplacementVerdict::StoppedIdle => with("nothing ran in it; cause unknown", ": "),
     }
 }

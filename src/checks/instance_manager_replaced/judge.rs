@@ -38,6 +38,8 @@ word_enum! {
         /// Deleted while nothing ran in it, and nothing differs in its successor.
         DeletedIdle = "deleted_idle",
         Unknown = "unknown",
+        /// Its kubelet was told to stop it; by whom was not seen.
+        Stopped = "stopped",
         /// Stopped while nothing ran in it; at whose request was not seen.
         StoppedIdle = "stopped_idle",
     }
@@ -57,7 +59,9 @@ impl ReplacementVerdict {
             ReplacementVerdict::SettingsSync => &causes::SETTINGS_SYNC,
             ReplacementVerdict::StaleCleanup => &causes::STALE_CLEANUP,
             ReplacementVerdict::Deleted | ReplacementVerdict::DeletedIdle => &causes::DELETED,
-            ReplacementVerdict::Unknown | ReplacementVerdict::StoppedIdle => &causes::UNKNOWN,
+            ReplacementVerdict::Unknown | ReplacementVerdict::Stopped | ReplacementVerdict::StoppedIdle => {
+                &causes::UNKNOWN
+            }
         }
     }
 

@@ -205,9 +205,13 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             report(cluster, end, &ends, out);
         }
     }
+    let mut counts: BTreeMap<[&str; 2], f64> = BTreeMap::new();
     for verdict in ReplacementVerdict::ALL {
         let labels = [verdict.cause().id, expected_label(verdict)];
-        out.sample(&REPLACEMENTS, &labels, out.begun(verdict.as_str()) as f64);
+        *counts.entry(labels).or_default() += out.begun(verdict.as_str()) as f64;
+    }
+    for (labels, count) in counts {
+        out.sample(&REPLACEMENTS, &labels, count);
     }
 }
 
@@ -265,9 +269,7 @@ fn is_made_good(
 ) -> bool {
     const MADE_GOOD: &str = "made_good";
     const OVER: &str = "over";
-    let asked = judged.verdict == ReplacementVerdict::Unknown
-        && judged.detail.as_deref() == Some(deletion::CANDIDATES);
-    if judged.verdict != ReplacementVerdict::NodeLost && !asked {
+    if !matches!(judged.verdict, ReplacementVerdict::NodeLost | ReplacementVerdict::Stopped) {
         return false;
     }
     let good = match [Events, Engines, Volumes, Replicas].into_iter().all(|kind| cluster.knows_all(kind)) {

@@ -110,13 +110,11 @@ impl Failing {
         self.occurrences.values().fold(0, |all, count| all.saturating_add(*count))
     }
 
-    /// The kinds of failure that went on in the last minutes, most frequent first; all where none did. What a start met long ago
-    /// says nothing of now.
-    pub fn kinds(&self, now: Timestamp, minutes: SignedDuration) -> String {
+    /// The kinds of failure that went on since the start and in the last minutes, most frequent first; all where none did. What a
+    /// start met says nothing of now.
+    pub fn kinds(&self, since: Timestamp) -> String {
         let mut lately: BTreeMap<ProbeFailure, u64> = BTreeMap::new();
-        for (_, _, count, kind) in
-            self.spans.iter().filter(|(_, last, ..)| now.duration_since(*last) <= minutes)
-        {
+        for (_, _, count, kind) in self.spans.iter().filter(|(_, last, ..)| *last >= since) {
             let all = lately.entry(*kind).or_default();
             *all = all.saturating_add(*count);
         }

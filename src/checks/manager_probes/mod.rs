@@ -187,8 +187,10 @@ fn probe_failures<'a>(
         let lost = lost.filter(|lost| cluster.age(lost.since) >= LOST_FOR);
         let failing: Vec<_> = ProbeKind::ALL
             .into_iter()
-            .filter_map(|kind| Some((kind, failures.get(&(name, kind))?)))
-            .filter(|(kind, failing)| fails_now(cluster, pod, *kind, failing, start_end))
+            .filter_map(|kind| {
+                let failing = failures.get(&(name, kind))?;
+                Some((kind, failing, fails_since(cluster, pod, kind, failing, start_end)?))
+            })
             .collect();
         if lost.is_some() || !failing.is_empty() {
             out.report(probe_failing(cluster, pod, lost, &failing));
@@ -223,16 +225,17 @@ fn latest_start_end(cluster: &Cluster, pod: &Pod) -> Option<Timestamp> {
 
 /// Failures that count: recent, as many of them as the probe bears, and for readiness after the start,
 /// during which they are expected. A container that does not run is another check's.
-fn fails_now(
+/// From when on failures of a probe are not those of the start, where it has failed often enough since to be told.
+fn fails_since(
     cluster: &Cluster,
     pod: &Pod,
     kind: ProbeKind,
     failing: &Failing,
     start_end: Option<Timestamp>,
-) -> bool {
+) -> Option<Timestamp> {
     let running = pod.container_status("longhorn-manager").and_then(|status| status.state.running.as_ref());
     if running.is_none_or(|running| !running.started_at.is_set()) {
-        return false;
+        return None;
     }
     let from = match kind {
         // a probe that kills may have been the reason for the present start
@@ -241,7 +244,7 @@ fn fails_now(
     };
     let probe = pod.spec.container("longhorn-manager").and_then(|container| kind.of(container));
     let threshold = probe.map_or(3, |probe| probe.threshold());
-    failing.lately(cluster.now, RECENT_FAILURE, from) >= threshold as f64
+    (failing.lately(cluster.now, RECENT_FAILURE, from) >= threshold as f64).then_some(from)
 }
 
 /// Since when a readiness probe has succeeded for as long as it failed before it counted: what failed before is over. Not where so
@@ -259,20 +262,21 @@ fn probe_failing(
     cluster: &Cluster,
     pod: &Pod,
     lost: Option<&Lost>,
-    failing: &[(ProbeKind, &Failing)],
+    failing: &[(ProbeKind, &Failing, Timestamp)],
 ) -> Finding {
     let (name, node) = (pod.metadata.name.as_str(), pod.spec.node_name.as_str());
+    let recent = cluster.now.checked_sub(RECENT_FAILURE).unwrap_or(Timestamp::MIN);
     let message = match failing.first() {
-        Some((kind, failing)) => {
+        Some((kind, failing, since)) => {
             format!(
                 "the {} probe of manager pod {name} fails: {}",
                 kind.as_str(),
-                failing.kinds(cluster.now, RECENT_FAILURE)
+                failing.kinds(recent.max(*since))
             )
         }
         None => format!("manager pod {name} runs but has lost readiness"),
     };
-    let kills = failing.iter().any(|(kind, _)| *kind != ProbeKind::Readiness);
+    let kills = failing.iter().any(|(kind, ..)| *kind != ProbeKind::Readiness);
     let impact = if kills {
         "the kubelet restarts the manager; its node's volumes are not managed meanwhile"
     } else {
@@ -285,11 +289,11 @@ fn probe_failing(
         let text = format!("the pod has not been Ready since {} although its container runs", lost.since);
         finding = finding.fact(text);
     }
-    for (kind, failing) in failing {
+    for (kind, failing, since) in failing {
         let text = format!(
             "{} probe: {}; last: {}",
             kind.as_str(),
-            failing.kinds(cluster.now, RECENT_FAILURE),
+            failing.kinds(recent.max(*since)),
             failing.message.trim()
         );
         finding = finding.fact(EvidenceSource::Event.says(text));

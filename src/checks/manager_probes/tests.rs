@@ -263,6 +263,21 @@ fn a_manager_that_hung_and_is_ready_again_fails_no_more() {
     assert!(found_after(20, "2026-03-01T11:59:20Z", "2026-03-01T11:59:30Z"), "the kubelet may keep quiet");
 }
 
+/// Seen on 1.12.1: a manager refused while it started, and five minutes later it hung.
+#[test]
+fn what_a_start_met_is_not_counted_with_what_fails_now() {
+    let v = release("v1.12.1") + &daemon_set(HTTPS);
+    let hung = pod("n1", "2026-03-01T11:53:00Z", "False", "2026-03-01T11:58:40Z");
+    let start = repeated(5, "2026-03-01T11:53:05Z", "2026-03-01T11:53:25Z", REFUSED);
+    let fails = repeated(4, "2026-03-01T11:58:20Z", "2026-03-01T11:59:50Z", TIMEOUT)
+        .replace("name: e-n1-1", "name: e-n1-2");
+    let finding = run(&CHECK, &at_now(&(v + &hung + &start + &fails))).report.findings.remove(0);
+    assert_eq!(
+        finding.message,
+        "the readiness probe of manager pod longhorn-manager-n1 fails: timeout 4 times"
+    );
+}
+
 #[test]
 fn a_manager_that_hung_was_not_slow_to_start() {
     // recorded: 1.12.1, started at 16:48:17 and Ready at once, stopped at 16:54:32, Ready again at 16:58:00

@@ -92,8 +92,10 @@ async fn follow_once<T: Kind>(
         if trouble.in_band {
             shared.traffic.count_error(T::RESOURCE, trouble.reason);
         }
-        shared.failed::<T>(&trouble);
-        let pause = backoff.failed(Instant::now());
+        let doubtful = shared.failed::<T>(&trouble);
+        // soon, however long the server was away before
+        let pause =
+            if doubtful { shared.options.pauses.jittered(1) } else { backoff.failed(Instant::now()) };
         let absent = trouble.reason == ApiErrorReason::NotServed;
         tokio::time::sleep(if absent { shared.options.look_again } else { pause }).await;
         let since = *failing_since.get_or_insert_with(Instant::now);

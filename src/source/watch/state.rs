@@ -45,6 +45,8 @@ struct KindState {
     standing: Standing,
     /// Since when a list is due that has not been completed; objects are as of then.
     behind_since: Option<Success>,
+    /// Since when every answer was a refusal.
+    refused_since: Option<Instant>,
     undecodable: BTreeSet<Box<str>>,
     error: Option<WatchFailure>,
 }
@@ -239,15 +241,20 @@ impl SharedState {
         self.touched(T::RESOURCE);
     }
 
-    /// A list or watch failed.
-    pub(super) fn failed<T: Kind>(&self, trouble: &WatchTrouble) {
+    /// A list or watch failed. True if it is a refusal that may be over at once: an API server that has just started refuses
+    /// everybody until it has read the rights, so what was listed before stands for [`REFUSALS`] more.
+    pub(super) fn failed<T: Kind>(&self, trouble: &WatchTrouble) -> bool {
         let now = Success { at: self.now(), instant: Instant::now() };
         let mut state = self.lock();
         let kind = &mut state.kinds[T::RESOURCE];
         let before = kind.standing;
+        let refused = matches!(trouble.reason, ApiErrorReason::Forbidden | ApiErrorReason::Unauthorized);
+        kind.refused_since = refused.then(|| kind.refused_since.unwrap_or(now.instant));
+        let lasts = |since: Instant| since.elapsed() >= REFUSALS * self.options.pauses.first;
+        let doubtful = before == Standing::Listed && !kind.refused_since.is_none_or(lasts);
         match trouble.reason {
             ApiErrorReason::NotServed => kind.standing = Standing::NotServed,
-            ApiErrorReason::Forbidden | ApiErrorReason::Unauthorized => kind.standing = Standing::Refused,
+            _ if refused && !doubtful => kind.standing = Standing::Refused,
             _ => {}
         }
         let message = format!("{}: {}", T::RESOURCE, trouble.message);
@@ -274,6 +281,7 @@ impl SharedState {
         } else if changed {
             self.changed(T::RESOURCE);
         }
+        doubtful
     }
 
     /// Each failure at debug; what is an outage is told once for all kinds that it hits.
@@ -310,5 +318,7 @@ impl SharedState {
     }
 }
 
+/// First pauses for which refusals do not count yet.
+const REFUSALS: u32 = 4;
 /// How long an answer may be old: watches are renewed every 45 s, so some four of them failed.
 pub(super) const STALE_AFTER: SignedDuration = SignedDuration::from_mins(3);

@@ -77,6 +77,12 @@ fn what_happened_before_the_kubelet_stopped_it_is_no_harm_of_that() {
     assert_eq!(judged(before.clone()), ["info unknown InstanceManager im-1"]);
     assert_eq!(judged(before.clone() + waits), ["info settings_sync InstanceManager im-1"]);
     assert_eq!(judged(remounted("2026-01-02T11:50:20Z") + waits), ["warning unknown InstanceManager im-1"]);
+    // seen on 1.12.1: engines of volumes that were made a minute later could not start
+    let made = remounted("2026-01-02T11:50:20Z").replace("metadata: {", "metadata: {creationTimestamp: 'MADE', ");
+    for (at, expected) in [("11:50:05", "info settings_sync"), ("11:49:00", "warning unknown")] {
+        let made = made.replace("MADE", &format!("2026-01-02T{at}Z"));
+        assert_eq!(judged(made + waits), [format!("{expected} InstanceManager im-1")], "{at}");
+    }
     // the node was away: what ran there had ended before its kubelet came back
     let away = event("NodeNotReady", "Node is not ready").replace(GONE, "2026-01-02T11:48:00Z");
     assert_eq!(judged(before + &away), ["warning unknown InstanceManager im-1"]);
