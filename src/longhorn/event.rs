@@ -98,6 +98,15 @@ impl NodeEvent {
     pub fn is_reboot(&self) -> bool {
         self.reason == "Rebooted"
     }
+
+    /// Whether the kubelet says that its node was cordoned or uncordoned; `None` of all else.
+    pub fn cordons(&self) -> Option<bool> {
+        match self.reason.as_str() {
+            "NodeNotSchedulable" => Some(true),
+            "NodeSchedulable" => Some(false),
+            _ => None,
+        }
+    }
 }
 
 impl Event {

@@ -195,7 +195,7 @@ objects! {
     }, of(pod) { App: pod.metadata.label("app").unwrap_or_default() };
     events: Event = Events, of(event) { Object: &event.involved_object.name };
     node_events: NodeEvent = NodeEvents, kept(event) {
-        event.trouble().is_some() || event.is_reboot() || event.is_oom_of_instance_manager()
+        event.trouble().is_some() || event.is_reboot() || event.is_oom_of_instance_manager() || event.cordons().is_some()
     };
     services: Service = Services;
     endpoint_slices: EndpointSlice = EndpointSlices;

@@ -3,6 +3,7 @@
 use super::causes;
 use std::collections::{HashMap, HashSet};
 
+use super::managers::managers_made;
 use super::{Candidate, Reporter};
 use crate::check::*;
 use crate::cluster::{DiskOfNode, Readability};
@@ -113,6 +114,9 @@ impl<'a> CopyView<'a> {
         }
         let node = place.node.metadata.name.as_str();
         let twin = self.twin(uuid);
+        let managers = cluster.objects.backing_image_managers.iter();
+        let of_disk = managers.filter(|manager| manager.spec.disk_uuid == uuid);
+        let served_since = of_disk.filter_map(|manager| manager.metadata.created()).max();
         let suspicion =
             Candidate::new(
                 &causes::COPY_NOT_STARTING,
@@ -129,7 +133,8 @@ impl<'a> CopyView<'a> {
             }))
             .maybe(manager_not_ready(self.cluster, node))
             .impact("the image has less redundancy, and eviction waits for this copy")
-            .not_before(image.metadata.created());
+            // the manager of the disk may just have been replaced, as all are after an upgrade
+            .not_before(image.metadata.created().max(managers_made(cluster)).max(served_since));
         Some(match twin {
             Some(_) => suspicion.fix(
                 "Upgrade to 1.9.2 or later. Until then, let one of the two disks hold no copy: request its eviction, or give it a new UUID while \

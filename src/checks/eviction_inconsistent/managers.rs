@@ -1,5 +1,7 @@
 //! Backing image managers and data sources that are not where they should be.
 
+use jiff::Timestamp;
+
 use super::causes;
 use super::{Candidate, Reporter};
 use crate::check::*;
@@ -75,11 +77,16 @@ fn stale(cluster: &Cluster, manager: &BackingImageManager) -> Option<Candidate> 
     ))
     .impact("its copies are not kept up, and eviction of the disk may wait for it")
     .after(ROLLOUT)
-    .not_before(manager.metadata.created());
+    .not_before(manager.metadata.created().max(managers_made(cluster).filter(|_| old_image)));
     if no_disk && !old_image && gives_up_missing_disks(manager_release(cluster)) {
         suspicion.unknown = Unknown::Waits;
     }
     Some(suspicion)
+}
+
+/// When the youngest longhorn-manager was made: after an upgrade they replace what is of the release before.
+pub fn managers_made(cluster: &Cluster) -> Option<Timestamp> {
+    cluster.manager_pods().filter_map(|pod| pod.metadata.created()).max()
 }
 
 /// True while the DaemonSet of the managers is being updated, during which old ones are normal.

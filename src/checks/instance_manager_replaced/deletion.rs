@@ -18,6 +18,10 @@ const PROBED: &str = "its kubelet was told to stop it: a deletion, an eviction t
 pub fn judge(scene: &ReplacementScene, stop: Option<&Stop>) -> Judged {
     let stopped: Vec<Evidence> = stop.map(|stop| quote(stop.event)).into_iter().collect();
     let unharmed = scene.hits.facts.is_empty();
+    if let Some(cordoned) = stop.and_then(|stop| drained(scene, stop)) {
+        let evidence = stopped.into_iter().chain([cordoned]).collect();
+        return Judged::new(ReplacementVerdict::Drained, evidence);
+    }
     match (scene.asked(), stop) {
         (Asked::Deleted, _) => {
             let mut evidence = stopped;
@@ -57,6 +61,15 @@ pub fn judge(scene: &ReplacementScene, stop: Option<&Stop>) -> Judged {
         }
         (Asked::Unknown, None) => untold(scene, unharmed),
     }
+}
+
+/// That a drain stopped it, where no one saw who asked: its node was cordoned, and no engine ran in it any longer.
+fn drained(scene: &ReplacementScene, stop: &Stop) -> Option<Evidence> {
+    let nothing_else = !scene.hits.engines && ProbeFailures::of(&scene.events).events.is_empty();
+    if scene.asked() != Asked::Unknown || !nothing_else {
+        return None;
+    }
+    scene.node.cordoned_at(stop.at?)
 }
 
 /// The kubelet stopped it, no one had asked for that, and its probe had not failed: the sandbox around it was gone.

@@ -1,6 +1,7 @@
 //! Copies of backing images, their data sources and managers.
 
 use super::*;
+use crate::testing::instance_managers::manager_pod;
 
 #[test]
 fn copies_in_use_by_release() {
@@ -189,6 +190,14 @@ fn stale_backing_image_managers() {
     let rolling = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: longhorn-manager, namespace: longhorn-system}\n\
                    status: {desiredNumberScheduled: 3, updatedNumberScheduled: 1}\n---\n";
     assert_eq!(recorded(&(base.clone() + rolling + &manager("bim:old", "uuid-1"))), NOTHING);
+    // managers that are Ready replace them one by one
+    let made = |at: &str| {
+        manager_pod(true, "m:v1.8.2")
+            .replace("metadata: {", &format!("metadata: {{creationTimestamp: '{at}', "))
+    };
+    let after = |at: &str| recorded(&(base.clone() + &made(at) + &manager("bim:old", "uuid-1")));
+    assert_eq!(after("2026-01-01T11:30:01Z"), NOTHING);
+    assert_eq!(after("2026-01-01T11:30:00Z"), stale);
     let cluster = later(live_at(NOW, &(base + &manager("bim:old", "uuid-1"))), 1799);
     assert_eq!(found(&CHECK, &cluster), NOTHING);
     assert_eq!(found(&CHECK, &later(cluster, 1)), stale);

@@ -78,7 +78,8 @@ fn what_happened_before_the_kubelet_stopped_it_is_no_harm_of_that() {
     assert_eq!(judged(before.clone() + waits), ["info settings_sync InstanceManager im-1"]);
     assert_eq!(judged(remounted("2026-01-02T11:50:20Z") + waits), ["warning unknown InstanceManager im-1"]);
     // seen on 1.12.1: engines of volumes that were made a minute later could not start
-    let made = remounted("2026-01-02T11:50:20Z").replace("metadata: {", "metadata: {creationTimestamp: 'MADE', ");
+    let made =
+        remounted("2026-01-02T11:50:20Z").replace("metadata: {", "metadata: {creationTimestamp: 'MADE', ");
     for (at, expected) in [("11:50:05", "info settings_sync"), ("11:49:00", "warning unknown")] {
         let made = made.replace("MADE", &format!("2026-01-02T{at}Z"));
         assert_eq!(judged(made + waits), [format!("{expected} InstanceManager im-1")], "{at}");
@@ -101,6 +102,31 @@ fn what_someone_asked_for_is_context_once_all_replicas_are_there_again() {
     // one whose end no kubelet asked for may come again
     let by_itself = found(&CHECK, &cluster_at(NOW, &(after() + &hit())));
     assert_eq!(by_itself, ["warning unknown InstanceManager im-1"]);
+}
+
+/// Seen on 1.12.1 and recorded: a drain evicts at once, and its kubelet says some seconds later that the node was cordoned.
+#[test]
+fn a_stop_on_a_cordoned_node_is_a_drain_where_no_engine_ran() {
+    let stopped = event("Killing", "Stopping container instance-manager");
+    let said = |reason: &str, at: &str| {
+        format!(
+            "apiVersion: v1\nkind: Event\nmetadata: {{name: {reason}, namespace: default}}\nreason: {reason}\n\
+             involvedObject: {{kind: Node, name: node-1}}\nlastTimestamp: '2026-01-02T{at}Z'\n---\n"
+        )
+    };
+    let hurt = hit().replace("robustness: healthy", "robustness: degraded");
+    let judged =
+        |harm: &str, rest: String| found(&CHECK, &cluster_at(NOW, &(after() + &stopped + harm + &rest)));
+    let cordoned = || said("NodeNotSchedulable", "11:50:10");
+    let (drained, unknown) =
+        (["info evicted InstanceManager im-1"], ["warning unknown InstanceManager im-1"]);
+    assert_eq!(judged(&hurt, cordoned()), drained);
+    assert_eq!(judged(&hurt, cordoned() + &said("NodeSchedulable", "11:55:00")), drained);
+    assert_eq!(judged("", cordoned()), drained);
+    assert_eq!(judged(&(hurt.clone() + DETACHED), cordoned()), unknown, "an engine died");
+    assert_eq!(judged(&hurt, said("NodeNotSchedulable", "11:50:16")), unknown, "cordoned later");
+    let before = said("NodeNotSchedulable", "11:40:00") + &said("NodeSchedulable", "11:49:00");
+    assert_eq!(judged(&hurt, before), unknown, "uncordoned before");
 }
 
 /// Seen on 1.12.1: a node had been off for a minute, and twenty minutes later a taint took the next pod and its replicas.
