@@ -160,7 +160,9 @@ impl<'a> NodeStory<'a> {
         let returned = self.returned?;
         let away = events.iter().find(|event| event.reason == "NodeNotReady")?;
         let lost = away.last_seen().filter(|lost| *lost < returned)?;
-        let first_act = stopped.duration_since(returned).abs() <= FIRST_ACT;
+        // what is asked of it afterwards, as by a drain, is no act of its return
+        let cordoned = self.cordons.iter().any(|(at, cordoned)| *cordoned && *at >= returned);
+        let first_act = stopped.duration_since(returned).abs() <= FIRST_ACT && !cordoned;
         first_act.then(|| {
             let text = format!(
                 "node {} was not Ready from {lost} until {returned}, when its kubelet stopped the pod",

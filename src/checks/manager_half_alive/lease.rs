@@ -13,14 +13,17 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{API_LOST, ROTATION_STOPPED};
+use super::{API_LOST, CHECK, ROTATION_STOPPED};
 use crate::check::*;
 use crate::facts::certificates;
 use crate::facts::complaints::{self, Complaint, Lacks};
 use crate::facts::text::{duration, shortened};
+use crate::history::Observation;
 use crate::longhorn::{ConditionStatus, Lease, Pod, ROTATION_LATE, ROTATION_LOCK, condition};
 
 const CONTAINER: &str = "longhorn-manager";
+/// The fact that another manager took the Lease of one that complains.
+const TAKEN: &str = "taken";
 /// A Lease of 60 s that is renewed every 10 s, and what a late answer may take.
 const STALE: SignedDuration = SignedDuration::from_secs(90);
 /// After an outage of the API server itself all managers need a moment to renew or to take it.
@@ -68,7 +71,16 @@ pub(super) fn judge(cluster: &Cluster, out: &mut Outcome) {
         let since = seen.zip(answers).map(|(seen, answers)| seen.max(answers));
         !cluster.is_watched() || since.is_some_and(|since| cluster.age(since) >= RECOVERY)
     };
-    let mut taken = taken_from(cluster, lease, &ready, &said, answers);
+    let mut taken = match cluster.is_watched() && answers.is_none() {
+        // no one gets an answer now, and nothing new is learned of who got none before
+        true => {
+            said.iter().map(|(pod, _)| pod.metadata.name.as_str()).filter(was_taken_from(cluster)).collect()
+        }
+        false => taken_from(cluster, lease, &ready, &said, answers),
+    };
+    for pod in &taken {
+        out.first_seen(TAKEN, pod);
+    }
     taken.extend(holder_lost(cluster, out, lease, &ready, &said, answers));
     taken.extend(alone);
     taken.extend(lost_alone(cluster, lease, renewed, &ready, &said));
@@ -116,6 +128,13 @@ fn complaint<'a>(cluster: &'a Cluster, pod: &Pod) -> Option<Complaint<'a>> {
     }
     let written = written.zip(ready_since(pod));
     written.is_none_or(|(at, since)| at.duration_since(since) >= AFTERMATH).then_some(complaint)
+}
+
+fn was_taken_from(cluster: &Cluster) -> impl Fn(&&str) -> bool {
+    |pod| {
+        let key = Observation { check: CHECK.id, fact: TAKEN, object: (*pod).into() };
+        cluster.history.first_seen(&key).is_some()
+    }
 }
 
 /// Those who complain later than another manager took the Lease, while at least one does not: the API server answered that one.

@@ -182,8 +182,14 @@ fn probe_failures<'a>(
     ends.extend(starts.done.iter().map(|start| (start.pod.metadata.name.as_str(), Some(start.ready))));
     ends.extend(starts.under_way.iter().map(|start| (start.pod.metadata.name.as_str(), None)));
     for (&name, pod) in pods {
-        let start_end = ends.get(name).copied().unwrap_or_else(|| latest_start_end(cluster, pod));
         let lost = starts.lost.iter().find(|lost| lost.pod.metadata.name == name);
+        // who lost readiness had come to the end of its start, by when its probe began to fail
+        let had_ended = lost.and_then(|lost| lost.since.checked_sub(tolerance(pod)).ok());
+        let latest = || {
+            let latest = latest_start_end(cluster, pod);
+            latest.map(|latest| had_ended.map_or(latest, |ended| ended.min(latest)))
+        };
+        let start_end = ends.get(name).copied().unwrap_or_else(latest);
         let lost = lost.filter(|lost| cluster.age(lost.since) >= LOST_FOR);
         let failing: Vec<_> = ProbeKind::ALL
             .into_iter()
@@ -223,9 +229,8 @@ fn latest_start_end(cluster: &Cluster, pod: &Pod) -> Option<Timestamp> {
     running.started_at.get()?.checked_add(SignedDuration::from_secs(limit)).ok()
 }
 
-/// Failures that count: recent, as many of them as the probe bears, and for readiness after the start,
-/// during which they are expected. A container that does not run is another check's.
-/// From when on failures of a probe are not those of the start, where it has failed often enough since to be told.
+/// From when on failures of a probe count: for readiness after the start, during which they are expected. `None` where there were not
+/// lately as many of them since as the probe bears, and where the container does not run, which is another check's.
 fn fails_since(
     cluster: &Cluster,
     pod: &Pod,

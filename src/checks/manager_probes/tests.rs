@@ -278,6 +278,19 @@ fn what_a_start_met_is_not_counted_with_what_fails_now() {
     );
 }
 
+/// Seen on 1.12.1: stopped four seconds after it was Ready for the first time.
+#[test]
+fn a_manager_that_hangs_soon_after_its_start_is_told_as_soon() {
+    let v = release("v1.12.1") + &daemon_set(HTTPS);
+    let after = |lost: &str| {
+        let hung = pod("n1", "2026-03-01T11:58:52Z", "False", lost);
+        let fails = repeated(4, "2026-03-01T11:59:06Z", "2026-03-01T11:59:56Z", TIMEOUT);
+        found(&CHECK, &at_now(&(v.clone() + &hung + &fails)))
+    };
+    assert_eq!(after("2026-03-01T11:59:26Z"), ["warning probe_failing Pod longhorn-manager-n1"]);
+    assert!(after("2026-03-01T11:58:53Z").is_empty(), "not Ready yet");
+}
+
 #[test]
 fn a_manager_that_hung_was_not_slow_to_start() {
     // recorded: 1.12.1, started at 16:48:17 and Ready at once, stopped at 16:54:32, Ready again at 16:58:00

@@ -125,6 +125,14 @@ fn a_stop_on_a_cordoned_node_is_a_drain_where_no_engine_ran() {
     assert_eq!(judged("", cordoned()), drained);
     assert_eq!(judged(&(hurt.clone() + DETACHED), cordoned()), unknown, "an engine died");
     assert_eq!(judged(&hurt, said("NodeNotSchedulable", "11:50:16")), unknown, "cordoned later");
+    // seen: an outage of the API server had made the node NotReady for some seconds just before the drain
+    let away = event("NodeNotReady", "Node is not ready").replace(GONE, "2026-01-02T11:49:20Z");
+    let back = node().replace("2025-12-01T00:00:00Z", "2026-01-02T11:49:40Z");
+    let judged_back = |rest: String| {
+        let yaml = after().replace(&node(), &back) + &stopped + &hurt + &away + &rest;
+        run(&CHECK, &cluster_at(NOW, &yaml)).report.findings[0].cause
+    };
+    assert_eq!([judged_back(String::new()), judged_back(cordoned())], ["node_lost", "evicted"]);
     let before = said("NodeNotSchedulable", "11:40:00") + &said("NodeSchedulable", "11:49:00");
     assert_eq!(judged(&hurt, before), unknown, "uncordoned before");
 }

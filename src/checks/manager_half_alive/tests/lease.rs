@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::history::CrashLog;
+use crate::longhorn::Resource;
 
 const SILENT: &str = "warning api_lost Lease longhorn-webhook-cert-rotation";
 const STOPPED: &str = "info rotation_stopped Lease longhorn-webhook-cert-rotation";
@@ -82,7 +83,7 @@ fn live_it_has_to_stand_still_before_the_eyes_of_the_exporter() {
     assert_eq!(causes(&later(later(live, 20), 20)), [SILENT]);
     // played on 1.12.1: the certificate of the API server had run out, for managers and exporter alike, and was renewed after 100 s
     let error = |mut cluster: Cluster, error: Option<&str>| {
-        cluster.resources.entry(crate::longhorn::Resource::Leases).or_default().error = error.map(Into::into);
+        cluster.resources.entry(Resource::Leases).or_default().error = error.map(Into::into);
         cluster
     };
     let yaml = three() + &lease("node-2", "2026-03-01T11:59:50Z");
@@ -205,9 +206,9 @@ fn who_does_not_hold_the_lease_is_told_by_its_own_attempts() {
         assert!(watched(yaml, &long_ago, "").is_empty(), "it has stopped to complain");
     }
     let mut back = live_at(NOW, &holds("2026-03-01T12:03:50Z"));
-    back.resources.entry(crate::longhorn::Resource::Leases).or_default().error = Some("no answer".into());
+    back.resources.entry(Resource::Leases).or_default().error = Some("no answer".into());
     let mut back = with_log(later(later(back, 120), 110), "node-3", "");
-    back.resources.entry(crate::longhorn::Resource::Leases).or_default().error = None;
+    back.resources.entry(Resource::Leases).or_default().error = None;
     let back = with_log(later(back, 40), "node-2", &both);
     assert!(causes(&later(back, 1)).is_empty(), "the API server has answered for less than a minute");
 }
@@ -219,16 +220,24 @@ fn last_attempts_after_an_outage_of_all_are_not_a_cut() {
         three() + &lease("node-1", renewed).replace("2026-03-01T09:00:00.000000Z", "2026-11-23T17:39:13.5Z")
     };
     let said = |time: &str| LOST.replace("W0301 11:59:55", time);
-    let found_with = |time: &str| {
+    let with = |time: &str| {
         let mut cluster = live_at("2026-11-23T17:39:12Z", &held("2026-11-23T17:39:13.5Z"));
         for seconds in [28, 60] {
             cluster = later(cluster, seconds);
         }
         let cluster = next(cluster, 10, &held("2026-11-23T17:40:43Z"));
-        causes(&with_log(with_log(cluster, "node-3", &said(time)), "node-1", WELL))
+        with_log(with_log(cluster, "node-3", &said(time)), "node-1", WELL)
     };
-    assert!(found_with("W1123 17:39:19").is_empty());
-    assert_eq!(found_with("W1123 17:40:30"), ["warning api_lost Pod longhorn-manager-node-3"]);
+    let told = ["warning api_lost Pod longhorn-manager-node-3"];
+    assert!(causes(&with("W1123 17:39:19")).is_empty());
+    assert_eq!(causes(&with("W1123 17:40:30")), told);
+    // played on 1.12.1: the API server goes away again, for the exporter as well
+    let no_answer = |mut cluster: Cluster| {
+        cluster.resources.entry(Resource::Leases).or_default().error = Some("refused".into());
+        causes(&later(cluster, 1))
+    };
+    assert!(no_answer(with("W1123 17:39:19")).is_empty());
+    assert_eq!(no_answer(later(with("W1123 17:40:30"), 1)), told, "known before");
 }
 
 /// What the manager of 1.11.3 that held the Lease wrote when it gave up, 40 s after its last renewal.
@@ -246,11 +255,10 @@ fn a_holder_that_gave_up_is_told_before_another_takes_the_lease_and_until_its_lo
     let seen = |fails: bool, logs: &[(&str, &str)]| {
         let mut cluster = live_at("2026-11-23T13:05:55Z", &before);
         if fails {
-            cluster.resources.entry(crate::longhorn::Resource::Leases).or_default().error =
-                Some("refused".into());
+            cluster.resources.entry(Resource::Leases).or_default().error = Some("refused".into());
         }
         cluster = later(cluster, 40);
-        cluster.resources.entry(crate::longhorn::Resource::Leases).or_default().error = None;
+        cluster.resources.entry(Resource::Leases).or_default().error = None;
         cluster = logs.iter().fold(cluster, |cluster, (node, text)| with_log(cluster, node, text));
         later(cluster, 4)
     };
