@@ -19,7 +19,7 @@ use crate::facts::patience::NODE_AWAY;
 use crate::facts::text::users_of;
 use crate::facts::{nodes, volumes};
 use crate::longhorn::Resource::*;
-use crate::longhorn::{DataEngine, InstanceManager, InstanceManagerState, Owner};
+use crate::longhorn::{DataEngine, InstanceManager, InstanceManagerState, Owner, VolumeState};
 
 use diagnose::ManagerTrouble;
 
@@ -215,11 +215,17 @@ fn finding<'a>(
     let mut volumes = volumes_of(cluster, fleet, im);
     let reached = nodes::down(cluster, node).is_none();
     let standing = match trouble.cause == &causes::NODE_DOWN && !reached {
-        true => standing(cluster, attached, im),
+        true => at_node(cluster, attached, im, VolumeState::Attached),
         false => Vec::new(),
     };
-    let names: BTreeSet<&str> = standing.iter().map(|volume| &*volume.name).collect();
+    // nothing of these is in an instance manager yet
+    let waiting = match trouble.cause == &causes::LABEL_MISSING {
+        true => Vec::new(),
+        false => at_node(cluster, attached, im, VolumeState::Attaching),
+    };
+    let names: BTreeSet<&str> = standing.iter().chain(&waiting).map(|volume| &*volume.name).collect();
     volumes.retain(|volume| !names.contains(&*volume.name));
+    volumes.extend(waiting);
     let which = match node.as_str() {
         "" => format!("instance manager {name}"),
         node => format!("the instance manager on {node}"),
@@ -333,11 +339,16 @@ fn active_v2(cluster: &Cluster) -> HashMap<&str, usize> {
     nodes
 }
 
-/// Nodes with the volumes that are attached there, in order; looked for once a node is down.
-type Attached<'a> = OnceCell<Vec<(&'a str, &'a str)>>;
+/// Nodes with the volumes that are attached there or are to be, in order; looked for once an instance manager is down.
+type Attached<'a> = OnceCell<Vec<(&'a str, &'a str, VolumeState)>>;
 
-/// The volumes that are attached on the node, said with the first of its instance managers alone.
-fn standing<'a>(cluster: &'a Cluster, attached: &Attached<'a>, im: &InstanceManager) -> Vec<VolumeRef> {
+/// The volumes that are in this state on the node, said with the first of its instance managers alone.
+fn at_node<'a>(
+    cluster: &'a Cluster,
+    attached: &Attached<'a>,
+    im: &InstanceManager,
+    state: VolumeState,
+) -> Vec<VolumeRef> {
     let node = im.spec.node_id.as_str();
     let mut managers = cluster.objects.instance_managers.of(Owner::Node, node);
     let first = managers.find(|manager| !manager.metadata.is_deleting());
@@ -345,15 +356,20 @@ fn standing<'a>(cluster: &'a Cluster, attached: &Attached<'a>, im: &InstanceMana
         return Vec::new();
     }
     let by_node = attached.get_or_init(|| {
-        let volumes = cluster.objects.volumes.iter();
-        let on = volumes.filter_map(|volume| Some((volumes::attached_on(volume)?, &*volume.metadata.name)));
-        let mut on: Vec<(&str, &str)> = on.collect();
-        on.sort_unstable();
+        let on = cluster.objects.volumes.iter().filter_map(|volume| {
+            let node = match volume.status.state {
+                VolumeState::Attaching => volume.spec.node_id.as_str(),
+                _ => volumes::attached_on(volume)?,
+            };
+            Some((node, volume.metadata.name.as_str(), volume.status.state))
+        });
+        let mut on: Vec<_> = on.collect();
+        on.sort_unstable_by_key(|(node, ..)| *node);
         on
     });
-    let here = by_node.partition_point(|(on, _)| *on < node);
-    let here = by_node.iter().skip(here).take_while(|(on, _)| *on == node);
-    cluster.volume_refs(here.map(|(_, volume)| *volume))
+    let here = by_node.partition_point(|(on, ..)| *on < node);
+    let here = by_node.iter().skip(here).take_while(|(on, ..)| *on == node);
+    cluster.volume_refs(here.filter(|(.., is)| *is == state).map(|(_, volume, _)| *volume))
 }
 
 /// The volumes that run in it, else (its maps are emptied when it does not run) those whose engine

@@ -374,6 +374,14 @@ fn pods_that_the_node_does_not_take_are_one_state() {
         young(&rejected("TaintToleration", UNTOLERATED)),
         "warning pod_rejected: the instance manager on node-1 does not run: its node takes no pod of it: taint key=value:NoExecute"
     );
+    // played on 1.12.1: nothing of a volume that waits for the node is in an instance manager
+    let waiting = volume("v", NEW)
+        .replace("spec: {", "spec: {nodeID: node-1, ")
+        .replace("state: attached, robustness: healthy", "state: attaching, robustness: unknown")
+        .replace("currentNodeID: node-1", "currentNodeID: ''");
+    let yaml = tainted.clone() + &default("error", "") + &rejected("TaintToleration", UNTOLERATED);
+    let finding = run(&CHECK, &cluster_at(NOW, &(yaml + &waiting))).report.findings.remove(0);
+    assert!(finding.impact.contains("shop/data-v"), "{}", finding.impact);
     let pressure = young(&rejected("Evicted", "The node had condition: [DiskPressure]. "));
     assert!(pressure.ends_with("takes no pod of it: The node had condition: [DiskPressure]"), "{pressure}");
     let cpu = "Node didn't have enough resource: cpu, requested: 64000, used: 100, capacity: 2000";
