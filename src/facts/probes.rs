@@ -60,6 +60,11 @@ pub struct Failed {
 /// The last failure of the readiness probe within a minute; a pod that is not Ready has one every few seconds.
 pub fn failed_lately(cluster: &Cluster, pod: &Pod) -> Option<Failed> {
     const RECENT: SignedDuration = SignedDuration::from_secs(60);
+    failed_last(cluster, pod).filter(|failed| cluster.age(failed.at) <= RECENT)
+}
+
+/// The last failure that its kubelet wrote: after some of them it keeps quiet, so later ones may be missing.
+pub fn failed_last(cluster: &Cluster, pod: &Pod) -> Option<Failed> {
     let of_pod = cluster.objects.events.iter().filter(|event| {
         let object = &event.involved_object;
         event.reason == "Unhealthy" && object.kind == "Pod" && object.name == pod.metadata.name
@@ -69,6 +74,5 @@ pub fn failed_lately(cluster: &Cluster, pod: &Pod) -> Option<Failed> {
         .filter_map(|event| {
             Some(Failed { at: event.last_seen()?, refused: event.message.contains("connection refused") })
         })
-        .filter(|failed| cluster.age(failed.at) <= RECENT)
         .max_by_key(|failed| failed.at)
 }

@@ -315,7 +315,8 @@ impl<'a> Queue<'a> {
         // given back since it was started, perhaps on its own: then it serves, and its probe fails for another reason than
         // that nothing listens
         let given = self.last.is_some_and(|(_, _, to)| to > started);
-        let answers = || probes::failed_lately(cluster, pod).is_some_and(|failed| !failed.refused);
+        let answers =
+            || probes::failed_last(cluster, pod).is_some_and(|last| last.at >= started && !last.refused);
         let serves = self.holder.is_none() && given && answers();
         let free = by_others && self.holder.is_none() && !serves;
         UnderWay { pod, started, turn: turn.clamp(started, cluster.now.max(started)), holds, free, serves }

@@ -283,6 +283,20 @@ fn a_missing_pod_waits_for_a_manager_that_starts() {
     assert_eq!(with(true, "2026-01-02T11:59:00Z"), ["warning pod_missing InstanceManager im-1"]);
 }
 
+/// Seen on 1.12.1: settings are applied as soon as the engines have stopped, while the last volume is still being detached.
+#[test]
+fn a_pod_that_went_with_a_volume_that_is_detached_has_its_seconds() {
+    let inside = "conditions: [{type: PodReady, status: 'False', reason: NotFound, lastTransitionTime: '2026-01-02T11:59:58Z'}], \
+                  instanceReplicas: {v-r-1: {spec: {name: v-r-1}, status: {state: running, type: replica}}}";
+    let with = |state: &str| {
+        let volume = volume("v", NEW).replace("state: attached", &format!("state: {state}"));
+        let replica = instance("Replica", "v-r-1", "v", "im-1", "running", "running", "");
+        found(&CHECK, &cluster_at(NOW, &(base("v1.12.1") + &default("error", inside) + &volume + &replica)))
+    };
+    assert_eq!(with("detaching"), ["info pod_missing InstanceManager im-1"]);
+    assert_eq!(with("attached"), ["warning pod_missing InstanceManager im-1"]);
+}
+
 #[test]
 fn an_instance_manager_without_node_leaves_no_holes() {
     let yaml = base("v1.9.2") + &default("error", "").replace("nodeID: node-1, ", "");

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::cluster::Cluster;
 use crate::facts::instance_managers::container_status_of;
 use crate::facts::volumes;
-use crate::longhorn::{Engine, Event, InstanceState, Pod, Replica, condition};
+use crate::longhorn::{Engine, Event, InstanceState, Pod, Replica, VolumeState, condition};
 
 /// Failures up to this long before the end was seen belong to it, where nothing tells when it began.
 const BEFORE: SignedDuration = SignedDuration::from_mins(2);
@@ -41,6 +41,8 @@ pub struct Hits<'a> {
     pub facts: Vec<String>,
     /// An engine died with it: a workload lost its volume.
     pub engines: bool,
+    /// One of the volumes is attached, or its state is not known.
+    pub in_use: bool,
 }
 
 impl<'a> Hits<'a> {
@@ -170,6 +172,10 @@ impl<'a> Aftermath<'a> {
             hits.engine_of(volume);
         }
         hits.volumes.remove("");
+        let leaves = [VolumeState::Detaching, VolumeState::Detached];
+        let state = |name: &&str| self.cluster.objects.volumes.get(*name).map(|volume| volume.status.state);
+        hits.in_use =
+            !hits.volumes.iter().all(|name| state(name).is_some_and(|state| leaves.contains(&state)));
         hits
     }
 

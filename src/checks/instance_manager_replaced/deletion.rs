@@ -26,7 +26,9 @@ pub fn judge(scene: &ReplacementScene, stop: Option<&Stop>) -> Judged {
         (Asked::Deleted, _) => {
             let mut evidence = stopped;
             evidence.push(api("the pod was deleted while it ran"));
-            if unharmed {
+            // a replica of a volume that is being detached may be the last thing in it
+            let left = !scene.hits.engines && !scene.hits.in_use && waits_for_idle(scene);
+            if unharmed || left {
                 return idle(scene, evidence, ReplacementVerdict::DeletedIdle);
             }
             evidence.push(api("volumes ran in it; Longhorn itself deletes only idle ones"));
@@ -105,7 +107,9 @@ fn idle(scene: &ReplacementScene, mut evidence: Vec<Evidence>, otherwise: Replac
     let changes = changes(scene);
     if !changes.is_empty() || scene.setting.is_some() {
         evidence.extend(changes.into_iter().chain(scene.setting.clone()).map(api));
-        evidence.push(api("no volume was affected: Longhorn deletes idle ones to apply settings"));
+        evidence.push(api(
+            "no volume that is attached was affected: Longhorn deletes idle ones to apply settings",
+        ));
         return Judged::new(ReplacementVerdict::SettingsSync, evidence);
     }
     let seen = scene.successor.map_or("it cannot be compared with its successor", |_| {
@@ -149,6 +153,11 @@ fn by_itself(scene: &ReplacementScene) -> Judged {
     };
     evidence.push(fingerprint(text));
     Judged::new(ReplacementVerdict::Unknown, evidence).detail(detail)
+}
+
+/// True where Longhorn was about to replace it once nothing is attached.
+fn waits_for_idle(scene: &ReplacementScene) -> bool {
+    scene.retired || scene.setting.is_some() || !changes(scene).is_empty()
 }
 
 fn changes(scene: &ReplacementScene) -> Vec<String> {

@@ -104,6 +104,22 @@ fn what_someone_asked_for_is_context_once_all_replicas_are_there_again() {
     assert_eq!(by_itself, ["warning unknown InstanceManager im-1"]);
 }
 
+/// Seen on 1.12.1: settings waited, all volumes were detached, and the last replica of one went with the pod.
+#[test]
+fn a_replica_of_a_volume_that_leaves_is_no_harm_of_a_setting_that_is_applied() {
+    let waits = "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {name: priority-class, namespace: longhorn-system}\n\
+                 value: prio\nstatus: {applied: false}\n---\n";
+    let gone = deleting(last("Running", ""));
+    let in_state = |state: &str| hit().replace("state: attached", &format!("state: {state}"));
+    for (state, setting, expected) in [
+        ("detaching", waits, "info settings_sync"),
+        ("attached", waits, "warning deleted"),
+        ("detaching", "", "warning deleted"),
+    ] {
+        assert_eq!(verdict(&gone, &(in_state(state) + setting)), expected, "{state}");
+    }
+}
+
 /// Seen on 1.12.1 and recorded: a drain evicts at once, and its kubelet says some seconds later that the node was cordoned.
 #[test]
 fn a_stop_on_a_cordoned_node_is_a_drain_where_no_engine_ran() {
