@@ -173,7 +173,7 @@ impl<'a> Aftermath<'a> {
         }
         hits.volumes.remove("");
         let leaves = [VolumeState::Detaching, VolumeState::Detached];
-        let state = |name: &&str| self.cluster.objects.volumes.get(*name).map(|volume| volume.status.state);
+        let state = |name: &&str| self.cluster.objects.volumes.get(name).map(|volume| volume.status.state);
         hits.in_use =
             !hits.volumes.iter().all(|name| state(name).is_some_and(|state| leaves.contains(&state)));
         hits
