@@ -139,11 +139,16 @@ async fn a_log_that_is_gone_is_not_asked_for_again_and_stops_nothing() {
     let server = server().await;
     server.put("pods", crashed_manager("a", "1", 3, 10));
     server.put("pods", crashed_manager("b", "2", 3, 10));
+    server.put("pods", crashed_manager("c", "3", 3, 10));
     server.set_log(NAMESPACE, "b", MANAGER, true, "why\n");
+    // with status 200, as a kubelet says it
+    let gone = "unable to retrieve container logs for containerd://4492d592";
+    server.set_log(NAMESPACE, "c", MANAGER, true, gone);
     let live = synced(&server).await;
     within("the logs", live.complete()).await;
     let cluster = until(&live, "the other log", |cluster| log_of(cluster, "b").is_some()).await;
-    assert_eq!(log_of(&cluster, "a"), None);
+    assert_eq!([log_of(&cluster, "a"), log_of(&cluster, "c")], [None, None]);
+    assert_eq!(cluster.history.why_crash_log_unread("c", "3"), Some(gone));
     assert_eq!(cluster.history.crash_logs_denied(), None);
     let why = cluster.history.why_crash_log_unread("a", "1").unwrap();
     assert!(why.starts_with("the API server answers 4"), "{why}");

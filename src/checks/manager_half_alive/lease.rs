@@ -122,8 +122,12 @@ fn complaint<'a>(cluster: &'a Cluster, pod: &Pod) -> Option<Complaint<'a>> {
     let complaint = complaints::newest(&log.text).filter(|complaint| complaint.lacks == Lacks::Api)?;
     let written = complaints::written_at(complaint.line, cluster.now);
     // one write that is later shows that etcd takes them again, though nothing else says so in the log of an idle manager
-    let renewed = cluster.objects.leases.iter().filter_map(|lease| lease.spec.renew_time.get()).max();
-    if complaint.is_full() && written.zip(renewed).is_some_and(|(said, renewed)| said < renewed) {
+    let later = |said: Timestamp| {
+        let leases = cluster.objects.leases.iter().filter_map(|lease| lease.spec.renew_time.get());
+        let events = cluster.objects.events.iter().filter_map(|event| event.last_seen());
+        leases.chain(events).any(|at| said < at)
+    };
+    if complaint.is_full() && written.is_some_and(later) {
         return None;
     }
     let written = written.zip(ready_since(pod));

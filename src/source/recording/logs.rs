@@ -9,6 +9,11 @@ use crate::longhorn::{Objects, log_line};
 /// At most this much of the end of a log is kept, as from a live cluster.
 pub(crate) const MAX_LOG_BYTES: usize = 32 * 1024;
 
+/// True for what a kubelet answers in place of a log, with status 200, where the container is gone in that moment (played with 1.36.3).
+pub(crate) fn is_gone(text: &str) -> bool {
+    text.starts_with("unable to retrieve container logs for ")
+}
+
 /// True for a log, by its name; support bundles have `CONTAINER.log.1` for the one before.
 pub(super) fn is_log(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_ascii_lowercase();
@@ -49,7 +54,7 @@ impl LogFile {
     /// a container in its back-off gives just that.
     pub fn add_to(self, history: &mut History, objects: &Objects) {
         // `kubectl logs --previous` leaves an empty file where there is no previous container
-        if self.text.trim().is_empty() {
+        if self.text.trim().is_empty() || is_gone(&self.text) {
             return;
         }
         for pod in objects.pods.iter() {

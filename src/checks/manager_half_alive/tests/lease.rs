@@ -319,6 +319,10 @@ fn an_etcd_without_space_is_told_by_any_log() {
     // seen: disarmed, any manager renews the Lease, and the logs of the others are silent because the cluster is idle
     let over = three() + &lease("node-2", "2026-03-01T11:58:49Z");
     assert!(causes(&with_log(cluster_at(NOW, &over), "node-1", FULL)).is_empty());
+    // so does any Event
+    let event = "apiVersion: v1\nkind: Event\nmetadata: {name: e, namespace: longhorn-system}\nreason: Start\n\
+                 involvedObject: {kind: Engine, name: e}\nlastTimestamp: '2026-03-01T11:58:49Z'\n---\n";
+    assert!(causes(&with_log(cluster_at(NOW, &(fresh.clone() + event)), "node-1", FULL)).is_empty());
     let all = ["node-1", "node-2", "node-3"];
     let full = all.iter().fold(cluster_at(NOW, &fresh), |cluster, node| with_log(cluster, node, FULL));
     let finding = run(&CHECK, &full).report.findings.remove(0);

@@ -6,7 +6,7 @@ use kube::Client;
 use tokio::time::timeout;
 
 use crate::source::ApiErrorReason;
-use crate::source::recording::logs::tail;
+use crate::source::recording::logs::{is_gone, tail};
 use crate::source::wanted_logs::Run;
 use crate::source::watch::state::SharedState;
 use crate::source::watch::trouble::{describe, one_line, reason_of, reason_of_code};
@@ -34,7 +34,10 @@ impl From<kube::Error> for Unread {
 /// The end of one log.
 pub(super) async fn read(shared: &SharedState, client: &Client, run: &Run) -> Result<String, Unread> {
     match timeout(ANSWER_TIMEOUT, get(client, &shared.options.namespace, run)).await {
-        Ok(result) => result.map(|bytes| tail(&bytes)),
+        Ok(result) => match tail(&result?) {
+            text if is_gone(&text) => Err(Unread { reason: ApiErrorReason::Other, message: one_line(&text) }),
+            text => Ok(text),
+        },
         Err(_elapsed) => {
             let message = format!("no answer within {ANSWER_TIMEOUT:?}");
             Err(Unread { reason: ApiErrorReason::Timeout, message })
