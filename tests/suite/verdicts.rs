@@ -41,7 +41,6 @@ const NOT_RECORDED: &[(&str, &str)] = &[
     ),
     ("manager_half_alive/api_lost", "src/checks/manager_half_alive/tests/lease.rs plays it"),
     ("manager_half_alive/rotation_stopped", "src/checks/manager_half_alive/tests/lease.rs plays it"),
-    ("volume_faulted/never_up", "src/checks/volume_faulted/tests.rs plays it"),
 ];
 
 fn check(path: &Path, options: &[&str]) -> (Option<i32>, String) {
