@@ -165,6 +165,10 @@ impl Patterns {
             return None;
         }
         let part = |found: &regex::Captures<'_>, index| found.get(index).map(|part| part.as_str().to_owned());
+        // an API server that has just started knows no roles, not even those of Kubernetes, and refuses everybody for a moment
+        if line.contains(r#"clusterrole.rbac.authorization.k8s.io "system:"#) {
+            return None;
+        }
         if let Some(found) = self.right.captures(&line) {
             let (verb, plural) = (part(&found, 1)?, part(&found, 2)?);
             let group = part(&found, 3).filter(|group| !group.is_empty());

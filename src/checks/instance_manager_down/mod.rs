@@ -208,7 +208,10 @@ fn is_momentary(cluster: &Cluster, im: &InstanceManager) -> bool {
         Some(true) => MANAGER_STARTS,
         None => return false,
     };
-    changed.is_some_and(|changed| cluster.age(changed) < normal)
+    // while nothing can be read, as when the API server is away again, time alone tells nothing new
+    let nodes = cluster.resources.get(&KubeNodes).filter(|status| status.error.is_some());
+    let now = nodes.and_then(|status| status.last_success).unwrap_or(cluster.now);
+    changed.is_some_and(|changed| now.duration_since(changed) < normal)
 }
 
 fn finding<'a>(

@@ -1,5 +1,6 @@
 use super::CHECK;
 use crate::cluster::Cluster;
+use crate::longhorn::Resource;
 use crate::testing::instance_managers::*;
 
 const NOW: &str = "2026-01-02T12:00:00Z";
@@ -267,6 +268,32 @@ fn an_unknown_state_waits_for_a_manager_that_starts() {
             .replace("type: Ready,", "type: Ready, lastTransitionTime: '2026-01-02T11:59:00Z',"),
     );
     assert_eq!(found(&CHECK, &cluster_at(NOW, &(away + &default("unknown", "")))), warning);
+}
+
+/// Played on 1.12.1: the API server was away three times within a minute, Kubernetes called the nodes down in between, and they ran.
+#[test]
+fn an_outage_of_the_api_server_makes_no_node_stay_away_longer() {
+    let down = node_down()
+        .replace("status: Unknown}", "status: Unknown, lastTransitionTime: '2026-01-02T11:59:47Z'}");
+    let yaml = base("v1.12.1").replace(&node(), &down)
+        + &default("unknown", "")
+        + &volume("v", NEW)
+        + &engine("v-e-0", "v", "im-1");
+    let with = |answered: Option<&str>| {
+        let mut cluster = live_at(NOW, &yaml);
+        if let Some(answered) = answered {
+            let status = cluster.resources.entry(Resource::KubeNodes).or_default();
+            (status.error, status.last_success) = (Some("refused".into()), Some(time(answered)));
+        }
+        found(&CHECK, &cluster)
+    };
+    assert_eq!(with(None), ["warning node_down InstanceManager im-1"]);
+    assert_eq!(with(Some("2026-01-02T11:59:56Z")), ["info node_down InstanceManager im-1"]);
+    assert_eq!(
+        with(Some("2026-01-02T11:59:57Z")),
+        ["warning node_down InstanceManager im-1"],
+        "known before"
+    );
 }
 
 /// Played on 1.12.1: a taint that had driven both away is taken off.

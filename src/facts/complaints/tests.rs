@@ -23,6 +23,21 @@ fn all(lines: &[&str]) -> String {
 }
 
 #[test]
+fn what_an_api_server_refuses_before_it_has_read_the_roles_is_no_missing_right() {
+    // written by 1.12.1 in the second in which its API server was back
+    let none_known = NO_RIGHT.replace(
+        "at the cluster scope",
+        r#"at the cluster scope: RBAC: [clusterrole.rbac.authorization.k8s.io \"system:service-account-issuer-discovery\" not found, clusterrole.rbac.authorization.k8s.io \"longhorn-role\" not found]"#,
+    );
+    let role_gone = NO_RIGHT.replace(
+        "at the cluster scope",
+        r#"at the cluster scope: RBAC: clusterrole.rbac.authorization.k8s.io \"longhorn-role\" not found"#,
+    );
+    assert!(newest(&none_known).is_none());
+    assert_eq!(newest(&role_gone).map(|complaint| complaint.lacks), Some(Lacks::Right));
+}
+
+#[test]
 fn real_lines() {
     for (line, lacks, about) in [
         (NO_ROUTE, Lacks::Api, "no route to host"),
