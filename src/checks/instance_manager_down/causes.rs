@@ -19,7 +19,7 @@ causes! {
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
         ];
     POD_FAILED = critical "pod_failed"
-        "its pod has ended and is not recreated" but "warning for the first 3 minutes, info for 30 s where nothing ran in it"
+        "its pod has ended and is not recreated" but "warning for the first 3 minutes, info for 2 where nothing ran in it"
         fix "See why the longhorn-manager of the node does not make a new pod: it alone does, and within two minutes." [
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
             read "kubectl -n <namespace> describe pod <object>",
@@ -38,7 +38,7 @@ causes! {
             read "kubectl -n <namespace> describe pod <object>",
             read "kubectl describe node <node>",
         ] proven "nothing of the pod runs on the node any more, as the reader is to see";
-    POD_MISSING = critical "pod_missing" "it has no pod and none is created" but "warning for the first 3 minutes, info for 30 s where nothing ran in it"
+    POD_MISSING = critical "pod_missing" "it has no pod and none is created" but "warning for the first 3 minutes, info for 2 where nothing ran in it"
         fix "See why the longhorn-manager of the node does not make a pod: it alone does, and within two minutes." [
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
             read "kubectl -n <namespace> get instancemanagers.longhorn.io <object> -o yaml",

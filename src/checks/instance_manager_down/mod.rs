@@ -171,15 +171,16 @@ fn is_planned(cluster: &Cluster, im: &InstanceManager) -> bool {
     taken_out && !objects.engines.iter().any(|engine| engine.spec.node_id == node)
 }
 
-/// Its manager, which alone makes the next pod, is still starting; or nothing runs in it, and its manager has not had the seconds for that,
-/// as when it applies settings (played on 1.9.2 and 1.12.1: 2 to 6 s; 10 s where a taint that had driven both away was taken off).
+/// Its manager, which alone makes the next pod, is still starting; or nothing runs in it, and its manager has not had its back-off of up to
+/// two minutes for that (longhorn-manager v1.12.1 controller/utils.go; played on 1.9.2 and 1.12.1: 2 to 6 s where it applies settings, 10 s
+/// where a taint that had driven both away was taken off, 45 s beside an uninstaller).
 fn is_between_pods(
     cluster: &Cluster,
     fleet: &InstanceManagers,
     im: &InstanceManager,
     trouble: &ManagerTrouble,
 ) -> bool {
-    const NEXT: jiff::SignedDuration = jiff::SignedDuration::from_secs(30);
+    const NEXT: jiff::SignedDuration = jiff::SignedDuration::from_mins(2);
     let lately = || trouble.since.map_or(cluster.is_watched(), |since| cluster.age(since) < NEXT);
     [&causes::POD_MISSING, &causes::POD_FAILED].contains(&trouble.cause)
         && (nodes::manager_starts(cluster, &im.spec.node_id)

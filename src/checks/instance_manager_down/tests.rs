@@ -70,13 +70,13 @@ fn conditions_of_1_11_tell_the_age_in_a_recording() {
 #[test]
 fn a_live_exporter_waits_until_it_knows_the_age() {
     let cluster = live_at(NOW, &(base("v1.9.2") + &default("error", "")));
-    // an idle one has seconds for its next pod, as where settings are applied
+    // an idle one has Longhorn's back-off for its next pod
     assert_eq!(found(&CHECK, &cluster), ["info pod_missing InstanceManager im-1"], "first look");
-    let cluster = later(cluster, 29);
+    let cluster = later(cluster, 119);
     assert_eq!(found(&CHECK, &cluster), ["info pod_missing InstanceManager im-1"]);
     let cluster = later(cluster, 1);
     assert_eq!(found(&CHECK, &cluster), ["warning pod_missing InstanceManager im-1"]);
-    let cluster = later(cluster, 149);
+    let cluster = later(cluster, 59);
     assert_eq!(found(&CHECK, &cluster), ["warning pod_missing InstanceManager im-1"]);
     assert_eq!(found(&CHECK, &later(cluster, 1)), ["critical pod_missing InstanceManager im-1"]);
 }

@@ -279,7 +279,7 @@ fn probe_failing(
                 failing.kinds(recent.max(*since))
             )
         }
-        None => format!("manager pod {name} runs but has lost readiness"),
+        None => format!("the readiness probe of manager pod {name} fails"),
     };
     let kills = failing.iter().any(|(kind, ..)| *kind != ProbeKind::Readiness);
     let impact = if kills {
