@@ -70,8 +70,6 @@ const TEXTS: &[(&str, &str, &str)] = &[
     ("default-scheduler", "FailedScheduling", "…/… nodes are available: …"),
     ("attachdetach-controller", "FailedAttachVolume", "AttachVolume.Attach failed for volume \"…\" : …"),
     ("daemonset-controller", "FailedCreate", "Error creating: pods \"…\" is forbidden: …"),
-    // not recorded: Kubernetes v1.36.3 pkg/controller/controller_utils.go DeletePod
-    ("daemonset-controller", "SuccessfulDelete", "Deleted pod: …"),
     (
         "daemonset-controller",
         "FailedCreate",
