@@ -1,8 +1,11 @@
 //! Rights and kinds that are missing, come, and go.
 
+use std::time::Duration;
+
 use fake_apiserver::{Fault, Unserved, Verb};
 use longhorn_health_exporter::cluster::Readability;
 use longhorn_health_exporter::longhorn::Resource;
+use longhorn_health_exporter::source::watch::{LiveOptions, Pauses};
 use longhorn_health_exporter::source::{ApiErrorReason, Source};
 
 use crate::support::*;
@@ -55,7 +58,10 @@ async fn a_right_withdrawn_while_watching_shows_when_the_watch_ends() {
 async fn what_an_api_server_refuses_in_passing_stays_known() {
     let server = server().await;
     server.put(VOLUMES, volume("a"));
-    let live = synced(&server).await;
+    // four first pauses, which a busy machine must not use up
+    let pauses = Pauses { first: Duration::from_millis(500), longest: Duration::from_secs(1) };
+    let live = start(&server, LiveOptions { pauses, ..options() }).await;
+    within("all kinds", live.synced()).await;
     server.wait_for_watch(VOLUMES).await;
     server.fault(VOLUMES, Fault::Forbid.times(2));
     server.end_watches(VOLUMES);
