@@ -85,7 +85,9 @@ pub fn asked_to_end(pod: &Pod, events: &[&Event]) -> Option<Timestamp> {
     const GRACE: SignedDuration = SignedDuration::from_secs(30);
     let killing =
         events.iter().filter(|event| event.reason == "Killing").filter_map(|event| event.first_seen()).min();
-    killing.or_else(|| pod.metadata.deletion_timestamp.get()?.checked_sub(GRACE).ok())
+    let deleted = || pod.metadata.deletion_timestamp.get()?.checked_sub(GRACE).ok();
+    // a kubelet whose watch comes back late hears later of it than Longhorn, which marks the replicas at once
+    killing.into_iter().chain(deleted()).min()
 }
 
 impl Span {

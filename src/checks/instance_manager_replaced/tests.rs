@@ -434,6 +434,11 @@ fn a_drain_says_what_became_of_the_replicas() {
     let (message, impact) = told(&hit());
     assert!(message.ends_with("a drain evicted it, and only replicas ran in it"), "{message}");
     assert!(impact.ends_with("did not stop, and all replicas are there again"), "{impact}");
+    // played on 1.12.1: a kubelet whose watch was late stopped it 15 s after Longhorn had marked the replicas
+    let (message, _) = told(
+        &(hit().replace("11:50:03", "11:49:45") + &event("Killing", "Stopping container instance-manager")),
+    );
+    assert!(message.ends_with("a drain evicted it, and only replicas ran in it"), "{message}");
     let (_, impact) = told(&hit().replace("robustness: healthy", "robustness: degraded"));
     assert!(
         impact.ends_with("did not stop, and their replicas are rebuilt or come back with the node"),
