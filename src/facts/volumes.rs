@@ -96,6 +96,13 @@ pub fn waits_for_disks(cluster: &Cluster, volume: &Volume) -> bool {
     is_refused(volume) && was_never_up(cluster, volume)
 }
 
+/// True for a volume that is detached or is about to be: its last replica may end with an instance manager, and no one uses it. Not for one
+/// that is not known.
+pub fn is_leaving(cluster: &Cluster, volume: &str) -> bool {
+    let leaves = [VolumeState::Detaching, VolumeState::Detached];
+    cluster.objects.volumes.get(volume).is_some_and(|volume| leaves.contains(&volume.status.state))
+}
+
 /// The node that an attached volume is on.
 pub fn attached_on(volume: &Volume) -> Option<&str> {
     (volume.status.state == VolumeState::Attached).then_some(volume.status.current_node_id.as_str())

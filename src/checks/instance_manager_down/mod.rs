@@ -185,13 +185,9 @@ fn is_between_pods(
     [&causes::POD_MISSING, &causes::POD_FAILED].contains(&trouble.cause)
         && (nodes::manager_starts(cluster, &im.spec.node_id)
             || lately()
-                && volumes_of(cluster, fleet, im).iter().all(|volume| is_leaving(cluster, &volume.name)))
-}
-
-/// True for a volume that is detached or is about to be: its last replica may go with the instance manager, and no one uses it.
-fn is_leaving(cluster: &Cluster, volume: &str) -> bool {
-    let leaves = [VolumeState::Detaching, VolumeState::Detached];
-    cluster.objects.volumes.get(volume).is_some_and(|volume| leaves.contains(&volume.status.state))
+                && volumes_of(cluster, fleet, im)
+                    .iter()
+                    .all(|volume| volumes::is_leaving(cluster, &volume.name)))
 }
 
 /// Kubernetes calls a node down some 50 s after its last sign of life, and where nothing could be written meanwhile (etcd full, the API

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::cluster::Cluster;
 use crate::facts::instance_managers::container_status_of;
 use crate::facts::volumes;
-use crate::longhorn::{Engine, Event, InstanceState, Pod, Replica, VolumeState, condition};
+use crate::longhorn::{Engine, Event, InstanceState, Pod, Replica, condition};
 
 /// Failures up to this long before the end was seen belong to it, where nothing tells when it began.
 const BEFORE: SignedDuration = SignedDuration::from_mins(2);
@@ -174,10 +174,7 @@ impl<'a> Aftermath<'a> {
             hits.engine_of(volume);
         }
         hits.volumes.remove("");
-        let leaves = [VolumeState::Detaching, VolumeState::Detached];
-        let state = |name: &&str| self.cluster.objects.volumes.get(name).map(|volume| volume.status.state);
-        hits.in_use =
-            !hits.volumes.iter().all(|name| state(name).is_some_and(|state| leaves.contains(&state)));
+        hits.in_use = !hits.volumes.iter().all(|name| volumes::is_leaving(self.cluster, name));
         hits
     }
 
