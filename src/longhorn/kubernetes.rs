@@ -220,6 +220,11 @@ impl KubeNode {
     pub fn is_ready(&self) -> bool {
         super::meta::status(&self.status.conditions, "Ready") == super::ConditionStatus::True
     }
+
+    /// True where its kubelet has not reported for so long that Kubernetes gave up on it.
+    pub fn is_silent(&self) -> bool {
+        super::meta::status(&self.status.conditions, "Ready") == super::ConditionStatus::Unknown
+    }
 }
 
 impl CustomResourceDefinition {

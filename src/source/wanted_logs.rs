@@ -11,11 +11,15 @@ use kube::Client;
 use kube::api::{LogParams, Request};
 use kube::client::Body;
 
-use crate::longhorn::{ContainerStatus, Lease, Pod, ROTATION_LATE, ROTATION_LOCK, Store, WEBHOOK_LOCK};
+use crate::longhorn::{
+    ContainerStatus, Lease, Owner, Pod, ROTATION_LATE, ROTATION_LOCK, SharedText, Store, WEBHOOK_LOCK,
+};
 
+/// Label `app` of a manager's pod, and the name of its container.
+const MANAGER: &str = "longhorn-manager";
 /// Containers by the label `app` of their pod. The deployer's init container waits for a manager.
 const CONTAINERS: [(&str, &str); 3] = [
-    ("longhorn-manager", "longhorn-manager"),
+    (MANAGER, MANAGER),
     ("longhorn-driver-deployer", "longhorn-driver-deployer"),
     ("longhorn-driver-deployer", "wait-longhorn-manager"),
 ];
@@ -33,8 +37,8 @@ const SINCE: i64 = 120;
 /// restart and after it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(in crate::source) struct Run {
-    pub(in crate::source) pod: String,
-    pub(in crate::source) uid: String,
+    pub(in crate::source) pod: SharedText,
+    pub(in crate::source) uid: SharedText,
     pub(in crate::source) container: &'static str,
     /// True for the last run; false for the present one, whose log goes on.
     pub(in crate::source) is_over: bool,
@@ -46,7 +50,7 @@ pub(in crate::source) struct Run {
 
 impl Run {
     fn of(pod: &Pod, container: &'static str, is_over: bool, which: i64) -> Self {
-        let (pod, uid) = (pod.metadata.name.to_string(), pod.metadata.uid.to_string());
+        let (pod, uid) = (pod.metadata.name.clone(), pod.metadata.uid.clone());
         Run { pod, uid, container, is_over, which, exit_code: None }
     }
 
@@ -64,7 +68,7 @@ impl Run {
             previous: self.is_over,
             tail_lines: Some(lines),
             limit_bytes: Some(bytes),
-            since_seconds: (!self.is_over && self.container == "longhorn-manager").then_some(SINCE),
+            since_seconds: (!self.is_over && self.container == MANAGER).then_some(SINCE),
             ..LogParams::default()
         };
         let request = Request::new(format!("/api/v1/namespaces/{namespace}/pods")).logs(&self.pod, &params);
@@ -86,12 +90,8 @@ impl Run {
 /// Every run whose log is wanted now.
 pub(in crate::source) fn runs(pods: &Store<Pod>, leases: &Store<Lease>, now: Timestamp) -> Vec<Run> {
     let mut runs = Vec::new();
-    for pod in pods.iter() {
-        let app = pod.metadata.label("app");
-        for (of, container) in CONTAINERS {
-            if app != Some(of) {
-                continue;
-            }
+    for (app, container) in CONTAINERS {
+        for pod in pods.of(Owner::App, app) {
             let Some(status) = status(pod, container) else { continue };
             runs.extend(last(pod, container, status));
             let starts = || lasts_long(pod, container, status, now) && !pod.metadata.is_deleting();
@@ -107,12 +107,14 @@ pub(in crate::source) fn runs(pods: &Store<Pod>, leases: &Store<Lease>, now: Tim
 
 /// The present runs of Ready managers. That one of them lost the API server shows in no object while nothing waits for it.
 pub(in crate::source) fn ready(pods: &Store<Pod>, now: Timestamp) -> impl Iterator<Item = Run> {
-    const MANAGER: &str = "longhorn-manager";
-    let managers = pods.iter().filter(|pod| pod.metadata.label("app") == Some(MANAGER));
-    managers.filter(|pod| !pod.metadata.is_deleting()).filter_map(move |pod| {
-        let status = status(pod, MANAGER).filter(|status| status.ready)?;
-        present(pod, MANAGER, status).filter(|_| lasts_long(pod, MANAGER, status, now))
-    })
+    pods.of(Owner::App, MANAGER).filter_map(move |pod| ready_run(pod, now))
+}
+
+/// The present run of this manager, if it is Ready and no longer starting.
+pub(in crate::source) fn ready_run(pod: &Pod, now: Timestamp) -> Option<Run> {
+    let is_manager = pod.metadata.label("app") == Some(MANAGER) && !pod.metadata.is_deleting();
+    let status = status(pod, MANAGER).filter(|status| is_manager && status.ready)?;
+    present(pod, MANAGER, status).filter(|_| lasts_long(pod, MANAGER, status, now))
 }
 
 fn status<'a>(pod: &'a Pod, container: &str) -> Option<&'a ContainerStatus> {
@@ -143,7 +145,7 @@ fn lasts_long(pod: &Pod, container: &'static str, status: &ContainerStatus, now:
 /// says nothing. Managers have one.
 fn is_new(status: &ContainerStatus, now: Timestamp) -> bool {
     let ended = status.last_state.terminated.as_ref().and_then(|ended| ended.finished_at.get());
-    status.name != "longhorn-manager" && ended.is_some_and(|ended| now.duration_since(ended) < RECENT)
+    status.name != MANAGER && ended.is_some_and(|ended| now.duration_since(ended) < RECENT)
 }
 
 /// True when the manager of this pod has been starting its webhooks for long: up to 1.9 it is Ready
@@ -170,7 +172,7 @@ fn lost_lock(leases: &Store<Lease>, status: &ContainerStatus, now: Timestamp) ->
     let taken = spec.acquire_time.get().is_some_and(|taken| {
         now.duration_since(taken) < TAKEN_LATELY && taken.duration_since(started) >= SLOW * 2
     });
-    status.name == "longhorn-manager" && (stale || taken)
+    status.name == MANAGER && (stale || taken)
 }
 
 #[cfg(test)]

@@ -197,6 +197,37 @@ async fn the_present_log_of_a_manager_is_read_while_it_does_not_become_ready() {
 }
 
 #[tokio::test]
+async fn no_log_is_asked_for_of_a_kubelet_that_is_silent_until_it_reports_again() {
+    let server = server().await;
+    let node = |ready: &str| {
+        serde_json::json!({
+            "metadata": {"name": "node-1"},
+            "status": {"conditions": [{"type": "Ready", "status": ready}]},
+        })
+    };
+    server.put("nodes", node("Unknown"));
+    server.set_log(NAMESPACE, "cut-off", MANAGER, false, CUT_OFF);
+    server.set_log(NAMESPACE, "hangs", MANAGER, false, "no route to host\n");
+    let live = synced(&server).await;
+    server.put("pods", running_manager("cut-off", false));
+    until(&live, "the pod", |cluster| cluster.objects.pods.get("cut-off").is_some()).await;
+    let mut elsewhere = running_manager("hangs", false);
+    elsewhere["spec"]["nodeName"] = "node-2".into();
+    server.put("pods", elsewhere);
+    let cluster =
+        until(&live, "the log of the other node", |cluster| present_log(cluster, "hangs").is_some()).await;
+    assert_eq!(present_log(&cluster, "cut-off"), None);
+    assert_eq!(server.requests(LOG, Verb::Get), 1);
+
+    server.put("nodes", node("True"));
+    until(&live, "the node", |cluster| cluster.objects.kube_nodes.get("node-1").unwrap().is_ready()).await;
+    let mut pod = running_manager("cut-off", false);
+    pod["status"]["containerStatuses"][0]["restartCount"] = 1.into();
+    server.put("pods", pod);
+    until(&live, "its log", |cluster| present_log(cluster, "cut-off").is_some()).await;
+}
+
+#[tokio::test]
 async fn ready_managers_are_read_in_turn_and_no_more_than_six_at_once() {
     let server = server().await;
     for number in 0..10 {

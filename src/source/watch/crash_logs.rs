@@ -16,9 +16,9 @@ use super::CrashLogs;
 use super::state::SharedState;
 use crate::facts::complaints;
 use crate::history::{CrashLog, History};
-use crate::longhorn::Resource;
+use crate::longhorn::{KubeNode, Resource};
 use crate::source::ApiErrorReason;
-use crate::source::wanted_logs::{Run, ready, runs};
+use crate::source::wanted_logs::{Run, ready, ready_run, runs};
 
 /// Logs read at once.
 const AT_ONCE: usize = 2;
@@ -155,17 +155,23 @@ pub(super) async fn follow(shared: Arc<SharedState>, client: Client) {
 /// Runs whose logs are to be read now. Forgets the logs of those that are gone or of no interest any
 /// more.
 fn wanted(shared: &SharedState, tried: &mut HashMap<Run, Tried>) -> Vec<Run> {
-    let (pods, leases) = shared.pods_and_leases();
-    let runs = runs(&pods, &leases, shared.now());
-    let ready: Vec<Run> = ready(&pods, shared.now()).collect();
+    let ((pods, leases, nodes), now) = (shared.pods_leases_and_nodes(), shared.now());
+    let runs = runs(&pods, &leases, now);
     let found: HashSet<&Run> = runs.iter().collect();
     tried.retain(|run, _| found.contains(run));
     let lives = |pod: &str, uid: &str| pods.get(pod).is_some_and(|pod| pod.metadata.uid == uid);
-    let present = runs.iter().filter(|run| !run.is_over).chain(&ready);
+    let present = runs.iter().filter(|run| !run.is_over);
     let present: HashSet<_> = present.map(|run| (&*run.pod, &*run.uid, run.container)).collect();
+    // of thousands of Ready managers few logs are held
+    let is_ready = |pod: &str, uid: &str, container: &str| {
+        let run = pods.get(pod).and_then(|pod| ready_run(pod, now));
+        run.is_some_and(|run| run.uid == uid && run.container == container)
+    };
     let dropped = shared.history(|history| {
         history.keep_crash_logs_of(lives);
-        history.keep_current_logs_of(|pod, uid, container| present.contains(&(pod, uid, container)))
+        history.keep_current_logs_of(|pod, uid, container| {
+            present.contains(&(pod, uid, container)) || is_ready(pod, uid, container)
+        })
     });
     if dropped {
         shared.changed(Resource::Pods);
@@ -173,8 +179,17 @@ fn wanted(shared: &SharedState, tried: &mut HashMap<Run, Tried>) -> Vec<Run> {
     // a pod that changes is no reason to ask before the pause is over
     let now = Instant::now();
     let is_due = |run: &Run| tried.get(run).is_none_or(|tried| tried.is_due(now));
-    let (over, mut present): (Vec<_>, Vec<_>) =
+    let (over, present): (Vec<_>, Vec<_>) =
         runs.iter().filter(|run| is_due(run)).cloned().partition(|run| run.is_over);
+    // a kubelet that is silent gives no log, and those whose logs are waited for in vain keep the others waiting
+    let is_silent = |run: &Run| {
+        let node = pods.get(&run.pod).and_then(|pod| nodes.get(&pod.spec.node_name));
+        node.is_some_and(KubeNode::is_silent)
+    };
+    let (silent, mut present): (Vec<_>, Vec<_>) = present.into_iter().partition(is_silent);
+    for run in silent {
+        tried.remove(&run);
+    }
     // those that were never read first
     present.sort_by_key(|run| tried.get(run).and_then(|tried| tried.due));
     present.truncate(PRESENT_IN_A_ROW);
@@ -187,7 +202,7 @@ fn pause(shared: &SharedState, run: &Run) -> Instant {
 
 /// Ready managers whose turn it is and whose logs nothing else asks for, those first that waited longest.
 fn in_turn(shared: &SharedState, tried: &HashMap<Run, Tried>, turns: &mut HashMap<Run, Instant>) -> Vec<Run> {
-    let (pods, _) = shared.pods_and_leases();
+    let (pods, ..) = shared.pods_leases_and_nodes();
     let now = Instant::now();
     let ready: HashSet<Run> = ready(&pods, shared.now()).filter(|run| !tried.contains_key(run)).collect();
     turns.retain(|run, _| ready.contains(run));
@@ -202,9 +217,9 @@ fn in_turn(shared: &SharedState, tried: &HashMap<Run, Tried>, turns: &mut HashMa
 fn keep(shared: &SharedState, run: &Run, text: String) {
     let log = CrashLog {
         exit_code: run.exit_code,
-        pod: run.pod.clone(),
+        pod: run.pod.to_string(),
         container: run.container.to_owned(),
-        pod_uid: run.uid.clone(),
+        pod_uid: run.uid.to_string(),
         text,
     };
     let news = shared.history(|history| {

@@ -14,7 +14,7 @@ use super::trouble::WatchTrouble;
 use super::{LiveOptions, pods};
 use crate::cluster::{Cluster, Readability, ResourceStatus};
 use crate::history::History;
-use crate::longhorn::{Kind, Lease, Objects, PerKind, Pod, Resource, Store};
+use crate::longhorn::{Kind, KubeNode, Lease, Objects, PerKind, Pod, Resource, Store};
 use crate::source::ApiErrorReason;
 use crate::sync;
 
@@ -119,10 +119,10 @@ impl SharedState {
         cluster
     }
 
-    /// All pods and Leases, shared.
-    pub(super) fn pods_and_leases(&self) -> (Store<Pod>, Store<Lease>) {
-        let state = self.lock();
-        (state.objects.pods.clone(), state.objects.leases.clone())
+    /// All pods, Leases and nodes, shared.
+    pub(super) fn pods_leases_and_nodes(&self) -> (Store<Pod>, Store<Lease>, Store<KubeNode>) {
+        let objects = &self.lock().objects;
+        (objects.pods.clone(), objects.leases.clone(), objects.kube_nodes.clone())
     }
 
     pub(super) fn history<R>(&self, change: impl FnOnce(&mut History) -> R) -> R {
