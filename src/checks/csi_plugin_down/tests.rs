@@ -176,6 +176,18 @@ fn one_working_pod_of_a_controller_is_enough() {
         "kind: Deployment\nmetadata: {deletionTimestamp: '2026-03-01T11:59:50Z', ",
     );
     assert!(found(&CHECK, &cluster_at(NOW, &going)).is_empty(), "{going}");
+    // seen while a namespace was being deleted: the DaemonSet of the managers is gone, and they end
+    let volume = |state: &str| object("Volume", "v", &format!("status: {{state: {state}}}"));
+    let manager = |metadata: &str| longhorn_manager("longhorn-manager-a", metadata, "spec: {nodeName: n1}");
+    let ends = manager("deletionTimestamp: '2026-03-01T11:59:50Z'");
+    for (pods, state, expected) in
+        [(&ends, "detached", 0), (&ends, "attached", 1), (&manager("uid: u"), "detached", 1)]
+    {
+        let yaml = both.clone() + pods + &volume(state);
+        assert_eq!(found(&CHECK, &cluster_at(NOW, &yaml)).len(), expected, "{yaml}");
+    }
+    let kept = both.clone() + &ends + &manager_daemon_set("image: i");
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &kept)).len(), 1, "its managers are made again");
     let finding = run(&CHECK, &cluster_at(NOW, &both)).report.findings.remove(0);
     assert!(finding.evidence().iter().any(|fact| fact.text.contains("no pod of csi-snapshotter works")));
     let loops = deployed(attacher("n1", "False", JUST_NOW, LOOP));
