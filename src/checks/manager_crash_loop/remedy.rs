@@ -32,6 +32,10 @@ pub fn remedy(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
              'custom-columns=NODE:.spec.nodeName,POD:.metadata.name,IMAGE:.spec.containers[*].image'"
         ))
         .read(last_log(namespace, pod)),
+        (&causes::UNKNOWN, Some(CrashReason::Reading)) => {
+            Remedy::new("Look again in half a minute: its log is being read, and most likely names the cause.")
+                .read(format!("kubectl -n {namespace} describe pod {}", pod.metadata.name))
+        }
         (&causes::OPEN_ISCSI_MISSING, _) => host::install_open_iscsi(cluster, pod),
         (&causes::CONTAINER_CANNOT_START, _) if diagnosis.source == EvidenceSource::Event => {
             kubelet::without_hook(cluster)
