@@ -60,6 +60,8 @@ pub enum CrashReason {
     Reached(Option<&'static str>, Option<Unreached>),
     /// Its listener could not open this port.
     Listener(u16),
+    /// Settings have values of 1.10 or later.
+    NewerSettings,
     /// Not known yet: its log is being read.
     Reading,
     /// What was refused is the value of a setting.
@@ -351,6 +353,14 @@ impl<'c> CrashedManager<'c> {
         }
         if self.is_known_issue(stack) || self.is_known_issue(line) {
             return Some(&causes::KNOWN_PANIC);
+        }
+        if line.contains("reflect.StructOf: field ")
+            && let Some(fact) = facts::newer_settings(self.cluster, self.release)
+        {
+            self.why = Some(CrashReason::NewerSettings);
+            self.headline = Some("settings have values of 1.10 or later, which it cannot read".to_owned());
+            self.add(EvidenceSource::Api, fact);
+            return Some(&causes::UPGRADE_PATH);
         }
         self.add(
             EvidenceSource::Log,
