@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use super::Cluster;
+use super::{Cluster, Readability};
 use crate::longhorn::Resource;
 
 /// What is not there. Its text names the namespace and what to do.
@@ -75,7 +75,7 @@ impl Cluster {
     pub fn absence(&self) -> Option<Absence> {
         // a fresh installation whose managers never came up has pods and no Longhorn object yet
         let any_manager = self.manager_pods().next().is_some();
-        if any_manager {
+        if any_manager && !self.managers_leave() {
             return None;
         }
         let set = self.manager_daemon_set();
@@ -83,6 +83,10 @@ impl Cluster {
         let volumes =
             self.objects.volumes.iter().filter(|volume| volume.metadata.is_deleting() && uninstalled);
         let deleting = volumes.count();
+        // those that end are there still, and without volumes no one waits for them
+        if any_manager && deleting == 0 {
+            return None;
+        }
         if self.is_recorded() {
             let pods = !self.objects.pods.is_empty();
             return Some(match self.any_longhorn() {
@@ -100,6 +104,17 @@ impl Cluster {
         let seen = self.can_read(Resource::Pods) || set.is_none() && self.can_read(Resource::DaemonSets);
         let wanted = set.map(|set| set.status.desired_number_scheduled.0);
         seen.then_some(Absence::Managers { namespace, wanted, deleting })
+    }
+
+    /// True where every manager that is left is being deleted, and nothing makes another one.
+    pub fn managers_leave(&self) -> bool {
+        let sets_known = self.readability(Resource::DaemonSets) == Readability::Readable
+            && self.decoded_all(Resource::DaemonSets);
+        let mut pods = self.manager_pods().peekable();
+        sets_known
+            && self.manager_daemon_set().is_none()
+            && pods.peek().is_some()
+            && pods.all(|pod| pod.metadata.is_deleting())
     }
 
     /// Objects that do not decode are there all the same.
@@ -159,6 +174,19 @@ mod tests {
         // managers that are only away, and pods that were not recorded
         assert!(!told(&live(&[SETTING, volume, DAEMON_SET])));
         assert!(!told(&cluster(&[SETTING, volume].concat())));
+    }
+
+    #[test]
+    fn managers_that_end_and_come_no_more_are_none_to_volumes_that_wait() {
+        let going = "deletionTimestamp: '2025-12-31T23:59:00Z', ";
+        let volume = format!(
+            "apiVersion: longhorn.io/v1beta2\nkind: Volume\nmetadata: {{{going}name: v, namespace: longhorn-system}}\n---\n"
+        );
+        let ends = MANAGER.replace("metadata: {", &format!("metadata: {{{going}"));
+        assert!(text(&live(&[&ends, &volume])).contains("deleted without its uninstaller"));
+        assert_eq!(text(&live(&[&ends])), "", "no volume waits");
+        assert_eq!(text(&live(&[&ends, DAEMON_SET, &volume])), "", "they come again");
+        assert_eq!(text(&live(&[MANAGER, &volume])), "", "one runs");
     }
 
     #[test]

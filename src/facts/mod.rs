@@ -24,6 +24,7 @@ pub mod probes;
 pub mod recovered;
 pub mod redundancy;
 pub mod releases;
+pub mod removal;
 pub mod stale_copies;
 pub mod standstill;
 pub mod start_causes;

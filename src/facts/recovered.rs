@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 
 use super::looping::{self, Loop};
 use super::releases::release_of;
-use super::{leases, nodes, starts};
+use super::{leases, nodes, removal, starts};
 use crate::cluster::Cluster;
 use crate::longhorn::{Pod, Release, Terminated, UPGRADE_LOCK, condition};
 
@@ -18,7 +18,7 @@ const REST_WITHOUT_QUEUE: SignedDuration = SignedDuration::from_secs(15);
 /// The crash loop of a manager, where it is in one.
 ///
 /// Exit code 1 is a fatal error of a start (longhorn-manager v1.12.1 app/daemon.go DaemonCmd): a manager that is Ready, holds
-/// the start Lease no more, is known to Longhorn as Ready and runs a minute longer than the last time has passed the place.
+/// the start Lease no more, is known to Longhorn as Ready (where Longhorn is not being taken away) and runs a minute longer than the last time has passed the place.
 /// Where it ended by waiting for its webhook, it has passed that place once it gave the Lease back (startWebhooksByLeaderElection),
 /// however long it waited the last time. A panic or a kill comes at any time, so there the kubelet's back-off has to pass.
 pub fn looping<'a>(cluster: &Cluster, pod: &'a Pod) -> Option<Loop<'a>> {
@@ -41,7 +41,8 @@ pub fn looping<'a>(cluster: &Cluster, pod: &'a Pod) -> Option<Loop<'a>> {
             cluster.age(started) >= place(cluster, pod, last) + rest(cluster, pod)
         })
         && starts::is_over(cluster, pod)
-        && nodes::is_ready(cluster, &pod.spec.node_name);
+        // its node may go before it does
+        && (nodes::is_ready(cluster, &pod.spec.node_name) || removal::under_way(cluster).is_some());
     (!past).then_some(found)
 }
 

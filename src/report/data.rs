@@ -9,7 +9,7 @@ use super::at_risk::{self, AtRisk};
 use crate::check::{Cause, OfData, VolumeRef, counted};
 use crate::checks::disk_unavailable::causes::NO_NODE_READY;
 use crate::checks::{share_manager_down, volume_read_only};
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Readability};
 use crate::facts::{nodes, volumes};
 use crate::longhorn::{Resource, Volume, VolumeHealth};
 use crate::word_enum::word_enum;
@@ -136,14 +136,19 @@ pub fn of(cluster: &Cluster, of_data: &[OfData]) -> (Counts, Data) {
         }
     }
     let hurt: Vec<HurtVolumes> = hurt.into_values().collect();
-    let known = cluster.can_read(Resource::Volumes) && cluster.absence().is_none();
+    let absent = cluster.absence().is_some();
+    let known = cluster.can_read(Resource::Volumes) && !absent;
     let line = match known {
         // nothing is left that would write that a volume is hurt
         true if none_ready => {
             format!("{}, as Longhorn wrote before no node was Ready", line(&counts, &hurt))
         }
         true => line(&counts, &hurt),
-        false => NOT_KNOWN.to_owned(),
+        false if !absent || cluster.readability(Resource::Volumes) != Readability::Readable => {
+            NOT_KNOWN.to_owned()
+        }
+        false if cluster.objects.volumes.is_empty() => format!("no volumes in {}", cluster.namespace),
+        false => "not known: no longhorn-manager is there to write it".to_owned(),
     };
     (counts, Data { known, hurt, line, at_risk: at_risk::of(cluster) })
 }
@@ -271,6 +276,22 @@ mod tests {
             volume("c", "logs", "attached", "healthy"),
         ];
         assert_eq!(line_of(&hurt), "1 volume faulted: db/data · 1 degraded: db/wal");
+    }
+
+    #[test]
+    fn without_managers_it_says_whether_volumes_are_there_at_all() {
+        let line = |cluster: &Cluster| of(cluster, &[]).1.line;
+        let now = "2026-01-01T00:00:00Z";
+        // as an uninstallation leaves it
+        assert_eq!(line(&crate::testing::live_at(now, "")), "no volumes in longhorn-system");
+        let one = crate::testing::live_at(now, &volume("a", "x", "detached", "unknown"));
+        assert_eq!(line(&one), "not known: no longhorn-manager is there to write it");
+        let mut blind = one;
+        for readability in [Readability::Forbidden, Readability::NotServed, Readability::Stale] {
+            blind.resources.entry(Resource::Volumes).or_default().readability = readability;
+            assert_eq!(line(&blind), NOT_KNOWN, "{readability:?}");
+        }
+        assert_eq!(line(&crate::testing::partial("")), NOT_KNOWN);
     }
 
     #[test]

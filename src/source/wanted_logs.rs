@@ -12,7 +12,8 @@ use kube::api::{LogParams, Request};
 use kube::client::Body;
 
 use crate::longhorn::{
-    ContainerStatus, Lease, Owner, Pod, ROTATION_LATE, ROTATION_LOCK, SharedText, Store, WEBHOOK_LOCK,
+    ContainerStatus, Lease, Owner, Pod, ROTATION_LATE, ROTATION_LOCK, SharedText, Store, Terminated,
+    WEBHOOK_LOCK,
 };
 
 /// Label `app` of a manager's pod, and the name of its container.
@@ -42,6 +43,8 @@ pub(in crate::source) struct Run {
     pub(in crate::source) container: &'static str,
     /// True for the last run; false for the present one, whose log goes on.
     pub(in crate::source) is_over: bool,
+    /// True for a last run whose container was not started again yet: the kubelet gives its log as the present one.
+    just_ended: bool,
     /// Second of the end or of the start, else the number of restarts.
     which: i64,
     /// How the last run ended.
@@ -51,7 +54,7 @@ pub(in crate::source) struct Run {
 impl Run {
     fn of(pod: &Pod, container: &'static str, is_over: bool, which: i64) -> Self {
         let (pod, uid) = (pod.metadata.name.clone(), pod.metadata.uid.clone());
-        Run { pod, uid, container, is_over, which, exit_code: None }
+        Run { pod, uid, container, is_over, just_ended: false, which, exit_code: None }
     }
 
     /// Asks for its last lines, and for no more of them than so many bytes. A server may answer with more; what is
@@ -65,7 +68,7 @@ impl Run {
     ) -> kube::Result<(StatusCode, Result<Bytes, String>)> {
         let params = LogParams {
             container: Some(self.container.to_owned()),
-            previous: self.is_over,
+            previous: self.is_over && !self.just_ended,
             tail_lines: Some(lines),
             limit_bytes: Some(bytes),
             since_seconds: (!self.is_over && self.container == MANAGER).then_some(SINCE),
@@ -123,10 +126,14 @@ fn status<'a>(pod: &'a Pod, container: &str) -> Option<&'a ContainerStatus> {
 }
 
 fn last(pod: &Pod, container: &'static str, status: &ContainerStatus) -> Option<Run> {
-    // `previous=true` gives the log of the last state, not that of a container just ended
-    let ended = status.last_state.terminated.as_ref()?;
+    // a kubelet may say for a whole back-off that a container ended, until it says that it waits (seen with 1.36.3: 14 s); once started
+    // again, its log is that of the last state
+    let again = |ended: &&Terminated| ended.exit_code != 0 && status.restart_count.0 > 0;
+    let just_ended = status.state.terminated.as_ref().filter(again);
+    let ended = just_ended.or(status.last_state.terminated.as_ref())?;
     let which = ended.finished_at.get().map_or(status.restart_count.0, Timestamp::as_second);
-    Some(Run { exit_code: Some(ended.exit_code), ..Run::of(pod, container, true, which) })
+    let run = Run::of(pod, container, true, which);
+    Some(Run { exit_code: Some(ended.exit_code), just_ended: just_ended.is_some(), ..run })
 }
 
 fn present(pod: &Pod, container: &'static str, status: &ContainerStatus) -> Option<Run> {
@@ -219,7 +226,19 @@ mod tests {
     }
 
     #[test]
-    fn a_container_that_just_ended_has_no_last_log_yet() {
+    fn the_log_of_a_container_that_just_ended_is_its_present_one() {
+        let again = wanted(
+            manager(&format!(r#""restartCount":1,"state":{{"terminated":{{"exitCode":1}}}},{LAST}"#)),
+            None,
+        );
+        assert!(matches!(&*again, [run] if run.is_over && run.just_ended), "{again:?}");
+        // it is read again once the kubelet keeps it as the last one: another may have started meanwhile
+        assert_ne!(
+            again,
+            wanted(manager(&format!(r#""restartCount":1,"state":{{"waiting":{{}}}},{LAST}"#)), None)
+        );
+        let done = wanted(manager(r#""restartCount":1,"state":{"terminated":{"exitCode":0}}"#), None);
+        assert_eq!(done, [], "as an init container");
         assert_eq!(wanted(manager(r#""restartCount":0,"state":{"terminated":{"exitCode":1}}"#), None), []);
         assert_eq!(wanted(manager(r#""restartCount":0,"state":{"running":{}}"#), None), []);
     }

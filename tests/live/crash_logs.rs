@@ -46,6 +46,26 @@ async fn a_log_is_read_once_per_termination_and_forgotten_with_its_pod() {
     until(&live, "the log to be forgotten", |cluster| log_of(cluster, "m").is_none()).await;
 }
 
+/// The kubelet may call it ended for a whole back-off before it says that it waits; its last log is of the run before meanwhile.
+#[tokio::test]
+async fn the_log_of_a_container_that_just_ended_is_read_as_its_present_one() {
+    let server = server().await;
+    let mut pod = crashed_manager("m", "1", 1, 10);
+    pod["status"]["containerStatuses"][0]["state"] =
+        serde_json::json!({"terminated": {"exitCode": 1, "finishedAt": "2026-01-01T00:00:12Z"}});
+    server.put("pods", pod);
+    server.set_log(NAMESPACE, "m", MANAGER, true, "killed\n");
+    server.set_log(NAMESPACE, "m", MANAGER, false, "level=fatal msg=second\n");
+    let live = synced(&server).await;
+    within("the logs", live.complete()).await;
+    assert_eq!(log_of(&live.snapshot(now()), "m").as_deref(), Some("level=fatal msg=second\n"));
+    // once it waits, that log is the last one
+    server.set_log(NAMESPACE, "m", MANAGER, true, "level=fatal msg=second, whole\n");
+    server.put("pods", crashed_manager("m", "1", 1, 12));
+    let whole = |cluster: &_| log_of(cluster, "m").as_deref() == Some("level=fatal msg=second, whole\n");
+    until(&live, "the last log", whole).await;
+}
+
 #[tokio::test]
 async fn the_end_of_a_long_log_is_kept() {
     let server = server().await;

@@ -6,7 +6,7 @@ use super::{PLUGIN, causes, crashing};
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::NODE_AWAY;
-use crate::facts::{api, looping, nodes, pods};
+use crate::facts::{api, looping, nodes, pods, removal};
 use crate::longhorn::{Deployment, Pod};
 
 /// What ends within seconds of its start has done nothing before.
@@ -42,6 +42,9 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
             true => controllers.push(finding.impact(impact)),
             false => sidecars.push((finding, impact)),
         }
+    }
+    if (!controllers.is_empty() || !sidecars.is_empty()) && removal::unmissed(cluster).is_some() {
+        return;
     }
     if controllers.is_empty() {
         sidecars.into_iter().for_each(|(finding, impact)| out.report(finding.impact(impact)));

@@ -10,7 +10,9 @@ use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::NODE_AWAY;
 use crate::facts::{nodes, pods, text};
-use crate::longhorn::{CSI_DRIVER, Container, CsiNode, Engine, KubeNode, Pod, PodPhase, condition};
+use crate::longhorn::{
+    CSI_DRIVER, Container, CsiNode, Engine, KubeNode, Pod, PodPhase, VolumeState, condition,
+};
 
 /// Volumes by the node where they are attached; made once, and only where something is wrong.
 type Attached<'a> = OnceCell<BTreeMap<&'a str, BTreeSet<&'a str>>>;
@@ -168,7 +170,8 @@ fn missing(cluster: &Cluster, out: &mut Outcome, node: &str) -> Option<Finding> 
     let set = objects.daemon_sets.get(PLUGIN)?;
     let known = objects.longhorn_nodes.get(node).and_then(|node| node.metadata.created());
     let not_before = set.metadata.created().max(known).max(back(cluster, node));
-    let age = observe(cluster, out, "missing", node, Begun::NotBefore(not_before));
+    let age =
+        observe(cluster, out, "missing", node, Begun::NotBefore(not_before.max(last_stopped(cluster, node))));
     if !age.at_least(NODE_AWAY, Unknown::Counts) {
         return None;
     }
@@ -184,6 +187,16 @@ fn missing(cluster: &Cluster, out: &mut Outcome, node: &str) -> Option<Finding> 
         .fact(format!("DaemonSet {PLUGIN} wants {}, none of them on {node}", counted(wanted, "pod")))
         .fact(age.evidence()),
     )
+}
+
+/// When the kubelet of the node last stopped a plugin there, as far as its Events go back.
+fn last_stopped(cluster: &Cluster, node: &str) -> Option<Timestamp> {
+    let of_plugin = cluster.objects.events.iter().filter(|event| {
+        event.reason == "Killing"
+            && event.source.host == node
+            && event.involved_object.name.starts_with(PLUGIN)
+    });
+    of_plugin.filter_map(|event| event.last_seen()).max()
 }
 
 /// Since when the node has been Ready.
@@ -202,12 +215,25 @@ fn with_volumes<'a>(cluster: &'a Cluster, attached: &Attached<'a>, finding: Find
     });
     let volumes: Vec<VolumeRef> =
         by_node.get(node).into_iter().flatten().map(|name| cluster.volume_ref(name)).collect();
-    let impact = match volumes.len() {
-        0 => "pods with a Longhorn volume cannot start on the node".to_owned(),
+    // one on its way there works nowhere
+    let waits = |volume: &&VolumeRef| {
+        let volume = cluster.objects.volumes.get(&volume.name);
+        volume.is_some_and(|volume| volume.status.state != VolumeState::Attached)
+    };
+    let waiting = volumes.iter().filter(waits).count();
+    let waits = match waiting {
+        0 => String::new(),
+        1 => "; 1 volume waits to be attached there".to_owned(),
+        count => format!("; {count} volumes wait to be attached there"),
+    };
+    let works = match volumes.len() - waiting {
+        0 => String::new(),
+        1 => "; 1 volume attached there keeps working as long as nothing mounts or unmounts it".to_owned(),
         count => format!(
-            "pods with a Longhorn volume cannot start or end on the node; {} attached there keep working as long as nothing mounts or unmounts them",
-            counted(count, "volume")
+            "; {count} volumes attached there keep working as long as nothing mounts or unmounts them"
         ),
     };
+    let ends = if works.is_empty() { "" } else { " or end" };
+    let impact = format!("pods with a Longhorn volume cannot start{ends} on the node{works}{waits}");
     finding.node(node).volumes(volumes).impact(impact)
 }

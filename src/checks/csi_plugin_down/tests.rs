@@ -122,6 +122,48 @@ fn a_node_without_plugin_is_context_until_a_volume_is_attached_there() {
 }
 
 #[test]
+fn a_volume_on_its_way_to_a_node_without_plugin_is_not_said_to_work() {
+    let yaml = SET.to_owned() + LONGHORN_NODE;
+    let volume = |name: &str, state: &str| object("Volume", name, &format!("status: {{state: {state}}}"));
+    let engine =
+        |name: &str| ENGINE.replace("{name: e,", &format!("{{name: e-{name},")).replace("vol-1", name);
+    let impact = |more: String| {
+        run(&CHECK, &cluster_at(NOW, &(yaml.clone() + &more))).report.findings.remove(0).impact
+    };
+    let (waits, works) = (engine("a") + &volume("a", "attaching"), engine("b") + &volume("b", "attached"));
+    assert_eq!(
+        impact(waits.clone()),
+        "pods with a Longhorn volume cannot start on the node; 1 volume waits to be attached there"
+    );
+    let both = impact(waits + &works);
+    let expected = "cannot start or end on the node; 1 volume attached there keeps working as long as nothing mounts or unmounts it; \
+                    1 volume waits to be attached there";
+    assert!(both.ends_with(expected), "{both}");
+    let two = impact(works + &engine("c") + &volume("c", "attached"));
+    assert!(
+        two.ends_with("2 volumes attached there keep working as long as nothing mounts or unmounts them"),
+        "{two}"
+    );
+    assert_eq!(impact(String::new()), "pods with a Longhorn volume cannot start on the node");
+    // a taint took it away a minute ago: the kubelet's Event says so, and the other time is of the node
+    let stopped = |at: &str, host: &str| {
+        format!(
+            "apiVersion: v1\nkind: Event\nmetadata: {{name: k, namespace: longhorn-system}}\nreason: Killing\nlastTimestamp: '{at}'\n\
+             source: {{component: kubelet, host: {host}}}\ninvolvedObject: {{kind: Pod, name: longhorn-csi-plugin-x}}\n---\n"
+        )
+    };
+    let missing = |at: &str, host: &str| {
+        !found(
+            &CHECK,
+            &cluster_at(NOW, &(yaml.clone() + &kube("True", LONG_AGO) + ENGINE + &stopped(at, host))),
+        )
+        .is_empty()
+    };
+    assert!(!missing(JUST_NOW, "n1"));
+    assert!(missing(JUST_NOW, "n2") && missing(LONG_AGO, "n1"));
+}
+
+#[test]
 fn a_plugin_that_ends_until_the_manager_is_back_after_a_reboot_is_left_alone() {
     let crashing = |back: &str| plugin("False", LONG_AGO, LOOP) + &kube("True", back);
     assert!(found(&CHECK, &cluster_at(NOW, &crashing(JUST_NOW))).is_empty());
@@ -176,6 +218,18 @@ fn one_working_pod_of_a_controller_is_enough() {
         "kind: Deployment\nmetadata: {deletionTimestamp: '2026-03-01T11:59:50Z', ",
     );
     assert!(found(&CHECK, &cluster_at(NOW, &going)).is_empty(), "{going}");
+    // seen while a namespace was being deleted: the DaemonSet of the managers is gone, and they end
+    let volume = |state: &str| object("Volume", "v", &format!("status: {{state: {state}}}"));
+    let manager = |metadata: &str| longhorn_manager("longhorn-manager-a", metadata, "spec: {nodeName: n1}");
+    let ends = manager("deletionTimestamp: '2026-03-01T11:59:50Z'");
+    for (pods, state, expected) in
+        [(&ends, "detached", 0), (&ends, "attached", 1), (&manager("uid: u"), "detached", 1)]
+    {
+        let yaml = both.clone() + pods + &volume(state);
+        assert_eq!(found(&CHECK, &cluster_at(NOW, &yaml)).len(), expected, "{yaml}");
+    }
+    let kept = both.clone() + &ends + &manager_daemon_set("image: i");
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &kept)).len(), 1, "its managers are made again");
     let finding = run(&CHECK, &cluster_at(NOW, &both)).report.findings.remove(0);
     assert!(finding.evidence().iter().any(|fact| fact.text.contains("no pod of csi-snapshotter works")));
     let loops = deployed(attacher("n1", "False", JUST_NOW, LOOP));

@@ -38,6 +38,8 @@ pub struct Aftermath<'a> {
 #[derive(Default)]
 pub struct Hits<'a> {
     pub volumes: BTreeSet<&'a str>,
+    /// Others were, and have been deleted since.
+    pub deleted: bool,
     pub facts: Vec<String>,
     /// An engine died with it: a workload lost its volume.
     pub engines: bool,

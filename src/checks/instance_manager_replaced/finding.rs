@@ -54,7 +54,7 @@ fn what(end: &End) -> String {
         }
         ReplacementVerdict::OomKilled => "it was OOM-killed".into(),
         ReplacementVerdict::Evicted => with("it was evicted", " "),
-        ReplacementVerdict::Drained if !end.hits.volumes.is_empty() => {
+        ReplacementVerdict::Drained if !end.hits.volumes.is_empty() || end.hits.deleted => {
             "a drain evicted it, and only replicas ran in it".into()
         }
         ReplacementVerdict::Drained => "a drain evicted it and no volume was affected".into(),
@@ -77,6 +77,7 @@ fn what(end: &End) -> String {
 
 fn impact(cluster: &Cluster, end: &End, volumes: &[VolumeRef]) -> String {
     match (volumes.is_empty(), end.verdict.is_expected()) {
+        (true, true) if end.hits.deleted => "none any longer: the volumes whose replicas ended are deleted".to_owned(),
         (true, true) => "none; it was idle".to_owned(),
         (true, false) => {
             "every engine and replica in it ended; no volume shows a trace of it any longer, or nothing ran in it".into()

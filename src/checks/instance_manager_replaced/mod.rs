@@ -248,8 +248,12 @@ fn remember_hits<'a>(cluster: &'a Cluster, uid: &str, hits: &mut Hits<'a>, out: 
     }
     let of_end = format!("{uid}/");
     for (name, seen) in cluster.history.first_seen_of(CHECK.id, HIT, &of_end) {
-        let volume = cluster.objects.volumes.get(name).map(|volume| volume.metadata.name.as_str());
-        if let Some(name) = volume.filter(|name| hits.volumes.insert(name)) {
+        let Some(volume) = cluster.objects.volumes.get(name) else {
+            out.first_seen(HIT, &format!("{of_end}{name}"));
+            hits.deleted = true;
+            continue;
+        };
+        if hits.volumes.insert(&volume.metadata.name) {
             hits.facts.push(format!("volume {name} was seen affected at {seen}"));
         }
     }

@@ -439,6 +439,15 @@ fn a_drain_says_what_became_of_the_replicas() {
         &(hit().replace("11:50:03", "11:49:45") + &event("Killing", "Stopping container instance-manager")),
     );
     assert!(message.ends_with("a drain evicted it, and only replicas ran in it"), "{message}");
+    // an uninstallation deletes the volumes: what was said stays
+    let later = next(saw(&gone, &(after() + &hit())), 60, &after());
+    let finding = run(&CHECK, &later).report.findings.remove(0);
+    assert!(
+        finding.message.ends_with("a drain evicted it, and only replicas ran in it"),
+        "{}",
+        finding.message
+    );
+    assert_eq!(finding.impact, "none any longer: the volumes whose replicas ended are deleted");
     let (_, impact) = told(&hit().replace("robustness: healthy", "robustness: degraded"));
     assert!(
         impact.ends_with("did not stop, and their replicas are rebuilt or come back with the node"),

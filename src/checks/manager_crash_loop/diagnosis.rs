@@ -6,6 +6,8 @@
 //! Service is waited for 60 s (1.5.0 to 1.9.1) or 120 s (1.9.2 and later), old managers 600 s
 //! (longhorn-manager app/daemon.go and webhook/webhook.go per tag, upgrade/upgrade.go).
 
+use jiff::SignedDuration;
+
 use super::signatures::{LastWord, last_word, of_panicking_goroutine, panicking_function};
 use super::{causes, facts, kubelet};
 use crate::check::*;
@@ -58,6 +60,10 @@ pub enum CrashReason {
     Reached(Option<&'static str>, Option<Unreached>),
     /// Its listener could not open this port.
     Listener(u16),
+    /// Settings have values of 1.10 or later.
+    NewerSettings,
+    /// Not known yet: its log is being read.
+    Reading,
     /// What was refused is the value of a setting.
     Setting,
     /// What was refused is of a kind for which the webhook that answered has no rule.
@@ -120,6 +126,9 @@ pub fn diagnose(cluster: &Cluster, pod: &Pod, crash: &Loop<'_>) -> Diagnosis {
         return case.is(found, EvidenceSource::Log);
     }
     let found = case.by_fingerprint(crash);
+    if found == &causes::UNKNOWN && case.is_being_read(crash) {
+        case.why = Some(CrashReason::Reading);
+    }
     case.is(found, EvidenceSource::Fingerprint)
 }
 
@@ -141,7 +150,7 @@ fn describe(crash: &Loop<'_>) -> String {
     format!("{restarts}; the last run ended with exit code {} ({reason}) {run}{message}", end.exit_code)
 }
 
-impl CrashedManager<'_> {
+impl<'c> CrashedManager<'c> {
     pub(super) fn add(&mut self, source: EvidenceSource, text: impl Into<String>) {
         self.evidence.push(source.says(text));
     }
@@ -162,15 +171,7 @@ impl CrashedManager<'_> {
 
     /// The cause as the log tells it; otherwise notes why it does not.
     fn by_log(&mut self, crash: &Loop<'_>) -> Option<&'static Cause> {
-        let cluster = self.cluster;
-        let uid = self.pod.metadata.uid.as_str();
-        // until the log of the last run is there, that of one before which ended in the same way stands in for it
-        let alike =
-            |log: &CrashLog| log.exit_code.zip(crash.end).is_none_or(|(code, end)| code == end.exit_code);
-        let log =
-            cluster.history.crash_log(&self.pod.metadata.name, super::CONTAINER).filter(|log| alike(log));
-        let Some(log) = log.filter(|log| log.pod_uid.is_empty() || uid.is_empty() || log.pod_uid == uid)
-        else {
+        let Some(log) = self.log(crash) else {
             self.add(EvidenceSource::History, self.why_no_log());
             return None;
         };
@@ -308,6 +309,25 @@ impl CrashedManager<'_> {
         self.cluster.history.why_crash_log_unread(&meta.name, &meta.uid)
     }
 
+    /// The log of its last run; until it is there, that of one before which ended in the same way stands in for it.
+    fn log(&self, crash: &Loop<'_>) -> Option<&'c CrashLog> {
+        let (cluster, uid) = (self.cluster, self.pod.metadata.uid.as_str());
+        let log = cluster.history.crash_log(&self.pod.metadata.name, super::CONTAINER)?;
+        let alike = log.exit_code.zip(crash.end).is_none_or(|(code, end)| code == end.exit_code);
+        let same_pod = log.pod_uid.is_empty() || uid.is_empty() || log.pod_uid == uid;
+        (alike && same_pod).then_some(log)
+    }
+
+    /// True where its log comes within seconds, and with it most likely the cause.
+    fn is_being_read(&self, crash: &Loop<'_>) -> bool {
+        const SECONDS: SignedDuration = SignedDuration::from_secs(30);
+        self.cluster.is_watched()
+            && self.log(crash).is_none()
+            && self.cluster.history.crash_logs_denied().is_none()
+            && self.unread().is_none()
+            && crash.ended().is_some_and(|ended| self.cluster.age(ended) < SECONDS)
+    }
+
     fn why_no_log(&self) -> String {
         let namespace = &self.cluster.namespace;
         match self.cluster.history.crash_logs_denied() {
@@ -333,6 +353,14 @@ impl CrashedManager<'_> {
         }
         if self.is_known_issue(stack) || self.is_known_issue(line) {
             return Some(&causes::KNOWN_PANIC);
+        }
+        if line.contains("reflect.StructOf: field ")
+            && let Some(fact) = facts::newer_settings(self.cluster, self.release)
+        {
+            self.why = Some(CrashReason::NewerSettings);
+            self.headline = Some("settings have values of 1.10 or later, which it cannot read".to_owned());
+            self.add(EvidenceSource::Api, fact);
+            return Some(&causes::UPGRADE_PATH);
         }
         self.add(
             EvidenceSource::Log,

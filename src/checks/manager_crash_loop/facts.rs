@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 use crate::check::*;
 use crate::cluster::Readability;
 use crate::facts::endpoints;
-use crate::facts::text::shortened;
+use crate::facts::text::{listed, shortened};
 use crate::longhorn::resource::{MUTATOR, VALIDATOR};
 use crate::longhorn::{ConditionStatus, Container, DISTRO_VARIABLE, Pod, Release, Resource, condition};
 
@@ -177,6 +177,16 @@ pub fn upgrade_gap(cluster: &Cluster, pod: &Pod) -> Option<String> {
         return None;
     };
     Some(format!("the step from the installed {installed} to {image} {what}"))
+}
+
+/// Settings whose value is one by data engine, as 1.10 and later write them. Releases before take it as it is, and from 1.5 on the report of
+/// usage makes a field's name of what volumes inherit, which ends a manager (longhorn-manager v1.5.5 to v1.9.2
+/// controller/setting_controller.go collectSettingInVolume, util/struct.go NewStruct).
+pub fn newer_settings(cluster: &Cluster, release: Option<Release>) -> Option<String> {
+    let older = release.is_some_and(|release| !release.at_least(1, 10, 0));
+    let by_engine = cluster.objects.settings.iter().filter(|setting| setting.value.trim().starts_with("{\""));
+    let names: Vec<&str> = by_engine.map(|setting| setting.metadata.name.as_str()).collect();
+    (older && !names.is_empty()).then(|| format!("settings with a value by data engine: {}", listed(&names)))
 }
 
 /// An engine image in use that is called incompatible while an upgrade is under way; afterwards it

@@ -234,6 +234,7 @@ fn finding(
         "does not start".to_owned()
     };
     let why = match diagnosis.why {
+        Some(CrashReason::Reading) => "why is not known yet, its log is being read".to_owned(),
         Some(CrashReason::Listener(port)) => format!("port {port} in its pod is already in use"),
         Some(CrashReason::Reached(webhook, Some(why))) if diagnosis.cause != &causes::MANIFEST_STALE => {
             let webhook = webhook.unwrap_or("admission");

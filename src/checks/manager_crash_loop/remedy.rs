@@ -32,6 +32,10 @@ pub fn remedy(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
              'custom-columns=NODE:.spec.nodeName,POD:.metadata.name,IMAGE:.spec.containers[*].image'"
         ))
         .read(last_log(namespace, pod)),
+        (&causes::UNKNOWN, Some(CrashReason::Reading)) => {
+            Remedy::new("Look again in half a minute: its log is being read, and most likely names the cause.")
+                .read(format!("kubectl -n {namespace} describe pod {}", pod.metadata.name))
+        }
         (&causes::OPEN_ISCSI_MISSING, _) => host::install_open_iscsi(cluster, pod),
         (&causes::CONTAINER_CANNOT_START, _) if diagnosis.source == EvidenceSource::Event => {
             kubelet::without_hook(cluster)
@@ -41,6 +45,7 @@ pub fn remedy(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
         }
         (&causes::CONTAINER_CANNOT_START, _) => cannot_start(namespace, pod),
         (&causes::BACKING_IMAGE_EVICTION_PANIC, _) => stop_evictions(cluster, release),
+        (&causes::UPGRADE_PATH, Some(CrashReason::NewerSettings)) => plain_settings(namespace),
         (&causes::UPGRADE_PATH, _) => release
             .and_then(|to| Some(installation::back_to(cluster, installation::refused_step(cluster, to)?, to)))
             .unwrap_or_default(),
@@ -127,6 +132,22 @@ fn refused_setting(namespace: &str, release: Option<Release>) -> Remedy {
     Remedy::new(text)
         .read(format!("kubectl -n {namespace} get configmap longhorn-default-setting -o yaml"))
         .read(format!("kubectl -n {namespace} get settings.longhorn.io"))
+}
+
+/// 1.10 reads both forms, so neither way loses a value.
+fn plain_settings(namespace: &str) -> Remedy {
+    const BY_ENGINE: &str = ".items[] | select(.value | startswith(\"{\\\"\"))";
+    let get = format!("kubectl -n {namespace} get settings.longhorn.io -o json | jq -r '{BY_ENGINE}");
+    Remedy::new(
+        "Managers of 1.10 or later were here and wrote these settings. Where 1.10 is the aim, go on with the upgrade: it reads them, and \
+         these managers serve their webhook between two ends. To stay on this release, give each the plain value that it has for v1 (a \
+         refused patch means that no manager is serving the webhook at the moment: repeat it).",
+    )
+    .read(format!("{get} | \"\\(.metadata.name) \\(.value)\"'"))
+    .change(format!(
+        "{get} | \"\\(.metadata.name) \\(.value | fromjson | .v1)\"' | while read -r name value; do kubectl -n {namespace} patch \
+         settings.longhorn.io \"$name\" --type merge -p \"{{\\\"value\\\":\\\"$value\\\"}}\"; done"
+    ))
 }
 
 /// A container without a limit of its own is killed when its node has no memory left.

@@ -241,6 +241,13 @@ fn a_fatal_start_is_over_a_minute_after_the_place_where_it_ended() {
     assert!(loops(pod(1, 3, "True") + &synced + &lease("node-1")), "its start is not over");
     assert!(loops(pod(1, 3, "False") + &synced + &lease("")), "not Ready");
     assert!(loops(pod(1, 3, "True") + &lease("")), "Longhorn does not know its node");
+    // `kubectl delete -f` takes the definitions first, and the nodes with them
+    let mut torn_down = live_at(NOW, &(pod(1, 3, "True") + &lease("")));
+    for kind in [Resource::BackingImages, Resource::Backups] {
+        assert!(!run(&CHECK, &torn_down).report.findings.is_empty(), "before {kind} are gone");
+        torn_down.resources.entry(kind).or_default().readability = Readability::NotServed;
+    }
+    assert!(run(&CHECK, &torn_down).report.findings.is_empty(), "what had ended stays ended");
     assert!(loops(pod(2, 3, "True") + &synced + &lease("")), "a panic comes at any time");
     // sooner where it waits for no other manager that upgrades objects
     let turn = |holder: &str| lease(holder).replace("webhook-lock", "upgrade-lock");

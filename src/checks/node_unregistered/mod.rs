@@ -8,7 +8,6 @@
 mod causes;
 #[cfg(test)]
 mod tests;
-mod uninstall;
 mod unmanaged;
 
 use std::collections::BTreeMap;
@@ -17,8 +16,9 @@ use jiff::SignedDuration;
 
 use crate::check::*;
 use crate::cluster::Readability;
+use crate::facts::removal::{self, Removal};
 use crate::longhorn::Resource::*;
-use crate::longhorn::{KubeNode, LonghornNode, Owner, Pod, condition};
+use crate::longhorn::{DaemonSet, KubeNode, LonghornNode, Owner, Pod, condition};
 
 /// A first start may take this long: 120 s for its own webhook server and 120 s for the Service, and
 /// before that a queue for the webhook lease.
@@ -31,7 +31,7 @@ pub static CHECK: Check = Check {
     title: "Nodes not registered",
     summary: "A node runs a longhorn-manager but has no nodes.longhorn.io, or a nodes.longhorn.io no longer has a Kubernetes node, or no longhorn-manager that runs.",
     needs: &[Pods, LonghornNodes],
-    uses: &[KubeNodes, Replicas, DaemonSets, Events, Settings, EngineImages, InstanceManagers],
+    uses: &[KubeNodes, Volumes, Replicas, DaemonSets, Events, Settings, EngineImages, InstanceManagers],
     causes: causes::ALL,
     gauges: GAUGES,
     alerts: &[Alert {
@@ -117,8 +117,8 @@ fn find_never_started(cluster: &Cluster, out: &mut Outcome) -> usize {
     }
     let since = |pod: &Pod| pod.status.start_time.get().or(pod.metadata.created());
     pods.retain(|_, pod| since(pod).is_none_or(|since| cluster.age(since) >= FIRST_START));
-    if let Some(evidence) = uninstall::evidence(cluster).filter(|_| !pods.is_empty()) {
-        out.report(uninstall::finding(cluster, pods.len(), evidence));
+    if let Some(removal) = removal::unmissed(cluster).filter(|_| !pods.is_empty()) {
+        out.report(uninstalling(cluster, pods.len(), removal));
         return 0;
     }
     for (node, pod) in &pods {
@@ -154,6 +154,30 @@ fn never_started(cluster: &Cluster, node: &str, pod: &Pod) -> Finding {
     .fact(format!("manager pod {name} has existed {age}, with {}", counted(restarts, "restart")))
     .fact(format!("there is no nodes.longhorn.io {node}, which a manager creates at the end of its start"))
     .with(Name::Pod, name.to_string())
+}
+
+/// Says so once, for all nodes that are gone already.
+fn uninstalling(cluster: &Cluster, managers: usize, removal: Removal) -> Finding {
+    let finding = Finding::about(
+        &causes::UNINSTALLING,
+        cluster.object::<DaemonSet>("longhorn-manager"),
+        format!("Longhorn is being uninstalled: {} left without a node", counted(managers, "manager")),
+    );
+    let finding = match removal.by_uninstaller {
+        true => finding.impact("none: the uninstaller deleted the volumes before the nodes"),
+        false => finding
+            .impact("no volume is in use; what is left of them goes, and managers that still run delete its data")
+            .remedy(
+                Remedy::new(
+                    "Nothing to do if this is meant, but Longhorn's uninstaller comes first the next time: without it, objects with a \
+                     finalizer stay behind. If it is not meant, delete DaemonSet longhorn-manager at once, so that no manager deletes more \
+                     data.",
+                )
+                .read("kubectl get crds -l app.kubernetes.io/name=longhorn")
+                .read(format!("kubectl -n {} get volumes.longhorn.io,daemonsets,pods", cluster.namespace)),
+            ),
+    };
+    finding.fact(removal.evidence)
 }
 
 fn find_gone(cluster: &Cluster, out: &mut Outcome) -> usize {

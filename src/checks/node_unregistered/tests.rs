@@ -403,3 +403,27 @@ fn nodes_that_an_uninstaller_deleted_did_start() {
     blind.resources.entry(Resource::EngineImages).or_default().readability = Readability::Forbidden;
     assert_eq!(found(&CHECK, &blind), never, "engine images may be there");
 }
+
+/// Seen with `kubectl delete -f` of the manifest of 1.12.1: the nodes went beneath managers that were Ready.
+#[test]
+fn nodes_that_went_with_their_definition_did_start() {
+    let volume = |state: &str| object("Volume", "v", &format!("status: {state}"));
+    let managers = kube("node-1") + &kube("node-2") + &manager("node-1", OLD) + &longhorn("node-2", "");
+    let without = |state: &str, kinds: &[Resource]| {
+        let mut cluster = live_at(NOW, &(managers.clone() + &volume(&format!("{{state: {state}}}"))));
+        for kind in kinds {
+            cluster.resources.entry(*kind).or_default().readability = Readability::NotServed;
+        }
+        found(&CHECK, &cluster)
+    };
+    let gone = [Resource::BackingImages, Resource::Backups];
+    let never = ["warning never_started Node node-1"];
+    assert_eq!(without("detached", &gone), ["info uninstalling DaemonSet longhorn-manager"]);
+    assert_eq!(without("attached", &gone), never, "a volume is in use: no one wants that");
+    assert_eq!(without("detached", &gone[..1]), never, "one definition may be lost otherwise");
+    assert_eq!(
+        without("detached", &[Resource::SystemBackups, Resource::VolumeAttachments]),
+        never,
+        "younger kinds"
+    );
+}

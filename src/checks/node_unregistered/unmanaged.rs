@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::{causes, is_gone, knows_kube_nodes};
 use crate::check::*;
 use crate::facts::not_started::{self, NotStarted};
-use crate::facts::{nodes, pods};
+use crate::facts::{nodes, pods, removal};
 use crate::longhorn::{ConditionStatus, ContainerStatus, LonghornNode, Pod, PodPhase, condition};
 
 const DAEMON_SET: &str = "longhorn-manager";
@@ -26,9 +26,8 @@ pub fn run(cluster: &Cluster, out: &mut Outcome) -> usize {
     for pod in cluster.manager_pods() {
         pods.entry(pod.spec.node_name.as_str()).or_default().push(pod);
     }
-    let uninstalled = cluster.manager_daemon_set().is_some_and(|set| set.metadata.is_deleting());
     // without any manager nothing at all is known of Longhorn, which the report itself says
-    if pods.is_empty() || uninstalled {
+    if pods.is_empty() || removal::unmissed(cluster).is_some() {
         return 0;
     }
     let mut count = 0;

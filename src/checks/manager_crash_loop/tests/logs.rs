@@ -282,6 +282,47 @@ fn a_log_that_nobody_can_read_is_said() {
     assert!(said(&cluster, "has not been read yet"), "of an earlier pod");
 }
 
+/// Seen: SIGKILL, then a fatal start whose log was one read away; candidates that it was none of, and "report it to Longhorn".
+#[test]
+fn a_log_that_is_being_read_is_awaited_and_nothing_guessed() {
+    let ended = backing_off(1, 2).replace("11:59:00", "11:59:31").replace("11:58:58", "11:59:29");
+    let yaml = manager("v1.12.1", &ended) + &object("Node", "node-1", "");
+    let told = |cluster: &Cluster| {
+        let finding = run(&CHECK, cluster).report.findings.remove(0);
+        (finding.cause.id, finding.message, finding.remedy.fix)
+    };
+    let killed = || {
+        let mut cluster = live_at(NOW, &yaml);
+        cluster.history.add_crash_log(CrashLog {
+            exit_code: Some(137),
+            pod: "longhorn-manager-a".into(),
+            container: "longhorn-manager".into(),
+            pod_uid: "u1".into(),
+            text: "level=info msg=killed\n".into(),
+        });
+        cluster
+    };
+    let (cause, message, fix) = told(&killed());
+    assert_eq!(cause, "unknown");
+    assert!(
+        message.ends_with("(12 restarts, last crash 29 s ago): why is not known yet, its log is being read"),
+        "{message}"
+    );
+    assert!(fix.starts_with("Look again in half a minute"), "{fix}");
+    let guesses = |cluster: &Cluster| told(cluster).1.contains("cause unknown, candidates: ");
+    let mut denied = killed();
+    denied.history.set_crash_logs_denied(Some("forbidden"));
+    assert!(guesses(&denied));
+    let mut unread = killed();
+    unread.history.crash_log_unread("longhorn-manager-a", "u1", "no route to host");
+    assert!(guesses(&unread));
+    assert!(guesses(&one_look_at(NOW, &yaml)), "there is no next look");
+    assert!(
+        guesses(&live_at(NOW, &yaml.replace("11:59:31", "11:59:30"))),
+        "not for longer than half a minute"
+    );
+}
+
 #[test]
 fn the_log_of_an_earlier_pod_says_nothing() {
     let mut cluster = live_at(NOW, &(manager("v1.9.2", &backing_off(1, 2)) + &node("node-1")));

@@ -1,0 +1,92 @@
+//! Whether Longhorn is being taken away: by its uninstaller, or by deleting what was applied.
+//!
+//! The uninstaller deletes engine images, then nodes, then instance managers, and waits for each kind to be gone, while the managers go on
+//! (longhorn-manager v1.4.4 to v1.12.1 controller/uninstall_controller.go deleteCRs; in 1.3.3 the same). Managers register their nodes in
+//! their start only, so that they run without any for as long as an instance manager does not go (#10744). The Job of the published
+//! manifest and chart ends after 15 minutes, and takes its pod with it. `kubectl delete -f` deletes the definitions before the managers,
+//! and with each definition its objects: nodes go beneath managers that are Ready (seen with 1.12.1).
+
+use crate::cluster::{Cluster, Readability};
+use crate::longhorn::{Container, Pod, Resource, VolumeState};
+
+const JOB: &str = "longhorn-uninstall";
+/// Without it the uninstaller refuses to begin; it may have been set long ago.
+const FLAG: &str = "deleting-confirmation-flag";
+
+/// What shows that Longhorn is being taken away.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Removal {
+    /// The sign.
+    pub evidence: String,
+    /// True for its uninstaller, which deletes the volumes before all else.
+    pub by_uninstaller: bool,
+}
+
+/// The removal that is under way while no volume is in use: then what stops working is not missed. With a volume in use it is an accident.
+pub fn unmissed(cluster: &Cluster) -> Option<Removal> {
+    let served = cluster.readability(Resource::Volumes) != Readability::NotServed;
+    let unknown = served && !cluster.knows_all(Resource::Volumes);
+    let in_use = cluster.objects.volumes.iter().any(|volume| {
+        matches!(volume.status.state, VolumeState::Attached | VolumeState::Attaching | VolumeState::Detaching)
+    });
+    if unknown || in_use { None } else { under_way(cluster) }
+}
+
+/// The removal that is under way, whatever it takes along.
+pub fn under_way(cluster: &Cluster) -> Option<Removal> {
+    by_hand(cluster)
+        .map(|evidence| Removal { evidence, by_uninstaller: false })
+        .or_else(|| Some(Removal { evidence: by_uninstaller(cluster)?, by_uninstaller: true }))
+}
+
+fn by_hand(cluster: &Cluster) -> Option<String> {
+    let set = cluster.manager_daemon_set();
+    if set.is_some_and(|set| set.metadata.is_deleting()) {
+        return Some("DaemonSet longhorn-manager is being deleted".to_owned());
+    }
+    if cluster.managers_leave() {
+        return Some("DaemonSet longhorn-manager is gone, and its pods are being deleted".to_owned());
+    }
+    // a single definition may be lost otherwise
+    let missing = |kind: &Resource| {
+        kind.is_longhorn()
+            && kind.info().since.is_none()
+            && cluster.readability(*kind) == Readability::NotServed
+    };
+    let missing: Vec<Resource> = Resource::all().filter(missing).collect();
+    match missing.as_slice() {
+        [one, another, ..] => Some(format!(
+            "definitions of Longhorn are gone, {one} and {another} among them, while its managers run"
+        )),
+        _ => None,
+    }
+}
+
+fn by_uninstaller(cluster: &Cluster) -> Option<String> {
+    let objects = &cluster.objects;
+    // one node that is left was not reached by the uninstaller, or registered after it
+    if !objects.longhorn_nodes.is_empty() {
+        return None;
+    }
+    let begun =
+        objects.pods.iter().filter(|pod| is_uninstaller(pod)).max_by_key(|pod| pod.metadata.created());
+    let newest = || cluster.manager_pods().filter_map(|pod| pod.metadata.created()).max();
+    if let Some(pod) = begun.filter(|pod| pod.metadata.created() > newest()) {
+        return Some(format!("pod {} uninstalls Longhorn", pod.metadata.name));
+    }
+    let confirmed = cluster.setting(FLAG).is_some_and(|flag| flag.value == "true");
+    let known = cluster.knows_all(Resource::EngineImages) && cluster.knows_all(Resource::InstanceManagers);
+    let im = objects.instance_managers.iter().find(|im| im.metadata.is_deleting());
+    im.filter(|_| confirmed && known && objects.engine_images.is_empty()).map(|im| {
+        format!(
+            "setting {FLAG} is true, there is neither node nor engine image, and instance manager {} is being deleted",
+            im.metadata.name
+        )
+    })
+}
+
+fn is_uninstaller(pod: &Pod) -> bool {
+    let job = pod.metadata.label("job-name").or(pod.metadata.label("batch.kubernetes.io/job-name"));
+    let runs = |container: &Container| container.command.iter().any(|word| word == "uninstall");
+    job == Some(JOB) || pod.spec.containers.iter().any(runs)
+}
