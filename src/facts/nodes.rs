@@ -107,6 +107,19 @@ pub fn look_at(cluster: &Cluster, node: &str) -> String {
     }
 }
 
+/// An internal address that another node that is Ready has, too: what is sent to the one arrives at the other. The kubelet of a node
+/// keeps the address that it found at its start; the object of a machine that is gone keeps its own.
+pub fn shared_address<'a>(cluster: &'a Cluster, node: &str) -> Option<(&'a str, &'a str)> {
+    let nodes = &cluster.objects.kube_nodes;
+    let own: Vec<&str> = nodes.get(node)?.internal_addresses().collect();
+    let others = nodes.iter().filter(|other| other.metadata.name != *node && other.is_ready());
+    let mut shared = others.filter_map(|other| {
+        let address = other.internal_addresses().find(|address| own.contains(address))?;
+        Some((address, other.metadata.name.as_str()))
+    });
+    shared.next()
+}
+
 /// True for a node that Kubernetes does not have, where all that it has are known.
 pub fn is_gone(cluster: &Cluster, node: &str) -> bool {
     let nodes = &cluster.objects.kube_nodes;

@@ -70,13 +70,24 @@ fn down(cluster: &Cluster, pod: &Pod) -> Option<Finding> {
         let message = format!("container {container} of the CSI plugin on node {node} keeps crashing");
         let limit = pod.spec.container(container).and_then(Container::memory_limit);
         let killed = crash.end.is_some_and(|end| end.reason == "OOMKilled");
+        let shared = nodes::shared_address(cluster, node);
+        let message = match shared {
+            Some((address, other)) => {
+                format!("{message}: the node has the address {address} of node {other}")
+            }
+            None => message,
+        };
         let finding = Finding::about(&causes::PLUGIN_CRASHING, object, message)
             .fact(format!("{container} of pod {name}: {}, {end}", counted(crash.restarts, "restart")))
+            .facts(shared.map(|(address, other)| {
+                format!("nodes {node} and {other} both have the InternalIP {address}")
+            }))
             .facts(limit.filter(|_| killed).map(|limit| format!("its memory limit is {limit}")))
             .with(Name::Container, container);
-        return Some(match killed {
-            true => finding.remedy(out_of_memory(cluster, pod)),
-            false => finding,
+        return Some(match shared {
+            _ if killed => finding.remedy(out_of_memory(cluster, pod)),
+            Some((_, other)) => finding.remedy(same_address(node, other)),
+            None => finding,
         });
     }
     let since = pods::since(pod);
@@ -100,6 +111,16 @@ fn down(cluster: &Cluster, pod: &Pod) -> Option<Finding> {
         finding = finding.fact(EvidenceSource::Event.says(text));
     }
     Some(finding)
+}
+
+/// What managers answer goes to the other node.
+fn same_address(node: &str, other: &str) -> Remedy {
+    Remedy::new(format!(
+        "Find out which of nodes {node} and {other} should have that address, give the other its own, and restart the kubelet there (K3s, RKE2: \
+         its service), which keeps the address that it found at its start. The plugin continues on its own."
+    ))
+    .read("kubectl get nodes -o wide")
+    .read(format!("kubectl describe node {node}"))
 }
 
 /// Its log says nothing of a kill, and a limit may come from Longhorn's own setting (longhorn-manager v1.12.1 types/setting.go
