@@ -376,6 +376,22 @@ fn timestamps_tell_of_a_replacement_that_nobody_watched() {
     assert!(found(&CHECK, &watched).is_empty());
 }
 
+/// Played on 1.12.1: settings were applied as soon as all volumes were told to detach, and the replicas of one had not ended yet.
+#[test]
+fn one_look_tells_settings_where_only_a_volume_that_is_detached_had_a_replica_there() {
+    let stopped = event("Killing", "Stopping container instance-manager");
+    let waits = setting("priority-class", "c") + "status: {applied: false}\n---\n";
+    let waits = waits.replace("---\nstatus", "status");
+    let look = |state: &str| {
+        let hit = hit().replace("state: attached", &format!("state: {state}"));
+        run(&CHECK, &cluster_at(NOW, &(after() + &hit + &stopped + &waits))).report.findings.remove(0)
+    };
+    let detached = look("detached");
+    assert_eq!(detached.cause, "settings_sync", "{}", detached.message);
+    assert!(detached.impact.starts_with("none; it held only replicas of"), "{}", detached.impact);
+    assert_eq!(look("attached").cause, "unknown");
+}
+
 #[test]
 fn the_first_pod_of_a_default_v2_instance_manager_comes_late() {
     let yaml = after().replace("dataEngine: v1", "dataEngine: v2");
