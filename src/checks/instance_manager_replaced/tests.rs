@@ -289,6 +289,28 @@ fn detached_volumes_are_hits_when_their_engine_was_here() {
     assert_eq!(verdict(&gone, &(elsewhere + DETACHED)), "info deleted");
 }
 
+/// Played on 1.12.1: a past end got worse when the volume moved back to that node, and better when it left.
+#[test]
+fn an_engine_was_where_its_volume_had_been_attached_last() {
+    let gone = deleting(last("Running", ""));
+    let attached = |node: &str, at: &str| {
+        format!(
+            "apiVersion: v1\nkind: Event\nmetadata: {{name: a-{node}, namespace: longhorn-system}}\nreason: Attached\n\
+             message: volume v has been attached to {node}\ninvolvedObject: {{kind: Volume, name: v}}\n\
+             firstTimestamp: '{at}'\nlastTimestamp: '{at}'\n---\n"
+        )
+    };
+    let here = volume("v", "engine:new") + DETACHED;
+    let elsewhere = volume("v", "engine:new").replace("node-1", "node-2") + DETACHED;
+    for (then, expected) in [("node-1", "warning deleted"), ("node-2", "info deleted")] {
+        let before = attached(then, "2026-01-02T11:40:00Z");
+        for (now, volume) in [("node-1", &here), ("node-2", &elsewhere)] {
+            let after = attached(now, "2026-01-02T11:55:00Z").replace("name: a-", "name: b-");
+            assert_eq!(verdict(&gone, &(volume.clone() + &before + &after)), expected, "{then} {now}");
+        }
+    }
+}
+
 /// Played on 1.12.1: volumes whose engine never started are tried again and again, and with priority-class and the guaranteed CPU changed
 /// Longhorn replaced the instance managers in which that failed.
 #[test]
