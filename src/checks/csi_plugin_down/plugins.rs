@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use super::{PLUGIN, PLUGINS, causes, crashing};
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::nodes::Addresses;
 use crate::facts::patience::NODE_AWAY;
 use crate::facts::{nodes, pods, text};
 use crate::longhorn::{CSI_DRIVER, Container, CsiNode, Engine, KubeNode, Pod, PodPhase, condition};
@@ -16,7 +17,7 @@ use crate::longhorn::{CSI_DRIVER, Container, CsiNode, Engine, KubeNode, Pod, Pod
 type Attached<'a> = OnceCell<BTreeMap<&'a str, BTreeSet<&'a str>>>;
 
 pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
-    let attached = Attached::new();
+    let (attached, addresses) = (Attached::new(), OnceCell::new());
     let mut seen = BTreeSet::new();
     let mut counts = BTreeMap::from([("working", 0_u32), ("down", 0), ("missing", 0), ("not_registered", 0)]);
     let mut count = |state| *counts.entry(state).or_default() += 1;
@@ -28,7 +29,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
         }
         let found = match nodes::down(cluster, node) {
             Some(_) => None,
-            None => down(cluster, pod).map(|found| ("down", found)).or_else(|| {
+            None => down(cluster, &addresses, pod).map(|found| ("down", found)).or_else(|| {
                 let found = not_registered(cluster, out, pod)?;
                 Some(("not_registered", found))
             }),
@@ -57,7 +58,7 @@ fn is_replaced(cluster: &Cluster, pod: &Pod) -> bool {
     ended(pod) && others.any(|other| !ended(other))
 }
 
-fn down(cluster: &Cluster, pod: &Pod) -> Option<Finding> {
+fn down<'a>(cluster: &'a Cluster, addresses: &OnceCell<Addresses<'a>>, pod: &Pod) -> Option<Finding> {
     let (name, node) = (&pod.metadata.name, pod.spec.node());
     let object = cluster.object::<Pod>(name);
     // after a reboot it ends until the manager of the node answers
@@ -70,7 +71,7 @@ fn down(cluster: &Cluster, pod: &Pod) -> Option<Finding> {
         let message = format!("container {container} of the CSI plugin on node {node} keeps crashing");
         let limit = pod.spec.container(container).and_then(Container::memory_limit);
         let killed = crash.end.is_some_and(|end| end.reason == "OOMKilled");
-        let shared = nodes::shared_address(cluster, node);
+        let shared = addresses.get_or_init(|| Addresses::of(cluster)).shared(cluster, node);
         let message = match shared {
             Some((address, other)) => {
                 format!("{message}: the node has the address {address} of node {other}")
