@@ -80,7 +80,6 @@ pub struct History {
     /// By pod: its uid, and why the log of its last termination could not be read.
     unread_logs: Arc<BTreeMap<String, (String, String)>>,
     crash_logs_denied: Option<Arc<str>>,
-    written: Option<Timestamp>,
 }
 
 impl History {
@@ -256,16 +255,6 @@ impl History {
         if self.unread_logs.iter().any(|(pod, (uid, _))| !lives(pod, uid)) {
             Arc::make_mut(&mut self.unread_logs).retain(|pod, (uid, _)| lives(pod, uid));
         }
-    }
-
-    /// Notes that an object was written, whatever of it changed.
-    pub fn saw_write(&mut self, at: Timestamp) {
-        self.written = self.written.max(Some(at));
-    }
-
-    /// When the last write to any object was seen: etcd took it.
-    pub fn last_write(&self) -> Option<Timestamp> {
-        self.written
     }
 
     /// Keeps the log of the present run of a container; the newest one of a pod and container wins. Returns whether it says anything new.

@@ -229,10 +229,10 @@ async fn the_first_write_after_an_etcd_was_full_is_news() {
     until(&live, "the log", |cluster| present_log(cluster, "full").as_deref() == Some(FULL)).await;
     server.wait_for_watch(VOLUMES).await;
     let before = live.generation();
-    assert_eq!(live.snapshot(now()).history.last_write(), None, "a list is no write");
+    assert_eq!(live.snapshot(now()).last_write, None, "a list is no write");
     for share in ["2", "3"] {
         write(&server, share);
-        until(&live, "the write", |cluster| cluster.history.last_write().is_some()).await;
+        until(&live, "the write", |cluster| cluster.last_write.is_some()).await;
     }
     let two = || live.totals()[&Resource::Volumes].events == 2;
     within("both events", async {

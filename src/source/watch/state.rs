@@ -37,6 +37,8 @@ struct WatchState {
     objects: Objects,
     history: History,
     kinds: PerKind<KindState>,
+    /// When an object was written last.
+    written: Option<Timestamp>,
     /// A log says last that etcd takes no writes: the next one is news.
     write_is_news: bool,
 }
@@ -76,6 +78,7 @@ impl SharedState {
             objects: Objects::default(),
             history: History::starting(now),
             kinds: PerKind::new(|_| KindState::default()),
+            written: None,
             write_is_news: false,
         };
         SharedState {
@@ -111,14 +114,15 @@ impl SharedState {
     }
 
     pub(super) fn snapshot(&self, now: Timestamp) -> Cluster {
-        let (objects, history, resources) = {
+        let (objects, history, resources, written) = {
             let state = self.lock();
             let status = |resource| (resource, self.status(&state, resource));
             let asked = self.options.kinds.iter().copied();
-            (state.objects.clone(), state.history.clone(), asked.map(status).collect())
+            (state.objects.clone(), state.history.clone(), asked.map(status).collect(), state.written)
         };
         let mut cluster = Cluster::new(self.options.namespace.clone(), now, objects, history, resources);
         cluster.clock_skew = self.traffic.skew();
+        cluster.last_write = written;
         cluster
     }
 
@@ -213,13 +217,13 @@ impl SharedState {
     pub(super) fn applied<T: Kind>(&self, object: Arc<T>) {
         let now = self.now();
         let mut state = self.lock();
-        let WatchState { objects, history, kinds, write_is_news } = &mut *state;
+        let WatchState { objects, history, kinds, written, write_is_news } = &mut *state;
         let kind = &mut kinds[T::RESOURCE];
         // what a watch brings that was broken may have been written long ago
         let broke = kind.error.as_ref().is_some_and(|error| error.since.elapsed() < REPLAYED);
         let is_written = kind.standing == Standing::Listed && kind.behind_since.is_none() && !broke;
         if is_written {
-            history.saw_write(now);
+            *written = Some(now);
         }
         let news = is_written && std::mem::take(write_is_news);
         let was_undecodable = kind.undecodable.remove(object.meta().name.as_str());
