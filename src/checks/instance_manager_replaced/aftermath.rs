@@ -239,8 +239,11 @@ fn places<'a>(
     volume: &'a str,
     moment: Timestamp,
 ) -> BTreeSet<&'a str> {
-    let before = attached.get(volume).into_iter().flatten().filter(|(at, _)| *at <= moment);
-    if let Some((_, node)) = before.max_by_key(|(at, _)| *at) {
+    let known = || attached.get(volume).into_iter().flatten();
+    let before = known().filter(|(at, _)| *at <= moment).max_by_key(|(at, _)| *at);
+    // one that was being detached is not attached again, and no one lost it
+    let used = known().any(|(at, _)| *at > moment) || !volumes::is_leaving(cluster, volume);
+    if let Some((_, node)) = before.filter(|_| used) {
         return BTreeSet::from([*node]);
     }
     let node = cluster.objects.volumes.get(volume).map(|volume| volume.status.current_node_id.as_str());

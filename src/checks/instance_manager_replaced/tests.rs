@@ -309,6 +309,9 @@ fn an_engine_was_where_its_volume_had_been_attached_last() {
             assert_eq!(verdict(&gone, &(volume.clone() + &before + &after)), expected, "{then} {now}");
         }
     }
+    // its engine went while it was being detached, as where settings wait for that
+    let left = here.replace("state: attached", "state: detached").replace("node-1", "");
+    assert_eq!(verdict(&gone, &(left + &attached("node-1", "2026-01-02T11:40:00Z"))), "info deleted");
 }
 
 /// Played on 1.12.1: volumes whose engine never started are tried again and again, and with priority-class and the guaranteed CPU changed
