@@ -38,6 +38,8 @@ pub struct Cluster {
     pub one_look: bool,
     /// How far the clock that `now` comes from is ahead of the API server's, where that is known.
     pub clock_skew: Option<SignedDuration>,
+    /// When a watch last saw any object being written, whatever of it changed.
+    pub last_write: Option<Timestamp>,
     /// The release of the API server, where a plan asked for it.
     pub api_server: Option<Release>,
     joins: Joins,
@@ -106,7 +108,7 @@ impl Cluster {
         resources: BTreeMap<Resource, ResourceStatus>,
     ) -> Self {
         let (namespace, joins) = (namespace.into(), Joins::default());
-        let (clock_skew, api_server) = (None, None);
+        let (clock_skew, last_write, api_server) = (None, None, None);
         Cluster {
             namespace,
             now,
@@ -115,6 +117,7 @@ impl Cluster {
             resources,
             one_look: false,
             clock_skew,
+            last_write,
             api_server,
             joins,
         }

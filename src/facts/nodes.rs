@@ -1,5 +1,7 @@
 //! How a node and its longhorn-manager are, as Longhorn and Kubernetes see them.
 
+use std::collections::BTreeMap;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::api;
@@ -104,6 +106,30 @@ pub fn look_at(cluster: &Cluster, node: &str) -> String {
     match nodes.get(node).is_some() || nodes.is_empty() {
         true => format!("kubectl describe node {node}"),
         false => "kubectl get nodes".to_owned(),
+    }
+}
+
+/// The nodes that are Ready, by internal address. What is sent to one of two with the same arrives at the other: the kubelet of a node
+/// keeps the address that it found at its start. The object of a machine that is gone keeps its own, too, and takes nothing away.
+pub struct Addresses<'a>(BTreeMap<&'a str, Vec<&'a str>>);
+
+impl<'a> Addresses<'a> {
+    pub fn of(cluster: &'a Cluster) -> Self {
+        let mut nodes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for node in cluster.objects.kube_nodes.iter().filter(|node| node.is_ready()) {
+            for address in node.internal_addresses() {
+                nodes.entry(address).or_default().push(&node.metadata.name);
+            }
+        }
+        Addresses(nodes)
+    }
+
+    /// An address of this node that another has, and that one.
+    pub fn shared(&self, cluster: &'a Cluster, node: &str) -> Option<(&'a str, &'a str)> {
+        cluster.objects.kube_nodes.get(node)?.internal_addresses().find_map(|address| {
+            let other = self.0.get(address)?.iter().find(|other| **other != node)?;
+            Some((address, *other))
+        })
     }
 }
 

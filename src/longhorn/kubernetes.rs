@@ -119,6 +119,13 @@ narrow! {
         pub conditions: Vec<Condition>,
         pub allocatable: Map<Quantity>,
         pub node_info: NodeInfo,
+        pub addresses: Vec<NodeAddress>,
+    }
+
+    /// An address by which the node is reached, or its name.
+    pub struct NodeAddress {
+        pub kind: SharedText = "type",
+        pub address: SharedText,
     }
 
     /// What the node runs.
@@ -224,6 +231,12 @@ impl KubeNode {
     /// True where its kubelet has not reported for so long that Kubernetes gave up on it.
     pub fn is_silent(&self) -> bool {
         super::meta::status(&self.status.conditions, "Ready") == super::ConditionStatus::Unknown
+    }
+
+    /// The addresses by which the other nodes reach it.
+    pub fn internal_addresses(&self) -> impl Iterator<Item = &str> {
+        let internal = self.status.addresses.iter().filter(|address| address.kind == "InternalIP");
+        internal.map(|address| address.address.as_str())
     }
 }
 

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::ApiErrorReason;
-use super::wanted_logs::{Run, runs};
+use super::wanted_logs::{IN_TURN, Run, ready, runs};
 use super::watch::streamed::Split;
 use super::watch::{describe, reason_of, reason_of_code};
 use crate::longhorn::{Application, HelmChart, HelmRelease, Lease, Pod, Resource, Scope, Store};
@@ -467,12 +467,15 @@ fn status(kind: &str, name: &str, message: &str, reason: &str) -> String {
     format!("{status}\n")
 }
 
-/// Whose logs are wanted, as the exporter itself decides it.
+/// Whose logs are wanted, as a single look decides it: of Ready managers it reads the first in turn.
 fn wanted_logs(pods: Vec<Pod>, leases: Vec<Lease>, now: Timestamp) -> Vec<Run> {
     let (mut all_pods, mut all_leases) = (Store::default(), Store::default());
     all_pods.replace(pods);
     all_leases.replace(leases);
-    runs(&all_pods, &all_leases, now)
+    let mut wanted = runs(&all_pods, &all_leases, now);
+    let others: Vec<Run> = ready(&all_pods, now).filter(|run| !wanted.contains(run)).take(IN_TURN).collect();
+    wanted.extend(others);
+    wanted
 }
 
 /// As [`crate::source::recording`] expects it.

@@ -34,6 +34,10 @@ const PAUSE: (i64, i64) = (15, 30);
 /// minute: an informer's longest pause is 30 s and as much again by chance (client-go tools/cache/reflector.go).
 const SINCE: i64 = 120;
 
+/// Ready managers whose logs are read at each look: 36 a minute, so that up to 18 are read every 30 s, 60 every 100 s, and no API
+/// server is asked for more, however many there are.
+pub(in crate::source) const IN_TURN: usize = 6;
+
 /// A run of a container whose log is wanted. The last run is the same in the back-off before the
 /// restart and after it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

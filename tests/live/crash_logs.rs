@@ -176,17 +176,6 @@ async fn a_log_that_is_gone_is_not_asked_for_again_and_stops_nothing() {
 }
 
 /// A manager whose container has run for an hour.
-fn running_manager(name: &str, ready: bool) -> serde_json::Value {
-    serde_json::json!({
-        "metadata": {"name": name, "namespace": NAMESPACE, "uid": "1", "labels": {"app": MANAGER}},
-        "spec": {"nodeName": "node-1", "containers": [{"name": MANAGER}]},
-        "status": {"containerStatuses": [{
-            "name": MANAGER, "ready": ready, "restartCount": 0,
-            "state": {"running": {"startedAt": (now() - jiff::SignedDuration::from_hours(1)).to_string()}},
-        }]},
-    })
-}
-
 fn present_log(cluster: &longhorn_health_exporter::cluster::Cluster, pod: &str) -> Option<String> {
     let pod = cluster.objects.pods.get(pod)?;
     cluster.history.current_log(pod, MANAGER).map(|log| log.text.clone())
@@ -269,6 +258,42 @@ async fn ready_managers_are_read_in_turn_and_no_more_than_six_at_once() {
     })
     .await;
     assert!(server.requests(LOG, Verb::Get) <= 7);
+}
+
+/// As controllers of longhorn-manager v1.12.1 write it.
+const FULL: &str = "time=\"2026-03-01T11:58:48Z\" level=error msg=\"Failed to sync Longhorn node\" error=\"etcdserver: mvcc: database space exceeded\"\n";
+
+/// It ends what a log says of etcd, and is told at once although nothing of it is read.
+#[tokio::test]
+async fn the_first_write_after_an_etcd_was_full_is_news() {
+    let write = |server: &fake_apiserver::FakeApiServer, share: &str| {
+        let mut volume = volume("a");
+        volume["status"] = serde_json::json!({"shareEndpoint": share});
+        server.put(VOLUMES, volume);
+    };
+    let server = server().await;
+    write(&server, "1");
+    server.put("pods", running_manager("full", true));
+    server.set_log(NAMESPACE, "full", MANAGER, false, FULL);
+    let live = synced(&server).await;
+    within("the logs", live.complete()).await;
+    until(&live, "the log", |cluster| present_log(cluster, "full").as_deref() == Some(FULL)).await;
+    server.wait_for_watch(VOLUMES).await;
+    let before = live.generation();
+    assert_eq!(live.snapshot(now()).last_write, None, "a list is no write");
+    for share in ["2", "3"] {
+        write(&server, share);
+        until(&live, "the write", |cluster| cluster.last_write.is_some()).await;
+    }
+    let two = || live.totals()[&Resource::Volumes].events == 2;
+    within("both events", async {
+        while !two() {
+            tokio::time::sleep(std::time::Duration::from_millis(3)).await;
+        }
+    })
+    .await;
+    tokio::time::sleep(std::time::Duration::from_millis(20)).await; // counted before it is taken in
+    assert_eq!(live.generation(), before + 1, "only the first");
 }
 
 #[tokio::test]

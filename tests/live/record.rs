@@ -82,6 +82,22 @@ async fn what_was_there_is_recorded_and_what_was_refused_is_unknown() {
     assert!(cluster.history.why_crash_log_unread("n", "2").is_some());
 }
 
+/// What a Ready manager says of the API server no object tells: a single look reads it, too.
+#[tokio::test]
+async fn logs_of_ready_managers_are_recorded_as_a_single_look_reads_them() {
+    let server = server().await;
+    for number in 0..8 {
+        let name = format!("m-{number}");
+        server.put("pods", running_manager(&name, true));
+        server.set_log(NAMESPACE, &name, "longhorn-manager", false, "level=error msg=full\n");
+    }
+    let (recorded, _, recording) = recorded(&server).await;
+    assert_eq!(recorded.logs, 6);
+    let cluster = recording.into_cluster(NAMESPACE, None);
+    let pod = cluster.objects.pods.get("m-0").unwrap();
+    assert_eq!(cluster.history.current_log(pod, "longhorn-manager").unwrap().text, "level=error msg=full\n");
+}
+
 /// Values of charts may hold secrets, and what installs something else is of no interest.
 #[tokio::test]
 async fn of_other_tools_only_what_is_read_is_recorded() {

@@ -130,6 +130,18 @@ pub fn crashed_manager(name: &str, uid: &str, restarts: u32, second: u32) -> Val
     })
 }
 
+/// A manager whose container has run for an hour.
+pub fn running_manager(name: &str, ready: bool) -> serde_json::Value {
+    json!({
+        "metadata": {"name": name, "namespace": NAMESPACE, "uid": "1", "labels": {"app": "longhorn-manager"}},
+        "spec": {"nodeName": "node-1", "containers": [{"name": "longhorn-manager"}]},
+        "status": {"containerStatuses": [{
+            "name": "longhorn-manager", "ready": ready, "restartCount": 0,
+            "state": {"running": {"startedAt": (now() - jiff::SignedDuration::from_hours(1)).to_string()}},
+        }]},
+    })
+}
+
 /// Values of a query parameter in the requests for a kind, in order.
 pub fn parameters(server: &FakeApiServer, resource: &str, verb: Verb, name: &str) -> Vec<String> {
     let prefix = format!("{name}=");

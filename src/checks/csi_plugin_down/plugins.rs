@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use super::{PLUGIN, PLUGINS, causes, crashing};
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::nodes::Addresses;
 use crate::facts::patience::NODE_AWAY;
 use crate::facts::{nodes, pods, text};
 use crate::longhorn::{
@@ -18,7 +19,7 @@ use crate::longhorn::{
 type Attached<'a> = OnceCell<BTreeMap<&'a str, BTreeSet<&'a str>>>;
 
 pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
-    let attached = Attached::new();
+    let (attached, addresses) = (Attached::new(), OnceCell::new());
     let mut seen = BTreeSet::new();
     let mut counts = BTreeMap::from([("working", 0_u32), ("down", 0), ("missing", 0), ("not_registered", 0)]);
     let mut count = |state| *counts.entry(state).or_default() += 1;
@@ -30,7 +31,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
         }
         let found = match nodes::down(cluster, node) {
             Some(_) => None,
-            None => down(cluster, pod).map(|found| ("down", found)).or_else(|| {
+            None => down(cluster, &addresses, pod).map(|found| ("down", found)).or_else(|| {
                 let found = not_registered(cluster, out, pod)?;
                 Some(("not_registered", found))
             }),
@@ -59,7 +60,7 @@ fn is_replaced(cluster: &Cluster, pod: &Pod) -> bool {
     ended(pod) && others.any(|other| !ended(other))
 }
 
-fn down(cluster: &Cluster, pod: &Pod) -> Option<Finding> {
+fn down<'a>(cluster: &'a Cluster, addresses: &OnceCell<Addresses<'a>>, pod: &Pod) -> Option<Finding> {
     let (name, node) = (&pod.metadata.name, pod.spec.node());
     let object = cluster.object::<Pod>(name);
     // after a reboot it ends until the manager of the node answers
@@ -72,13 +73,24 @@ fn down(cluster: &Cluster, pod: &Pod) -> Option<Finding> {
         let message = format!("container {container} of the CSI plugin on node {node} keeps crashing");
         let limit = pod.spec.container(container).and_then(Container::memory_limit);
         let killed = crash.end.is_some_and(|end| end.reason == "OOMKilled");
+        let shared = addresses.get_or_init(|| Addresses::of(cluster)).shared(cluster, node);
+        let message = match shared {
+            Some((address, other)) => {
+                format!("{message}: the node has the address {address} of node {other}")
+            }
+            None => message,
+        };
         let finding = Finding::about(&causes::PLUGIN_CRASHING, object, message)
             .fact(format!("{container} of pod {name}: {}, {end}", counted(crash.restarts, "restart")))
+            .facts(shared.map(|(address, other)| {
+                format!("nodes {node} and {other} both have the InternalIP {address}")
+            }))
             .facts(limit.filter(|_| killed).map(|limit| format!("its memory limit is {limit}")))
             .with(Name::Container, container);
-        return Some(match killed {
-            true => finding.remedy(out_of_memory(cluster, pod)),
-            false => finding,
+        return Some(match shared {
+            _ if killed => finding.remedy(out_of_memory(cluster, pod)),
+            Some((_, other)) => finding.remedy(same_address(node, other)),
+            None => finding,
         });
     }
     let since = pods::since(pod);
@@ -102,6 +114,16 @@ fn down(cluster: &Cluster, pod: &Pod) -> Option<Finding> {
         finding = finding.fact(EvidenceSource::Event.says(text));
     }
     Some(finding)
+}
+
+/// What managers answer goes to the other node.
+fn same_address(node: &str, other: &str) -> Remedy {
+    Remedy::new(format!(
+        "Find out which of nodes {node} and {other} should have that address, give the other its own, and restart the kubelet there (K3s, RKE2: \
+         its service), which keeps the address that it found at its start. The plugin continues on its own."
+    ))
+    .read("kubectl get nodes -o wide")
+    .read(format!("kubectl describe node {node}"))
 }
 
 /// Its log says nothing of a kill, and a limit may come from Longhorn's own setting (longhorn-manager v1.12.1 types/setting.go

@@ -63,6 +63,26 @@ fn a_plugin_that_crashes_or_does_not_start_is_found_with_its_container() {
 }
 
 #[test]
+fn an_address_that_another_node_has_too_is_the_first_thing_to_name() {
+    let message = |other: &str, ready: &str| {
+        let node = |name: &str, address: &str, ready: &str| {
+            let status = format!(
+                "status: {{conditions: [{{type: Ready, status: '{ready}', lastTransitionTime: '{LONG_AGO}'}}], \
+                 addresses: [{{type: InternalIP, address: {address}}}, {{type: ExternalIP, address: 203.0.113.1}}]}}"
+            );
+            kube_node(name, &status)
+        };
+        let yaml =
+            plugin("False", LONG_AGO, LOOP) + &node("n1", "10.0.0.1", "True") + &node("n2", other, ready);
+        run(&CHECK, &cluster_at(NOW, &yaml)).report.findings[0].message.clone()
+    };
+    assert!(message("10.0.0.1", "True").ends_with("the node has the address 10.0.0.1 of node n2"));
+    // what a machine that is gone has left behind takes nothing away
+    assert!(!message("10.0.0.1", "Unknown").contains("10.0.0.1"));
+    assert!(!message("10.0.0.2", "True").contains("address"));
+}
+
+#[test]
 fn an_evicted_pod_that_another_one_replaced_is_not_found() {
     let evicted = pod("longhorn-csi-plugin", "n1", "False", LONG_AGO, "")
         .replace("longhorn-csi-plugin-n1", "longhorn-csi-plugin-old")

@@ -116,13 +116,14 @@ impl<'a> Aftermath<'a> {
                 failed.entry(replica.spec.node_id.as_str()).or_default().push((at, replica));
             }
         }
+        let attached = attached(cluster);
         for event in cluster.objects.events.iter() {
             let object = &event.involved_object;
             match (object.kind.as_str(), event.reason.as_str()) {
                 ("Pod", _) => pod_events.entry(object.name.as_str()).or_default().push(event),
                 ("Volume", reason) if volumes::is_unexpected_detach(reason) && was_up(&object.name) => {
                     let Some(at) = event.last_seen() else { continue };
-                    for place in places(cluster, &object.name) {
+                    for place in places(cluster, &attached, &object.name, at) {
                         detached.entry(place).or_default().push((at, object.name.as_str()));
                     }
                 }
@@ -134,7 +135,7 @@ impl<'a> Aftermath<'a> {
             let Some(at) = volumes::remounted(volume).filter(|_| was_up(&volume.metadata.name)) else {
                 continue;
             };
-            for place in places(cluster, &volume.metadata.name) {
+            for place in places(cluster, &attached, &volume.metadata.name, at) {
                 remounted.entry(place).or_default().push((at, volume.metadata.name.as_str()));
             }
         }
@@ -220,8 +221,33 @@ impl<'a> Aftermath<'a> {
     }
 }
 
-/// The nodes and instance managers that a volume or its engines are of.
-fn places<'a>(cluster: &'a Cluster, volume: &'a str) -> BTreeSet<&'a str> {
+/// When each volume was attached, and where (longhorn-manager v1.3.3 to v1.12.1 controller/volume_controller.go).
+fn attached(cluster: &Cluster) -> HashMap<&str, Vec<(Timestamp, &str)>> {
+    let mut attached: HashMap<&str, Vec<_>> = HashMap::default();
+    for event in cluster.objects.events.iter().filter(|event| event.reason == "Attached") {
+        let Some((_, node)) = event.message.split_once(" has been attached to ") else { continue };
+        let times = [event.first_seen(), event.last_seen()].into_iter().flatten();
+        let of_volume = attached.entry(event.involved_object.name.as_str()).or_default();
+        of_volume.extend(times.map(|at| (at, node.trim())));
+    }
+    attached
+}
+
+/// The node that a volume was attached to last before that moment; where no Event tells, the nodes and instance managers that it or its
+/// engines are of now.
+fn places<'a>(
+    cluster: &'a Cluster,
+    attached: &HashMap<&'a str, Vec<(Timestamp, &'a str)>>,
+    volume: &'a str,
+    moment: Timestamp,
+) -> BTreeSet<&'a str> {
+    let known = || attached.get(volume).into_iter().flatten();
+    let before = known().filter(|(at, _)| *at <= moment).max_by_key(|(at, _)| *at);
+    // one that was being detached is not attached again, and no one lost it
+    let used = known().any(|(at, _)| *at > moment) || !volumes::is_leaving(cluster, volume);
+    if let Some((_, node)) = before.filter(|_| used) {
+        return BTreeSet::from([*node]);
+    }
     let node = cluster.objects.volumes.get(volume).map(|volume| volume.status.current_node_id.as_str());
     let engines = cluster.engines_of(volume);
     let of_engines = engines.flat_map(|engine| [&engine.status.instance_manager_name, &engine.spec.node_id]);

@@ -26,9 +26,7 @@ pub fn judge(scene: &ReplacementScene, stop: Option<&Stop>) -> Judged {
         (Asked::Deleted, _) => {
             let mut evidence = stopped;
             evidence.push(api("the pod was deleted while it ran"));
-            // a replica of a volume that is being detached may be the last thing in it
-            let left = !scene.hits.engines && !scene.hits.in_use && waits_for_idle(scene);
-            if unharmed || left {
+            if unharmed || left(scene) {
                 return idle(scene, evidence, ReplacementVerdict::DeletedIdle);
             }
             evidence.push(api("volumes ran in it; Longhorn itself deletes only idle ones"));
@@ -49,7 +47,9 @@ pub fn judge(scene: &ReplacementScene, stop: Option<&Stop>) -> Judged {
         (Asked::No, Some(_)) => Judged::new(ReplacementVerdict::Unknown, stopped)
             .detail("its kubelet stopped it, for a reason that only its event names"),
         (Asked::No, None) => by_itself(scene),
-        (Asked::Unknown, Some(_)) if unharmed => idle(scene, stopped, ReplacementVerdict::StoppedIdle),
+        (Asked::Unknown, Some(_)) if unharmed || left(scene) => {
+            idle(scene, stopped, ReplacementVerdict::StoppedIdle)
+        }
         (Asked::Unknown, Some(_)) => {
             let mut evidence = stopped;
             let failures = ProbeFailures::of(&scene.events).events;
@@ -153,6 +153,11 @@ fn by_itself(scene: &ReplacementScene) -> Judged {
     };
     evidence.push(fingerprint(text));
     Judged::new(ReplacementVerdict::Unknown, evidence).detail(detail)
+}
+
+/// True where Longhorn was to replace it, and nothing was in it but replicas of volumes that were being detached.
+fn left(scene: &ReplacementScene) -> bool {
+    !scene.hits.engines && !scene.hits.in_use && waits_for_idle(scene)
 }
 
 /// True where Longhorn was about to replace it once nothing is attached.

@@ -82,6 +82,9 @@ fn impact(cluster: &Cluster, end: &End, volumes: &[VolumeRef]) -> String {
         (true, false) => {
             "every engine and replica in it ended; no volume shows a trace of it any longer, or nothing ran in it".into()
         }
+        (false, _) if matches!(end.verdict, ReplacementVerdict::SettingsSync | ReplacementVerdict::StaleCleanup) => {
+            format!("none; it held only replicas of {}, which nothing used", users_of(volumes))
+        }
         (false, _) if end.severity == Severity::Info => {
             let whole = end.hits.volumes.iter().all(|volume| is_whole(cluster, volume));
             let then = if whole { "all replicas are there again" } else { "their replicas are rebuilt or come back with the node" };

@@ -289,6 +289,31 @@ fn detached_volumes_are_hits_when_their_engine_was_here() {
     assert_eq!(verdict(&gone, &(elsewhere + DETACHED)), "info deleted");
 }
 
+/// Played on 1.12.1: a past end got worse when the volume moved back to that node, and better when it left.
+#[test]
+fn an_engine_was_where_its_volume_had_been_attached_last() {
+    let gone = deleting(last("Running", ""));
+    let attached = |node: &str, at: &str| {
+        format!(
+            "apiVersion: v1\nkind: Event\nmetadata: {{name: a-{node}, namespace: longhorn-system}}\nreason: Attached\n\
+             message: volume v has been attached to {node}\ninvolvedObject: {{kind: Volume, name: v}}\n\
+             firstTimestamp: '{at}'\nlastTimestamp: '{at}'\n---\n"
+        )
+    };
+    let here = volume("v", "engine:new") + DETACHED;
+    let elsewhere = volume("v", "engine:new").replace("node-1", "node-2") + DETACHED;
+    for (then, expected) in [("node-1", "warning deleted"), ("node-2", "info deleted")] {
+        let before = attached(then, "2026-01-02T11:40:00Z");
+        for (now, volume) in [("node-1", &here), ("node-2", &elsewhere)] {
+            let after = attached(now, "2026-01-02T11:55:00Z").replace("name: a-", "name: b-");
+            assert_eq!(verdict(&gone, &(volume.clone() + &before + &after)), expected, "{then} {now}");
+        }
+    }
+    // its engine went while it was being detached, as where settings wait for that
+    let left = here.replace("state: attached", "state: detached").replace("node-1", "");
+    assert_eq!(verdict(&gone, &(left + &attached("node-1", "2026-01-02T11:40:00Z"))), "info deleted");
+}
+
 /// Played on 1.12.1: volumes whose engine never started are tried again and again, and with priority-class and the guaranteed CPU changed
 /// Longhorn replaced the instance managers in which that failed.
 #[test]
@@ -374,6 +399,22 @@ fn timestamps_tell_of_a_replacement_that_nobody_watched() {
     let mut watched = live_at(NOW, &yaml);
     watched.history.started = Some(time("2026-01-02T11:00:00Z"));
     assert!(found(&CHECK, &watched).is_empty());
+}
+
+/// Played on 1.12.1: settings were applied as soon as all volumes were told to detach, and the replicas of one had not ended yet.
+#[test]
+fn one_look_tells_settings_where_only_a_volume_that_is_detached_had_a_replica_there() {
+    let stopped = event("Killing", "Stopping container instance-manager");
+    let waits = setting("priority-class", "c") + "status: {applied: false}\n---\n";
+    let waits = waits.replace("---\nstatus", "status");
+    let look = |state: &str| {
+        let hit = hit().replace("state: attached", &format!("state: {state}"));
+        run(&CHECK, &cluster_at(NOW, &(after() + &hit + &stopped + &waits))).report.findings.remove(0)
+    };
+    let detached = look("detached");
+    assert_eq!(detached.cause, "settings_sync", "{}", detached.message);
+    assert!(detached.impact.starts_with("none; it held only replicas of"), "{}", detached.impact);
+    assert_eq!(look("attached").cause, "unknown");
 }
 
 #[test]

@@ -119,7 +119,8 @@ pub(super) fn end<'a>(
         successor: None,
         end: &nothing_seen,
         retired: false,
-        setting: setting_that_replaces(cluster, Some(pod)).filter(|_| hits.facts.is_empty()),
+        setting: setting_that_replaces(cluster, Some(pod))
+            .filter(|_| hits.facts.is_empty() || !hits.engines && !hits.in_use),
         node: NodeStory::of(cluster, node, Some(began), at, None),
         taint_manager,
         events: before.events,

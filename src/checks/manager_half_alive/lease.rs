@@ -125,7 +125,7 @@ fn complaint<'a>(cluster: &'a Cluster, pod: &Pod) -> Option<Complaint<'a>> {
     let later = |said: Timestamp| {
         let leases = cluster.objects.leases.iter().filter_map(|lease| lease.spec.renew_time.get());
         let events = cluster.objects.events.iter().filter_map(|event| event.last_seen());
-        leases.chain(events).any(|at| said < at)
+        leases.chain(events).chain(cluster.last_write).any(|at| said < at)
     };
     if complaint.is_full() && written.is_some_and(later) {
         return None;

@@ -105,6 +105,19 @@ impl Failing {
         })
     }
 
+    /// True where nothing answered after so long although the port no longer refused, as that of a manager does until it serves: the way
+    /// to it was lost, or it hung, and that is not how long it took to start.
+    pub fn lost_its_way(&self, started: Timestamp, within: SignedDuration) -> bool {
+        let last = |of: &[ProbeFailure]| {
+            let since = self.spans.iter().filter(|(_, last, _, kind)| *last >= started && of.contains(kind));
+            since.map(|(_, last, ..)| *last).max()
+        };
+        let refused = last(&[ProbeFailure::Refused]).unwrap_or(started);
+        let lost = last(&[ProbeFailure::Timeout, ProbeFailure::Unreachable]);
+        refused.duration_since(started) < within
+            && lost.is_some_and(|lost| lost.duration_since(started) > within)
+    }
+
     /// How often it failed, of all kinds together.
     pub fn total(&self) -> u64 {
         self.occurrences.values().fold(0, |all, count| all.saturating_add(*count))

@@ -67,12 +67,18 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         .collect();
     let failures =
         cluster.can_read(Resource::Events).then(|| events::failures(cluster.objects.events.iter(), &pods));
-    let was_ready = |start: &Done| {
+    // in a rollout managers of two releases start
+    let limit = |start: &Done| release_of(cluster, start.pod).and_then(Release::webhook_wait);
+    let was_started = |start: &Done| {
         let readiness = (start.pod.metadata.name.as_str(), ProbeKind::Readiness);
         let failing = failures.as_ref().and_then(|failures| failures.get(&readiness));
-        failing.is_some_and(|failing| failing.paused(start.started, tolerance(start.pod), EVENT_BURST))
+        let limit = SignedDuration::from_secs(limit(start).unwrap_or(0));
+        failing.is_some_and(|failing| {
+            failing.paused(start.started, tolerance(start.pod), EVENT_BURST)
+                || failing.lost_its_way(start.started, limit)
+        })
     };
-    let dated = || starts.done.iter().filter(|start| !node_was_away(cluster, start) && !was_ready(start));
+    let dated = || starts.done.iter().filter(|start| !node_was_away(cluster, start) && !was_started(start));
     if let Some(slowest) = dated().map(|start| start.total).max() {
         out.sample(&gauges::SLOWEST, &[], slowest.as_secs_f64());
     }
@@ -85,9 +91,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         if out.ever("lost_readiness", &run_of(start.pod), false) {
             continue;
         }
-        // in a rollout managers of two releases start
-        let limit = release_of(cluster, start.pod).and_then(Release::webhook_wait);
-        let Some(limit) = limit.filter(|limit| is_slow(cluster, start, *limit)) else { continue };
+        let Some(limit) = limit(start).filter(|limit| is_slow(cluster, start, *limit)) else { continue };
         let node = slow.entry(start.pod.spec.node_name.as_str()).or_default();
         *node = start.total.max(*node);
         out.report(slow_start(cluster, start, limit));

@@ -199,6 +199,31 @@ fn a_start_on_a_node_that_came_back_with_it_may_be_slow() {
     assert_eq!(found(&CHECK, &at_now(&yaml)), ["info slow_start Pod longhorn-manager-n1"]);
 }
 
+/// Seen on 1.12.1: the port of the probe was blocked for 298 s, and the manager had served since its start.
+#[test]
+fn a_port_that_stopped_refusing_in_time_was_cut_off_and_did_not_start_slowly() {
+    let pod = pod("n1", "2026-03-01T11:00:00Z", "True", "2026-03-01T11:05:00Z");
+    let event = |number: u8, first: &str, last: &str, message: &str| {
+        repeated(9, first, last, message).replace("name: e-n1-1", &format!("name: e-n1-{number}"))
+    };
+    let found_with = |events: String| {
+        let yaml = release("v1.10.2") + &daemon_set(HTTPS) + &pod + &events;
+        found(&CHECK, &at_now(&yaml))
+    };
+    let slow = ["info slow_start Pod longhorn-manager-n1"];
+    let (begin, end) = ("2026-03-01T11:00:02Z", "2026-03-01T11:03:30Z");
+    let cut = event(2, begin, end, TIMEOUT);
+    assert_eq!(found_with(cut.clone()), Vec::<String>::new());
+    let refused = |first: &str, last: &str| event(3, first, last, REFUSED);
+    assert_eq!(found_with(cut.clone() + &refused(begin, "2026-03-01T11:00:12Z")), Vec::<String>::new());
+    let before = refused("2026-03-01T10:59:30Z", "2026-03-01T10:59:50Z");
+    assert_eq!(found_with(cut.clone() + &before), Vec::<String>::new(), "of the run before");
+    // it refuses until it serves
+    assert_eq!(found_with(cut + &refused(begin, "2026-03-01T11:04:50Z")), slow);
+    // a few that were late in a start that took its time
+    assert_eq!(found_with(event(2, begin, "2026-03-01T11:01:30Z", TIMEOUT)), slow);
+}
+
 #[test]
 fn a_start_that_is_not_over_is_no_slow_start() {
     let pods = pod("n1", "2026-03-01T11:50:00Z", "False", "2026-03-01T11:50:00Z");
@@ -303,8 +328,8 @@ fn a_manager_that_hung_was_not_slow_to_start() {
     let slow = ["info slow_start Pod longhorn-manager-n1"];
     let found_with = |events: &str| found(&CHECK, &at_now(&(v.clone() + &pod + events)));
     assert_eq!(found_with(&(start.clone() + &hung("2026-03-01T11:16:41Z"))), Vec::<String>::new());
-    // without a pause it was not Ready in between
-    assert_eq!(found_with(&(start.clone() + &hung("2026-03-01T11:10:31Z"))), slow);
+    // without a pause it was not Ready in between, but its port had been there
+    assert_eq!(found_with(&(start.clone() + &hung("2026-03-01T11:10:31Z"))), Vec::<String>::new());
     assert_eq!(found_with(&start), slow);
     // after so many the kubelet writes one in five minutes
     let many = repeated(25, "2026-03-01T11:10:21Z", "2026-03-01T11:14:22Z", REFUSED);

@@ -43,7 +43,8 @@ causes! {
         ] proven "the server does not serve and nothing moves in its log; the data is in the volume and not in the pod";
     RESTARTING = warning "restarting"
         "the pod of the NFS server is replaced again and again; every time its clients wait"
-        fix "See what ends the server: memory, its node, or the lease of fast failover, which a node under load renews late." [
+        fix "See what ends the server: memory, its node, a recovery backend that does not answer (Service longhorn-recovery-backend), or from 1.7 on \
+             the lease of fast failover, which a node under load renews late." [
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=share-manager-<object>",
             read "kubectl -n <namespace> logs <pod> --tail=50",
             read "kubectl -n <namespace> describe pod <pod>",

@@ -1,6 +1,6 @@
 //! What is told about a share manager.
 
-use super::{Share, WINDOW, causes};
+use super::{Share, WINDOW, backend, causes};
 use crate::check::*;
 use crate::facts::age::Age;
 use crate::facts::{nodes, pods, text};
@@ -55,7 +55,9 @@ fn multipath(cluster: &Cluster, node: &str) -> Option<String> {
 pub(super) fn restarting(cluster: &Cluster, share: &Share) -> Finding {
     let name = &share.manager.metadata.name;
     let times = format!("{} in the last {}", counted(share.replaced, "time"), text::duration(WINDOW));
-    let message = format!("the NFS server of RWX {} was replaced {times}", whose(cluster, share));
+    let backend = backend::unsteady(cluster);
+    let because = backend.as_ref().map_or(String::new(), |backend| format!(": {}", backend.because()));
+    let message = format!("the NFS server of RWX {} was replaced {times}{because}", whose(cluster, share));
     let its = |gone: &&crate::history::GonePod| gone.last.metadata.name == format!("share-manager-{name}");
     let last = cluster.history.gone_pods().rfind(its);
     let (source, seen) = match last {
@@ -65,6 +67,9 @@ pub(super) fn restarting(cluster: &Cluster, share: &Share) -> Finding {
     let mut finding = about(cluster, share, &causes::RESTARTING, message)
         .impact("each time the pods that use the claim wait for a minute or two, and some restart")
         .fact(source.says(format!("pod share-manager-{name} {seen} {times}")));
+    if let Some(backend) = backend {
+        finding = finding.remedy(backend.remedy(&cluster.namespace, name)).fact(backend.fact);
+    }
     if let Some(last) = last {
         let why = pods::trouble(&last.last)
             .unwrap_or_else(|| "it was Ready to the end, so it was deleted or its lease ran out".to_owned());

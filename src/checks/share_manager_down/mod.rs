@@ -9,6 +9,7 @@
 //! is neither faulted nor being restored. Before 1.5 a state other than stopped says so. No state has a time: this exporter
 //! remembers since when it has held, and the pod's own times help.
 
+mod backend;
 mod causes;
 mod finding;
 mod rules;
@@ -38,7 +39,7 @@ pub static CHECK: Check = Check {
     title: "Share managers down",
     summary: "The NFS server of an RWX volume that pods use does not run, or is replaced again and again.",
     needs: &[ShareManagers, Volumes],
-    uses: &[Pods, VolumeAttachments, LonghornNodes, KubeNodes, Events],
+    uses: &[Pods, VolumeAttachments, LonghornNodes, KubeNodes, Events, DaemonSets, Settings],
     causes: causes::ALL,
     of_data: DOWN,
     gauges: GAUGES,

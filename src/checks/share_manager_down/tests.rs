@@ -141,6 +141,39 @@ fn servers_that_were_started_again_and_again_are_found_by_events() {
     assert!(found(&CHECK, &cluster_at(NOW, &(served + &before(&[LONG_AGO; 3])))).is_empty());
 }
 
+/// Up to 1.5.4 and 1.6.1 a server ends as soon as no manager answers it.
+#[test]
+fn managers_that_were_restarted_are_named_in_the_releases_whose_servers_end_with_them() {
+    let manager = |started: &str| {
+        format!(
+            "apiVersion: v1\nkind: Pod\nmetadata: {{name: longhorn-manager-a, namespace: longhorn-system, labels: {{app: longhorn-manager}}}}\n\
+             status: {{conditions: [{{type: Ready, status: 'True'}}], containerStatuses: [{{name: longhorn-manager, state: {{running: \
+             {{startedAt: '{started}'}}}}}}]}}\n---\n"
+        )
+    };
+    let said = |version: &str, started: &str| {
+        let servers: String = [35, 45, 55]
+            .map(|minute| {
+                format!(
+                    "apiVersion: v1\nkind: Event\nmetadata: {{name: e-{minute}, namespace: longhorn-system}}\nreason: Started\n\
+                     involvedObject: {{kind: Pod, name: share-manager-vol-1, uid: u-{minute}}}\nlastTimestamp: '2026-03-01T11:{minute}:00Z'\n---\n"
+                )
+            })
+            .concat();
+        let yaml = wanted("running") + &servers + &release(version) + &manager(started);
+        run(&CHECK, &cluster_at(NOW, &yaml)).report.findings.remove(0)
+    };
+    let backend = |finding: &crate::check::Finding| finding.message.contains("recovery backend");
+    for version in ["v1.4.4", "v1.5.4", "v1.6.1"] {
+        // the Deployment of 1.4 is another one
+        assert_eq!(backend(&said(version, "2026-03-01T11:40:00Z")), version != "v1.4.4", "{version}");
+        assert!(!backend(&said(version, LONG_AGO)), "{version}");
+    }
+    for version in ["v1.3.3", "v1.5.5", "v1.6.2", "v1.7.0"] {
+        assert!(!backend(&said(version, "2026-03-01T11:40:00Z")), "{version}");
+    }
+}
+
 /// A pod that replaced another a moment ago does not say for how long no one has served.
 #[test]
 fn one_that_has_just_followed_another_is_on_its_way() {

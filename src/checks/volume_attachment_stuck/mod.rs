@@ -87,6 +87,7 @@ pub static CHECK: Check = Check {
     needs: &[Volumes, Engines, VolumeAttachments],
     uses: &[
         CsiAttachments,
+        CsiNodes,
         BackingImages,
         BackingImageManagers,
         Events,

@@ -18,7 +18,7 @@ use crate::facts::complaints;
 use crate::history::{CrashLog, History};
 use crate::longhorn::{KubeNode, Resource};
 use crate::source::ApiErrorReason;
-use crate::source::wanted_logs::{Run, ready, ready_run, runs};
+use crate::source::wanted_logs::{IN_TURN, Run, ready, ready_run, runs};
 
 /// Logs read at once.
 const AT_ONCE: usize = 2;
@@ -31,9 +31,6 @@ const RETRY: Duration = Duration::from_secs(20);
 /// How often it is looked whose logs are wanted: a start grows long without any event.
 const LOOK: Duration = Duration::from_secs(10);
 
-/// Ready managers whose logs are read at each look: 36 a minute, so that up to 18 are read every 30 s, 60 every 100 s, and no API
-/// server is asked for more, however many there are.
-const IN_TURN: usize = 6;
 /// When the log of one that complains is read again: its next attempts tell whether it is cut off.
 const COMPLAINS: Duration = Duration::from_secs(15);
 
@@ -215,6 +212,7 @@ fn in_turn(shared: &SharedState, tried: &HashMap<Run, Tried>, turns: &mut HashMa
 }
 
 fn keep(shared: &SharedState, run: &Run, text: String) {
+    let full = !run.is_over && complaints::newest(&text).is_some_and(|complaint| complaint.is_full());
     let log = CrashLog {
         exit_code: run.exit_code,
         pod: run.pod.to_string(),
@@ -233,6 +231,9 @@ fn keep(shared: &SharedState, run: &Run, text: String) {
     });
     if news {
         shared.changed(Resource::Pods);
+    }
+    if full {
+        shared.awaits_write();
     }
 }
 

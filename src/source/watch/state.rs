@@ -37,6 +37,10 @@ struct WatchState {
     objects: Objects,
     history: History,
     kinds: PerKind<KindState>,
+    /// When an object was written last.
+    written: Option<Timestamp>,
+    /// A log says last that etcd takes no writes: the next one is news.
+    write_is_news: bool,
 }
 
 /// How a kind stands.
@@ -74,6 +78,8 @@ impl SharedState {
             objects: Objects::default(),
             history: History::starting(now),
             kinds: PerKind::new(|_| KindState::default()),
+            written: None,
+            write_is_news: false,
         };
         SharedState {
             traffic: Arc::new(Traffic::new(&options)),
@@ -108,14 +114,15 @@ impl SharedState {
     }
 
     pub(super) fn snapshot(&self, now: Timestamp) -> Cluster {
-        let (objects, history, resources) = {
+        let (objects, history, resources, written) = {
             let state = self.lock();
             let status = |resource| (resource, self.status(&state, resource));
             let asked = self.options.kinds.iter().copied();
-            (state.objects.clone(), state.history.clone(), asked.map(status).collect())
+            (state.objects.clone(), state.history.clone(), asked.map(status).collect(), state.written)
         };
         let mut cluster = Cluster::new(self.options.namespace.clone(), now, objects, history, resources);
         cluster.clock_skew = self.traffic.skew();
+        cluster.last_write = written;
         cluster
     }
 
@@ -127,6 +134,11 @@ impl SharedState {
 
     pub(super) fn history<R>(&self, change: impl FnOnce(&mut History) -> R) -> R {
         change(&mut self.lock().history)
+    }
+
+    /// A log says that etcd takes no writes.
+    pub(super) fn awaits_write(&self) {
+        self.lock().write_is_news = true;
     }
 
     /// Something changed, in this kind or in what is known of its objects, such as the logs of pods.
@@ -205,15 +217,31 @@ impl SharedState {
     pub(super) fn applied<T: Kind>(&self, object: Arc<T>) {
         let now = self.now();
         let mut state = self.lock();
-        let WatchState { objects, history, kinds } = &mut *state;
-        let was_undecodable = kinds[T::RESOURCE].undecodable.remove(object.meta().name.as_str());
+        let WatchState { objects, history, kinds, written, write_is_news } = &mut *state;
+        let kind = &mut kinds[T::RESOURCE];
+        // what a watch brings that was broken may have been written long ago
+        let broke = kind.error.as_ref().is_some_and(|error| error.since.elapsed() < REPLAYED);
+        let is_written = kind.standing == Standing::Listed && kind.behind_since.is_none() && !broke;
+        if is_written {
+            *written = Some(now);
+        }
+        let news = is_written && std::mem::take(write_is_news);
+        let was_undecodable = kind.undecodable.remove(object.meta().name.as_str());
         if !was_undecodable && T::store(objects).is_unchanged_by(&object) {
+            drop(state);
+            // as what the logs of pods say
+            if news {
+                self.changed(Resource::Pods);
+            }
             return;
         }
         pods::applied(history, objects, &*object, now);
         T::store_mut(objects).insert(object);
         drop(state);
         self.touched(T::RESOURCE);
+        if news && T::RESOURCE != Resource::Pods {
+            self.changed(Resource::Pods);
+        }
     }
 
     /// An object came or changed that does not decode. Its last good form would be a lie by now.
@@ -231,7 +259,7 @@ impl SharedState {
     pub(super) fn deleted<T: Kind>(&self, name: &str, last: Option<Arc<T>>) {
         let now = self.now();
         let mut state = self.lock();
-        let WatchState { objects, history, kinds } = &mut *state;
+        let WatchState { objects, history, kinds, .. } = &mut *state;
         kinds[T::RESOURCE].undecodable.remove(name);
         let stored = T::store_mut(objects).remove(name);
         if let Some(last) = last.or(stored) {
@@ -320,5 +348,7 @@ impl SharedState {
 
 /// First pauses for which refusals do not count yet.
 const REFUSALS: u32 = 4;
+/// A watch that was broken brings what it missed within so long.
+const REPLAYED: std::time::Duration = std::time::Duration::from_secs(10);
 /// How long an answer may be old: watches are renewed every 45 s, so some four of them failed.
 pub(super) const STALE_AFTER: SignedDuration = SignedDuration::from_mins(3);

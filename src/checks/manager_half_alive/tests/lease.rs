@@ -323,6 +323,14 @@ fn an_etcd_without_space_is_told_by_any_log() {
     let event = "apiVersion: v1\nkind: Event\nmetadata: {name: e, namespace: longhorn-system}\nreason: Start\n\
                  involvedObject: {kind: Engine, name: e}\nlastTimestamp: '2026-03-01T11:58:49Z'\n---\n";
     assert!(causes(&with_log(cluster_at(NOW, &(fresh.clone() + event)), "node-1", FULL)).is_empty());
+    // and any write that the watch sees, such as the heartbeat of a node, of which nothing is kept
+    let seen = |at: &str| {
+        let mut cluster = with_log(cluster_at(NOW, &fresh), "node-1", FULL);
+        cluster.last_write = Some(at.parse().unwrap());
+        causes(&cluster)
+    };
+    assert!(seen("2026-03-01T11:58:49Z").is_empty());
+    assert_eq!(seen("2026-03-01T11:58:48Z").len(), 1);
     let all = ["node-1", "node-2", "node-3"];
     let full = all.iter().fold(cluster_at(NOW, &fresh), |cluster, node| with_log(cluster, node, FULL));
     let finding = run(&CHECK, &full).report.findings.remove(0);
