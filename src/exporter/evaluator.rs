@@ -81,7 +81,7 @@ const BUDGET: u32 = 32 * 1024 * 1024;
 /// many ask. One of 20 ms answers for 5 s, one of a small cluster for some tenths of a second.
 const COST_FACTOR: f64 = 250.0;
 /// Nor longer than this, however dear it was: Prometheus asks about as often.
-const LONGEST_PAUSE: SignedDuration = SignedDuration::from_secs(30);
+const LONGEST_PAUSE: SignedDuration = SignedDuration::from_secs(45);
 /// Evaluations that may come at once after a quiet time, so that its end shows at once.
 const AT_ONCE: i32 = 3;
 /// Facts age where nothing changes: so long a verdict stands of which nothing else has changed. What costs more than this pays

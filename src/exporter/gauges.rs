@@ -127,7 +127,7 @@ gauges! {
         absent NO_WEB_CONFIG,
         example "time() - longhorn_health_exporter_web_config_last_reload_success_timestamp_seconds";
     EVALUATED = Gauge "longhorn_health_exporter_evaluation_timestamp_seconds" []
-        "Unix time of the evaluation that this page shows: at most 30 seconds ago, unless the exporter serves a recording.",
+        "Unix time of the evaluation that this page shows: at most 45 seconds ago, unless the exporter serves a recording.",
         absent "--web.disable-exporter-metrics is set",
         example "time() - longhorn_health_exporter_evaluation_timestamp_seconds > 60";
     EVALUATION_DURATION = Gauge "longhorn_health_exporter_evaluation_duration_seconds" []

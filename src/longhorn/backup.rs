@@ -64,6 +64,8 @@ narrow! {
         /// Empty where backups are not wanted.
         pub backup_target_url: SharedText = "backupTargetURL",
         pub credential_secret: SharedText,
+        /// When Longhorn was last told to ask.
+        pub sync_requested_at: Time,
     }
 
     /// Whether it answers.

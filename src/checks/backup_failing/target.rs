@@ -13,6 +13,9 @@ use crate::longhorn::{BackupTarget, ConditionStatus, condition};
 /// Longhorn asks every five minutes by default, so that two questions fail.
 const SILENT: SignedDuration = SignedDuration::from_mins(10);
 
+/// What a target says that has no URL (longhorn-manager v1.5.0 to v1.12.1 controller/backup_target_controller.go).
+const NO_URL: &str = "backup target URL is empty";
+
 /// Parts of the error, and what they say.
 const REASONS: [(&[&str], &str); 6] = [
     (
@@ -51,8 +54,16 @@ pub(super) fn run<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a s
         let said = condition(&target.status.conditions, "Unavailable")
             .filter(|said| said.status == ConditionStatus::True);
         let since = said.and_then(|said| said.last_transition_time.get());
-        let begun =
-            if since.is_some() { Begun::At(since) } else { Begun::NotBefore(target.metadata.created()) };
+        let created = target.metadata.created();
+        let begun = match since {
+            // what it says is of the time before it had a URL, and the first question may be on its way
+            _ if said.is_some_and(|said| said.message.contains(NO_URL)) => {
+                let requested = target.spec.sync_requested_at.get();
+                Begun::NotBefore(if cluster.is_watched() { created } else { requested.max(created) })
+            }
+            None => Begun::NotBefore(created),
+            since => Begun::At(since),
+        };
         let age = observe(cluster, out, "unavailable", name, begun);
         if age.at_least(SILENT, Unknown::Counts) {
             let message = said.map_or("", |said| said.message.trim());

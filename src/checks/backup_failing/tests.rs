@@ -91,6 +91,21 @@ fn a_target_that_answers_is_new_or_not_wanted_is_not_found() {
 }
 
 #[test]
+fn a_target_that_has_just_got_its_url_says_what_was_before() {
+    let asked = |at: &str| {
+        let spec = format!("backupTargetURL: 's3://b@r/', syncRequestedAt: '{at}'");
+        target(false, LONG_AGO, "backup target URL is empty").replace("backupTargetURL: 's3://b@r/'", &spec)
+    };
+    assert!(asked(JUST_NOW).contains("syncRequestedAt"), "the spec is as it was");
+    assert!(found(&CHECK, &cluster_at(NOW, &asked(JUST_NOW))).is_empty());
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &asked(LONG_AGO))).len(), 1, "it was never asked");
+    // an exporter sees how long it lasts, whenever Longhorn asks again
+    let live = live_at(NOW, &asked(JUST_NOW));
+    assert!(found(&CHECK, &live).is_empty());
+    assert_eq!(found(&CHECK, &later(live, 600)).len(), 1);
+}
+
+#[test]
 fn the_newest_backup_of_a_volume_counts() {
     let error = |name: &str, created: &str| backup(name, created, "state: Error, error: 'no space left'");
     for (yaml, expected) in [

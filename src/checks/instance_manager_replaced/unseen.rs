@@ -36,7 +36,14 @@ struct Before<'a> {
 }
 
 impl<'a> Before<'a> {
-    fn of(aftermath: &Aftermath<'a>, name: &str, uid: &str, made: Timestamp) -> Self {
+    /// `uncordoned` is when its node took pods again.
+    fn of(
+        aftermath: &Aftermath<'a>,
+        name: &str,
+        uid: &str,
+        made: Timestamp,
+        uncordoned: Option<Timestamp>,
+    ) -> Self {
         let mut pods: BTreeMap<&str, Vec<&Event>> = BTreeMap::new();
         for event in aftermath.events_but(name, uid) {
             pods.entry(event.involved_object.uid.as_str()).or_default().push(event);
@@ -63,7 +70,13 @@ impl<'a> Before<'a> {
         let said_last = |event: &&Event| {
             ["Killing", "Evicted", "NodeNotReady"].contains(&event.reason.as_str()) && soon(event, LATE)
         };
-        let about_the_end = events.iter().any(|event| soon(event, RECREATED)) || events.iter().any(said_last);
+        // a cordoned node gets no pod for as long as the drain takes
+        let waited = |event: &&Event| {
+            let before = event.last_seen().zip(uncordoned).is_some_and(|(seen, again)| seen <= again);
+            event.reason == "Killing" && before
+        };
+        let about_the_end =
+            events.iter().any(|event| soon(event, RECREATED) || said_last(event) || waited(event));
         Before { events: if about_the_end { events } else { Vec::new() }, rejection }
     }
 
@@ -71,6 +84,13 @@ impl<'a> Before<'a> {
     fn ended(&self) -> Option<Timestamp> {
         kubelet::stop(&self.events)?.at
     }
+}
+
+/// When a node was uncordoned, if a pod that was made then may have waited for that.
+fn uncordoned(cluster: &Cluster, node: &str, made: Timestamp) -> Option<Timestamp> {
+    let said = cluster.objects.node_events.iter().filter(|event| event.involved_object.name == node);
+    let again = said.filter(|event| event.cordons() == Some(false)).filter_map(|event| event.last_seen());
+    again.filter(|again| made.duration_since(*again).abs() <= LATE).max()
 }
 
 /// Judges the end of the pod before this one, if there was any.
@@ -90,7 +110,7 @@ pub(super) fn end<'a>(
     if watched || age < AFTER_FIRST.min(WELL_AFTER) || cluster.age(made) >= DAY {
         return None;
     }
-    let before = Before::of(aftermath, name, &pod.metadata.uid, made);
+    let before = Before::of(aftermath, name, &pod.metadata.uid, made, uncordoned(cluster, node, made));
     let ended = before.ended().filter(|ended| *ended <= made);
     let taint_manager = aftermath.taint_manager(name, ended.unwrap_or(made), Some(began));
     // a kubelet that was away stops it when it is back, long after it was lost

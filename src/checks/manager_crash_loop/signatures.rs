@@ -115,7 +115,7 @@ pub enum LastWord<'a> {
     Known(&'static Cause, &'a str),
     /// A fatal line that no signature knows.
     Fatal(&'a str),
-    /// A Go panic: its first line, and the text from there to the end of the log.
+    /// A Go panic: its first line, and the text with the stack.
     Panic(&'a str, &'a str),
 }
 
@@ -124,7 +124,7 @@ pub enum LastWord<'a> {
 pub fn last_word(log: &str) -> Option<LastWord<'_>> {
     for (at, line) in lines(log).rev() {
         if is_panic(line) {
-            return Some(LastWord::Panic(line.trim(), log.get(at..).unwrap_or_default()));
+            return Some(LastWord::Panic(line.trim(), with_stack(log, at)));
         }
         let level = level(line);
         let known = COMPILED
@@ -138,6 +138,17 @@ pub fn last_word(log: &str) -> Option<LastWord<'_>> {
         }
     }
     None
+}
+
+/// A log from the line of its panic on. Where it was cut before the stack, from the panic that client-go noted just before: it
+/// quotes the stack, and panics again with the same words (k8s.io/apimachinery pkg/util/runtime HandleCrash).
+fn with_stack(log: &str, panic: usize) -> &str {
+    let from_here = log.get(panic..).unwrap_or_default();
+    if lines(from_here).any(|(_, line)| untimed(line).starts_with("goroutine ")) {
+        return from_here;
+    }
+    let noted = log.get(..panic).and_then(|before| before.rfind("Observed a panic"));
+    noted.and_then(|at| log.get(at..)).unwrap_or(from_here)
 }
 
 /// The part of a stack trace that is about the goroutine which panicked. After a fatal error of the run

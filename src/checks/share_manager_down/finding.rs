@@ -4,7 +4,7 @@ use super::{Share, WINDOW, backend, causes};
 use crate::check::*;
 use crate::facts::age::Age;
 use crate::facts::{nodes, pods, text};
-use crate::longhorn::{ConditionStatus, PodPhase, ShareManager, VolumeState, condition};
+use crate::longhorn::{ConditionStatus, Container, PodPhase, ShareManager, VolumeState, condition};
 
 /// The volume is not served.
 pub(super) fn down(cluster: &Cluster, share: &Share, age: &Age) -> Finding {
@@ -77,7 +77,11 @@ pub(super) fn restarting(cluster: &Cluster, share: &Share) -> Finding {
             EvidenceSource::History.says(format!("the last one on {}: {why}", last.last.spec.node_name)),
         );
     }
-    finding
+    match share.pod.and_then(|pod| pod.spec.containers.iter().find_map(Container::memory_limit)) {
+        Some(limit) => finding
+            .fact(format!("its pod may use {limit} of memory, and what it caches of files counts, too")),
+        None => finding,
+    }
 }
 
 impl Share<'_> {

@@ -327,7 +327,7 @@ fn moves<'a>(
     };
     let engine = volumes::current_engine(cluster, volume);
     // an engine that died is detached, and the volume attached again
-    let died = events.detached.get(name).filter(|_| cause == &DETACHING).map(|seen| seen.last);
+    let died = events.detached.get(name).map(|seen| seen.last);
     let begun = Begun::NotBefore(asked(cluster, volume, events).max(died));
     let age = observe(cluster, out, fact, &format!("{name} {node}"), begun);
     let since = age.since_or_later();

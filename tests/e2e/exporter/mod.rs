@@ -34,7 +34,7 @@ const ACCOUNT: &str = "longhorn-health-exporter";
 
 /// Long enough for any change on a busy machine, where an evaluation of a debug build answers for as long as it ever may: the longest
 /// pause of the exporter, and what it takes to look.
-const SOON: Duration = Duration::from_secs(35);
+const SOON: Duration = Duration::from_secs(50);
 
 /// The recorded cluster of this name.
 fn scenario(name: &str) -> PathBuf {

@@ -153,6 +153,29 @@ fn a_stop_on_a_cordoned_node_is_a_drain_where_no_engine_ran() {
     assert_eq!(judged(&hurt, before), unknown, "uncordoned before");
 }
 
+/// A node that is drained for an update is cordoned for as long, and gets no pod before.
+#[test]
+fn a_drain_may_last_an_hour_before_the_next_pod_comes() {
+    let hour_ago = |reason: &str, at: &str| {
+        format!(
+            "apiVersion: v1\nkind: Event\nmetadata: {{name: {reason}, namespace: default}}\nreason: {reason}\n\
+             involvedObject: {{kind: Node, name: node-1}}\nlastTimestamp: '2026-01-02T{at}Z'\n---\n"
+        )
+    };
+    let stopped =
+        event("Killing", "Stopping container instance-manager").replace(GONE, "2026-01-02T10:50:10Z");
+    let hurt = hit().replace("robustness: healthy", "robustness: degraded").replace("T11:50:", "T10:50:");
+    let judged = |rest: String| found(&CHECK, &cluster_at(NOW, &(after() + &stopped + &hurt + &rest)));
+    let drained = hour_ago("NodeNotSchedulable", "10:50:00") + &hour_ago("NodeSchedulable", "11:50:05");
+    assert_eq!(judged(drained), ["info evicted InstanceManager im-1"]);
+    let earlier = hour_ago("NodeNotSchedulable", "10:50:00") + &hour_ago("NodeSchedulable", "10:55:00");
+    assert_eq!(
+        judged(earlier),
+        ["warning unknown InstanceManager im-1"],
+        "another end, of which nothing is known"
+    );
+}
+
 /// Seen on 1.12.1: a node had been off for a minute, and twenty minutes later a taint took the next pod and its replicas.
 #[test]
 fn a_loss_that_was_made_good_is_not_raised_by_what_breaks_later() {

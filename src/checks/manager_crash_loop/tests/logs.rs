@@ -220,6 +220,17 @@ fn panic_in(function: &str) -> String {
 }
 
 #[test]
+fn a_log_that_was_cut_below_its_panic_has_the_stack_above_it() {
+    let (head, stack) = EVICTION_PANIC.split_once("panic: ").unwrap();
+    let (words, stack) = stack.split_once("\n\n").unwrap();
+    let cut = format!("{head}{stack}panic: {words}\n");
+    let Some(LastWord::Panic(_, stack)) = last_word(&cut) else { panic!("no panic") };
+    assert!(stack.contains("syncBackingImageEvictionRequested"), "{stack}");
+    let alone = "panic: runtime error: integer divide by zero";
+    assert_eq!(last_word(alone), Some(LastWord::Panic(alone, alone)));
+}
+
+#[test]
 fn panics_are_told_by_their_stack() {
     let Some(LastWord::Panic(line, stack)) = last_word(EVICTION_PANIC) else { panic!("no panic") };
     assert!(line.starts_with("panic: runtime error"));

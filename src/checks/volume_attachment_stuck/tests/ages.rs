@@ -23,6 +23,19 @@ fn a_volume_that_came_back_from_the_death_of_its_engine_has_just_begun_to_attach
 }
 
 #[test]
+fn a_volume_is_attached_again_after_the_last_death_of_its_engine() {
+    let died = |at: &str| {
+        let event = format!(
+            "apiVersion: v1\nkind: Event\nmetadata: {{name: died}}\nreason: DetachedUnexpectly\ntype: Warning\ncount: 1\n\
+             lastTimestamp: '{at}'\ninvolvedObject: {{kind: Volume, name: vol}}\n---\n"
+        );
+        recorded(&(volume("vol", "attaching", "nodeID: node-1", "") + &event))
+    };
+    assert_eq!(died("2026-03-01T11:58:46Z"), Vec::<String>::new());
+    assert_eq!(died("2026-03-01T11:40:00Z"), ["warning attaching Volume vol"]);
+}
+
+#[test]
 fn a_ticket_that_was_satisfied_until_now_waits_since_now() {
     let since = |at| {
         let ticket = ("csi-1", "csi-attacher", "node-1", false, at);
