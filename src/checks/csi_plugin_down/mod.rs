@@ -51,8 +51,10 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
 
 /// The first container of a pod that ends again and again. The plugin itself comes before those that end without its socket.
 fn crashing<'a>(cluster: &Cluster, pod: &'a Pod) -> Option<(&'a str, looping::Loop<'a>)> {
-    let (own, others): (Vec<_>, Vec<_>) =
-        pod.status.container_statuses.iter().partition(|status| status.name == PLUGIN);
-    let mut statuses = own.into_iter().chain(others);
+    let of = |own: bool| {
+        let statuses = pod.status.container_statuses.iter();
+        statuses.filter(move |status| (status.name == PLUGIN) == own)
+    };
+    let mut statuses = of(true).chain(of(false));
     statuses.find_map(|status| Some((status.name.as_str(), looping::looping(status, cluster.now)?)))
 }

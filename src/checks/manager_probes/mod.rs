@@ -72,10 +72,10 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     let was_started = |start: &Done| {
         let readiness = (start.pod.metadata.name.as_str(), ProbeKind::Readiness);
         let failing = failures.as_ref().and_then(|failures| failures.get(&readiness));
-        let limit = SignedDuration::from_secs(limit(start).unwrap_or(0));
         failing.is_some_and(|failing| {
+            let limit = || SignedDuration::from_secs(limit(start).unwrap_or(0));
             failing.paused(start.started, tolerance(start.pod), EVENT_BURST)
-                || failing.lost_its_way(start.started, limit)
+                || failing.lost_its_way(start.started, limit())
         })
     };
     let dated = || starts.done.iter().filter(|start| !node_was_away(cluster, start) && !was_started(start));
