@@ -110,7 +110,7 @@ pub async fn record(
         };
         sink.put_bytes(&name, refused.as_bytes())?;
     }
-    let runs = wanted_logs(pods, leases, now);
+    let (runs, in_turn) = wanted_logs(pods, leases, now);
     let logs = runs.iter().map(|run| (name_of(run), run)).filter(|(name, _)| is_file_name(name));
     let logs: Vec<_> = logs.map(|(name, run)| json!({ "pod": run.pod, "file": name })).collect();
     let logs = manifest(json!({ "logs": logs }));
@@ -135,6 +135,14 @@ pub async fn record(
                 sink.put_bytes(&format!("{name}.json"), refused.as_bytes())?;
                 recorded.unread.push(format!("{name}: {message}"));
             }
+        }
+    }
+    // nothing says that these have anything to tell, and no one misses them
+    for run in in_turn.iter().filter(|run| is_file_name(&name_of(run))) {
+        sink.reading(&name_of(run));
+        if let Ok(text) = read(client, namespace, run, patience).await {
+            recorded.logs += 1;
+            sink.put_bytes(&name_of(run), &text)?;
         }
     }
     Ok(recorded)
@@ -467,15 +475,14 @@ fn status(kind: &str, name: &str, message: &str, reason: &str) -> String {
     format!("{status}\n")
 }
 
-/// Whose logs are wanted, as a single look decides it: of Ready managers it reads the first in turn.
-fn wanted_logs(pods: Vec<Pod>, leases: Vec<Lease>, now: Timestamp) -> Vec<Run> {
+/// Whose logs are wanted, as a single look decides it; and the first Ready managers, whose logs it reads in turn.
+fn wanted_logs(pods: Vec<Pod>, leases: Vec<Lease>, now: Timestamp) -> (Vec<Run>, Vec<Run>) {
     let (mut all_pods, mut all_leases) = (Store::default(), Store::default());
     all_pods.replace(pods);
     all_leases.replace(leases);
-    let mut wanted = runs(&all_pods, &all_leases, now);
-    let others: Vec<Run> = ready(&all_pods, now).filter(|run| !wanted.contains(run)).take(IN_TURN).collect();
-    wanted.extend(others);
-    wanted
+    let wanted = runs(&all_pods, &all_leases, now);
+    let in_turn = ready(&all_pods, now).filter(|run| !wanted.contains(run)).take(IN_TURN).collect();
+    (wanted, in_turn)
 }
 
 /// As [`crate::source::recording`] expects it.
