@@ -184,9 +184,21 @@ pub fn upgrade_gap(cluster: &Cluster, pod: &Pod) -> Option<String> {
 /// controller/setting_controller.go collectSettingInVolume, util/struct.go NewStruct).
 pub fn newer_settings(cluster: &Cluster, release: Option<Release>) -> Option<String> {
     let older = release.is_some_and(|release| !release.at_least(1, 10, 0));
-    let by_engine = cluster.objects.settings.iter().filter(|setting| setting.value.trim().starts_with("{\""));
-    let names: Vec<&str> = by_engine.map(|setting| setting.metadata.name.as_str()).collect();
+    let names: Vec<&str> = by_engine(cluster).map(|(name, _)| name).collect();
     (older && !names.is_empty()).then(|| format!("settings with a value by data engine: {}", listed(&names)))
+}
+
+/// The settings whose value is one by data engine, with what they have for v1.
+pub fn by_engine(cluster: &Cluster) -> impl Iterator<Item = (&str, String)> {
+    #[derive(serde::Deserialize)]
+    struct ByEngine {
+        v1: String,
+    }
+    cluster.objects.settings.iter().filter_map(|setting| {
+        let value: ByEngine = serde_json::from_str(&setting.value).ok()?;
+        // it stands between quotes in a command
+        (!value.v1.contains('\'')).then_some((setting.metadata.name.as_str(), value.v1))
+    })
 }
 
 /// An engine image in use that is called incompatible while an upgrade is under way; afterwards it

@@ -1,7 +1,7 @@
 //! What to do about a manager that crash-loops, where that depends on more than its cause.
 
 use super::diagnosis::{CrashReason, Diagnosis};
-use super::{CONTAINER, causes, host, kubelet};
+use super::{CONTAINER, causes, facts, host, kubelet};
 use crate::check::*;
 use crate::facts::{
     certificates, complaints, endpoints, eviction, installation, known_issues, looping, nodes, releases,
@@ -45,7 +45,7 @@ pub fn remedy(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
         }
         (&causes::CONTAINER_CANNOT_START, _) => cannot_start(namespace, pod),
         (&causes::BACKING_IMAGE_EVICTION_PANIC, _) => stop_evictions(cluster, release),
-        (&causes::UPGRADE_PATH, Some(CrashReason::NewerSettings)) => plain_settings(namespace),
+        (&causes::UPGRADE_PATH, Some(CrashReason::NewerSettings)) => plain_settings(cluster),
         (&causes::UPGRADE_PATH, _) => release
             .and_then(|to| Some(installation::back_to(cluster, installation::refused_step(cluster, to)?, to)))
             .unwrap_or_default(),
@@ -135,19 +135,20 @@ fn refused_setting(namespace: &str, release: Option<Release>) -> Remedy {
 }
 
 /// 1.10 reads both forms, so neither way loses a value.
-fn plain_settings(namespace: &str) -> Remedy {
-    const BY_ENGINE: &str = ".items[] | select(.value | startswith(\"{\\\"\"))";
-    let get = format!("kubectl -n {namespace} get settings.longhorn.io -o json | jq -r '{BY_ENGINE}");
-    Remedy::new(
+fn plain_settings(cluster: &Cluster) -> Remedy {
+    let namespace = &cluster.namespace;
+    let remedy = Remedy::new(
         "Managers of 1.10 or later were here and wrote these settings. Where 1.10 is the aim, go on with the upgrade: it reads them, and \
          these managers serve their webhook between two ends. To stay on this release, give each the plain value that it has for v1 (a \
          refused patch means that no manager is serving the webhook at the moment: repeat it).",
     )
-    .read(format!("{get} | \"\\(.metadata.name) \\(.value)\"'"))
-    .change(format!(
-        "{get} | \"\\(.metadata.name) \\(.value | fromjson | .v1)\"' | while read -r name value; do kubectl -n {namespace} patch \
-         settings.longhorn.io \"$name\" --type merge -p \"{{\\\"value\\\":\\\"$value\\\"}}\"; done"
-    ))
+    .read(format!("kubectl -n {namespace} get settings.longhorn.io"));
+    facts::by_engine(cluster).fold(remedy, |remedy, (name, value)| {
+        let patch = serde_json::json!({ "value": value });
+        remedy.change(format!(
+            "kubectl -n {namespace} patch settings.longhorn.io {name} --type merge -p '{patch}'"
+        ))
+    })
 }
 
 /// A container without a limit of its own is killed when its node has no memory left.
