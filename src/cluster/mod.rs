@@ -367,6 +367,11 @@ impl Cluster {
         self.objects.events.of(Owner::Object, name)
     }
 
+    /// Events about a node.
+    pub fn events_about_node(&self, name: &str) -> impl Iterator<Item = &NodeEvent> {
+        self.objects.node_events.of(Owner::Object, name)
+    }
+
     /// The disk with this UUID, as the status of a node lists it.
     pub fn disk(&self, uuid: &str) -> Option<DiskOfNode<'_>> {
         let (node, disk) = self.disks().get(uuid)?;

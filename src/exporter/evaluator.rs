@@ -80,7 +80,7 @@ const BUDGET: u32 = 32 * 1024 * 1024;
 /// How often what changes all the time is evaluated: so rarely that it takes 0.4 % of a core with its pages, however
 /// many ask. One of 20 ms answers for 5 s, one of a small cluster for some tenths of a second.
 const COST_FACTOR: f64 = 250.0;
-/// Nor longer than this, however dear it was: Prometheus asks about as often.
+/// Nor longer than this, however dear it was: alerts wait for minutes, and what is older than [`MAX_AGE`] is not handed out.
 const LONGEST_PAUSE: SignedDuration = SignedDuration::from_secs(45);
 /// Evaluations that may come at once after a quiet time, so that its end shows at once.
 const AT_ONCE: i32 = 3;

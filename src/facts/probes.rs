@@ -65,10 +65,9 @@ pub fn failed_lately(cluster: &Cluster, pod: &Pod) -> Option<Failed> {
 
 /// The last failure that its kubelet wrote: after some of them it keeps quiet, so later ones may be missing.
 pub fn failed_last(cluster: &Cluster, pod: &Pod) -> Option<Failed> {
-    let of_pod = cluster.objects.events.iter().filter(|event| {
-        let object = &event.involved_object;
-        event.reason == "Unhealthy" && object.kind == "Pod" && object.name == pod.metadata.name
-    });
+    let of_pod = cluster
+        .events_about(&pod.metadata.name)
+        .filter(|event| event.reason == "Unhealthy" && event.involved_object.kind == "Pod");
     of_pod
         .filter(|event| event.message.contains("Readiness probe failed"))
         .filter_map(|event| {

@@ -36,6 +36,12 @@ pub struct NodeStory<'a> {
     cordons: Vec<(Timestamp, bool)>,
 }
 
+/// When a node was cordoned (true) and uncordoned, as its kubelet said.
+pub fn cordons(cluster: &Cluster, node: &str) -> impl Iterator<Item = (Timestamp, bool)> {
+    let told = cluster.events_about_node(node);
+    told.filter_map(|event| Some((event.last_seen()?, event.cordons()?)))
+}
+
 impl<'a> NodeStory<'a> {
     /// Looks at the node of a pod that was born then and ended about `end`.
     pub fn of(
@@ -65,9 +71,8 @@ impl<'a> NodeStory<'a> {
             Some(api(format!("node {name} became Ready at {changed}, about when the pod ended")))
         };
         let rebooted = || {
-            let events = cluster.objects.node_events.iter();
-            let mut of_node = events.filter(|event| event.is_reboot() && event.involved_object.name == name);
-            let event = of_node.find(|event| event.last_seen().is_some_and(near))?;
+            let mut reboots = cluster.events_about_node(name).filter(|event| event.is_reboot());
+            let event = reboots.find(|event| event.last_seen().is_some_and(near))?;
             Some(EvidenceSource::Event.says(format!("event Rebooted: {}", event.message)))
         };
         // Longhorn makes the next pod after a back-off of up to two minutes
@@ -75,17 +80,14 @@ impl<'a> NodeStory<'a> {
             let before = end.duration_since(moment);
             -CLOCKS <= before && before <= RETURNED && born.is_none_or(|born| moment >= born)
         };
-        let killed = cluster.objects.node_events.iter().find(|event| {
-            event.is_oom_of_instance_manager()
-                && event.involved_object.name == name
-                && event.last_seen().is_some_and(shortly)
-        });
+        let killed = cluster
+            .events_about_node(name)
+            .find(|event| event.is_oom_of_instance_manager() && event.last_seen().is_some_and(shortly));
         let out_of_memory =
             killed.map(|event| EvidenceSource::Event.says(format!("event SystemOOM: {}", event.message)));
         let trouble = nodes::down(cluster, name).or_else(rebooted).or_else(back);
-        let cordons = cluster.objects.node_events.iter().filter(|event| event.involved_object.name == name);
-        let cordons = cordons.filter_map(|event| Some((event.last_seen()?, event.cordons()?)));
-        NodeStory { name, node, trouble, out_of_memory, returned, seen, cordons: cordons.collect() }
+        let cordons = cordons(cluster, name).collect();
+        NodeStory { name, node, trouble, out_of_memory, returned, seen, cordons }
     }
 
     /// That it was cordoned when its kubelet was told to stop the pod, by what the kubelet said or as it still is: so it is in a drain.

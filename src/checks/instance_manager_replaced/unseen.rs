@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::aftermath::{Aftermath, Span};
 use super::judge::{self, ReplacementScene, ReplacementVerdict};
 use super::kubelet;
-use super::node::NodeStory;
+use super::node::{NodeStory, cordons};
 use super::seen::setting_that_replaces;
 use super::{DAY, End, is_made_good, remember_hits};
 use crate::check::*;
@@ -88,8 +88,7 @@ impl<'a> Before<'a> {
 
 /// When a node was uncordoned, if a pod that was made then may have waited for that.
 fn uncordoned(cluster: &Cluster, node: &str, made: Timestamp) -> Option<Timestamp> {
-    let said = cluster.objects.node_events.iter().filter(|event| event.involved_object.name == node);
-    let again = said.filter(|event| event.cordons() == Some(false)).filter_map(|event| event.last_seen());
+    let again = cordons(cluster, node).filter(|(_, cordoned)| !cordoned).map(|(at, _)| at);
     again.filter(|again| made.duration_since(*again).abs() <= LATE).max()
 }
 
