@@ -77,9 +77,9 @@ const SYNC_GRACE: SignedDuration = SignedDuration::from_secs(60);
 /// readers of these take nothing from a scrape. The largest report, 2,000 findings, is a few MiB.
 const BUDGET: u32 = 32 * 1024 * 1024;
 
-/// How often what changes all the time is evaluated: so rarely that it takes 0.4 % of a core with its pages, however
-/// many ask. One of 20 ms answers for 5 s, one of a small cluster for some tenths of a second.
-const COST_FACTOR: f64 = 250.0;
+/// How often what changes all the time is evaluated: so rarely that it takes 0.2 % of a core with its pages, however
+/// many ask. One of 20 ms answers for 10 s, one of a small cluster for less than a second.
+const COST_FACTOR: f64 = 500.0;
 /// Nor longer than this, however dear it was: alerts wait for minutes, and what is older than [`MAX_AGE`] is not handed out.
 const LONGEST_PAUSE: SignedDuration = SignedDuration::from_secs(45);
 /// Evaluations that may come at once after a quiet time, so that its end shows at once.
@@ -565,7 +565,7 @@ mod tests {
         scrape();
         assert_eq!(evaluations(), 11, "the first one is waited for");
 
-        // after a quiet time what changes shows at once, and what goes on changing is evaluated for 0.4 % of a core
+        // after a quiet time what changes shows at once, and what goes on changing is evaluated for 0.2 % of a core
         let mut refreshed = 0;
         while evaluator.is_due() {
             evaluator.refresh();
