@@ -110,6 +110,28 @@ pub fn newest(log: &str) -> Option<Complaint<'_>> {
     (!answered || lacks != Lacks::Api || complaint.is_full()).then_some(complaint)
 }
 
+/// What the attempts of a renewal met that was given up: an etcd without space. A renewal begun while it was full is given up 30 s later,
+/// also where writes are taken again by then (seen on 1.12.1: 9 s after the alarm was disarmed).
+pub fn gave_up_on_full_etcd<'a>(
+    log: &'a str,
+    given_up: &Complaint<'_>,
+    now: Timestamp,
+) -> Option<Complaint<'a>> {
+    const RENEWAL: SignedDuration = SignedDuration::from_secs(35);
+    let gives_up = |line: &str| {
+        line.contains("leaderelection.go:") && line.contains(r#"err="context deadline exceeded""#)
+    };
+    let patterns = PATTERNS.as_ref().filter(|_| gives_up(given_up.line))?;
+    let at = written_at(given_up.line, now)?;
+    let complaints = log.lines().rev().map(str::trim).filter(|line| !gives_up(line));
+    let (line, (lacks, about)) = complaints
+        .filter_map(|line| Some((line, patterns.read(line)?)))
+        .find(|(line, _)| line.contains("leaderelection.go:"))?;
+    let attempt = Complaint { lacks, line, about: vec![about] };
+    let lasted = at.duration_since(written_at(line, now)?);
+    (attempt.is_full() && lasted <= RENEWAL).then_some(attempt)
+}
+
 /// For how long a log repeats that there is no answer of the API server, from the first such line of this outage to the newest.
 pub fn unanswered_for(log: &str, now: Timestamp) -> Option<SignedDuration> {
     let patterns = PATTERNS.as_ref()?;

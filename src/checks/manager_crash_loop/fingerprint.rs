@@ -108,14 +108,21 @@ impl CrashedManager<'_> {
         }
         // what comes after the wait for the Service is not reached by a run that ended with it
         let reached = progress::reached_services(pod, release);
-        if reached == Some(false)
-            || just_waited
-            || seconds <= FIRST_STEP_SECONDS && !progress::was_ready(pod, crash)
-        {
+        if reached == Some(false) || just_waited {
             return None;
         }
         let upgrade = || Some((&causes::UPGRADE_PATH, facts::upgrade_gap(cluster, pod)?));
         let engine = || Some((&causes::ENGINE_INCOMPATIBLE, facts::incompatible_engine(cluster, pod)?));
+        // whole seconds do not tell the first step from those after it, a mark that the pod left behind does. Without one, what ends every
+        // start is asked still, unless something speaks for the first step
+        if seconds <= FIRST_STEP_SECONDS && !progress::was_ready(pod, crash) {
+            if self.lacks_iscsi(seconds).is_some() {
+                return None;
+            }
+            if progress::found_iscsiadm(cluster, pod).is_none() {
+                return upgrade().or_else(engine);
+            }
+        }
         let crds = || Some((&causes::CRD_MISMATCH, facts::missing_kind(cluster, release)?));
         let called = || {
             let fact = facts::foreign_configuration(cluster)
@@ -137,12 +144,17 @@ impl CrashedManager<'_> {
         self.met(release, |issue| !issue.panics() && issue.ends_the_manager())
     }
 
+    /// What speaks for the check for iscsiadm as the step that ended it.
+    fn lacks_iscsi(&self, seconds: i64) -> Option<String> {
+        let (cluster, node) = (self.cluster, self.node);
+        let first = || seconds <= FIRST_STEP_SECONDS && progress::found_iscsiadm(cluster, self.pod).is_none();
+        facts::iscsi_condition(cluster, node)
+            .or_else(|| facts::unregistered(cluster, node).filter(|_| first()))
+    }
+
     fn early_exit(&mut self, seconds: i64) -> &'static Cause {
         let passed = progress::found_iscsiadm(self.cluster, self.pod);
-        let packages = facts::iscsi_condition(self.cluster, self.node);
-        let unregistered = facts::unregistered(self.cluster, self.node)
-            .filter(|_| seconds <= FIRST_STEP_SECONDS && passed.is_none());
-        if let Some(fact) = packages.or(unregistered) {
+        if let Some(fact) = self.lacks_iscsi(seconds) {
             self.add(EvidenceSource::Api, fact);
             self.add(
                 EvidenceSource::Fingerprint,

@@ -120,6 +120,7 @@ fn ready_since(pod: &Pod) -> Option<Timestamp> {
 fn complaint<'a>(cluster: &'a Cluster, pod: &Pod) -> Option<Complaint<'a>> {
     let log = cluster.history.current_log(pod, CONTAINER)?;
     let complaint = complaints::newest(&log.text).filter(|complaint| complaint.lacks == Lacks::Api)?;
+    let complaint = complaints::gave_up_on_full_etcd(&log.text, &complaint, cluster.now).unwrap_or(complaint);
     let written = complaints::written_at(complaint.line, cluster.now);
     // one write that is later shows that etcd takes them again, though nothing else says so in the log of an idle manager
     let later = |said: Timestamp| {

@@ -118,6 +118,11 @@ impl Failing {
             && lost.is_some_and(|lost| lost.duration_since(started) > within)
     }
 
+    /// When the first one was seen.
+    pub fn first(&self) -> Option<Timestamp> {
+        self.spans.iter().map(|(first, ..)| *first).min()
+    }
+
     /// How often it failed, of all kinds together.
     pub fn total(&self) -> u64 {
         self.occurrences.values().fold(0, |all, count| all.saturating_add(*count))

@@ -243,17 +243,38 @@ fn fails_since(
     start_end: Option<Timestamp>,
 ) -> Option<Timestamp> {
     let running = pod.container_status("longhorn-manager").and_then(|status| status.state.running.as_ref());
-    if running.is_none_or(|running| !running.started_at.is_set()) {
+    let started = running?.started_at.get()?;
+    if is_over(cluster, pod, kind, failing, started) {
         return None;
     }
     let from = match kind {
         // a probe that kills may have been the reason for the present start
         ProbeKind::Startup | ProbeKind::Liveness => Timestamp::MIN,
-        ProbeKind::Readiness => start_end.unwrap_or(Timestamp::MAX).max(over_since(cluster, pod, failing)),
+        ProbeKind::Readiness => {
+            // the second of the start is still that of the run before, whose listener was gone
+            let run = started.checked_add(SignedDuration::from_secs(1)).unwrap_or(started);
+            start_end.unwrap_or(Timestamp::MAX).max(over_since(cluster, pod, failing)).max(run)
+        }
     };
     let probe = pod.spec.container("longhorn-manager").and_then(|container| kind.of(container));
     let threshold = probe.map_or(3, |probe| probe.threshold());
     (failing.lately(cluster.now, RECENT_FAILURE, from) >= threshold as f64).then_some(from)
+}
+
+/// True where the failures never were as many in a row as the probe bears, and the next probes would have failed by now: a pod that
+/// stayed Ready, or a container that was not restarted, has borne them.
+fn is_over(cluster: &Cluster, pod: &Pod, kind: ProbeKind, failing: &Failing, started: Timestamp) -> bool {
+    let probe = pod.spec.container("longhorn-manager").and_then(|container| kind.of(container));
+    let quiet = probe.map_or(10, |probe| probe.period()).saturating_mul(2).saturating_add(10);
+    let ended = failing.last.is_some_and(|last| cluster.age(last).as_secs() >= quiet);
+    let borne = match kind {
+        ProbeKind::Readiness => over_since(cluster, pod, failing) > Timestamp::MIN,
+        // one that kills writes its last failure before the container starts again
+        ProbeKind::Startup | ProbeKind::Liveness => {
+            failing.total() < EVENT_BURST && failing.first().is_some_and(|first| first > started)
+        }
+    };
+    ended && borne
 }
 
 /// Since when a readiness probe has succeeded for as long as it failed before it counted: what failed before is over. Not where so

@@ -1,3 +1,4 @@
+mod borne;
 mod starts;
 
 use super::CHECK;
@@ -238,30 +239,30 @@ fn probes_that_fail_after_the_start() {
     let event = |count, last, message| unhealthy("n1", 1, count, last, message);
     let failing = ["warning probe_failing Pod longhorn-manager-n1"];
     for (name, yaml, expected) in [
-        ("now", event(3, "2026-03-01T11:55:00Z", TIMEOUT), &failing[..]),
-        ("fewer than the threshold", event(2, "2026-03-01T11:55:00Z", TIMEOUT), &[]),
+        ("now", event(3, "2026-03-01T11:59:50Z", TIMEOUT), &failing[..]),
+        ("fewer than the threshold", event(2, "2026-03-01T11:59:50Z", TIMEOUT), &[]),
         ("ten minutes and more ago", event(30, "2026-03-01T11:49:59Z", TIMEOUT), &[]),
         ("only while it started", event(9, "2026-03-01T11:02:00Z", REFUSED), &[]),
         (
             "of the pod before",
-            event(9, "2026-03-01T11:55:00Z", TIMEOUT).replace("uid: uid-n1", "uid: other"),
+            event(9, "2026-03-01T11:59:50Z", TIMEOUT).replace("uid: uid-n1", "uid: other"),
             &[],
         ),
         (
             "of another container",
-            event(9, "2026-03-01T11:55:00Z", TIMEOUT).replace("{longhorn-manager}", "{other}"),
+            event(9, "2026-03-01T11:59:50Z", TIMEOUT).replace("{longhorn-manager}", "{other}"),
             &[],
         ),
         (
             "of another pod",
-            event(9, "2026-03-01T11:55:00Z", TIMEOUT).replace("longhorn-manager-n1", "x"),
+            event(9, "2026-03-01T11:59:50Z", TIMEOUT).replace("longhorn-manager-n1", "x"),
             &[],
         ),
-        ("no probe at all", event(9, "2026-03-01T11:55:00Z", "Back-off"), &[]),
+        ("no probe at all", event(9, "2026-03-01T11:59:50Z", "Back-off"), &[]),
         (
             "in two kinds",
-            event(1, "2026-03-01T11:55:00Z", TIMEOUT)
-                + &unhealthy("n1", 2, 2, "2026-03-01T11:56:00Z", REFUSED),
+            event(1, "2026-03-01T11:59:50Z", TIMEOUT)
+                + &unhealthy("n1", 2, 2, "2026-03-01T11:59:55Z", REFUSED),
             &failing,
         ),
     ] {
@@ -341,7 +342,7 @@ fn what_a_start_met_long_ago_is_not_said_of_now() {
     let v = release("v1.10.2") + &daemon_set(HTTPS);
     let ready = pod("n1", "2026-03-01T11:00:00Z", "True", "2026-03-01T11:00:12Z");
     let events = unhealthy("n1", 1, 2, "2026-03-01T11:00:05Z", REFUSED)
-        + &unhealthy("n1", 2, 3, "2026-03-01T11:55:00Z", TIMEOUT);
+        + &unhealthy("n1", 2, 3, "2026-03-01T11:59:50Z", TIMEOUT);
     let finding = run(&CHECK, &at_now(&(v + &ready + &events))).report.findings.remove(0);
     assert!(finding.message.ends_with("fails: timeout 3 times"), "{}", finding.message);
 }
@@ -360,10 +361,10 @@ fn failures_of_a_start_and_single_ones_do_not_add_up() {
     let failing = ["warning probe_failing Pod longhorn-manager-n1"];
     for (name, yaml, expected) in [
         // the event of the start counts on when the same happens again
-        ("start and one more", repeated(7, "2026-03-01T11:00:01Z", "2026-03-01T11:55:00Z", REFUSED), &[][..]),
+        ("start and one more", repeated(7, "2026-03-01T11:00:01Z", "2026-03-01T11:59:50Z", REFUSED), &[][..]),
         (
             "one every twenty minutes",
-            repeated(30, "2026-03-01T02:00:00Z", "2026-03-01T11:55:00Z", TIMEOUT),
+            repeated(30, "2026-03-01T02:00:00Z", "2026-03-01T11:59:50Z", TIMEOUT),
             &[],
         ),
         (
@@ -371,13 +372,13 @@ fn failures_of_a_start_and_single_ones_do_not_add_up() {
             repeated(20, "2026-03-01T11:00:30Z", "2026-03-01T11:58:00Z", TIMEOUT),
             &failing,
         ),
-        ("three in a row", repeated(3, "2026-03-01T11:54:40Z", "2026-03-01T11:55:00Z", TIMEOUT), &failing),
+        ("three in a row", repeated(3, "2026-03-01T11:59:30Z", "2026-03-01T11:59:50Z", TIMEOUT), &failing),
     ] {
         assert_eq!(found(&CHECK, &at_now(&(v.clone() + &ready + &yaml))), expected, "{name}");
     }
     // of another kind, and over
     let over = unhealthy("n1", 2, 5, "2026-03-01T11:20:00Z", REFUSED)
-        + &unhealthy("n1", 3, 1, "2026-03-01T11:55:00Z", TIMEOUT);
+        + &unhealthy("n1", 3, 1, "2026-03-01T11:59:50Z", TIMEOUT);
     assert_eq!(found(&CHECK, &at_now(&(v.clone() + &ready + &over))), Vec::<String>::new());
     // a rollout: n1 waited 200 s for its turn, its listener refused meanwhile; n2 went before
     let queued = pod("n1", "2026-03-01T11:50:00Z", "True", "2026-03-01T11:53:20Z")

@@ -25,6 +25,9 @@ fn fingerprints_need_a_fact_of_the_api() {
         ("two minor releases at once", m("v1.8.2", 1, 12) + &registered + setting, causes::UPGRADE_PATH.id),
         ("one minor release", m("v1.7.3", 1, 12) + &registered + setting, causes::UNKNOWN.id),
         ("downgrade", m("v1.5.5", 1, 12) + &registered + setting, causes::UPGRADE_PATH.id),
+        // whole seconds: the same start ends after 0 s or after 3 s
+        ("skipped, after 0 s", m("v1.8.2", 1, 0) + &registered + setting, causes::UPGRADE_PATH.id),
+        ("skipped, on a fresh node", m("v1.8.2", 1, 0) + setting, causes::OPEN_ISCSI_MISSING.id),
         ("60 s, no endpoint", m("v1.9.1", 1, 61) + &registered + &slice(false), causes::WEBHOOK_UNSERVED.id),
         ("60 s is too short for 1.9.2", m("v1.9.2", 1, 61) + &registered + &slice(false), causes::UNKNOWN.id),
         (

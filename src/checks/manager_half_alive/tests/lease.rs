@@ -279,6 +279,34 @@ fn a_holder_that_gave_up_is_told_before_another_takes_the_lease_and_until_its_lo
     assert!(causes(&next(taken, 120, &renewed)).is_empty(), "it says nothing more");
 }
 
+/// Seen on 1.12.1: the alarm was disarmed at 23:44:32, and the renewal that began before was given up 9 s after.
+#[test]
+fn a_renewal_that_met_a_full_etcd_is_no_manager_that_is_cut_off() {
+    let attempt = |time: &str, error: &str| {
+        format!(
+            "E1123 {time}       1 leaderelection.go:497] \"Failed to update lease\" err=\"{error}\" lock=\"l\"\n"
+        )
+    };
+    let (full, lost) = ("etcdserver: mvcc: database space exceeded", "context deadline exceeded");
+    let held = |holder: &str, acquired: &str, renewed: &str| {
+        three() + &lease(holder, renewed).replace("2026-03-01T09:00:00.000000Z", acquired)
+    };
+    let before = held("node-2", "2026-11-23T12:03:23.002354Z", "2026-11-23T13:05:53.411753Z");
+    let told = |log: String| {
+        let mut cluster = later(live_at("2026-11-23T13:05:55Z", &before), 40);
+        for (node, text) in [("node-2", log.as_str()), ("node-1", ""), ("node-3", "")] {
+            cluster = with_log(cluster, node, text);
+        }
+        cluster = later(cluster, 4);
+        cluster.last_write = Some("2026-11-23T13:06:34Z".parse().unwrap());
+        causes(&later(cluster, 1))
+    };
+    let found = ["warning api_lost Pod longhorn-manager-node-2"];
+    assert!(told(attempt("13:06:23.1", full) + GAVE_UP).is_empty(), "etcd takes writes again");
+    assert_eq!(told(attempt("13:06:23.1", lost) + GAVE_UP), found);
+    assert_eq!(told(attempt("13:01:23.1", full) + GAVE_UP), found, "that was another renewal");
+}
+
 #[test]
 fn what_a_manager_began_before_it_stood_still_says_nothing_of_now() {
     // recorded: a holder of 1.12.1 was stopped for 200 s and Ready again at 16:58:00; another had taken the Lease meanwhile
