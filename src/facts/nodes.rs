@@ -149,6 +149,23 @@ pub fn not_ready_since(cluster: &Cluster, node: &str) -> Option<Timestamp> {
     condition(conditions, "Ready")?.last_transition_time.get()
 }
 
+/// Since when a node that is Ready has been so. What is said of its disks and pods may be from the time before, which neither the
+/// kubelet nor Longhorn dates anew: a condition keeps its time while only its reason changes (longhorn-manager v1.3.3 to v1.12.1
+/// types SetCondition).
+pub fn ready_since(cluster: &Cluster, node: &str) -> Option<Timestamp> {
+    let kube = cluster.objects.kube_nodes.get(node).filter(|kube| kube.is_ready())?;
+    condition(&kube.status.conditions, "Ready")?.last_transition_time.get()
+}
+
+/// Since when Longhorn may make pods on a node that is Ready: it makes none while the node is cordoned.
+pub fn open_since(cluster: &Cluster, node: &str) -> Option<Timestamp> {
+    let longhorn = cluster.objects.longhorn_nodes.get(node);
+    let schedulable = longhorn.and_then(|node| condition(&node.status.conditions, "Schedulable"));
+    let schedulable = schedulable.filter(|schedulable| schedulable.status == ConditionStatus::True);
+    let uncordoned = schedulable.and_then(|schedulable| schedulable.last_transition_time.get());
+    ready_since(cluster, node).max(uncordoned)
+}
+
 /// Whether Kubernetes' node is Ready; `None` where there is no such node or nodes cannot be read.
 pub fn kube_ready(cluster: &Cluster, node: &str) -> Option<bool> {
     cluster.objects.kube_nodes.get(node).map(|node| node.is_ready())

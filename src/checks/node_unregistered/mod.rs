@@ -16,9 +16,10 @@ use jiff::SignedDuration;
 
 use crate::check::*;
 use crate::cluster::Readability;
+use crate::facts::nodes;
 use crate::facts::removal::{self, Removal};
 use crate::longhorn::Resource::*;
-use crate::longhorn::{DaemonSet, KubeNode, LonghornNode, Owner, Pod, condition};
+use crate::longhorn::{ConditionStatus, DaemonSet, KubeNode, LonghornNode, Owner, Pod, condition};
 
 /// A first start may take this long: 120 s for its own webhook server and 120 s for the Service, and
 /// before that a queue for the webhook lease.
@@ -115,7 +116,17 @@ fn find_never_started(cluster: &Cluster, out: &mut Outcome) -> usize {
             *known = pod;
         }
     }
-    let since = |pod: &Pod| pod.status.start_time.get().or(pod.metadata.created());
+    // a node that is switched off may be deleted from Longhorn, and is registered again when it is back
+    let away = |node: &str| {
+        let kube = cluster.objects.kube_nodes.get(node);
+        let ready = kube.and_then(|kube| condition(&kube.status.conditions, "Ready"));
+        ready.is_some_and(|ready| ready.status != ConditionStatus::True)
+    };
+    pods.retain(|node, _| !away(node));
+    let since = |pod: &Pod| {
+        let made = pod.status.start_time.get().or(pod.metadata.created());
+        made.map(|made| nodes::ready_since(cluster, &pod.spec.node_name).unwrap_or(made).max(made))
+    };
     pods.retain(|_, pod| since(pod).is_none_or(|since| cluster.age(since) >= FIRST_START));
     if let Some(removal) = removal::unmissed(cluster).filter(|_| !pods.is_empty()) {
         out.report(uninstalling(cluster, pods.len(), removal));
