@@ -257,7 +257,8 @@ pub fn manager_starts(cluster: &Cluster, node: &str) -> bool {
     let changed =
         condition(&pod.status.conditions, "Ready").and_then(|ready| ready.last_transition_time.get());
     let normal = if pod.is_ready() && !pod.metadata.is_deleting() { LOOKS } else { RESTART };
-    changed.max(pod.metadata.created()).is_some_and(|changed| cluster.age(changed) < normal)
+    let back = ready_since(cluster, node).filter(|_| !pod.is_ready());
+    changed.max(pod.metadata.created()).max(back).is_some_and(|changed| cluster.age(changed) < normal)
 }
 
 /// What the longhorn-manager of a node is, if it is not ready: most contradictions stay because it does not
@@ -283,7 +284,10 @@ pub fn manager_not_ready(cluster: &Cluster, node: &str) -> Option<String> {
 /// (longhorn-manager v1.12.1 controller/node_controller.go syncNode). One that has been away for
 /// moments only is being restarted, as all are at once in an upgrade.
 pub fn manager_trouble(cluster: &Cluster, node: &str) -> Option<Evidence> {
-    let lasts = |since: Option<Timestamp>| since.is_none_or(|since| cluster.age(since) >= RESTART);
+    let back = ready_since(cluster, node);
+    let lasts = |since: Option<Timestamp>| {
+        since.is_none_or(|since| cluster.age(back.unwrap_or(since).max(since)) >= RESTART)
+    };
     let ready = cluster.objects.longhorn_nodes.get(node);
     let ready = ready.and_then(|node| condition(&node.status.conditions, "Ready"));
     if let Some(ready) = ready
@@ -311,7 +315,7 @@ pub fn manager_trouble(cluster: &Cluster, node: &str) -> Option<Evidence> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::cluster;
+    use crate::testing::{cluster, cluster_at};
 
     #[test]
     fn a_node_that_is_gone_is_not_described() {
@@ -321,5 +325,19 @@ mod tests {
         let unknown =
             cluster("apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: longhorn-system}\n---\n");
         assert_eq!(look_at(&unknown, "n1"), "kubectl describe node n1", "nodes cannot be read");
+    }
+    #[test]
+    fn a_manager_whose_node_has_just_come_back_may_start() {
+        let trouble = |back: &str| {
+            let yaml = format!(
+                "apiVersion: v1\nkind: Node\nmetadata: {{name: n1}}\nstatus: {{conditions: [{{type: Ready, status: 'True', \
+                 lastTransitionTime: '{back}'}}]}}\n---\n\
+                 apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {{name: n1, namespace: longhorn-system}}\nstatus: {{conditions: \
+                 [{{type: Ready, status: 'False', reason: ManagerPodDown, lastTransitionTime: '2026-01-01T06:00:00Z'}}]}}\n---\n"
+            );
+            manager_trouble(&cluster_at("2026-01-01T12:00:00Z", &yaml), "n1").is_some()
+        };
+        assert!(!trouble("2026-01-01T11:58:00Z"));
+        assert!(trouble("2026-01-01T11:57:00Z"));
     }
 }

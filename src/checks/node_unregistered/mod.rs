@@ -16,6 +16,7 @@ use jiff::SignedDuration;
 
 use crate::check::*;
 use crate::cluster::Readability;
+use crate::facts::age::began_under_watch;
 use crate::facts::nodes;
 use crate::facts::removal::{self, Removal};
 use crate::longhorn::Resource::*;
@@ -202,7 +203,11 @@ fn find_gone(cluster: &Cluster, out: &mut Outcome) -> usize {
             .filter(|ready| ready.reason == "KubernetesNodeGone")
             .and_then(|ready| ready.last_transition_time.get());
         let seen = out.first_seen("gone", name);
-        let since = written.into_iter().chain(seen).min();
+        // the condition has the time at which the node went, which may be long before it was deleted
+        let since = match seen.unwrap_or(cluster.now) {
+            begun if knows_kube_nodes(cluster) && began_under_watch(cluster, begun) => Some(begun),
+            _ => written.into_iter().chain(seen).min(),
+        };
         let long_enough = match since {
             Some(since) => cluster.age(since) >= GONE_FOR,
             None => !cluster.is_watched(),

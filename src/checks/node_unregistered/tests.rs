@@ -459,3 +459,14 @@ fn a_node_that_comes_back_has_a_first_start_before_it() {
     assert_eq!(missing("2026-03-01T11:59:00Z"), Vec::<String>::new());
     assert_eq!(missing("2026-03-01T11:50:00Z"), ["warning manager_missing nodes.longhorn.io node-1"]);
 }
+
+/// It was switched off half an hour before it was deleted, and Longhorn changes only the reason then.
+#[test]
+fn a_node_that_was_off_before_it_left_has_the_time_of_any_other() {
+    let gone = kube("node-2") + &longhorn("node-1", &gone_since("2026-03-01T11:30:00Z"));
+    let cluster = live_at(NOW, &gone);
+    assert_eq!(found(&CHECK, &cluster), Vec::<String>::new());
+    assert_eq!(found(&CHECK, &later(cluster, 300)), ["warning node_gone nodes.longhorn.io node-1"]);
+    // a single look does not see when
+    assert_eq!(found(&CHECK, &one_look_at(NOW, &gone)).len(), 1);
+}
