@@ -149,6 +149,23 @@ pub fn not_ready_since(cluster: &Cluster, node: &str) -> Option<Timestamp> {
     condition(conditions, "Ready")?.last_transition_time.get()
 }
 
+/// Since when a node that is Ready has been so. What is said of its disks and pods may be from the time before, which neither the
+/// kubelet nor Longhorn dates anew: a condition keeps its time while only its reason changes (longhorn-manager v1.3.3 to v1.12.1
+/// types SetCondition).
+pub fn ready_since(cluster: &Cluster, node: &str) -> Option<Timestamp> {
+    let kube = cluster.objects.kube_nodes.get(node).filter(|kube| kube.is_ready())?;
+    condition(&kube.status.conditions, "Ready")?.last_transition_time.get()
+}
+
+/// Since when Longhorn may make pods on a node that is Ready: it makes none while the node is cordoned.
+pub fn open_since(cluster: &Cluster, node: &str) -> Option<Timestamp> {
+    let longhorn = cluster.objects.longhorn_nodes.get(node);
+    let schedulable = longhorn.and_then(|node| condition(&node.status.conditions, "Schedulable"));
+    let schedulable = schedulable.filter(|schedulable| schedulable.status == ConditionStatus::True);
+    let uncordoned = schedulable.and_then(|schedulable| schedulable.last_transition_time.get());
+    ready_since(cluster, node).max(uncordoned)
+}
+
 /// Whether Kubernetes' node is Ready; `None` where there is no such node or nodes cannot be read.
 pub fn kube_ready(cluster: &Cluster, node: &str) -> Option<bool> {
     cluster.objects.kube_nodes.get(node).map(|node| node.is_ready())
@@ -240,7 +257,8 @@ pub fn manager_starts(cluster: &Cluster, node: &str) -> bool {
     let changed =
         condition(&pod.status.conditions, "Ready").and_then(|ready| ready.last_transition_time.get());
     let normal = if pod.is_ready() && !pod.metadata.is_deleting() { LOOKS } else { RESTART };
-    changed.max(pod.metadata.created()).is_some_and(|changed| cluster.age(changed) < normal)
+    let back = ready_since(cluster, node).filter(|_| !pod.is_ready());
+    changed.max(pod.metadata.created()).max(back).is_some_and(|changed| cluster.age(changed) < normal)
 }
 
 /// What the longhorn-manager of a node is, if it is not ready: most contradictions stay because it does not
@@ -266,7 +284,10 @@ pub fn manager_not_ready(cluster: &Cluster, node: &str) -> Option<String> {
 /// (longhorn-manager v1.12.1 controller/node_controller.go syncNode). One that has been away for
 /// moments only is being restarted, as all are at once in an upgrade.
 pub fn manager_trouble(cluster: &Cluster, node: &str) -> Option<Evidence> {
-    let lasts = |since: Option<Timestamp>| since.is_none_or(|since| cluster.age(since) >= RESTART);
+    let back = ready_since(cluster, node);
+    let lasts = |since: Option<Timestamp>| {
+        since.is_none_or(|since| cluster.age(back.unwrap_or(since).max(since)) >= RESTART)
+    };
     let ready = cluster.objects.longhorn_nodes.get(node);
     let ready = ready.and_then(|node| condition(&node.status.conditions, "Ready"));
     if let Some(ready) = ready
@@ -294,7 +315,7 @@ pub fn manager_trouble(cluster: &Cluster, node: &str) -> Option<Evidence> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::cluster;
+    use crate::testing::{cluster, cluster_at};
 
     #[test]
     fn a_node_that_is_gone_is_not_described() {
@@ -304,5 +325,19 @@ mod tests {
         let unknown =
             cluster("apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: longhorn-system}\n---\n");
         assert_eq!(look_at(&unknown, "n1"), "kubectl describe node n1", "nodes cannot be read");
+    }
+    #[test]
+    fn a_manager_whose_node_has_just_come_back_may_start() {
+        let trouble = |back: &str| {
+            let yaml = format!(
+                "apiVersion: v1\nkind: Node\nmetadata: {{name: n1}}\nstatus: {{conditions: [{{type: Ready, status: 'True', \
+                 lastTransitionTime: '{back}'}}]}}\n---\n\
+                 apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {{name: n1, namespace: longhorn-system}}\nstatus: {{conditions: \
+                 [{{type: Ready, status: 'False', reason: ManagerPodDown, lastTransitionTime: '2026-01-01T06:00:00Z'}}]}}\n---\n"
+            );
+            manager_trouble(&cluster_at("2026-01-01T12:00:00Z", &yaml), "n1").is_some()
+        };
+        assert!(!trouble("2026-01-01T11:58:00Z"));
+        assert!(trouble("2026-01-01T11:57:00Z"));
     }
 }

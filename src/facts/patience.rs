@@ -8,7 +8,7 @@
 //! | an instance manager, or an NFS server, has no pod | 3 min | longhorn-manager v1.12.1 controller/utils.go: a back-off of 2 min at most; a failover of NFS takes one to two |
 //! | a rollout of managers, an upgrade of engines, or managers of an old image after it | 30 min | a minute or two a node, one after the other |
 //! | what managers create from their own image after an upgrade | 1 h | longhorn-manager v1.12.1 csi/deployment.go: the deployer waits for the managers |
-//! | a percent of a copy (backup, restore, clone, purge) | 1 h | one percent of ten terabytes at 60 MB/s takes half of it |
+//! | a percent of a copy (backup, restore, clone, purge) | 1 h, of more than 720 GB longer: as at 2 MB/s | one percent of ten terabytes at 60 MB/s takes half of it; a line of 16 megabits |
 //! | the same where nothing but its age tells | 12 h a percent, of something small less, 10 min at least | one percent of ten terabytes at 2 MB/s; 250 kB/s, a line of two megabits |
 //! | an expansion or the preparation of a backing image without any progress | 30 min | engines grow in seconds, pods start in minutes |
 //! | Longhorn's next try after an error | 10 min | longhorn-manager v1.12.1 controller/engine_controller.go: a back-off of 5 min at most |
@@ -29,6 +29,8 @@ pub const PERCENT: SignedDuration = SignedDuration::from_hours(1);
 pub const SLOWEST_PERCENT: SignedDuration = SignedDuration::from_hours(12);
 /// A percent of what is small, for what comes before and after the copy.
 pub const QUICKEST_PERCENT: SignedDuration = SignedDuration::from_mins(10);
+/// What a copy moves by a slow line, in bytes a second.
+pub const SLOW_RATE: i64 = 2_000_000;
 /// What a copy moves at the slowest, in bytes a second.
 pub const SLOWEST_RATE: i64 = 250_000;
 /// An expansion, or the preparation of a backing image.

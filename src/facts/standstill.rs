@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::check::{Cause, Evidence, EvidenceSource, Outcome};
 use crate::cluster::Cluster;
 use crate::facts::age::{Begun, observe};
-use crate::facts::patience::{QUICKEST_PERCENT, SLOWEST_PERCENT, SLOWEST_RATE};
+use crate::facts::patience::{QUICKEST_PERCENT, SLOW_RATE, SLOWEST_PERCENT, SLOWEST_RATE};
 
 /// Work that is under way.
 pub struct Work<'a> {
@@ -35,6 +35,12 @@ pub struct Standstill {
     pub evidence: Evidence,
 }
 
+/// How long a percent of that many bytes is waited for: as long as usual, of what is very large longer.
+pub fn a_percent(size: i64, usual: SignedDuration) -> SignedDuration {
+    let slow = SignedDuration::from_secs(size.max(0) / 100 / SLOW_RATE);
+    usual.max(slow.min(SLOWEST_PERCENT))
+}
+
 impl Work<'_> {
     /// What a percent may take at the slowest: of something small less than of something large.
     fn slowest_percent(&self) -> SignedDuration {
@@ -55,7 +61,8 @@ impl Work<'_> {
         let begun = self.begun.and_then(|begun| begun.checked_add(slowest).ok());
         let begun = begun.filter(|_| self.progress == 0 || age.is_unknown());
         let since = [age.since, begun].into_iter().flatten().min();
-        let since = since.filter(|since| cluster.age(*since) >= self.patience);
+        let patience = a_percent(self.size, self.patience);
+        let since = since.filter(|since| cluster.age(*since) >= patience);
         if since.is_none() && age.is_unknown() {
             out.time_tells(cause, self.object);
         }

@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use crate::check::ObjectRef;
 use crate::cluster::Cluster;
 use crate::longhorn::{
-    ConditionStatus, Engine, InstanceState, LonghornNode, Pod, Replica, ReplicaMode, ShareManagerState,
-    Volume, VolumeState, condition, status,
+    ConditionStatus, Engine, InstanceState, LonghornNode, Owner, Pod, Replica, ReplicaMode,
+    ShareManagerState, Volume, VolumeState, condition, status,
 };
 
 /// The volume as the object of a finding.
@@ -106,6 +106,13 @@ pub fn is_leaving(cluster: &Cluster, volume: &str) -> bool {
 /// The node that an attached volume is on.
 pub fn attached_on(volume: &Volume) -> Option<&str> {
     (volume.status.state == VolumeState::Attached).then_some(volume.status.current_node_id.as_str())
+}
+
+/// Since when Kubernetes has wanted the volume somewhere without a break, as far as its attachments tell.
+pub fn asked_since(cluster: &Cluster, volume: &Volume) -> Option<Timestamp> {
+    let attachments = cluster.objects.csi_attachments.of(Owner::PersistentVolume, volume.persistent_volume());
+    let kept = attachments.filter(|csi| !csi.metadata.is_deleting());
+    kept.filter_map(|csi| csi.metadata.created()).min()
 }
 
 /// The engine that serves the volume: during a migration and a live upgrade there are two.

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::causes;
 use crate::check::*;
 use crate::facts::age::{Begun, observe};
-use crate::facts::{api, text};
+use crate::facts::{api, standstill, text};
 use crate::longhorn::{Backup, BackupState, Volume};
 
 /// One percent of ten terabytes takes half of it.
@@ -91,7 +91,12 @@ fn stuck(cluster: &Cluster, out: &mut Outcome, volume: &Volume, backup: &Backup)
     let created = backup.metadata.created().and_then(|created| created.checked_add(allowed).ok());
     let created = created.filter(|_| progress == 0 || age.is_unknown());
     let since: Option<Timestamp> = [age.since, created].into_iter().flatten().min();
-    let Some(since) = since.filter(|since| cluster.age(*since) >= STALLED) else {
+    let copied = match volume.status.actual_size.0 {
+        0 => volume.spec.size.0,
+        actual => actual,
+    };
+    let patience = standstill::a_percent(copied, STALLED);
+    let Some(since) = since.filter(|since| cluster.age(*since) >= patience) else {
         if age.is_unknown() && progress > 0 {
             out.time_tells(&causes::BACKUP_STUCK, &volume.metadata.name);
         }

@@ -21,6 +21,8 @@ pub(super) struct BackupJob<'a> {
     pub job: &'a RecurringJob,
     /// The longest pause of its schedule.
     pub pause: SignedDuration,
+    /// When it was last started.
+    pub last_run: Option<Timestamp>,
     /// True where its volumes are waiting for the job itself.
     pub is_overdue: bool,
 }
@@ -36,7 +38,9 @@ pub(super) fn run<'a>(
         let Some(pause) = schedule::longest_pause(&job.spec.cron) else { continue };
         let found = not_running(cluster, out, job, pause, writing);
         if job.backs_up() {
-            backing_up.push(BackupJob { job, pause, is_overdue: found.is_some() });
+            let cron = cluster.objects.cron_jobs.get(&job.metadata.name);
+            let last_run = cron.and_then(|cron| cron.status.last_schedule_time.get());
+            backing_up.push(BackupJob { job, pause, last_run, is_overdue: found.is_some() });
         }
         if let Some(finding) = found {
             out.report(finding);

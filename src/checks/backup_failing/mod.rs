@@ -35,7 +35,7 @@ pub static CHECK: Check = Check {
     summary: "A backup target does not answer, a backup failed or stands still, a recurring job is overdue, or the last good backup of a \
               volume is too old for its job.",
     needs: &[BackupTargets, Backups, RecurringJobs, CronJobs, Volumes],
-    uses: &[Settings, Pods, Events],
+    uses: &[Settings, Pods, Events, CsiAttachments],
     causes: causes::ALL,
     gauges: GAUGES,
     alerts: rules::ALERTS,

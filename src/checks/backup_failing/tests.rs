@@ -295,3 +295,37 @@ fn complete_backups_are_not_held() {
     assert_eq!(cluster.objects.backups.len(), 1);
     assert_eq!(sample(&run(&CHECK, &cluster), "longhorn_health_backups", &["in_progress"]), Some(1.0));
 }
+
+/// Weeks ago it was detached, and no run has come since it was attached again.
+#[test]
+fn a_volume_that_was_just_attached_again_has_its_next_run_before_it() {
+    let csi = |at: &str| {
+        format!(
+            "apiVersion: storage.k8s.io/v1\nkind: VolumeAttachment\nmetadata: {{name: a, creationTimestamp: '{at}'}}\n\
+             spec: {{attacher: driver.longhorn.io, nodeName: n1, source: {{persistentVolumeName: pv-1}}}}\n---\n"
+        )
+    };
+    let old =
+        backed_up("2026-02-01T02:00:00Z").replace("kubernetesStatus: {", "kubernetesStatus: {pvName: pv-1, ");
+    let at = |attached: &str, run: &str| {
+        found(&CHECK, &cluster_at(NOW, &(old.clone() + &csi(attached) + &nightly(run))))
+    };
+    let told = ["warning volume_backup_old RecurringJob nightly"];
+    assert_eq!(at("2026-03-10T09:00:00Z", "2026-03-10T02:00:00Z"), Vec::<String>::new());
+    assert_eq!(at("2026-03-09T22:00:00Z", "2026-03-10T11:30:00Z"), Vec::<String>::new(), "a run goes on");
+    assert_eq!(at("2026-03-09T22:00:00Z", "2026-03-10T02:00:00Z"), told, "a run left it out");
+    assert_eq!(at("2026-03-01T00:00:00Z", "2026-03-10T02:00:00Z"), told);
+}
+
+#[test]
+fn a_percent_of_what_is_very_large_takes_longer() {
+    let stuck = |size: &str, created: &str| {
+        let volume = backed_up("2026-03-10T02:00:00Z")
+            .replace("status: {", &format!("spec: {{size: '{size}'}}\nstatus: {{"));
+        found(&CHECK, &cluster_at(NOW, &(volume + &backup("b", created, "state: InProgress"))))
+    };
+    let told = ["warning backup_stuck Volume vol-1"];
+    assert_eq!(stuck("500000000000", "2026-03-10T11:00:00Z"), told);
+    assert_eq!(stuck("2000000000000", "2026-03-10T10:00:00Z"), Vec::<String>::new());
+    assert_eq!(stuck("2000000000000", "2026-03-10T09:00:00Z"), told);
+}

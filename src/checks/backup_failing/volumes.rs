@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use super::backups::{first_ones, last_good};
 use super::jobs::{self, BackupJob};
 use super::{causes, target};
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
-use crate::facts::text;
+use crate::facts::{text, volumes};
 use crate::longhorn::{DataEngine, RecurringJob, Volume, VolumeRobustness, VolumeState};
 
 /// A run may take so long beyond its pause.
@@ -48,7 +48,7 @@ pub(super) fn run<'a>(
         }
         let detached = volume.status.state != VolumeState::Attached && !also_detached;
         // one that was attached a moment ago has its next run before it
-        let age = observe(cluster, out, "old", name, Begun::At(None));
+        let age = observe(cluster, out, "old", name, Begun::NotBefore(first_chance(cluster, job, volume)));
         if detached || age.at_least(job.pause, Unknown::Counts) {
             old.entry((place, detached)).or_default().push(volume);
         }
@@ -62,6 +62,13 @@ pub(super) fn run<'a>(
         out.report(finding(cluster, job, detached, &volumes));
     }
     found
+}
+
+/// When the volume, or the job, was there for it, if the job has not been started since, or its run may not be over.
+fn first_chance(cluster: &Cluster, job: &BackupJob, volume: &Volume) -> Option<Timestamp> {
+    let since = volumes::asked_since(cluster, volume).max(job.job.metadata.created())?;
+    let missed = job.last_run.is_some_and(|run| run >= since && cluster.age(run) >= SLACK);
+    (!missed).then_some(since)
 }
 
 /// True where two runs should have backed it up by now.

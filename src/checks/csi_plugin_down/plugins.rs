@@ -11,9 +11,7 @@ use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::nodes::Addresses;
 use crate::facts::patience::NODE_AWAY;
 use crate::facts::{nodes, pods, text};
-use crate::longhorn::{
-    CSI_DRIVER, Container, CsiNode, Engine, KubeNode, Pod, PodPhase, VolumeState, condition,
-};
+use crate::longhorn::{CSI_DRIVER, Container, CsiNode, Engine, KubeNode, Pod, PodPhase, VolumeState};
 
 /// Volumes by the node where they are attached; made once, and only where something is wrong.
 type Attached<'a> = OnceCell<BTreeMap<&'a str, BTreeSet<&'a str>>>;
@@ -64,7 +62,7 @@ fn down<'a>(cluster: &'a Cluster, addresses: &OnceCell<Addresses<'a>>, pod: &Pod
     let (name, node) = (&pod.metadata.name, pod.spec.node());
     let object = cluster.object::<Pod>(name);
     // after a reboot it ends until the manager of the node answers
-    let settled = back(cluster, node).is_none_or(|since| cluster.age(since) >= NODE_AWAY);
+    let settled = nodes::ready_since(cluster, node).is_none_or(|since| cluster.age(since) >= NODE_AWAY);
     if let Some((container, crash)) = crashing(cluster, pod).filter(|_| settled) {
         let end = match crash.end {
             Some(end) => format!("exit code {} ({}) at last", end.exit_code, end.reason),
@@ -148,7 +146,7 @@ fn not_registered(cluster: &Cluster, out: &mut Outcome, pod: &Pod) -> Option<Fin
     if registered.iter().any(|driver| driver.name == CSI_DRIVER) {
         return None;
     }
-    let not_before = pods::since(pod).max(back(cluster, node));
+    let not_before = pods::since(pod).max(nodes::ready_since(cluster, node));
     let age = observe(cluster, out, "unregistered", node, Begun::NotBefore(not_before));
     if !age.at_least(NODE_AWAY, Unknown::Counts) {
         return None;
@@ -191,7 +189,7 @@ fn missing(cluster: &Cluster, out: &mut Outcome, node: &str) -> Option<Finding> 
     let objects = &cluster.objects;
     let set = objects.daemon_sets.get(PLUGIN)?;
     let known = objects.longhorn_nodes.get(node).and_then(|node| node.metadata.created());
-    let not_before = set.metadata.created().max(known).max(back(cluster, node));
+    let not_before = set.metadata.created().max(known).max(nodes::ready_since(cluster, node));
     let age =
         observe(cluster, out, "missing", node, Begun::NotBefore(not_before.max(last_stopped(cluster, node))));
     if !age.at_least(NODE_AWAY, Unknown::Counts) {
@@ -219,12 +217,6 @@ fn last_stopped(cluster: &Cluster, node: &str) -> Option<Timestamp> {
             && event.involved_object.name.starts_with(PLUGIN)
     });
     of_plugin.filter_map(|event| event.last_seen()).max()
-}
-
-/// Since when the node has been Ready.
-fn back(cluster: &Cluster, node: &str) -> Option<Timestamp> {
-    let kube = cluster.objects.kube_nodes.get(node)?;
-    condition(&kube.status.conditions, "Ready")?.last_transition_time.get()
 }
 
 fn with_volumes<'a>(cluster: &'a Cluster, attached: &Attached<'a>, finding: Finding, node: &str) -> Finding {

@@ -53,7 +53,9 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
     let Some(ready) = condition(&disk.status.conditions, "Ready") else { return };
     let Some(cause) = cause(ready) else { return };
     let object = format!("{}/{}", disk.node_name(), disk.name);
-    let since = ready.last_transition_time.get();
+    // of a node that was away the time is that of its going
+    let back = nodes::ready_since(cluster, disk.node_name());
+    let since = ready.last_transition_time.get().map(|since| back.map_or(since, |back| back.max(since)));
     let age = observe(cluster, out, cause.id, &object, Begun::At(since));
     // a node that is down or restarts has its own finding, and its disks come back with it
     if !age.at_least(NODE_AWAY, Unknown::Counts) || nodes::down(cluster, disk.node_name()).is_some() {

@@ -488,3 +488,14 @@ fn a_node_that_is_away_says_what_keeps_volumes_from_other_replicas() {
         assert_eq!(told(&objects).1, None, "{what}");
     }
 }
+
+/// Longhorn writes another reason to the condition when the node is back, and not another time.
+#[test]
+fn what_a_disk_says_of_a_node_that_has_just_come_back_is_young() {
+    let said = |back: &str| {
+        let disk = disk(&ready("NoDiskInfo", "current state: creating", "2026-03-01T09:00:00Z"));
+        found(&CHECK, &cluster_at(NOW, &(disk + &kube("n1", "True", back))))
+    };
+    assert_eq!(said(JUST_NOW), Vec::<String>::new());
+    assert_eq!(said("2026-03-01T11:55:00Z"), ["warning disk_not_ready nodes.longhorn.io n1"]);
+}

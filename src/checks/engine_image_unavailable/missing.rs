@@ -8,7 +8,7 @@ use super::{DEPLOYING, causes, images_of};
 use crate::check::*;
 use crate::facts::age::{Age, Begun, Unknown, observe};
 use crate::facts::{nodes, pods, text};
-use crate::longhorn::{ConditionStatus, DataEngine, EngineImage, LonghornNode, Pod, condition, status};
+use crate::longhorn::{ConditionStatus, DataEngine, EngineImage, LonghornNode, Pod, status};
 
 /// The pods of engine images, by image and node.
 type Pods<'a> = BTreeMap<(&'a str, &'a str), &'a Pod>;
@@ -80,10 +80,7 @@ fn began(
     node: &LonghornNode,
     pod: Option<&Pod>,
 ) -> Option<Timestamp> {
-    let kube = cluster.objects.kube_nodes.get(&node.metadata.name);
-    let back = kube
-        .and_then(|kube| condition(&kube.status.conditions, "Ready"))
-        .and_then(|ready| ready.last_transition_time.get());
+    let back = nodes::ready_since(cluster, &node.metadata.name);
     let pod = pod.and_then(pods::since);
     [image.metadata.created(), node.metadata.created(), back, pod].into_iter().flatten().max()
 }

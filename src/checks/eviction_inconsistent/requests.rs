@@ -7,7 +7,7 @@ use super::{Candidate, Reporter};
 use crate::check::*;
 use crate::facts::eviction::*;
 use crate::facts::kubectl::quoted;
-use crate::facts::nodes::{is_down, is_ready, manager_not_ready};
+use crate::facts::nodes::{is_down, is_ready, manager_not_ready, ready_since};
 use crate::longhorn::{LonghornNode, Resource, SharedText, condition};
 
 pub fn look(cluster: &Cluster, found: &mut Reporter) {
@@ -80,7 +80,9 @@ fn hidden(cluster: &Cluster, disk: &EvictingDisk) -> Option<Candidate> {
             ))
             .impact("replicas on it are never asked to leave, and the usual \"is it empty?\" check gives a false yes")
             .with(Name::Key, disk.uuid())
-            .not_before(ready.and_then(|ready| ready.last_transition_time.get())),
+            .not_before(
+                ready.and_then(|ready| ready.last_transition_time.get()).max(ready_since(cluster, name)),
+            ),
     )
 }
 

@@ -105,12 +105,12 @@ fn dead_pod(
         None => {
             let since = out.first_seen(causes::POD_MISSING.id, name);
             let facts = vec![api("state is running, but there is no pod of its name")];
-            Some(aged(cluster, &causes::POD_MISSING, since, NEXT_POD, facts))
+            Some(aged(cluster, im, &causes::POD_MISSING, since, NEXT_POD, facts))
         }
         Some(pod) if has_ended(pod) => {
             let since = ended_at(pod).or(out.first_seen(causes::POD_FAILED.id, name));
             let facts = vec![api(format!("state is running, but {}", pod_in_words(pod)))];
-            Some(aged(cluster, failure(pod), since, NEXT_POD, facts))
+            Some(aged(cluster, im, failure(pod), since, NEXT_POD, facts))
         }
         _ => None,
     }
@@ -157,14 +157,14 @@ fn not_running(
         None => {
             evidence.push(api("there is no pod of its name"));
             let since = said_since.or(first_seen).or_else(|| young(cluster, im));
-            let trouble = aged(cluster, &causes::POD_MISSING, since, NEXT_POD, evidence);
+            let trouble = aged(cluster, im, &causes::POD_MISSING, since, NEXT_POD, evidence);
             // only an error is one from the start; else the pod is about to be made
             (trouble.aged || state == InstanceManagerState::Error).then_some(trouble)
         }
         Some(pod) if has_ended(pod) => {
             evidence.push(api(pod_in_words(pod)));
             let since = ended_at(pod).or(said_since).or(first_seen);
-            Some(aged(cluster, failure(pod), since, NEXT_POD, evidence))
+            Some(aged(cluster, im, failure(pod), since, NEXT_POD, evidence))
         }
         Some(pod) if pod.metadata.is_deleting() => {
             // Longhorn calls it an error from the moment its deletion is asked for, in a drain and when it
@@ -172,7 +172,7 @@ fn not_running(
             let since = pod.metadata.deletion_timestamp.get();
             evidence.push(api(format!("{}, and is being deleted", pod_in_words(pod))));
             evidence.extend(not_killed(cluster, pod));
-            let trouble = aged(cluster, &causes::POD_TERMINATING, since, NEXT_POD, evidence);
+            let trouble = aged(cluster, im, &causes::POD_TERMINATING, since, NEXT_POD, evidence);
             let length = since.map(|since| format!("for {}", text::duration(cluster.age(since))));
             trouble.aged.then(|| trouble.detail(length.unwrap_or_default()))
         }
@@ -183,7 +183,7 @@ fn not_running(
                 evidence.extend(not_started::evidence(&not_started::of_pod(cluster, pod, container)));
             }
             let since = not_up_since(cluster, pod, said_since, first_seen);
-            let trouble = aged(cluster, &causes::STARTING_STUCK, since, STARTED, evidence);
+            let trouble = aged(cluster, im, &causes::STARTING_STUCK, since, STARTED, evidence);
             trouble.aged.then_some(trouble) // before that it is an ordinary start
         }
     }
@@ -219,9 +219,11 @@ fn young(cluster: &Cluster, im: &InstanceManager) -> Option<Timestamp> {
     im.metadata.created().filter(|made| cluster.age(*made) < NEXT_POD)
 }
 
-/// In a recording nothing ages, so there an unknown age counts as long.
+/// In a recording nothing ages, so there an unknown age counts as long. A node that was away or cordoned gets its next pod after that,
+/// and until then its instance manager and the pod from before have the times of its going.
 fn aged(
     cluster: &Cluster,
+    im: &InstanceManager,
     cause: &'static Cause,
     since: Option<Timestamp>,
     patience: SignedDuration,
@@ -230,6 +232,8 @@ fn aged(
     if since.is_none() {
         evidence.push(api("start time unknown"));
     }
+    let open = nodes::open_since(cluster, &im.spec.node_id);
+    let since = since.max(open.filter(|open| cluster.age(*open) < patience));
     let aged = since.map_or(!cluster.is_watched(), |since| cluster.age(since) >= patience);
     ManagerTrouble { cause, aged, since, evidence, detail: None }
 }
@@ -248,7 +252,7 @@ fn not_taken(
     let seen = out.first_seen(causes::POD_REJECTED.id, &im.metadata.name);
     said.extend(refusal.evidence);
     let since = refusal.since.or(seen);
-    Some(aged(cluster, &causes::POD_REJECTED, since, NEXT_POD, said).detail(refusal.why))
+    Some(aged(cluster, im, &causes::POD_REJECTED, since, NEXT_POD, said).detail(refusal.why))
 }
 
 /// Longhorn looks for its default instance manager by label, and makes it when it finds none. Where one

@@ -16,9 +16,11 @@ use jiff::SignedDuration;
 
 use crate::check::*;
 use crate::cluster::Readability;
+use crate::facts::age::began_under_watch;
+use crate::facts::nodes;
 use crate::facts::removal::{self, Removal};
 use crate::longhorn::Resource::*;
-use crate::longhorn::{DaemonSet, KubeNode, LonghornNode, Owner, Pod, condition};
+use crate::longhorn::{ConditionStatus, DaemonSet, KubeNode, LonghornNode, Owner, Pod, condition};
 
 /// A first start may take this long: 120 s for its own webhook server and 120 s for the Service, and
 /// before that a queue for the webhook lease.
@@ -115,7 +117,17 @@ fn find_never_started(cluster: &Cluster, out: &mut Outcome) -> usize {
             *known = pod;
         }
     }
-    let since = |pod: &Pod| pod.status.start_time.get().or(pod.metadata.created());
+    // a node that is switched off may be deleted from Longhorn, and is registered again when it is back
+    let away = |node: &str| {
+        let kube = cluster.objects.kube_nodes.get(node);
+        let ready = kube.and_then(|kube| condition(&kube.status.conditions, "Ready"));
+        ready.is_some_and(|ready| ready.status != ConditionStatus::True)
+    };
+    pods.retain(|node, _| !away(node));
+    let since = |pod: &Pod| {
+        let made = pod.status.start_time.get().or(pod.metadata.created());
+        made.map(|made| nodes::ready_since(cluster, &pod.spec.node_name).unwrap_or(made).max(made))
+    };
     pods.retain(|_, pod| since(pod).is_none_or(|since| cluster.age(since) >= FIRST_START));
     if let Some(removal) = removal::unmissed(cluster).filter(|_| !pods.is_empty()) {
         out.report(uninstalling(cluster, pods.len(), removal));
@@ -191,7 +203,11 @@ fn find_gone(cluster: &Cluster, out: &mut Outcome) -> usize {
             .filter(|ready| ready.reason == "KubernetesNodeGone")
             .and_then(|ready| ready.last_transition_time.get());
         let seen = out.first_seen("gone", name);
-        let since = written.into_iter().chain(seen).min();
+        // the condition has the time at which the node went, which may be long before it was deleted
+        let since = match seen.unwrap_or(cluster.now) {
+            begun if knows_kube_nodes(cluster) && began_under_watch(cluster, begun) => Some(begun),
+            _ => written.into_iter().chain(seen).min(),
+        };
         let long_enough = match since {
             Some(since) => cluster.age(since) >= GONE_FOR,
             None => !cluster.is_watched(),

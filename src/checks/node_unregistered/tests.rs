@@ -427,3 +427,46 @@ fn nodes_that_went_with_their_definition_did_start() {
         "younger kinds"
     );
 }
+
+/// A node that is off may be deleted from Longhorn, and is registered again when it is back; its pods keep their times.
+#[test]
+fn a_node_that_comes_back_has_a_first_start_before_it() {
+    let kube = |status: &str, since: &str| {
+        kube_node(
+            "node-1",
+            &format!(
+                "status: {{conditions: [{{type: Ready, status: '{status}', lastTransitionTime: '{since}'}}]}}"
+            ),
+        )
+    };
+    let others = self::kube("node-2") + &longhorn("node-2", "") + &manager("node-2", OLD);
+    let unknown =
+        |kube: String| found(&CHECK, &cluster_at(NOW, &(others.clone() + &kube + &manager("node-1", OLD))));
+    assert_eq!(unknown(kube("Unknown", "2026-02-20T00:00:00Z")), Vec::<String>::new(), "it is off");
+    assert_eq!(unknown(kube("True", "2026-03-01T11:58:00Z")), Vec::<String>::new(), "back for two minutes");
+    assert_eq!(unknown(kube("True", "2026-03-01T11:50:00Z")), ["warning never_started Node node-1"]);
+
+    let waits = longhorn_manager(
+        "manager-node-1",
+        "creationTimestamp: '2026-02-01T00:00:00Z'",
+        "spec: {nodeName: node-1}\nstatus: {phase: Running, conditions: [{type: Ready, status: 'False', lastTransitionTime: \
+         '2026-03-01T09:00:00Z'}], containerStatuses: [{name: longhorn-manager, state: {waiting: {reason: PodInitializing}}}]}",
+    );
+    let missing = |since: &str| {
+        let yaml = others.clone() + &kube("True", since) + &longhorn("node-1", "") + &waits;
+        found(&CHECK, &cluster_at(NOW, &yaml))
+    };
+    assert_eq!(missing("2026-03-01T11:59:00Z"), Vec::<String>::new());
+    assert_eq!(missing("2026-03-01T11:50:00Z"), ["warning manager_missing nodes.longhorn.io node-1"]);
+}
+
+/// It was switched off half an hour before it was deleted, and Longhorn changes only the reason then.
+#[test]
+fn a_node_that_was_off_before_it_left_has_the_time_of_any_other() {
+    let gone = kube("node-2") + &longhorn("node-1", &gone_since("2026-03-01T11:30:00Z"));
+    let cluster = live_at(NOW, &gone);
+    assert_eq!(found(&CHECK, &cluster), Vec::<String>::new());
+    assert_eq!(found(&CHECK, &later(cluster, 300)), ["warning node_gone nodes.longhorn.io node-1"]);
+    // a single look does not see when
+    assert_eq!(found(&CHECK, &one_look_at(NOW, &gone)).len(), 1);
+}

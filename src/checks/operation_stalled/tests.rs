@@ -307,3 +307,17 @@ fn a_system_restore_stands_still_without_a_pod_or_after_the_day_that_a_kind_has(
     assert_eq!(failed("2026-01-01T00:00:01Z"), "warning system_restore_failed SystemRestore r");
     assert_eq!(failed("2026-01-01T00:00:00Z"), "info system_restore_failed SystemRestore r");
 }
+
+#[test]
+fn a_restore_begins_again_with_its_engine() {
+    let restored = |started: &str| {
+        let event = format!(
+            "apiVersion: v1\nkind: Event\nmetadata: {{name: e, namespace: longhorn-system}}\nreason: Start\nlastTimestamp: '{started}'\n\
+             involvedObject: {{kind: Engine, name: v-e-0}}\n---\n"
+        );
+        let volume = volume_with("creationTimestamp: '2026-01-01T18:00:00Z'", "", "restoreRequired: true");
+        recorded(&(volume + &engine("restoreStatus: {r: {isRestoring: true, progress: 0}}") + &event))
+    };
+    assert_eq!(restored("2026-01-01T23:30:00Z"), "");
+    assert_eq!(restored("2026-01-01T23:00:00Z"), "warning restore_stalled Volume v");
+}

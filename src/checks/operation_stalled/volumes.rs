@@ -1,5 +1,7 @@
 //! Expansions, restores, purges and clones of volumes.
 
+use jiff::Timestamp;
+
 use super::causes::*;
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
@@ -114,7 +116,9 @@ fn restore(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engin
             );
         }
     } else if let Some(least) = runs.iter().min() {
+        // it begins again where its engine does
         let begun = volume.metadata.created().filter(|_| !volume.status.is_standby);
+        let begun = begun.map(|begun| begun.max(started(cluster, engine).unwrap_or(begun)));
         let work =
             Work { size: volume.spec.size.0, ..copy("restore", name, format!("{runs:?}"), *least, begun) };
         if let Some(still) = work.stands(cluster, out, &RESTORE_STALLED) {
@@ -129,6 +133,12 @@ fn restore(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engin
             );
         }
     }
+}
+
+/// When the engine was last started, as far as Events go back.
+fn started(cluster: &Cluster, engine: &Engine) -> Option<Timestamp> {
+    let starts = cluster.events_about(&engine.metadata.name).filter(|event| event.reason == "Start");
+    starts.filter_map(|event| event.last_seen()).max()
 }
 
 fn purge(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engine) {
@@ -200,7 +210,7 @@ fn copy<'a>(
     object: &'a str,
     mark: String,
     progress: i64,
-    begun: Option<jiff::Timestamp>,
+    begun: Option<Timestamp>,
 ) -> Work<'a> {
     Work { fact, object, mark, progress, size: 0, begun, patience: PERCENT }
 }

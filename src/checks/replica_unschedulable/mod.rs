@@ -136,7 +136,11 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         if is_complete(cluster, volume) {
             continue;
         }
-        let begun = Begun::At(scheduled.last_transition_time.get());
+        // it may be of another replica, placed long since, while this one has just been lost
+        let lost = volume.status.last_degraded_at.get();
+        let lost = lost.filter(|_| volume.status.robustness == VolumeRobustness::Degraded);
+        let begun =
+            Begun::At(scheduled.last_transition_time.get().map(|since| lost.unwrap_or(since).max(since)));
         let age = observe(cluster, out, "unscheduled", &volume.metadata.name, begun);
         if !age.at_least(SCHEDULING_GRACE, Unknown::Counts) {
             continue;

@@ -160,3 +160,17 @@ fn what_is_placed_young_faulted_or_evicted_is_not_found() {
     let old = volume("", "").replace("type: Scheduled", "type: scheduled");
     assert_eq!(found(&CHECK, &cluster_at(NOW, &(nodes + &old))).len(), 1);
 }
+
+/// Longhorn kept the condition of weeks ago beside enough replicas, and one of these was lost a minute ago.
+#[test]
+fn a_condition_of_old_does_not_date_a_replica_that_was_just_lost() {
+    let lost = |at: &str| {
+        let status = format!(", lastDegradedAt: '{at}'");
+        let old = volume("", &status)
+            .replace("robustness: healthy", "robustness: degraded")
+            .replace("2026-03-01T11:50:00Z", "2026-02-01T00:00:00Z");
+        found(&CHECK, &cluster_at(NOW, &(node("node-1", OPEN, 90, 0) + &old)))
+    };
+    assert_eq!(lost("2026-03-01T11:59:00Z"), Vec::<String>::new());
+    assert_eq!(lost("2026-03-01T11:50:00Z"), ["warning anti_affinity Volume vol"]);
+}

@@ -18,7 +18,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 pub(crate) use causes::DOWN;
 
@@ -39,7 +39,7 @@ pub static CHECK: Check = Check {
     title: "Share managers down",
     summary: "The NFS server of an RWX volume that pods use does not run, or is replaced again and again.",
     needs: &[ShareManagers, Volumes],
-    uses: &[Pods, VolumeAttachments, LonghornNodes, KubeNodes, Events, DaemonSets, Settings],
+    uses: &[Pods, VolumeAttachments, CsiAttachments, LonghornNodes, KubeNodes, Events, DaemonSets, Settings],
     causes: causes::ALL,
     of_data: DOWN,
     gauges: GAUGES,
@@ -86,7 +86,11 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         if !is_serving(&share) {
             // a pod that was replaced is young and says nothing about how long the volume has not been served
             let young = share.pod.filter(|_| share.replaced == 0).and_then(pods::since);
-            let age = observe(cluster, out, "down", name, Begun::At(young));
+            let begun = match young {
+                Some(young) => Begun::At(Some(young)),
+                None => Begun::NotBefore(not_before(cluster, &share)),
+            };
+            let age = observe(cluster, out, "down", name, begun);
             // where nothing tells how long, one that has just followed another moves, or they end one after the other
             let new = share.pod.and_then(pods::since).is_some_and(|since| cluster.age(since) < NEXT_POD);
             let follows_another = share.replaced > 0 && new;
@@ -107,6 +111,16 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         }
     }
     states.into_iter().for_each(|(state, count)| out.sample(&SHARES, &[state], f64::from(count)));
+}
+
+/// When the volume was served last, or no one had asked for it yet: Kubernetes made the first of its attachments, or the kubelet
+/// stopped its only server.
+fn not_before(cluster: &Cluster, share: &Share) -> Option<Timestamp> {
+    let asked = volumes::asked_since(cluster, share.volume);
+    let server = format!("share-manager-{}", share.manager.metadata.name);
+    let stopped = cluster.events_about(&server).filter(|event| event.reason == "Killing");
+    let stopped = stopped.filter_map(|event| event.last_seen()).max();
+    asked.max(stopped.filter(|_| share.replaced <= 1))
 }
 
 /// True where pods wait for the share, as Longhorn itself decides.

@@ -194,3 +194,29 @@ fn states_are_counted() {
     let evaluation = run(&CHECK, &cluster_at(NOW, &wanted("error")));
     assert_eq!(sample(&evaluation, "longhorn_health_share_managers", &["error"]), Some(1.0));
 }
+
+/// In a single look nothing but the attachments, or the end of the server, tells that it is about to be made.
+#[test]
+fn a_share_that_was_just_asked_for_again_or_just_ended_has_the_time_for_its_next_pod() {
+    let named = attached().replace("kubernetesStatus: {", "kubernetesStatus: {pvName: pv-1, ");
+    let csi = |node: &str, at: &str| {
+        format!(
+            "apiVersion: storage.k8s.io/v1\nkind: VolumeAttachment\nmetadata: {{name: a-{node}, creationTimestamp: '{at}'}}\n\
+             spec: {{attacher: driver.longhorn.io, nodeName: {node}, source: {{persistentVolumeName: pv-1}}}}\n---\n"
+        )
+    };
+    let wanted = share("stopped") + &named + &tickets("csi-attacher");
+    let at = |more: &str| found(&CHECK, &cluster_at(NOW, &(wanted.clone() + more)));
+    let down = ["critical pod_missing ShareManager vol-1"];
+    assert_eq!(at(&csi("n2", JUST_NOW)), Vec::<String>::new());
+    assert_eq!(at(&csi("n2", LONG_AGO)), down);
+    assert_eq!(at(&(csi("n2", LONG_AGO) + &csi("n3", JUST_NOW))), down, "the first client waits for long");
+    let killed = |at: &str| {
+        format!(
+            "apiVersion: v1\nkind: Event\nmetadata: {{name: e, namespace: longhorn-system}}\nreason: Killing\nlastTimestamp: '{at}'\n\
+             involvedObject: {{kind: Pod, name: share-manager-vol-1, uid: u-1}}\n---\n"
+        )
+    };
+    assert_eq!(at(&(csi("n2", LONG_AGO) + &killed(JUST_NOW))), Vec::<String>::new());
+    assert_eq!(at(&(csi("n2", LONG_AGO) + &killed("2026-03-01T11:50:00Z"))), down);
+}

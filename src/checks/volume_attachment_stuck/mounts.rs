@@ -34,6 +34,8 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
             continue;
         }
         match event {
+            // it was mounted since
+            Some(event) if runs(volume, &event.involved_object.name) => {}
             Some(event) => {
                 let [name, namespace, claim] = volumes::labels(volume);
                 let severity = MOUNT_FAILING.severity.as_str();
@@ -135,6 +137,12 @@ fn fix(said: &str, node: &str) -> Option<String> {
         () => return None,
     };
     Some(text)
+}
+
+/// True where Longhorn has written that this pod of the claim runs.
+fn runs(volume: &Volume, pod: &str) -> bool {
+    let mut pods = volume.status.kubernetes_status.workloads_status.iter();
+    pods.any(|known| known.pod_name == *pod && known.pod_status == "Running")
 }
 
 /// Pods of the claim that wait.

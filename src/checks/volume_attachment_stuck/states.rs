@@ -328,12 +328,15 @@ fn moves<'a>(
     let engine = volumes::current_engine(cluster, volume);
     // an engine that died is detached, and the volume attached again
     let died = events.detached.get(name).map(|seen| seen.last);
-    let begun = Begun::NotBefore(asked(cluster, volume, events).max(died));
+    let asked = asked(cluster, volume, events);
+    let begun = Begun::NotBefore(asked.max(died));
     let age = observe(cluster, out, fact, &format!("{name} {node}"), begun);
     let since = age.since_or_later();
     let (why, dated, loops, evidence) = (String::new(), true, false, Vec::new());
     let stuck = StuckVolume { cause, volume, node, why, since, dated, loops, evidence };
     let failed = engine.and_then(|engine| recent(cluster, events.failed.get(engine.metadata.name.as_str())));
+    // those of before belong to a start that is over
+    let failed = failed.filter(|failed| asked.is_none_or(|asked| failed.last >= asked));
     let error = engine.filter(|engine| engine.status.current_state == InstanceState::Error);
     if cause == &ATTACHING && (failed.is_some() || error.is_some() && age.at_least(TRIES, Unknown::Counts)) {
         return Some(cannot_start(stuck, engine, failed, error));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use super::*;
 use crate::facts::{api, placement, volumes};
@@ -55,8 +55,8 @@ pub(super) struct ClusterContext<'a> {
     patience: SignedDuration,
     /// True while any volume is being rebuilt, behind which others may wait.
     rebuilding: bool,
-    /// Failed rebuilds by engine, from Events.
-    failures: BTreeMap<&'a str, i64>,
+    /// Failed rebuilds by engine, from Events: how many, and when the last was.
+    failures: BTreeMap<&'a str, (i64, Option<Timestamp>)>,
 }
 
 impl<'a> ClusterContext<'a> {
@@ -67,7 +67,9 @@ impl<'a> ClusterContext<'a> {
         let mut failures = BTreeMap::new();
         for event in cluster.objects.events.iter().filter(|event| event.reason == FAILED) {
             let count = event.count.0.max(event.series.as_ref().map_or(0, |series| series.count.0)).max(1);
-            *failures.entry(event.involved_object.name.as_str()).or_default() += count;
+            let (number, last): &mut (i64, _) =
+                failures.entry(event.involved_object.name.as_str()).or_default();
+            (*number, *last) = (number.saturating_add(count), event.last_seen().max(*last));
         }
         ClusterContext { limit, patience: patience(cluster), rebuilding, failures }
     }
@@ -90,7 +92,7 @@ pub(super) fn look(
         }
         return None;
     }
-    if let Some(looping) = looping(cluster, volume, engine, wide) {
+    if let Some(looping) = looping(cluster, volume, engine, age, wide) {
         return Some(looping);
     }
     match rebuild {
@@ -160,12 +162,15 @@ fn looping(
     cluster: &Cluster,
     volume: &Volume,
     engine: Option<&Engine>,
+    age: &Age,
     wide: &ClusterContext,
 ) -> Option<DegradedReason> {
     let tries = |replica: &&Replica| replica.spec.rebuild_retry_count.0;
     let worst = cluster.replicas_of(&volume.metadata.name).max_by_key(tries)?;
-    let events =
-        engine.and_then(|engine| wide.failures.get(engine.metadata.name.as_str())).copied().unwrap_or(0);
+    let failures = engine.and_then(|engine| wide.failures.get(engine.metadata.name.as_str()));
+    // those of before belong to a rebuild that came to its end
+    let (events, _) =
+        failures.filter(|(_, last)| last.is_none() || *last >= age.since).copied().unwrap_or_default();
     let retries = worst.spec.rebuild_retry_count.0;
     if retries < MANY_TRIES && events < MANY_TRIES {
         return None;

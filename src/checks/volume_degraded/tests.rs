@@ -230,3 +230,17 @@ fn a_replica_that_never_started_on_a_node_that_is_down_keeps_others_away() {
         assert_eq!(deletes, expected.contains("waits_for_node"));
     }
 }
+
+#[test]
+fn rebuilds_that_failed_before_it_was_healthy_again_are_no_loop() {
+    let event = |at: &str| {
+        format!(
+            "apiVersion: v1\nkind: Event\nmetadata: {{name: e, namespace: {NAMESPACE}}}\nreason: FailedRebuilding\ncount: 4\n\
+             involvedObject: {{kind: Engine, name: vol-e-0}}\nlastTimestamp: '{at}'\n---\n"
+        )
+    };
+    let yaml = volume(OLD, "") + &two() + &rebuilding(3);
+    assert!(causes(&cluster_at(NOW, &(yaml.clone() + &event("2026-03-01T11:10:00Z")))).is_empty());
+    let since = causes(&cluster_at(NOW, &(yaml + &event("2026-03-01T11:30:00Z"))));
+    assert_eq!(since, ["warning rebuild_looping Volume vol"]);
+}

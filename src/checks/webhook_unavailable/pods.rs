@@ -164,7 +164,10 @@ pub fn none_ready_since<'a>(
         }
         let looping = in_loop(cluster, pod, container);
         let life = looping.and_then(|looping| looping.end?.started_at.get());
-        newest = newest.max(Some(life.into_iter().chain(ready_changed(pod)).min()?));
+        // a pod of a node that was away is not Ready since then
+        let back = nodes::ready_since(cluster, &pod.spec.node_name);
+        let changed = ready_changed(pod).map(|changed| back.unwrap_or(changed).max(changed));
+        newest = newest.max(Some(life.into_iter().chain(changed).min()?));
     }
     newest
 }

@@ -417,3 +417,22 @@ fn endpoints_that_go_before_the_pods_do_begin_a_rollout() {
     assert_eq!(only(&later(cluster, 180)), [DOWN], "no rollout takes so long");
     assert_eq!(only(&at_first(&down)), [DOWN], "there when the exporter came");
 }
+
+/// The nodes were switched off for the night, and no one writes the times of their pods anew in the morning.
+#[test]
+fn managers_of_nodes_that_have_just_come_back_are_in_a_rollout() {
+    let node = |back: &str| {
+        kube_node(
+            "n1",
+            &format!(
+                "status: {{conditions: [{{type: Ready, status: 'True', lastTransitionTime: '{back}'}}]}}"
+            ),
+        )
+    };
+    let managers = manager("n1", "False", LONG_AGO, RUNNING);
+    let at = |back: &str| {
+        found(&CHECK, &at_first(&(modern(&managers, &["longhorn-manager-n1=false"]) + &node(back))))
+    };
+    assert_eq!(at("2026-03-01T11:58:50Z"), [ROLLOUT]);
+    assert_eq!(at(LONG_AGO), [DOWN]);
+}

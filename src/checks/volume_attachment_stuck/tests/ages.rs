@@ -113,3 +113,19 @@ fn a_single_look_finds_what_a_recording_of_it_finds() {
     }
     assert_eq!(causes(&cluster), old);
 }
+
+#[test]
+fn starts_that_failed_before_the_volume_was_asked_for_are_over() {
+    let asked = |at: &str| {
+        let failed = format!(
+            "apiVersion: v1\nkind: Event\nmetadata: {{name: e, namespace: {NAMESPACE}}}\nreason: FailedStarting\ncount: 4\n\
+             firstTimestamp: '2026-03-01T11:48:00Z'\nlastTimestamp: '2026-03-01T11:50:00Z'\n\
+             involvedObject: {{kind: Engine, name: v-e-0}}\n---\n"
+        );
+        let named = volume("v", "attaching", "nodeID: n1", "")
+            .replace("kubernetesStatus: {", "kubernetesStatus: {pvName: pv, ");
+        recorded(&(named + &engine("v", "n1", "starting", "") + &csi("csi-v", "n1", at) + &failed))
+    };
+    assert_eq!(asked("2026-03-01T11:59:00Z"), Vec::<String>::new());
+    assert_eq!(asked("2026-03-01T11:49:00Z"), ["critical engine_cannot_start Volume v"]);
+}

@@ -93,3 +93,14 @@ fn a_pod_that_stays_pending_is_context_for_who_watches() {
     let not_attached = pending.replace("attached: true", "attached: false");
     assert!(found(&CHECK, &later(live_at(NOW, &not_attached), 500)).is_empty());
 }
+
+#[test]
+fn a_pod_that_runs_was_mounted_since() {
+    let failing = |pod: &str, status: &str| {
+        let pods = format!("workloadsStatus: [{{podName: {pod}, podStatus: {status}}}], ");
+        recorded(&(attached(&pods) + &failed_mount("pv", "volume is not ready", 9, "11:30:00", "11:50:00")))
+    };
+    assert_eq!(failing("db-0", "Running"), Vec::<String>::new());
+    assert_eq!(failing("db-0", "Pending"), ["warning mount_failing Volume v"]);
+    assert_eq!(failing("db-1", "Running"), ["warning mount_failing Volume v"], "another of its pods");
+}
