@@ -15,7 +15,7 @@ use crate::longhorn::Resource;
 mod attachment_on_dead_node;
 mod backing_image_eviction_crash;
 pub(crate) mod backup_failing;
-mod csi_plugin_down;
+pub(crate) mod csi_plugin_down;
 pub(crate) mod danger_zone_pending;
 pub(crate) mod disk_unavailable;
 mod driver_deployer_blocked;

@@ -45,7 +45,7 @@ impl fmt::Display for Absence {
             Absence::Managers { deleting: 1.., .. } | Absence::RecordedManagers { deleting: 1.., .. } => f.write_str(
                 "no longhorn-manager is there, and volumes are being deleted that wait for one: Longhorn was deleted without its uninstaller. \
                  Their data is still on the disks, and the next manager deletes it: where it is wanted, save the directories of the replicas \
-                 first; where it is not, install the release again and run its uninstaller (longhorn issue 5319)",
+                 first; where it is not, remove the finalizers of what is left (longhorn issue 5319)",
             ),
             Absence::Managers { namespace, wanted: None, .. } => write!(
                 f,
@@ -87,10 +87,13 @@ impl Cluster {
         if any_manager && deleting == 0 {
             return None;
         }
-        if self.is_recorded() {
-            let pods = !self.objects.pods.is_empty();
+        let none = self.objects.pods.is_empty();
+        // of pods that were recorded, and of which there are none, as much is known as live
+        let listed =
+            self.readability(Resource::Pods) == Readability::Readable && self.decoded_all(Resource::Pods);
+        if self.is_recorded() && !(none && listed && self.any_longhorn()) {
             return Some(match self.any_longhorn() {
-                true => Absence::RecordedManagers { pods, deleting: if pods { deleting } else { 0 } },
+                true => Absence::RecordedManagers { pods: !none, deleting: if none { 0 } else { deleting } },
                 false => Absence::Recording,
             });
         }
@@ -100,8 +103,12 @@ impl Cluster {
         if set.is_none() && all_read && !self.any_longhorn() {
             return Some(Absence::Longhorn { namespace });
         }
-        // without a look at the pods, a DaemonSet may have some
-        let seen = self.can_read(Resource::Pods) || set.is_none() && self.can_read(Resource::DaemonSets);
+        // without a look at the pods, a DaemonSet may have some; not where all volumes go, and the right to look with them
+        let withdrawn = self.has_lost(Resource::Pods) && self.has_lost(Resource::DaemonSets);
+        let all_go = deleting > 0 && deleting == self.objects.volumes.len();
+        let seen = self.can_read(Resource::Pods)
+            || set.is_none() && self.can_read(Resource::DaemonSets)
+            || withdrawn && all_go;
         let wanted = set.map(|set| set.status.desired_number_scheduled.0);
         seen.then_some(Absence::Managers { namespace, wanted, deleting })
     }
@@ -129,7 +136,7 @@ impl Cluster {
 mod tests {
     use crate::cluster::{Cluster, Readability};
     use crate::longhorn::Resource;
-    use crate::testing::{cluster, live_at};
+    use crate::testing::{cluster, live_at, partial};
 
     const SETTING: &str = "apiVersion: longhorn.io/v1beta2\nkind: Setting\n\
         metadata: {name: current-longhorn-version, namespace: longhorn-system}\nvalue: v1.12.1\n---\n";
@@ -173,7 +180,31 @@ mod tests {
         assert!(told(&cluster(&[SETTING, OTHER_POD, volume].concat())));
         // managers that are only away, and pods that were not recorded
         assert!(!told(&live(&[SETTING, volume, DAEMON_SET])));
-        assert!(!told(&cluster(&[SETTING, volume].concat())));
+        assert!(!told(&partial(&[SETTING, volume].concat())));
+    }
+
+    /// The ServiceAccount and Roles of an exporter in Longhorn's namespace go with it; volumes are followed for seconds more.
+    #[test]
+    fn volumes_that_all_go_tell_the_same_once_the_right_to_see_managers_is_withdrawn() {
+        let volume = |name: &str, metadata: &str| {
+            format!(
+                "apiVersion: longhorn.io/v1beta2\nkind: Volume\nmetadata: {{{metadata}name: {name}, namespace: longhorn-system}}\n---\n"
+            )
+        };
+        let going = "deletionTimestamp: '2025-12-31T23:59:00Z', ";
+        let told = |yaml: &[&str], withdrawn: bool| {
+            let mut cluster = live(yaml);
+            for kind in [Resource::Pods, Resource::DaemonSets] {
+                let status = cluster.resources.get_mut(&kind).unwrap();
+                status.readability = Readability::Forbidden;
+                status.last_success = withdrawn.then_some(cluster.now);
+            }
+            text(&cluster).contains("deleted without its uninstaller")
+        };
+        let (gone, kept) = (volume("a", going), volume("b", ""));
+        assert!(told(&[&gone], true));
+        assert!(!told(&[&gone], false), "no one was to see them");
+        assert!(!told(&[&gone, &kept], true), "one is deleted");
     }
 
     #[test]
@@ -225,8 +256,20 @@ mod tests {
     fn a_recording_needs_objects_and_pods() {
         assert!(text(&cluster("")).contains("no Longhorn object"));
         assert!(text(&cluster(OTHER_POD)).contains("no Longhorn object"));
-        assert!(text(&cluster(SETTING)).contains("no pods"));
+        assert!(text(&partial(SETTING)).contains("no pods"));
         assert_eq!(text(&cluster(MANAGER)), "");
         assert!(text(&cluster(&[SETTING, OTHER_POD].concat())).contains("no pod of longhorn-manager"));
+    }
+
+    #[test]
+    fn of_pods_that_were_recorded_and_are_none_as_much_is_known_as_live() {
+        let none = "apiVersion: v1\nkind: PodList\nitems: []\n---\n";
+        let set = DAEMON_SET.replace("Scheduled: 0", "Scheduled: 3");
+        for yaml in [&[SETTING, none][..], &[SETTING, none, &set]] {
+            assert_eq!(text(&cluster(&yaml.concat())), text(&live(yaml)));
+        }
+        let volume = "apiVersion: longhorn.io/v1beta2\nkind: Volume\n\
+            metadata: {name: v, namespace: longhorn-system, deletionTimestamp: '2025-12-31T23:00:00Z'}\n---\n";
+        assert!(text(&cluster(&[none, volume].concat())).contains("deleted without its uninstaller"));
     }
 }

@@ -193,6 +193,14 @@ impl Cluster {
         }
     }
 
+    /// True where the right to read a kind was there and is withdrawn: nothing tells what became of its objects.
+    pub fn has_lost(&self, resource: Resource) -> bool {
+        let status = self.resources.get(&resource);
+        status.is_some_and(|status| {
+            status.readability == Readability::Forbidden && status.last_success.is_some()
+        })
+    }
+
     /// The kinds a check needs but that cannot be trusted, with the reason.
     pub fn blind_spots(&self, needs: &[Resource]) -> Vec<String> {
         let unreadable = needs.iter().filter(|resource| !self.can_read(**resource));
@@ -215,7 +223,8 @@ impl Cluster {
     }
 
     /// What a check reads and could not see whole: the rest was judged. Objects that did not decode; and of
-    /// a recording, what it lost or must have had. Live, a right that was withheld is no gap but a choice.
+    /// a recording, what it lost or must have had. Live, a right that was withheld is no gap but a choice. Of a kind that is not served
+    /// there is nothing to see.
     pub fn gaps(&self, needs: &[Resource], uses: &[Resource]) -> Vec<String> {
         let undecodable = |resource: &Resource| {
             let undecodable = self.resources.get(resource).map_or(0, |status| status.undecodable);
@@ -224,7 +233,10 @@ impl Cluster {
                 format!("{undecodable} {objects} of {resource} could not be decoded, and so not judged")
             })
         };
-        let lost = |resource: &&Resource| self.is_recorded() && !self.can_read(**resource);
+        let lost = |resource: &&Resource| {
+            let served = self.readability(**resource) != Readability::NotServed;
+            self.is_recorded() && served && !self.can_read(**resource)
+        };
         let mut gaps: Vec<String> = needs.iter().chain(uses).filter_map(undecodable).collect();
         gaps.extend(uses.iter().filter(lost).map(|resource| self.obstacle(*resource)));
         gaps

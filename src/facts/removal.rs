@@ -7,7 +7,7 @@
 //! and with each definition its objects: nodes go beneath managers that are Ready (seen with 1.12.1).
 
 use crate::cluster::{Cluster, Readability};
-use crate::longhorn::{Container, Pod, Resource, VolumeState};
+use crate::longhorn::{Container, Pod, Resource, Volume, VolumeState};
 
 const JOB: &str = "longhorn-uninstall";
 /// Without it the uninstaller refuses to begin; it may have been set long ago.
@@ -26,10 +26,34 @@ pub struct Removal {
 pub fn unmissed(cluster: &Cluster) -> Option<Removal> {
     let served = cluster.readability(Resource::Volumes) != Readability::NotServed;
     let unknown = served && !cluster.knows_all(Resource::Volumes);
-    let in_use = cluster.objects.volumes.iter().any(|volume| {
-        matches!(volume.status.state, VolumeState::Attached | VolumeState::Attaching | VolumeState::Detaching)
+    if unknown || cluster.objects.volumes.iter().any(is_in_use) { None } else { under_way(cluster) }
+}
+
+/// Volumes that wait to be deleted and were in use when Longhorn was taken away beneath them, with what shows it.
+pub fn missed(cluster: &Cluster) -> Option<(String, Vec<&Volume>)> {
+    let volumes = cluster.objects.volumes.iter();
+    let lost: Vec<&Volume> =
+        volumes.filter(|volume| volume.metadata.is_deleting() && is_in_use(volume)).collect();
+    if lost.is_empty() {
+        return None;
+    }
+    let evidence = by_hand(cluster).or_else(|| {
+        let read = |kind| cluster.readability(kind) == Readability::Readable && cluster.decoded_all(kind);
+        let none = cluster.manager_daemon_set().is_none() && cluster.manager_pods().next().is_none();
+        (none && read(Resource::DaemonSets) && read(Resource::Pods))
+            .then(|| "DaemonSet longhorn-manager and its pods are gone".to_owned())
     });
-    if unknown || in_use { None } else { under_way(cluster) }
+    Some((evidence?, lost))
+}
+
+/// A manager that deletes a volume leaves in it the node that it was attached to (longhorn-manager v1.3.3 to v1.12.1
+/// controller/volume_controller.go syncVolume).
+fn is_in_use(volume: &Volume) -> bool {
+    match volume.status.state {
+        VolumeState::Attached | VolumeState::Attaching | VolumeState::Detaching => true,
+        VolumeState::Deleting => !volume.status.current_node_id.is_empty(),
+        _ => false,
+    }
 }
 
 /// The removal that is under way, whatever it takes along.
@@ -55,9 +79,10 @@ fn by_hand(cluster: &Cluster) -> Option<String> {
     };
     let missing: Vec<Resource> = Resource::all().filter(missing).collect();
     match missing.as_slice() {
-        [one, another, ..] => Some(format!(
-            "definitions of Longhorn are gone, {one} and {another} among them, while its managers run"
-        )),
+        [one, another, ..] => {
+            let runs = if cluster.manager_pods().next().is_some() { ", while its managers run" } else { "" };
+            Some(format!("definitions of Longhorn are gone, {one} and {another} among them{runs}"))
+        }
         _ => None,
     }
 }

@@ -176,6 +176,7 @@ narrow! {
     pub struct DeploymentStatus {
         pub replicas: Int,
         pub ready_replicas: Int,
+        pub conditions: Vec<Condition>,
     }
 
     /// What a PodDisruptionBudget protects.

@@ -137,15 +137,18 @@ pub fn of(cluster: &Cluster, of_data: &[OfData]) -> (Counts, Data) {
     }
     let hurt: Vec<HurtVolumes> = hurt.into_values().collect();
     let absent = cluster.absence().is_some();
-    let known = cluster.can_read(Resource::Volumes) && !absent;
+    // volumes that are still followed are not written once their managers are gone
+    let unseen = cluster.has_lost(Resource::Pods);
+    let known = cluster.can_read(Resource::Volumes) && !absent && !unseen;
     let line = match known {
         // nothing is left that would write that a volume is hurt
         true if none_ready => {
             format!("{}, as Longhorn wrote before no node was Ready", line(&counts, &hurt))
         }
         true => line(&counts, &hurt),
-        false if !absent || cluster.readability(Resource::Volumes) != Readability::Readable => {
-            NOT_KNOWN.to_owned()
+        false if cluster.readability(Resource::Volumes) != Readability::Readable => NOT_KNOWN.to_owned(),
+        false if !absent => {
+            "not known: whether a longhorn-manager still writes it can no longer be read".to_owned()
         }
         false if cluster.objects.volumes.is_empty() => format!("no volumes in {}", cluster.namespace),
         false => "not known: no longhorn-manager is there to write it".to_owned(),
@@ -292,6 +295,23 @@ mod tests {
             assert_eq!(line(&blind), NOT_KNOWN, "{readability:?}");
         }
         assert_eq!(line(&crate::testing::partial("")), NOT_KNOWN);
+    }
+
+    /// Seen with an exporter whose ServiceAccount went with Longhorn's namespace: 403 and 401 for all, and volumes were followed on.
+    #[test]
+    fn what_no_one_may_write_any_more_is_not_known() {
+        let objects = MANAGER.to_owned() + &volume("a", "x", "detached", "unknown");
+        let of_rights = |answered: bool| {
+            let mut live = crate::testing::live_at("2026-01-01T00:00:00Z", &objects);
+            let status = live.resources.get_mut(&Resource::Pods).unwrap();
+            status.readability = Readability::Forbidden;
+            status.last_success = answered.then_some(live.now);
+            let data = of(&live, &[]).1;
+            (data.known, data.line)
+        };
+        let lost = "not known: whether a longhorn-manager still writes it can no longer be read";
+        assert_eq!(of_rights(true), (false, lost.to_owned()));
+        assert_eq!(of_rights(false), (true, "1 volume detached".to_owned()), "a right that was never given");
     }
 
     #[test]

@@ -112,6 +112,9 @@ pub struct TimeTells {
 /// Stands for a check in an [`Unknown`] that is about all of them: Longhorn itself is not there.
 pub const EVERY_CHECK: &str = "cluster";
 
+/// The same where a finding says what became of Longhorn.
+const NO_MANAGER: &str = "no longhorn-manager is there to write how anything is";
+
 /// What was looked at.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ClusterSummary {
@@ -305,7 +308,9 @@ fn report(
     options: &ReportOptions,
 ) -> Report {
     if let Some(absence) = cluster.absence() {
-        let reason = absence.to_string();
+        // why, and what to do, stands there
+        let told = findings.iter().any(|finding| finding.cause == &checks::csi_plugin_down::DELETED_IN_USE);
+        let reason = if told { NO_MANAGER.to_owned() } else { absence.to_string() };
         unknown.insert(0, Unknown { check: EVERY_CHECK, reason, forbidden: false });
     }
     let (volumes_by_robustness, data) = match options.findings_alone {

@@ -42,7 +42,7 @@ const LOGS: &str = "recording-logs";
 /// The object in them.
 pub(super) const MANIFEST_KIND: &str = "Recording";
 pub(super) const MANIFEST_VERSION: &str = "longhorn-health-exporter/v1";
-/// The reason of a refusal for a kind that the release of Longhorn does not have.
+/// The reason of a refusal for a kind that the API server does not know.
 pub(super) const NOT_SERVED: &str = "NotServed";
 
 /// Where a recording goes to.
@@ -99,8 +99,11 @@ pub async fn record(
                 sink.put(&name, size, &mut (&spool).take(size))?;
                 continue;
             }
-            // an older release of Longhorn does not have the kind, so that there is none
-            Err(refusal) if refusal.reason == ApiErrorReason::NotServed && resource.is_optional() => {
+            // an older release of Longhorn does not have the kind, or its definition is gone: either way there is none
+            Err(refusal) if refusal.reason == ApiErrorReason::NotServed => {
+                if !resource.is_optional() {
+                    recorded.unread.push(format!("{label}: {}", refusal.message));
+                }
                 status(&label, "", &refusal.message, NOT_SERVED)
             }
             Err(refusal) => {

@@ -42,6 +42,15 @@ causes! {
             read "kubectl -n <namespace> logs -l app=<object> --tail=30 --prefix",
             change "kubectl -n <namespace> rollout restart deployment <object>",
         ];
+    DELETED_IN_USE = critical "deleted_in_use" "Longhorn was deleted without its uninstaller while volumes are in use"
+        fix "Start no longhorn-manager: it deletes the data, the PersistentVolumes and the claims of these volumes. So do not install Longhorn \
+             again, and pause what would (Argo CD, Flux, a Helm controller). Keep what the commands print, then copy the replicas' \
+             directories on their nodes." [
+            change "kubectl -n <namespace> delete daemonset <workload>",
+            read "kubectl -n <namespace> get replicas.longhorn.io -o custom-columns=VOLUME:.spec.volumeName,NODE:.spec.nodeID,DISK:.spec.diskPath,DIRECTORY:.spec.dataDirectoryName,FAILED:.spec.failedAt",
+            read "kubectl -n <namespace> get volumes.longhorn.io -o yaml",
+            read "kubectl get persistentvolumes -o yaml",
+        ] proven "the volumes wait to be deleted, which nothing takes back, and a manager that runs deletes their data; engines do not run in it";
     SIDECAR_DOWN = warning "sidecar_down"
         "no pod of csi-resizer or csi-snapshotter works: no volume is expanded, or no snapshot taken, by Kubernetes"
         fix "Find out why its pods do not run. The sidecars ask the CSI plugin of their node over a socket, so a plugin that is down takes them \

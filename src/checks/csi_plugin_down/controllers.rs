@@ -7,7 +7,7 @@ use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::NODE_AWAY;
 use crate::facts::{api, looping, nodes, pods, removal};
-use crate::longhorn::{Deployment, Pod};
+use crate::longhorn::{ConditionStatus, Deployment, Pod, condition};
 
 /// What ends within seconds of its start has done nothing before.
 const SETTLED: SignedDuration = SignedDuration::from_secs(60);
@@ -76,7 +76,8 @@ fn down(
     if all.iter().any(|pod| works(&pod)) || (!looping && deployment.status.ready_replicas.0 > 0) {
         return None;
     }
-    let last = all.iter().filter_map(|pod| pods::since(pod)).max().max(deployment.metadata.created());
+    let last = all.iter().filter_map(|pod| stopped(pod)).chain(fell(deployment)).max();
+    let last = last.max(deployment.metadata.created());
     let age = observe(cluster, out, "down", name, Begun::At(last));
     if !looping && !age.at_least(NODE_AWAY, Unknown::Counts) {
         return None;
@@ -99,6 +100,17 @@ fn down(
     let troubles =
         all.iter().filter_map(|pod| Some(api(format!("pod {}: {}", pod.metadata.name, pods::trouble(pod)?))));
     Some(finding.facts(troubles.take(3)))
+}
+
+/// Since when a pod that does not work is as it is; one that is Ready was until it was asked to end.
+fn stopped(pod: &Pod) -> Option<Timestamp> {
+    pod.metadata.deletion_timestamp.get().filter(|_| pod.is_ready()).or_else(|| pods::since(pod))
+}
+
+/// When it had too few pods, which dates it where no pod is left. It may have been the first of three.
+fn fell(deployment: &Deployment) -> Option<Timestamp> {
+    let available = condition(&deployment.status.conditions, "Available")?;
+    available.last_transition_time.get().filter(|_| available.status == ConditionStatus::False)
 }
 
 /// Two ends are no loop yet where it runs now: so it is where someone, or a node, ended it twice.

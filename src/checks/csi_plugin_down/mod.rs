@@ -9,6 +9,7 @@
 
 mod causes;
 mod controllers;
+mod deleted;
 mod plugins;
 mod rules;
 #[cfg(test)]
@@ -19,13 +20,15 @@ use crate::facts::looping;
 use crate::longhorn::Pod;
 use crate::longhorn::Resource::*;
 
+pub(crate) use causes::DELETED_IN_USE;
+
 pub static CHECK: Check = Check {
     id: "csi_plugin_down",
     title: "CSI driver down",
     summary: "Longhorn's CSI plugin does not work on a node or is not registered with its kubelet, or its controllers (attacher, \
-              provisioner, resizer, snapshotter) work nowhere.",
+              provisioner, resizer, snapshotter) work nowhere, or Longhorn was deleted while volumes are in use.",
     needs: &[Pods, DaemonSets, Deployments],
-    uses: &[CsiNodes, LonghornNodes, KubeNodes, Engines, Volumes, Events],
+    uses: &[CsiNodes, LonghornNodes, KubeNodes, Engines, Volumes, Replicas, Events],
     causes: causes::ALL,
     gauges: GAUGES,
     alerts: rules::ALERTS,
@@ -46,7 +49,10 @@ const PLUGIN: &str = "longhorn-csi-plugin";
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     plugins::run(cluster, out);
-    controllers::run(cluster, out);
+    // what went with Longhorn is told with it
+    if !deleted::run(cluster, out) {
+        controllers::run(cluster, out);
+    }
 }
 
 /// The first container of a pod that ends again and again. The plugin itself comes before those that end without its socket.

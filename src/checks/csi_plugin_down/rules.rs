@@ -5,6 +5,19 @@ use crate::check::*;
 
 pub(super) const ALERTS: &[Alert] = &[
     Alert {
+        name: "LonghornDeleted",
+        when: When::Found(&[&DELETED_IN_USE]),
+        for_: "0m",
+        severity: Severity::Critical,
+        summary: "Longhorn was deleted while volumes are in use.",
+        description: "Longhorn was deleted without its uninstaller while volumes are in use: their engines end. Start no longhorn-manager, which \
+                      deletes their data, and copy the replicas' directories first.",
+        why: "Nothing that passes looks so: volumes wait to be deleted, and what would do it is gone. An exporter in Longhorn's namespace goes \
+              with it.",
+        runbook: include_str!("LonghornDeleted.md"),
+        ..Alert::DEFAULT
+    },
+    Alert {
         name: "LonghornCsiControllerDown",
         when: When::Found(&[&CONTROLLER_DOWN]),
         for_: "2m",

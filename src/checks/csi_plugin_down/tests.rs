@@ -1,3 +1,5 @@
+mod deleted;
+
 use super::CHECK;
 use crate::testing::*;
 
@@ -276,6 +278,48 @@ fn one_working_pod_of_a_controller_is_enough() {
     assert!(run(&CHECK, &cluster_at(NOW, &twice)).report.findings.is_empty(), "nor are two, while it runs");
     let once = runs("1", "2026-03-01T11:58:45Z", "11:59:01");
     assert!(run(&CHECK, &cluster_at(NOW, &once)).report.findings.is_empty(), "one end is no loop");
+}
+
+/// Played with `kubectl delete -f` of the manifest of 1.12.1: the pods were gone before their Deployment, which had worked until then.
+#[test]
+fn a_controller_is_down_since_it_stopped_and_not_since_it_was_made() {
+    let condition = |kind: &str, status: &str, since: &str| {
+        format!("{{type: {kind}, status: '{status}', lastTransitionTime: '{since}'}}")
+    };
+    let with = |available: &str, pods: &str| {
+        let made = condition("Progressing", "True", LONG_AGO);
+        let conditions =
+            format!("conditions: [{made}, {}]", condition("Available", available, "2026-03-01T11:49:00Z"));
+        deployment("csi-attacher", 3)
+            .replace("status: {replicas: 3", &format!("status: {{replicas: 3, {conditions}"))
+            + pods
+    };
+    let since = |yaml: String| {
+        let report = run(&CHECK, &cluster_at(NOW, &yaml)).report;
+        report.findings[0].since.unwrap().to_string()
+    };
+    assert_eq!(since(with("False", "")), "2026-03-01T11:49:00Z");
+    let attacher = |since: &str| pod("csi-attacher", "n1", "False", since, "");
+    let last = attacher("2026-03-01T11:53:00Z");
+    assert_eq!(since(with("False", &last)), "2026-03-01T11:53:00Z", "the last of several");
+    let ends = pod("csi-attacher", "n1", "True", LONG_AGO, "");
+    let ends = ends.replace("metadata: {", "metadata: {deletionTimestamp: '2026-03-01T11:49:30Z', ");
+    assert_eq!(since(with("False", &ends)), "2026-03-01T11:49:30Z", "it worked until it was asked to end");
+    assert_eq!(since(with("True", "")), "2026-02-01T00:00:00Z", "its status is behind");
+}
+
+/// The same: what ended it is told, and not that it did.
+#[test]
+fn controllers_that_went_with_longhorn_are_not_told_beside_it() {
+    let volume =
+        |metadata: &str| object_with("Volume", "v", metadata, "status: {state: attached, currentNodeID: n1}");
+    let ends = longhorn_manager("longhorn-manager-a", "deletionTimestamp: '2026-03-01T11:49:50Z'", "");
+    let of = |metadata: &str| {
+        found(&CHECK, &cluster_at(NOW, &(deployment("csi-attacher", 3) + &ends + &volume(metadata))))
+    };
+    let deleted = of("deletionTimestamp: '2026-03-01T11:49:30Z'");
+    assert_eq!(deleted, ["critical deleted_in_use DaemonSet longhorn-manager"]);
+    assert_eq!(of(""), ["critical controller_down Deployment csi-attacher"]);
 }
 
 #[test]

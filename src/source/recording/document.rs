@@ -18,6 +18,8 @@ pub(super) struct Content {
     pub objects: Vec<(Tree, bool)>,
     /// Kinds that were asked for and of which there was none.
     pub empty: BTreeSet<Resource>,
+    /// Kinds that were asked for and that the API server did not know.
+    pub not_served: BTreeSet<Resource>,
     pub losses: Vec<Loss>,
     /// Kinds that the recording says it has.
     pub promised: BTreeSet<Resource>,
@@ -184,8 +186,10 @@ impl<'a> DocumentReader<'a> {
                 tree.text(&["details", "kind"]),
                 tree.text(&["details", "group"])
             ));
-            if tree.text(&["reason"]) == record::NOT_SERVED {
-                return; // the release of Longhorn does not have the kind
+            // the release of Longhorn does not have the kind, or its definition is gone
+            if tree.text(&["reason"]) == record::NOT_SERVED || tree.text(&["message"]).starts_with("404: ") {
+                self.content.not_served.extend(kinds);
+                return;
             }
             return self.lost_of(
                 line,

@@ -18,7 +18,7 @@ fn read(name: &str, text: &str) -> (String, [Readability; 3]) {
     (said, kinds.map(|kind| recording.status(kind).readability))
 }
 
-use Readability::{Incomplete, NotRecorded, Readable};
+use Readability::{Incomplete, NotRecorded, NotServed, Readable};
 
 const ANYTHING: [Readability; 3] = [Incomplete, Readable, Incomplete];
 
@@ -71,6 +71,17 @@ fn what_names_its_kind_lost_that_alone() {
     let page = "apiVersion: longhorn.io/v1beta2\nkind: SettingList\nitems: 7\n";
     for text in [refused, words, version, page] {
         assert_eq!(read("a.yaml", text).1, [Incomplete, Readable, NotRecorded], "{text}");
+    }
+}
+
+/// Recorded while Longhorn was being deleted: releases up to then wrote no reason.
+#[test]
+fn a_definition_that_is_gone_is_not_served_and_lost_nothing() {
+    let details = "details: {group: longhorn.io, kind: settings}\n";
+    for said in ["message: '404: '\n", "message: 'list failed: 404: not found'\nreason: NotServed\n"] {
+        let refused = format!("apiVersion: v1\nkind: Status\n{said}{details}");
+        let nothing = String::new();
+        assert_eq!(read("a.yaml", &refused), (nothing, [NotServed, Readable, NotRecorded]), "{said}");
     }
 }
 

@@ -129,6 +129,8 @@ pub struct Recording {
     undecodable: BTreeMap<Resource, Vec<String>>,
     /// Kinds that are there as a whole: in a list, or asked for and empty.
     whole: BTreeSet<Resource>,
+    /// Kinds that the API server did not know.
+    not_served: BTreeSet<Resource>,
     /// Kinds that the recording says it has, each in a file of its name.
     promised: BTreeSet<Resource>,
     /// Logs that it says it has, and the list of them: pod and file.
@@ -397,6 +399,7 @@ impl Recording {
             None if is_whole || self.objects.count(resource) + undecodable > 0 => {
                 (Readability::Readable, errors.and_then(|errors| errors.last().cloned()))
             }
+            None if self.not_served.contains(&resource) => (Readability::NotServed, None),
             None => (Readability::NotRecorded, None),
         };
         ResourceStatus { readability, undecodable, error, ..ResourceStatus::default() }
@@ -478,6 +481,7 @@ impl Recording {
         let losses = content.losses.into_iter();
         self.losses.extend(losses.map(|loss| (format!("{name}:{}: {}", loss.line, loss.what), loss.kinds)));
         self.whole.extend(content.empty);
+        self.not_served.extend(content.not_served);
         self.api_server = self.api_server.or(content.api_server);
         self.promised.extend(content.promised);
         self.promised_logs.extend(content.promised_logs);

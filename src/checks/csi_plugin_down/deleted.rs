@@ -1,0 +1,87 @@
+//! Longhorn deleted without its uninstaller while volumes are in use: its CSI driver goes, and the engines with it.
+//!
+//! Facts: with its definition each object of Longhorn is deleted. Instance managers go, and with them the engines that workloads write to;
+//! volumes and replicas have a finalizer that only a manager takes away, so they wait, with their last state, and what replicas hold stays
+//! on the disks (seen with 1.12.1). A deletion is never taken back. A manager that runs, or comes back with the next installation, carries
+//! it out: it deletes the replicas, each with its directory, the PersistentVolume, and the claim (longhorn-manager v1.3.3 to v1.12.1
+//! controller/volume_controller.go syncVolume, controller/replica_controller.go syncReplica). Without a manager a finalizer that is removed
+//! takes an object away and no data.
+
+use std::collections::BTreeSet;
+
+use super::causes::DELETED_IN_USE;
+use crate::check::*;
+use crate::facts::{removal, text, volumes};
+use crate::longhorn::{DaemonSet, Replica, Resource, Volume};
+
+const SET: &str = "longhorn-manager";
+
+/// True where it is so.
+pub(super) fn run(cluster: &Cluster, out: &mut Outcome) -> bool {
+    let Some((evidence, lost)) = removal::missed(cluster) else { return false };
+    let runs = cluster.manager_daemon_set().is_some_and(|set| !set.metadata.is_deleting());
+    let users = cluster.volume_refs(lost.iter().map(|volume| volume.metadata.name.as_str()));
+    let since = lost.iter().filter_map(|volume| volume.metadata.deletion_timestamp.get()).min();
+    let (names, count) = (users.iter().map(|user| user.called()).collect::<Vec<_>>(), users.len());
+    let are = if count == 1 { "is" } else { "are" };
+    let (left, data) = left(cluster, &lost);
+    let finding = Finding::about(
+        &DELETED_IN_USE,
+        cluster.object::<DaemonSet>(SET),
+        format!(
+            "Longhorn was deleted while {} {are} in use: {}",
+            counted(count, "volume"),
+            text::listed(&names)
+        ),
+    )
+    .since(since)
+    .impact(format!(
+        "I/O of {} fails as the instance managers end, and nothing attaches again; {data}",
+        text::users_of(&users)
+    ))
+    .volumes(users)
+    .fact(evidence)
+    .fact(format!("{} {are} being deleted, and wait for a longhorn-manager", counted(count, "volume")))
+    .facts(left);
+    out.report(if runs {
+        finding.with(Name::Workload, SET).fix(
+            "Delete DaemonSet longhorn-manager at once: its managers delete the data, the PersistentVolumes and the claims of these \
+             volumes. Do not install Longhorn again, and pause what would. Keep what the commands print, then copy the replicas' \
+             directories on their nodes.",
+        )
+    } else {
+        finding
+    });
+    true
+}
+
+/// What is left of the data, as a fact and for the impact.
+fn left(cluster: &Cluster, lost: &[&Volume]) -> (Vec<String>, String) {
+    if !cluster.knows_all(Resource::Replicas) {
+        return (Vec::new(), "their data stays on the disks until a manager deletes it".to_owned());
+    }
+    let (mut facts, mut nodes, mut healthy, mut gone) = (Vec::new(), BTreeSet::new(), 0, Vec::new());
+    for volume in lost {
+        let all: Vec<&Replica> = cluster.replicas_of(&volume.metadata.name).collect();
+        if all.is_empty() {
+            gone.push(volume.metadata.name.as_str());
+        }
+        for replica in all.iter().filter(|replica| volumes::is_healthy(replica)) {
+            nodes.insert(replica.spec.node_id.as_str());
+            healthy += 1;
+        }
+    }
+    let nodes: Vec<&str> = nodes.into_iter().collect();
+    let data = match healthy {
+        0 => "no healthy replica is left".to_owned(),
+        _ => format!(
+            "the data is still on the disks, in {} on {}, until a manager deletes it",
+            counted(healthy, "healthy replica"),
+            text::listed(&nodes)
+        ),
+    };
+    if !gone.is_empty() {
+        facts.push(format!("no replica is left of {}", text::listed(&gone)));
+    }
+    (facts, data)
+}
