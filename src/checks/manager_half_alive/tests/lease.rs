@@ -297,9 +297,9 @@ fn a_renewal_that_met_a_full_etcd_is_no_manager_that_is_cut_off() {
         for (node, text) in [("node-2", log.as_str()), ("node-1", ""), ("node-3", "")] {
             cluster = with_log(cluster, node, text);
         }
-        cluster = later(cluster, 4);
+        cluster = later(later(cluster, 4), 1);
         cluster.last_write = Some("2026-11-23T13:06:34Z".parse().unwrap());
-        causes(&later(cluster, 1))
+        causes(&cluster)
     };
     let found = ["warning api_lost Pod longhorn-manager-node-2"];
     assert!(told(attempt("13:06:23.1", full) + GAVE_UP).is_empty(), "etcd takes writes again");
