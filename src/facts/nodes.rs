@@ -150,7 +150,7 @@ pub fn not_ready_since(cluster: &Cluster, node: &str) -> Option<Timestamp> {
 }
 
 /// Since when a node that is Ready has been so. What is said of its disks and pods may be from the time before, which neither the
-/// kubelet nor Longhorn dates anew: a condition keeps its time while only its reason changes (longhorn-manager v1.3.3 to v1.12.1
+/// kubelet nor Longhorn dates again: a condition keeps its time while only its reason changes (longhorn-manager v1.3.3 to v1.12.1
 /// types SetCondition).
 pub fn ready_since(cluster: &Cluster, node: &str) -> Option<Timestamp> {
     let kube = cluster.objects.kube_nodes.get(node).filter(|kube| kube.is_ready())?;

@@ -525,7 +525,7 @@ fn a_node_that_is_back_or_uncordoned_has_the_time_for_its_next_pod() {
     assert_eq!(stuck, ["critical pod_terminating InstanceManager im-1"]);
 }
 
-/// Nothing writes the Ready condition of its manager pod anew, which has been False since the node went.
+/// Nothing writes the Ready condition of its manager pod again, which has been False since the node went.
 #[test]
 fn the_manager_of_a_node_that_is_back_is_starting() {
     let node = |back: &str| {

@@ -418,7 +418,7 @@ fn endpoints_that_go_before_the_pods_do_begin_a_rollout() {
     assert_eq!(only(&at_first(&down)), [DOWN], "there when the exporter came");
 }
 
-/// The nodes were switched off for the night, and no one writes the times of their pods anew in the morning.
+/// The nodes were switched off for the night, and no one writes the times of their pods again in the morning.
 #[test]
 fn managers_of_nodes_that_have_just_come_back_are_in_a_rollout() {
     let node = |back: &str| {
