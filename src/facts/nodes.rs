@@ -157,13 +157,18 @@ pub fn ready_since(cluster: &Cluster, node: &str) -> Option<Timestamp> {
     condition(&kube.status.conditions, "Ready")?.last_transition_time.get()
 }
 
-/// Since when Longhorn may make pods on a node that is Ready: it makes none while the node is cordoned.
+/// Since when Longhorn may make pods on a node that is Ready: it makes none while the node is cordoned, and its manager needs a moment
+/// to see that it is not any more.
 pub fn open_since(cluster: &Cluster, node: &str) -> Option<Timestamp> {
     let longhorn = cluster.objects.longhorn_nodes.get(node);
     let schedulable = longhorn.and_then(|node| condition(&node.status.conditions, "Schedulable"));
     let schedulable = schedulable.filter(|schedulable| schedulable.status == ConditionStatus::True);
     let uncordoned = schedulable.and_then(|schedulable| schedulable.last_transition_time.get());
-    ready_since(cluster, node).max(uncordoned)
+    let unseen = || {
+        let still = cordoned_by_longhorn(cluster, node).is_some() && !is_cordoned(cluster, node);
+        (still && manager_trouble(cluster, node).is_none()).then_some(cluster.now)
+    };
+    ready_since(cluster, node).max(uncordoned.or_else(unseen))
 }
 
 /// Whether Kubernetes' node is Ready; `None` where there is no such node or nodes cannot be read.
@@ -209,15 +214,9 @@ pub fn unseen_by_managers(cluster: &Cluster) -> Option<Evidence> {
 /// True when Kubernetes' node is cordoned; where nodes cannot be read, when Longhorn says so. Longhorn then
 /// creates no instance manager pod there and may evict replicas on its own.
 pub fn is_cordoned(cluster: &Cluster, node: &str) -> bool {
-    let by_longhorn = || {
-        let node = cluster.objects.longhorn_nodes.get(node)?;
-        let schedulable = condition(&node.status.conditions, "Schedulable")?;
-        let by_cordon = schedulable.reason == "KubernetesNodeCordoned";
-        Some(by_cordon && schedulable.status == ConditionStatus::False)
-    };
     match cluster.objects.kube_nodes.get(node) {
         Some(kube) => kube.spec.unschedulable,
-        None => by_longhorn().unwrap_or(false),
+        None => cordoned_by_longhorn(cluster, node).is_some(),
     }
 }
 
@@ -229,6 +228,13 @@ pub fn taints(cluster: &Cluster, node: &str) -> Option<String> {
     (!own.is_empty()).then(|| format!("node {node} has the taint {}", own.join(", ")))
 }
 
+/// Longhorn's condition that says that a node is cordoned.
+fn cordoned_by_longhorn<'a>(cluster: &'a Cluster, node: &str) -> Option<&'a Condition> {
+    let schedulable = condition(&cluster.objects.longhorn_nodes.get(node)?.status.conditions, "Schedulable")?;
+    let cordoned = schedulable.reason == "KubernetesNodeCordoned";
+    (cordoned && schedulable.status == ConditionStatus::False).then_some(schedulable)
+}
+
 /// Since when a node is cordoned: the taint that goes with a cordon has its time, else Longhorn's own condition.
 pub fn cordoned_since(cluster: &Cluster, node: &str) -> Option<Timestamp> {
     const TAINT: &str = "node.kubernetes.io/unschedulable";
@@ -236,16 +242,7 @@ pub fn cordoned_since(cluster: &Cluster, node: &str) -> Option<Timestamp> {
         let taints = &cluster.objects.kube_nodes.get(node)?.spec.taints;
         taints.iter().find(|taint| taint.key == TAINT)?.time_added.get()
     };
-    let by_longhorn = || {
-        let node = cluster.objects.longhorn_nodes.get(node)?;
-        let schedulable = condition(&node.status.conditions, "Schedulable")?;
-        let cordoned = schedulable.reason == "KubernetesNodeCordoned";
-        schedulable
-            .last_transition_time
-            .get()
-            .filter(|_| cordoned && schedulable.status == ConditionStatus::False)
-    };
-    by_taint().or_else(by_longhorn)
+    by_taint().or_else(|| cordoned_by_longhorn(cluster, node)?.last_transition_time.get())
 }
 
 /// True while the manager of a node starts, or has just begun to work: until then what only it writes is from before. As long as a

@@ -521,6 +521,15 @@ fn a_node_that_is_back_or_uncordoned_has_the_time_for_its_next_pod() {
         assert_eq!(judged(young, &(default("error", "") + &ending)), Vec::<String>::new());
     }
     assert_eq!(judged(node(old, old), &missing), ["critical pod_missing InstanceManager im-1"]);
+    let cordoned = node(old, old).replace(
+        "Schedulable, status: 'True'",
+        "Schedulable, status: 'False', reason: KubernetesNodeCordoned",
+    );
+    assert_eq!(
+        judged(cordoned, &missing),
+        ["info pod_missing InstanceManager im-1"],
+        "seen with 1.9.2 when it was uncordoned"
+    );
     let stuck = judged(node(old, old), &(default("error", "") + &ending));
     assert_eq!(stuck, ["critical pod_terminating InstanceManager im-1"]);
 }
