@@ -99,6 +99,8 @@ struct Pace {
     paid_until: Timestamp,
     /// How long an evaluation is good for in which every check ran.
     whole: SignedDuration,
+    /// The same by the cost of the last one alone.
+    last: SignedDuration,
 }
 
 /// A format that is asked for.
@@ -220,16 +222,18 @@ impl Evaluator {
 
     /// Notes what an evaluation cost with its pages, and whether all checks ran in it.
     fn pay(&self, seconds: f64, all_ran: bool, now: Timestamp) {
-        let cost = good_for(seconds);
         let mut pace = lock(&self.pace);
-        let whole = match *pace {
-            Some(before) if !all_ran => before.whole.max(cost),
-            _ => cost,
+        let last = good_for(seconds);
+        // of two the cheaper counts: a thread that waited for its turn on a busy machine cost nothing meanwhile
+        let cost = pace.map_or(last, |before| before.last.min(last));
+        let (whole, last) = match *pace {
+            Some(before) if !all_ran => (before.whole.max(cost), before.last),
+            _ => (cost, last),
         };
         // what a clock that was set back would leave is no debt
         let owed =
             pace.map(|pace| pace.paid_until).filter(|paid| (now..=now + whole * AT_ONCE).contains(paid));
-        *pace = Some(Pace { looked: now, paid_until: owed.unwrap_or(now) + cost, whole });
+        *pace = Some(Pace { looked: now, paid_until: owed.unwrap_or(now) + cost, whole, last });
     }
 
     fn last(&self) -> Option<Arc<Moment>> {
@@ -546,6 +550,20 @@ mod tests {
         // nor does a kind that is waited for again leave a verdict standing
         source.0.store(1, Ordering::Relaxed);
         assert!(evaluator.is_due() && !evaluator.moment().waiting_for.is_empty());
+    }
+
+    #[test]
+    fn one_evaluation_that_had_to_wait_for_its_turn_makes_no_long_pause() {
+        let evaluator = Evaluator::new(Arc::new(Busy(AtomicI64::new(0))), clock, false).beside();
+        let pays = |seconds: f64| {
+            evaluator.pay(seconds, true, clock());
+            lock(&evaluator.pace).unwrap().whole
+        };
+        let usual = pays(0.001);
+        assert_eq!(pays(0.045), usual);
+        assert_eq!(pays(0.001), usual);
+        assert_eq!(pays(0.02), usual);
+        assert_eq!(pays(0.03), good_for(0.02), "the cluster has grown");
     }
 
     #[test]
