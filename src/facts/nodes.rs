@@ -157,18 +157,20 @@ pub fn ready_since(cluster: &Cluster, node: &str) -> Option<Timestamp> {
     condition(&kube.status.conditions, "Ready")?.last_transition_time.get()
 }
 
+/// Since when Longhorn has called a node schedulable: at the latest from when it was uncordoned.
+pub fn uncordoned(cluster: &Cluster, node: &str) -> Option<Timestamp> {
+    let schedulable = condition(&cluster.objects.longhorn_nodes.get(node)?.status.conditions, "Schedulable")?;
+    schedulable.last_transition_time.get().filter(|_| schedulable.status == ConditionStatus::True)
+}
+
 /// Since when Longhorn may make pods on a node that is Ready: it makes none while the node is cordoned, and its manager needs a moment
 /// to see that it is not any more.
 pub fn open_since(cluster: &Cluster, node: &str) -> Option<Timestamp> {
-    let longhorn = cluster.objects.longhorn_nodes.get(node);
-    let schedulable = longhorn.and_then(|node| condition(&node.status.conditions, "Schedulable"));
-    let schedulable = schedulable.filter(|schedulable| schedulable.status == ConditionStatus::True);
-    let uncordoned = schedulable.and_then(|schedulable| schedulable.last_transition_time.get());
     let unseen = || {
         let still = cordoned_by_longhorn(cluster, node).is_some() && !is_cordoned(cluster, node);
         (still && manager_trouble(cluster, node).is_none()).then_some(cluster.now)
     };
-    ready_since(cluster, node).max(uncordoned.or_else(unseen))
+    ready_since(cluster, node).max(uncordoned(cluster, node).or_else(unseen))
 }
 
 /// Whether Kubernetes' node is Ready; `None` where there is no such node or nodes cannot be read.

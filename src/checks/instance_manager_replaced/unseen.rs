@@ -12,8 +12,8 @@ use super::node::{NodeStory, cordons};
 use super::seen::setting_that_replaces;
 use super::{DAY, End, is_made_good, remember_hits};
 use crate::check::*;
-use crate::facts::api;
 use crate::facts::instance_managers::InstanceManagers;
+use crate::facts::{api, nodes};
 use crate::history::ends::EndSeen;
 use crate::longhorn::{DataEngine, Event, InstanceManager, Meta, Pod};
 
@@ -89,6 +89,8 @@ impl<'a> Before<'a> {
 /// When a node was uncordoned, if a pod that was made then may have waited for that.
 fn uncordoned(cluster: &Cluster, node: &str, made: Timestamp) -> Option<Timestamp> {
     let again = cordons(cluster, node).filter(|(_, cordoned)| !cordoned).map(|(at, _)| at);
+    // its kubelet says so some seconds later than Longhorn, and Events last an hour
+    let again = again.chain(nodes::uncordoned(cluster, node));
     again.filter(|again| made.duration_since(*again).abs() <= LATE).max()
 }
 
@@ -109,7 +111,8 @@ pub(super) fn end<'a>(
     if watched || age < AFTER_FIRST.min(WELL_AFTER) || cluster.age(made) >= DAY {
         return None;
     }
-    let before = Before::of(aftermath, name, &pod.metadata.uid, made, uncordoned(cluster, node, made));
+    let uncordoned = uncordoned(cluster, node, made);
+    let before = Before::of(aftermath, name, &pod.metadata.uid, made, uncordoned);
     let ended = before.ended().filter(|ended| *ended <= made);
     let taint_manager = aftermath.taint_manager(name, ended.unwrap_or(made), Some(began));
     // a kubelet that was away stops it when it is back, long after it was lost
@@ -155,7 +158,9 @@ pub(super) fn end<'a>(
          how its container ended, and how its node was at that moment; the cause is inferred",
     ));
     let verdict = judged.verdict;
-    let harmless = verdict == ReplacementVerdict::Unknown && hits.facts.is_empty() && cluster.is_watched();
+    // a drained node has none for as long as it is cordoned, often for longer than Events are kept
+    let expected = cluster.is_watched() || uncordoned.is_some();
+    let harmless = verdict == ReplacementVerdict::Unknown && hits.facts.is_empty() && expected;
     let harmless = harmless || is_made_good(cluster, &judged, (&before_it, made), &hits, out);
     Some(End::of([name.as_str(), node.as_str()], judged, harmless, made, Some(pod), hits))
 }
