@@ -164,7 +164,7 @@ pub fn uncordoned(cluster: &Cluster, node: &str) -> Option<Timestamp> {
 }
 
 /// Since when Longhorn may make pods on a node that is Ready: it makes none while the node is cordoned, and its manager needs a moment
-/// to see that it is not any more.
+/// to see the end of that.
 pub fn open_since(cluster: &Cluster, node: &str) -> Option<Timestamp> {
     let unseen = || {
         let still = cordoned_by_longhorn(cluster, node).is_some() && !is_cordoned(cluster, node);
