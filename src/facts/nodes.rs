@@ -157,6 +157,11 @@ pub fn ready_since(cluster: &Cluster, node: &str) -> Option<Timestamp> {
     condition(&kube.status.conditions, "Ready")?.last_transition_time.get()
 }
 
+/// A time of what is on a node, or that of the node's return where it is older.
+pub fn not_before_return(cluster: &Cluster, node: &str, time: Timestamp) -> Timestamp {
+    ready_since(cluster, node).map_or(time, |back| back.max(time))
+}
+
 /// Since when Longhorn has called a node schedulable: at the latest from when it was uncordoned.
 pub fn uncordoned(cluster: &Cluster, node: &str) -> Option<Timestamp> {
     let schedulable = condition(&cluster.objects.longhorn_nodes.get(node)?.status.conditions, "Schedulable")?;
@@ -283,9 +288,8 @@ pub fn manager_not_ready(cluster: &Cluster, node: &str) -> Option<String> {
 /// (longhorn-manager v1.12.1 controller/node_controller.go syncNode). One that has been away for
 /// moments only is being restarted, as all are at once in an upgrade.
 pub fn manager_trouble(cluster: &Cluster, node: &str) -> Option<Evidence> {
-    let back = ready_since(cluster, node);
     let lasts = |since: Option<Timestamp>| {
-        since.is_none_or(|since| cluster.age(back.unwrap_or(since).max(since)) >= RESTART)
+        since.is_none_or(|since| cluster.age(not_before_return(cluster, node, since)) >= RESTART)
     };
     let ready = cluster.objects.longhorn_nodes.get(node);
     let ready = ready.and_then(|node| condition(&node.status.conditions, "Ready"));
@@ -325,6 +329,7 @@ mod tests {
             cluster("apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: longhorn-system}\n---\n");
         assert_eq!(look_at(&unknown, "n1"), "kubectl describe node n1", "nodes cannot be read");
     }
+
     #[test]
     fn a_manager_whose_node_has_just_come_back_may_start() {
         let trouble = |back: &str| {

@@ -54,8 +54,8 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
     let Some(cause) = cause(ready) else { return };
     let object = format!("{}/{}", disk.node_name(), disk.name);
     // of a node that was away the time is that of its going
-    let back = nodes::ready_since(cluster, disk.node_name());
-    let since = ready.last_transition_time.get().map(|since| back.map_or(since, |back| back.max(since)));
+    let since = ready.last_transition_time.get();
+    let since = since.map(|since| nodes::not_before_return(cluster, disk.node_name(), since));
     let age = observe(cluster, out, cause.id, &object, Begun::At(since));
     // a node that is down or restarts has its own finding, and its disks come back with it
     if !age.at_least(NODE_AWAY, Unknown::Counts) || nodes::down(cluster, disk.node_name()).is_some() {

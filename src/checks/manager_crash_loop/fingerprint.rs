@@ -116,10 +116,11 @@ impl CrashedManager<'_> {
         // whole seconds do not tell the first step from those after it, a mark that the pod left behind does. Without one, what ends every
         // start is asked still, unless something speaks for the first step
         if seconds <= FIRST_STEP_SECONDS && !progress::was_ready(pod, crash) {
-            if self.lacks_iscsi(seconds).is_some() {
+            let passed = progress::found_iscsiadm(cluster, pod).is_some();
+            if self.lacks_iscsi(seconds, passed).is_some() {
                 return None;
             }
-            if progress::found_iscsiadm(cluster, pod).is_none() {
+            if !passed {
                 return upgrade().or_else(engine);
             }
         }
@@ -144,17 +145,16 @@ impl CrashedManager<'_> {
         self.met(release, |issue| !issue.panics() && issue.ends_the_manager())
     }
 
-    /// What speaks for the check for iscsiadm as the step that ended it.
-    fn lacks_iscsi(&self, seconds: i64) -> Option<String> {
+    /// What speaks for the check for iscsiadm as the step that ended it; `passed` if a mark tells that iscsiadm was found.
+    fn lacks_iscsi(&self, seconds: i64, passed: bool) -> Option<String> {
         let (cluster, node) = (self.cluster, self.node);
-        let first = || seconds <= FIRST_STEP_SECONDS && progress::found_iscsiadm(cluster, self.pod).is_none();
-        facts::iscsi_condition(cluster, node)
-            .or_else(|| facts::unregistered(cluster, node).filter(|_| first()))
+        let first = seconds <= FIRST_STEP_SECONDS && !passed;
+        facts::iscsi_condition(cluster, node).or_else(|| facts::unregistered(cluster, node).filter(|_| first))
     }
 
     fn early_exit(&mut self, seconds: i64) -> &'static Cause {
         let passed = progress::found_iscsiadm(self.cluster, self.pod);
-        if let Some(fact) = self.lacks_iscsi(seconds) {
+        if let Some(fact) = self.lacks_iscsi(seconds, passed.is_some()) {
             self.add(EvidenceSource::Api, fact);
             self.add(
                 EvidenceSource::Fingerprint,

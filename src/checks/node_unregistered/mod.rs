@@ -126,7 +126,7 @@ fn find_never_started(cluster: &Cluster, out: &mut Outcome) -> usize {
     pods.retain(|node, _| !away(node));
     let since = |pod: &Pod| {
         let made = pod.status.start_time.get().or(pod.metadata.created());
-        made.map(|made| nodes::ready_since(cluster, &pod.spec.node_name).unwrap_or(made).max(made))
+        made.map(|made| nodes::not_before_return(cluster, &pod.spec.node_name, made))
     };
     pods.retain(|_, pod| since(pod).is_none_or(|since| cluster.age(since) >= FIRST_START));
     if let Some(removal) = removal::unmissed(cluster).filter(|_| !pods.is_empty()) {

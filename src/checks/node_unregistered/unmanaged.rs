@@ -44,8 +44,7 @@ pub fn run(cluster: &Cluster, out: &mut Outcome) -> usize {
         let pod =
             on_node.iter().copied().max_by_key(|pod| (!pod.metadata.is_deleting(), pod.metadata.created()));
         // a pod of a node that was away is not Ready since then
-        let told =
-            since(node, pod).map(|since| nodes::ready_since(cluster, name).unwrap_or(since).max(since));
+        let told = since(node, pod).map(|since| nodes::not_before_return(cluster, name, since));
         let since = told.into_iter().chain(out.first_seen(causes::MANAGER_MISSING.id, name)).min();
         let why = why(cluster, name, pod, since);
         let patience = match why.as_ref().is_some_and(NotStarted::is_definite) {

@@ -165,8 +165,8 @@ pub fn none_ready_since<'a>(
         let looping = in_loop(cluster, pod, container);
         let life = looping.and_then(|looping| looping.end?.started_at.get());
         // a pod of a node that was away is not Ready since then
-        let back = nodes::ready_since(cluster, &pod.spec.node_name);
-        let changed = ready_changed(pod).map(|changed| back.unwrap_or(changed).max(changed));
+        let changed = ready_changed(pod);
+        let changed = changed.map(|changed| nodes::not_before_return(cluster, &pod.spec.node_name, changed));
         newest = newest.max(Some(life.into_iter().chain(changed).min()?));
     }
     newest
