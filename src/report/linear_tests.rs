@@ -46,7 +46,7 @@ const COMPARED: &[(&str, &str)] = &[
     ("volume_attachment_stuck", "nodes on which no engine starts with engines elsewhere"),
 ];
 /// What these may look at for each of 10,000 objects.
-const COMPARISONS: usize = 40;
+const COMPARISONS: usize = 30;
 
 fn objects(scenario: &str) -> Vec<Value> {
     scenario_files::objects(&Path::new(env!("CARGO_MANIFEST_DIR")).join(scenario))

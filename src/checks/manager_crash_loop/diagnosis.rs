@@ -6,6 +6,8 @@
 //! Service is waited for 60 s (1.5.0 to 1.9.1) or 120 s (1.9.2 and later), old managers 600 s
 //! (longhorn-manager app/daemon.go and webhook/webhook.go per tag, upgrade/upgrade.go).
 
+use std::cell::OnceCell;
+
 use jiff::SignedDuration;
 
 use super::signatures::{LastWord, last_word, of_panicking_goroutine, panicking_function};
@@ -80,13 +82,21 @@ pub(super) struct CrashedManager<'a> {
     evidence: Vec<Evidence>,
     why: Option<CrashReason>,
     pub(super) headline: Option<String>,
+    /// What Events say of calls of the webhook; the same for all managers, and all Events are looked at for it.
+    pub(super) failed_call: &'a OnceCell<Option<String>>,
 }
 
 /// Finds the cause of a crash loop.
-pub fn diagnose(cluster: &Cluster, pod: &Pod, crash: &Loop<'_>) -> Diagnosis {
+pub fn diagnose(
+    cluster: &Cluster,
+    pod: &Pod,
+    crash: &Loop<'_>,
+    failed_call: &OnceCell<Option<String>>,
+) -> Diagnosis {
     let release = releases::release_of(cluster, pod);
     let node = pod.spec.node_name.as_str();
     let mut case = CrashedManager {
+        failed_call,
         cluster,
         pod,
         node,

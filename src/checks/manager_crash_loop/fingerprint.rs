@@ -127,7 +127,7 @@ impl CrashedManager<'_> {
         let crds = || Some((&causes::CRD_MISMATCH, facts::missing_kind(cluster, release)?));
         let called = || {
             let fact = facts::foreign_configuration(cluster)
-                .or_else(|| facts::failed_call(cluster))
+                .or_else(|| self.failed_call.get_or_init(|| facts::failed_call(cluster)).clone())
                 .or_else(|| progress::stopped_at_first_write(cluster))?;
             Some((&causes::WEBHOOK_CALL_FAILED, fact))
         };

@@ -19,6 +19,7 @@ mod signatures;
 #[cfg(test)]
 mod tests;
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
@@ -145,8 +146,9 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
 
 /// Why each of them ended. One without a log and without a cause is told by another that ended alike and has a log.
 fn diagnoses(cluster: &Cluster, looping: &[(&Pod, Loop)]) -> Vec<diagnosis::Diagnosis> {
+    let failed_call = OnceCell::new();
     let mut all: Vec<_> =
-        looping.iter().map(|(pod, crash)| diagnosis::diagnose(cluster, pod, crash)).collect();
+        looping.iter().map(|(pod, crash)| diagnosis::diagnose(cluster, pod, crash, &failed_call)).collect();
     let told = looping.iter().zip(&all).filter(|(_, told)| told.source == EvidenceSource::Log);
     let by_log: Vec<_> = told.map(|(looping, told)| (looping, told.clone())).collect();
     for ((pod, crash), own) in looping.iter().zip(&mut all) {
