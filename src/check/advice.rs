@@ -67,6 +67,16 @@ word_enum! {
         Key = "key",
         /// What an object or a log says, in its own words.
         Reason = "reason",
+        /// The release before a step of an upgrade.
+        From = "from",
+        /// The release after it.
+        To = "to",
+        /// What to take instead.
+        Instead = "instead",
+        /// A release of Kubernetes.
+        Kubernetes = "kubernetes",
+        /// The namespace of what installs Longhorn.
+        ChartNamespace = "chart_namespace",
     }
 }
 
@@ -93,7 +103,7 @@ impl CommandTemplate {
     }
 
     /// The command, where all that it names is known.
-    pub(super) fn filled<'a>(&self, value: impl Fn(Name) -> Option<Cow<'a, str>>) -> Option<Command> {
+    pub fn filled<'a>(&self, value: impl Fn(Name) -> Option<Cow<'a, str>>) -> Option<Command> {
         filled(self.run, value).map(|run| Command { run, changes: self.changes })
     }
 }

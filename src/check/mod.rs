@@ -18,7 +18,7 @@ mod words;
 
 pub use crate::cluster::{Cluster, ObjectRef, VolumeRef};
 pub use crate::longhorn::Resource;
-pub use advice::{CommandTemplate, Name, assert_names, assert_proven, takes_away};
+pub use advice::{CommandTemplate, Name, assert_names, assert_proven, filled, takes_away};
 pub use alert::{Alert, Threshold, When};
 pub use cause::Cause;
 pub(crate) use cause::causes;
