@@ -8,7 +8,7 @@
 //! exits and the loop is closed (longhorn-manager v1.5.4 to v1.12.1 webhook/webhook.go). From 1.6.4,
 //! 1.7.3 and 1.8.0 on they start one after the other under a Lease (app/daemon.go).
 
-pub mod causes;
+mod causes;
 mod certificates;
 mod configurations;
 mod gauges;

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use kube::config::Kubeconfig;
 
 use crate::check::plain;
-use crate::checks::backup_failing::schedule::longest_pause;
+use crate::checks::schedule::longest_pause;
 use crate::cli::listen::ListenAddress;
 use crate::cli::source::{moment, positive_duration};
 use crate::exporter::state_file::StateFile;
