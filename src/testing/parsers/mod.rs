@@ -58,18 +58,8 @@ pub const PARSERS: &[Parser] = &[
 
 /// What only the authors of a parser understand.
 const JARGON: &[&str] = &[
-    "serde",
-    "DuplicateKeyPolicy",
-    "in Options",
-    "from_str",
-    "Option<",
-    "Recorded",
-    "struct ",
-    "enum ",
-    "deserializ",
-    "seed",
-    "configured policy",
-    "internal",
+    "serde", "DuplicateKeyPolicy", "in Options", "from_str", "Option<", "Recorded", "struct ", "enum ",
+    "deserializ", "seed", "configured policy", "internal",
 ];
 
 /// What a user is told; an error where that is not for users.
