@@ -76,13 +76,8 @@ mod tests {
     fn what_must_have_been_there_was_left_out() {
         use Resource::*;
         let of_ready_managers = [
-            Services,
-            EndpointSlices,
-            Deployments,
-            KubeNodes,
-            PriorityClasses,
-            ValidatingWebhookConfigurations,
-            MutatingWebhookConfigurations,
+            Services, EndpointSlices, Deployments, KubeNodes, PriorityClasses,
+            ValidatingWebhookConfigurations, MutatingWebhookConfigurations,
         ];
         let with = |kinds: &[Resource]| {
             let all: BTreeSet<_> = kinds.iter().chain(&of_ready_managers).copied().collect();

@@ -31,13 +31,8 @@ const OF_THE_API_SERVER: &[Words] = &[
     (
         &causes::PROXY,
         &[
-            "Forbidden",
-            "Bad Gateway",
-            "No such domain",
-            "proxyconnect",
-            "Gateway Timeout",
-            "Service Unavailable",
-            ": EOF",
+            "Forbidden", "Bad Gateway", "No such domain", "proxyconnect", "Gateway Timeout",
+            "Service Unavailable", ": EOF",
         ],
     ),
     (&causes::CONTROL_PLANE, &["connection reset by peer", "TLS handshake timeout"]),
