@@ -153,7 +153,7 @@ macro_rules! conditions {
                 needs: &[$( $crate::longhorn::Resource::$need ),*],
                 look: $crate::plan::Look::$look($function),
             };
-            const _: () = $crate::check::assert_proven(&$name.cause);
+            const _: () = $crate::check::assert_proven(&$name.cause, &[]);
         )*
         /// Every condition, in the order of the page.
         pub const ALL: &[&$crate::plan::Condition] = &[$( &$name ),*];
