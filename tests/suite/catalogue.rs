@@ -254,6 +254,8 @@ fn words_that_take_something_away_say_what_is_proven_before() {
         ("volume_degraded/rebuild_looping", "not to"),
         ("volume_degraded/rebuild_stalled", "not to"),
         ("webhook_unavailable/no_ready_endpoint", "not to"),
+        ("webhook_unavailable/not_listed", "that it does not help"),
+        ("webhook_unavailable/rollout", "that it does not help"),
     ];
     let words =
         regex::Regex::new(r"\b([Dd]elete|[Dd]eleting|[Ss]alvage|[Ss]cale|by force)\b|[Rr]estore .*backup")
