@@ -8,7 +8,6 @@ pub use crate::facts::start_causes::{
 };
 pub use own::{QUEUEING, UNKNOWN};
 
-#[expect(dead_code, reason = "the list of this check has shared causes, too")]
 mod own {
     use crate::check::causes;
 

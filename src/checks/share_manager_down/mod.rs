@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-pub(crate) use causes::DOWN;
+pub use causes::DOWN;
 
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};

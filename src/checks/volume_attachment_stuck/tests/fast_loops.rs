@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::check::Severity;
-use crate::checks::volume_faulted;
+use crate::volume_faulted;
 
 const BEGIN: &str = "2026-03-01T12:00:00Z";
 

@@ -1,0 +1,133 @@
+//! Causes as values.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use super::{CommandTemplate, Severity};
+
+/// A reason for which a check finds something. Declared once, as a constant of the check; a finding
+/// and an alert take the constant, so that a cause which no one declared does not compile:
+///
+/// ```compile_fail
+/// use longhorn_health_model::check::{Cluster, Finding};
+/// fn find(cluster: &Cluster) -> Finding {
+///     Finding::about("deadlock", cluster.object_of(Resource::Pods, "manager-1"), "…")
+/// }
+/// ```
+#[derive(Debug, PartialEq, Eq)]
+pub struct Cause {
+    /// snake_case; a contract: it is a label value.
+    pub id: &'static str,
+    /// How bad it is, unless a finding says otherwise where the summary announces it.
+    pub severity: Severity,
+    /// What the cause means, in one sentence, and when a finding of it is less severe.
+    pub summary: &'static str,
+    /// The same without the latter, as findings say it.
+    pub meaning: &'static str,
+    /// What to do about it, in a sentence or two of which the first is the fix; a template (see [`CommandTemplate`]). Where it depends
+    /// on the case, the finding says it in its own words instead.
+    pub fix: &'static str,
+    /// Commands in the order of doing. The first is what a person should run first, so a change stands there only where the
+    /// fix is that change, and it is safe whenever the cause is found.
+    pub steps: &'static [CommandTemplate],
+    /// What is proven, or asked of the reader, before its advice takes something away: deletes, restores, salvages, scales to 0, removes
+    /// a finalizer or forces. Empty where it takes nothing away; a step that does stops the build without it.
+    pub proven: &'static str,
+}
+
+/// Declares the causes of a check, in the order of the reference, and `ALL`, the list of them. `but` says when a
+/// finding is less severe, `fix` what to do, the steps behind it how, in the order of doing, and `proven` on what it rests where
+/// they take something away. A cause without a fix and a first step does not compile:
+///
+/// ```text
+/// NODE_GONE = warning "node_gone" "the node no longer exists, and volumes are still attached to it"
+///     fix "Make sure that the machine is switched off, then delete the pods that are still bound to it." [
+///         read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
+///         change "kubectl delete volumeattachments.storage.k8s.io <attachment>",
+///     ] proven "Kubernetes has no such node; the fix asks for the machine to be off";
+/// ```
+#[macro_export]
+macro_rules! causes {
+    ($( $name:ident = $severity:ident $id:literal $meaning:literal $(but $less:literal)?
+        fix $fix:tt [ $( $step:ident $run:tt ),+ $(,)? ] $(proven $proof:literal)?; )*) => {
+        $(
+            #[doc = $meaning]
+            pub const $name: $crate::check::Cause = $crate::check::Cause {
+                meaning: $meaning,
+                fix: { const { $crate::check::assert_names($fix) }; $fix },
+                steps: &[$( $crate::check::CommandTemplate::$step($run) ),+],
+                $( proven: $proof, )?
+                ..$crate::check::Cause::$severity($id, concat!($meaning $(, "; ", $less)?))
+            };
+            const _: () = $crate::check::assert_proven(&$name);
+        )*
+        /// Every cause, in the order of the reference.
+        pub const ALL: &[&$crate::check::Cause] = &[$( &$name ),*];
+    };
+}
+pub use causes;
+
+impl Cause {
+    /// A cause to be acted on now.
+    pub const fn critical(id: &'static str, summary: &'static str) -> Self {
+        Self::plain(id, Severity::Critical, summary)
+    }
+
+    /// A cause to be looked at in working hours.
+    pub const fn warning(id: &'static str, summary: &'static str) -> Self {
+        Self::plain(id, Severity::Warning, summary)
+    }
+
+    /// A cause that is context only.
+    pub const fn info(id: &'static str, summary: &'static str) -> Self {
+        Self::plain(id, Severity::Info, summary)
+    }
+
+    const fn plain(id: &'static str, severity: Severity, summary: &'static str) -> Self {
+        Cause { id, severity, summary, meaning: summary, fix: "", steps: &[], proven: "" }
+    }
+
+    /// True when the list has a cause of this id; for the compiler.
+    pub(super) const fn is_in(&self, list: &[&Cause]) -> bool {
+        let mut rest = list;
+        while let [first, others @ ..] = rest {
+            if same(first.id.as_bytes(), self.id.as_bytes()) {
+                return true;
+            }
+            rest = others;
+        }
+        false
+    }
+}
+
+/// `==` of two texts, which is not const.
+pub(super) const fn same(mut a: &[u8], mut b: &[u8]) -> bool {
+    while let ([x, rest_of_a @ ..], [y, rest_of_b @ ..]) = (a, b) {
+        if *x != *y {
+            return false;
+        }
+        (a, b) = (rest_of_a, rest_of_b);
+    }
+    a.is_empty() && b.is_empty()
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.id)
+    }
+}
+
+/// By its id, as tests and filters write it.
+impl PartialEq<str> for Cause {
+    fn eq(&self, id: &str) -> bool {
+        self.id == id
+    }
+}
+
+/// As in labels and reports: the id.
+impl Serialize for Cause {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.id)
+    }
+}
