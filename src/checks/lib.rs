@@ -23,10 +23,10 @@ pub(crate) use model::{check, cluster, did_you_mean, history, longhorn, word_enu
 
 mod attachment_on_dead_node;
 mod backing_image_eviction_crash;
-pub mod backup_failing;
-pub mod csi_plugin_down;
-pub mod danger_zone_pending;
-pub mod disk_unavailable;
+mod backup_failing;
+mod csi_plugin_down;
+mod danger_zone_pending;
+mod disk_unavailable;
 mod driver_deployer_blocked;
 mod engine_image_unavailable;
 mod eviction_inconsistent;
@@ -37,7 +37,7 @@ mod instance_manager_replaced;
 mod instance_manager_stale;
 mod known_bad_release;
 mod left_behind;
-pub mod manager_crash_loop;
+mod manager_crash_loop;
 mod manager_half_alive;
 mod manager_probes;
 mod manager_start_stuck;
@@ -46,14 +46,17 @@ mod node_unregistered;
 mod operation_stalled;
 pub mod relations;
 mod replica_unschedulable;
-pub mod share_manager_down;
+mod share_manager_down;
 mod snapshot_chain_long;
 mod version_skew;
 mod volume_attachment_stuck;
-pub mod volume_degraded;
+mod volume_degraded;
 mod volume_faulted;
-pub mod volume_read_only;
-pub mod webhook_unavailable;
+mod volume_read_only;
+mod webhook_unavailable;
+
+#[doc(hidden)]
+pub use backup_failing::schedule;
 
 /// Every check. The order is the order of everything generated.
 pub const ALL: &[&Check] = &[

@@ -61,13 +61,8 @@ const OF_THE_API_SERVER: &[Words] = &[
     (
         Proxy,
         &[
-            "Forbidden",
-            "Bad Gateway",
-            "No such domain",
-            "proxyconnect",
-            "Gateway Timeout",
-            "Service Unavailable",
-            ": EOF",
+            "Forbidden", "Bad Gateway", "No such domain", "proxyconnect", "Gateway Timeout",
+            "Service Unavailable", ": EOF",
         ],
     ),
     (ControlPlane, &["connection reset by peer", "TLS handshake timeout"]),

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use kube::config::Kubeconfig;
 
 use crate::check::plain;
-use crate::checks::backup_failing::schedule::longest_pause;
+use crate::checks::schedule::longest_pause;
 use crate::cli::listen::ListenAddress;
 use crate::cli::source::{moment, positive_duration};
 use crate::exporter::state_file::StateFile;
@@ -58,18 +58,8 @@ pub const PARSERS: &[Parser] = &[
 
 /// What only the authors of a parser understand.
 const JARGON: &[&str] = &[
-    "serde",
-    "DuplicateKeyPolicy",
-    "in Options",
-    "from_str",
-    "Option<",
-    "Recorded",
-    "struct ",
-    "enum ",
-    "deserializ",
-    "seed",
-    "configured policy",
-    "internal",
+    "serde", "DuplicateKeyPolicy", "in Options", "from_str", "Option<", "Recorded", "struct ", "enum ",
+    "deserializ", "seed", "configured policy", "internal",
 ];
 
 /// What a user is told; an error where that is not for users.

@@ -25,12 +25,7 @@ fn left_out(cluster: &Cluster) -> Vec<Resource> {
 fn what_must_have_been_there_was_left_out() {
     use Resource::*;
     let of_ready_managers = [
-        Services,
-        EndpointSlices,
-        Deployments,
-        KubeNodes,
-        PriorityClasses,
-        ValidatingWebhookConfigurations,
+        Services, EndpointSlices, Deployments, KubeNodes, PriorityClasses, ValidatingWebhookConfigurations,
         MutatingWebhookConfigurations,
     ];
     let with = |kinds: &[Resource]| {

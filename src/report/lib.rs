@@ -313,7 +313,7 @@ pub fn evaluate_again(
 fn report(
     cluster: &Cluster,
     findings: Vec<Finding>,
-    of_data: &[OfData],
+    of_data: &[(OfData, Vec<String>)],
     cut_off: Omitted,
     facts: Vec<Fact>,
     mut unknown: Vec<Unknown>,
@@ -321,7 +321,7 @@ fn report(
 ) -> Report {
     if let Some(absence) = cluster.absence() {
         // why, and what to do, stands there
-        let told = findings.iter().any(|finding| finding.cause == &checks::csi_plugin_down::DELETED_IN_USE);
+        let told = findings.iter().any(|finding| finding.cause.explains_absence);
         let reason = if told { NO_MANAGER.to_owned() } else { absence.to_string() };
         unknown.insert(0, Unknown { check: EVERY_CHECK, reason, forbidden: false });
     }

@@ -13,22 +13,9 @@ use crate::testing::{NAMESPACE, scenario_files};
 
 /// Kinds of which a cluster has as many as it has nodes or volumes.
 const MANY: &[&str] = &[
-    "Node",
-    "InstanceManager",
-    "Engine",
-    "Replica",
-    "Volume",
-    "VolumeAttachment",
-    "BackingImage",
-    "BackingImageManager",
-    "BackingImageDataSource",
-    "Orphan",
-    "ShareManager",
-    "Backup",
-    "Pod",
-    "Event",
-    "PodDisruptionBudget",
-    "CSINode",
+    "Node", "InstanceManager", "Engine", "Replica", "Volume", "VolumeAttachment", "BackingImage",
+    "BackingImageManager", "BackingImageDataSource", "Orphan", "ShareManager", "Backup", "Pod", "Event",
+    "PodDisruptionBudget", "CSINode",
 ];
 
 /// Recordings in which much is wrong at once.

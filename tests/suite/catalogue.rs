@@ -17,44 +17,16 @@ const FORBIDDEN: [&str; 9] =
 
 /// Words in names that stand for units beside seconds, bytes, ratios and cores.
 const NO_BASE_UNITS: [&str; 26] = [
-    "ms",
-    "millis",
-    "milliseconds",
-    "us",
-    "microseconds",
-    "ns",
-    "nanoseconds",
-    "minutes",
-    "mins",
-    "hours",
-    "days",
-    "weeks",
-    "bits",
-    "kilobytes",
-    "kb",
-    "kib",
-    "megabytes",
-    "mb",
-    "mib",
-    "gigabytes",
-    "gb",
-    "gib",
-    "millicores",
-    "percent",
-    "percentage",
-    "pct",
+    "ms", "millis", "milliseconds", "us", "microseconds", "ns", "nanoseconds", "minutes", "mins", "hours",
+    "days", "weeks", "bits", "kilobytes", "kb", "kib", "megabytes", "mb", "mib", "gigabytes", "gb", "gib",
+    "millicores", "percent", "percentage", "pct",
 ];
 
 /// The alerts of Longhorn's sample rules (longhorn/website content/docs/1.12.1/monitoring/alert-rules-example.md).
 const OF_LONGHORN: [&str; 8] = [
-    "LonghornVolumeActualSpaceUsedWarning",
-    "LonghornVolumeStatusCritical",
-    "LonghornVolumeStatusWarning",
-    "LonghornNodeStorageWarning",
-    "LonghornDiskStorageWarning",
-    "LonghornNodeDown",
-    "LonghornInstanceManagerCPUUsageWarning",
-    "LonghornNodeCPUUsageWarning",
+    "LonghornVolumeActualSpaceUsedWarning", "LonghornVolumeStatusCritical", "LonghornVolumeStatusWarning",
+    "LonghornNodeStorageWarning", "LonghornDiskStorageWarning", "LonghornNodeDown",
+    "LonghornInstanceManagerCPUUsageWarning", "LonghornNodeCPUUsageWarning",
 ];
 
 fn is_snake_case(word: &str) -> bool {

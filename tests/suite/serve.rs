@@ -127,11 +127,8 @@ fn a_credentials_plugin_that_hangs_keeps_nothing_but_the_api_waiting() {
 #[test]
 fn several_addresses_another_path_and_quiet_about_itself() {
     let serve = Serve::start(&[
-        "--demo",
-        "--web.listen-address=127.0.0.1:0",
-        "--web.listen-address=[::1]:0",
-        "--web.telemetry-path=/m",
-        "--web.disable-exporter-metrics",
+        "--demo", "--web.listen-address=127.0.0.1:0", "--web.listen-address=[::1]:0",
+        "--web.telemetry-path=/m", "--web.disable-exporter-metrics",
     ]);
     assert!(get(serve.address, "/metrics").starts_with("HTTP/1.1 404 Not Found\r\n"));
     let metrics = get(serve.address, "/m");

@@ -32,8 +32,6 @@ use crate::facts::{age, recovered, start_causes as causes, starts};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{ConditionStatus, Pod, VolumeRobustness, VolumeState, condition};
 
-pub use rules::{INCIDENT_CASES, KUBE_STATE_METRICS_ALERTS};
-
 /// The container that is judged. From 1.7 on the pod has a second one, so never by index.
 const CONTAINER: &str = "longhorn-manager";
 
@@ -54,26 +52,16 @@ pub static CHECK: Check = Check {
               facts of the API.",
     needs: &[Pods],
     uses: &[
-        LonghornNodes,
-        Replicas,
-        Volumes,
-        Backups,
-        BackingImages,
-        EngineImages,
-        InstanceManagers,
-        Settings,
-        DaemonSets,
-        EndpointSlices,
-        Events,
-        KubeNodes,
-        Leases,
-        ValidatingWebhookConfigurations,
+        LonghornNodes, Replicas, Volumes, Backups, BackingImages, EngineImages, InstanceManagers, Settings,
+        DaemonSets, EndpointSlices, Events, KubeNodes, Leases, ValidatingWebhookConfigurations,
         MutatingWebhookConfigurations,
     ],
     causes: causes::ALL,
     gauges: GAUGES,
     records: rules::RECORDS,
     alerts: rules::ALERTS,
+    without_exporter: rules::WITHOUT_EXPORTER,
+    incident: include_str!("incident.test.yaml"),
     panels: rules::PANELS,
     run,
     ..Check::DEFAULT

@@ -228,13 +228,8 @@ fn stop_evictions(cluster: &Cluster, release: Option<Release>) -> Remedy {
     }
     for node in cluster.objects.longhorn_nodes.iter().filter(|node| eviction::is_requested(node)) {
         let (name, disks) = (&node.metadata.name, eviction::requested_disks(node));
-        remedy = remedy.change(eviction::patch_requests(
-            namespace,
-            name,
-            node.spec.eviction_requested,
-            &disks,
-            false,
-        ));
+        remedy = remedy
+            .change(eviction::patch_requests(namespace, name, node.spec.eviction_requested, &disks, false));
     }
     remedy.read(copies)
 }

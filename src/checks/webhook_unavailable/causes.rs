@@ -4,7 +4,7 @@ use crate::check::causes;
 
 causes! {
     NO_READY_ENDPOINT = critical "no_ready_endpoint"
-        "a webhook has had no ready endpoint for longer than a rollout takes"
+        "a webhook has had no ready endpoint for longer than a rollout takes", rejects_changes: true
         fix "Bring one pod behind Service <object> to Ready: read why its pods do not start, and compare the labels of Ready pods with the selector \
              of the Service. Do not delete the webhook configurations: from 1.9.2 on no manager starts without them." [
             read "kubectl -n <namespace> get pods -l app=<workload> -o wide --show-labels",
@@ -13,7 +13,8 @@ causes! {
             read "kubectl -n <namespace> get events --field-selector reason=Unhealthy",
         ];
     DEADLOCK = critical "deadlock"
-        "several managers run or crash-loop, none becomes Ready, and nothing names another reason: each waits for the webhook of another"
+        "several managers run or crash-loop, none becomes Ready, and nothing names another reason: each waits for the webhook of another",
+        rejects_changes: true
         fix "Find out why none becomes Ready: in the Unhealthy Events timeout means a slow node, no route to host a broken pod network, refused a \
              listener that is not up. Then delete the pod of one manager to end its back-off, of the start Lease's holder where there is one: one \
              that becomes Ready lets the others through." [

@@ -1,7 +1,7 @@
 //! The list from which everything is made: the checks, and what the exporter says about itself.
 
 use crate::check::{Alert, Check, Record};
-use crate::checks::{self, manager_crash_loop};
+use crate::checks;
 use crate::own;
 
 /// Every part, in the order of everything generated.
@@ -21,13 +21,26 @@ static EXPORTER: Check = Check {
 
 const _: () = EXPORTER.assert_tables_have_columns();
 
+/// The one check with alerts that need no exporter.
+const WITHOUT_EXPORTER: &Check = {
+    let mut checks = checks::ALL;
+    loop {
+        match checks {
+            [check, ..] if !check.without_exporter.is_empty() => break check,
+            [_, rest @ ..] => checks = rest,
+            [] => break &EXPORTER,
+        }
+    }
+};
+
 /// The few alerts that kube-state-metrics alone can carry; a rule file of its own, in no list of
 /// the exporter.
 pub static KUBE_STATE_METRICS: Check = Check {
     id: "kube-state-metrics",
     title: "kube-state-metrics alone",
     summary: "Two alerts for clusters in which the exporter does not run (yet).",
-    alerts: manager_crash_loop::KUBE_STATE_METRICS_ALERTS,
+    alerts: WITHOUT_EXPORTER.without_exporter,
+    incident: WITHOUT_EXPORTER.incident,
     ..Check::DEFAULT
 };
 

@@ -15,40 +15,15 @@ use crate::longhorn::Release;
 
 /// Labels that a scrape adds, as Prometheus or its operator do; every series has the first two.
 const OF_TARGETS: &[&str] = &[
-    "instance",
-    "job",
-    "namespace",
-    "pod",
-    "container",
-    "endpoint",
-    "service",
-    "node",
-    "cluster",
-    "prometheus",
-    "prometheus_replica",
+    "instance", "job", "namespace", "pod", "container", "endpoint", "service", "node", "cluster",
+    "prometheus", "prometheus_replica",
 ];
 
 /// Functions that give back the labels, and with the last three numbers the values in their range, of what they get.
 const SAME_LABELS: &[&str] = &[
-    "rate",
-    "irate",
-    "increase",
-    "delta",
-    "idelta",
-    "deriv",
-    "abs",
-    "ceil",
-    "floor",
-    "round",
-    "clamp",
-    "clamp_min",
-    "clamp_max",
-    "sum_over_time",
-    "avg_over_time",
-    "count_over_time",
-    "max_over_time",
-    "min_over_time",
-    "last_over_time",
+    "rate", "irate", "increase", "delta", "idelta", "deriv", "abs", "ceil", "floor", "round", "clamp",
+    "clamp_min", "clamp_max", "sum_over_time", "avg_over_time", "count_over_time", "max_over_time",
+    "min_over_time", "last_over_time",
 ];
 const SAME_VALUES: &[&str] = &["max_over_time", "min_over_time", "last_over_time"];
 

@@ -108,16 +108,7 @@ pub enum StepTemplate {
 
 /// Names that templates may hold.
 pub const NAMES: &[&str] = &[
-    "namespace",
-    "from",
-    "to",
-    "instead",
-    "kubernetes",
-    "object",
-    "volume",
-    "node",
-    "fixed",
-    "policy",
+    "namespace", "from", "to", "instead", "kubernetes", "object", "volume", "node", "fixed", "policy",
     "chart_namespace",
 ];
 

@@ -34,11 +34,31 @@ pub struct Cause {
     /// What is proven, or asked of the reader, before its advice takes something away: deletes, restores, salvages, scales to 0, removes
     /// a finalizer or forces. Empty where it takes nothing away; a step that does stops the build without it.
     pub proven: &'static str,
+    /// What it says about the data of its volumes that Longhorn's own words do not: also where a finding is only counted.
+    pub of_data: OfData,
+    /// While it lasts, the API server rejects every change of an object of Longhorn.
+    pub rejects_changes: bool,
+    /// Where Longhorn is not there at all, it says why and what to do.
+    pub explains_absence: bool,
+}
+
+/// What a cause says about the data of its volumes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OfData {
+    /// No more than Longhorn's own words.
+    AsWritten,
+    /// The NFS server is not there: every pod that uses it waits.
+    NotServed,
+    /// The file system is mounted read-only.
+    ReadOnly,
+    /// No node is Ready, so that nothing is left that would write how any volume is.
+    Unwritten,
 }
 
 /// Declares the causes of a check, in the order of the reference, and `ALL`, the list of them. `but` says when a
 /// finding is less severe, `fix` what to do, the steps behind it how, in the order of doing, and `proven` on what it rests where
-/// they take something away. A cause without a fix and a first step does not compile:
+/// they take something away. Properties that few causes have stand behind the meaning (`, rejects_changes: true`). A cause without a fix
+/// and a first step does not compile:
 ///
 /// ```text
 /// NODE_GONE = warning "node_gone" "the node no longer exists, and volumes are still attached to it"
@@ -50,6 +70,7 @@ pub struct Cause {
 #[macro_export]
 macro_rules! causes {
     ($( $name:ident = $severity:ident $id:literal $meaning:literal $(but $less:literal)?
+        $(, $property:ident: $value:ident)*
         fix $fix:tt [ $( $step:ident $run:tt ),+ $(,)? ] $(proven $proof:literal)?; )*) => {
         $(
             #[doc = $meaning]
@@ -58,6 +79,7 @@ macro_rules! causes {
                 fix: { const { $crate::check::assert_names($fix) }; $fix },
                 steps: &[$( $crate::check::CommandTemplate::$step($run) ),+],
                 $( proven: $proof, )?
+                $( $property: $value, )*
                 ..$crate::check::Cause::$severity($id, concat!($meaning $(, "; ", $less)?))
             };
             const _: () = $crate::check::assert_proven(&$name);
@@ -85,7 +107,20 @@ impl Cause {
     }
 
     const fn plain(id: &'static str, severity: Severity, summary: &'static str) -> Self {
-        Cause { id, severity, summary, meaning: summary, fix: "", steps: &[], proven: "" }
+        let of_data = OfData::AsWritten;
+        let (rejects_changes, explains_absence) = (false, false);
+        Cause {
+            id,
+            severity,
+            summary,
+            meaning: summary,
+            fix: "",
+            steps: &[],
+            proven: "",
+            of_data,
+            rejects_changes,
+            explains_absence,
+        }
     }
 
     /// True when the list has a cause of this id; for the compiler.

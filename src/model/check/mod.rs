@@ -20,13 +20,13 @@ pub use crate::cluster::{Cluster, ObjectRef, VolumeRef};
 pub use crate::longhorn::Resource;
 pub use advice::{CommandTemplate, Name, assert_names, assert_proven, takes_away};
 pub use alert::{Alert, Threshold, When};
-pub use cause::Cause;
 pub use cause::causes;
+pub use cause::{Cause, OfData};
 pub use fact::Fact;
 pub use finding::{Command, Evidence, EvidenceSource, Finding, Remedy, Severity, cut};
 pub use gauge::gauges;
 pub use gauge::{Gauge, GaugeKind, Sample};
-pub use outcome::{OfData, Omitted, Outcome, truncate_to_worst};
+pub use outcome::{Omitted, Outcome, truncate_to_worst};
 pub use panel::{Bound, Dashboard, Panel, PanelKind, Query, Step, Unit, Width};
 pub use record::Record;
 pub use words::{capitalised, counted, is_hidden, plain, uncapitalised};
@@ -47,17 +47,22 @@ pub struct Check {
     pub uses: &'static [Resource],
     /// The closed list of causes.
     pub causes: &'static [&'static Cause],
-    /// Those that say something about the data of their volumes that Longhorn's own words do not: it is said of all of these
-    /// volumes, also where a finding is only counted.
-    pub of_data: &'static [&'static Cause],
     /// Series of this check alone.
     pub gauges: &'static [&'static Gauge],
     /// Expressions that its alerts and its panels share.
     pub records: &'static [&'static Record],
     /// Alerts on this check.
     pub alerts: &'static [Alert],
+    /// Those that kube-state-metrics alone can carry, for clusters in which the exporter does not run (yet).
+    pub without_exporter: &'static [Alert],
+    /// Cases of them beside those of the exporter, in promtool's form, of a night as it was.
+    pub incident: &'static str,
     /// Panels about this check.
     pub panels: &'static [Panel],
+    /// Finds volumes that lack replicas: who waits for health waits until none does.
+    pub of_redundancy: bool,
+    /// What it finds has ended: it comes behind what has not.
+    pub of_the_past: bool,
     /// Looks at the cluster. Pure: no clock, no I/O, no panic on any input.
     pub run: fn(&Cluster, &mut Outcome),
 }
@@ -71,11 +76,14 @@ impl Check {
         needs: &[],
         uses: &[],
         causes: &[],
-        of_data: &[],
         gauges: &[],
         records: &[],
         alerts: &[],
+        without_exporter: &[],
+        incident: "",
         panels: &[],
+        of_redundancy: false,
+        of_the_past: false,
         run: |_, _| {},
     };
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{Cause, Check, Fact, Finding, Gauge, ObjectRef, Sample, Severity};
+use super::{Cause, Check, Fact, Finding, Gauge, ObjectRef, OfData, Sample, Severity};
 use crate::cluster::Cluster;
 use crate::history::Observation;
 use crate::longhorn::Compact;
@@ -28,7 +28,7 @@ pub struct Outcome<'a> {
     /// What this look cannot tell, by cause: how many objects, and the first of them.
     pub time_tells: BTreeMap<&'static str, (usize, Vec<String>)>,
     /// What findings say about the data of volumes, whether these are kept or only counted.
-    pub of_data: Vec<OfData>,
+    pub of_data: Vec<(OfData, Vec<String>)>,
     /// Findings that are only counted: the mildest of too many.
     pub cut: Omitted,
     /// Samples that are only counted, by family.
@@ -41,9 +41,6 @@ pub struct Outcome<'a> {
 
 /// Numbers of findings by check, cause and severity.
 pub type Omitted = BTreeMap<(&'static str, &'static str, Severity), usize>;
-
-/// A cause that says something about data, with the volumes that its finding names.
-pub type OfData = (&'static Cause, Vec<String>);
 
 /// How many series a family has at most: objects in trouble have series of their own, and all may be.
 const MAX_SERIES: usize = 5_000;
@@ -99,9 +96,9 @@ impl<'a> Outcome<'a> {
         );
         finding.check = self.check.id;
         finding.runbook = self.check.runbook(finding.cause);
-        if self.check.of_data.contains(&finding.cause) {
+        if finding.cause.of_data != OfData::AsWritten {
             let volumes = finding.volumes.iter().map(|volume| volume.name.clone()).collect();
-            self.of_data.push((finding.cause, volumes));
+            self.of_data.push((finding.cause.of_data, volumes));
         }
         if self.mildest.is_some_and(|mildest| finding.severity <= mildest) {
             count(finding, &mut self.cut);

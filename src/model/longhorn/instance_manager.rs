@@ -120,12 +120,8 @@ impl InstanceManagerStatus {
     /// Every instance of every map that any release writes, by name.
     pub fn all_instances(&self) -> impl Iterator<Item = (&str, &Instance)> {
         [
-            &self.instances,
-            &self.instance_engines,
-            &self.instance_replicas,
-            &self.instance_engine_frontends,
-            &self.instance_shards,
-            &self.instance_shard_groups,
+            &self.instances, &self.instance_engines, &self.instance_replicas,
+            &self.instance_engine_frontends, &self.instance_shards, &self.instance_shard_groups,
         ]
         .into_iter()
         .flatten()

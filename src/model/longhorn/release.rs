@@ -104,12 +104,8 @@ impl PartialOrd for Release {
 
 impl Ord for Release {
     fn cmp(&self, other: &Self) -> Ordering {
-        (self.major, self.minor, self.patch, self.suffix).cmp(&(
-            other.major,
-            other.minor,
-            other.patch,
-            other.suffix,
-        ))
+        (self.major, self.minor, self.patch, self.suffix)
+            .cmp(&(other.major, other.minor, other.patch, other.suffix))
     }
 }
 
@@ -144,12 +140,7 @@ mod tests {
     #[test]
     fn builds_of_a_release_are_the_release() {
         for build in [
-            "v1.9.2-amd64",
-            "1.9.2-3.1",
-            "v1.9.2+up1.9.2",
-            "v1.9.2_build7",
-            "v1.9.2-20250924",
-            "v1.9.2-prime",
+            "v1.9.2-amd64", "1.9.2-3.1", "v1.9.2+up1.9.2", "v1.9.2_build7", "v1.9.2-20250924", "v1.9.2-prime",
         ] {
             assert_eq!(Release::parse(build), Some(Release::new(1, 9, 2)), "{build}");
         }

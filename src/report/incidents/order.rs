@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::group::{Group, Ties};
 use crate::check::{Finding, Severity};
-use crate::checks::webhook_unavailable::causes::{DEADLOCK, NO_READY_ENDPOINT};
+use crate::checks;
 use crate::longhorn::VolumeHealth;
 
 /// Which groups must end before each group can, by their places. Where no webhook answers, that is all of which the first step
@@ -24,7 +24,9 @@ pub fn waits(findings: &[Finding], groups: &[Group], ties: &Ties) -> Vec<BTreeSe
         }
     }
     let finding = |place: &usize| findings.get(*place);
-    let rejects = |group: &&Group| members(group).iter().filter_map(finding).any(rejects_changes);
+    let rejects = |group: &&Group| {
+        members(group).iter().filter_map(finding).any(|finding| finding.cause.rejects_changes)
+    };
     let rejecting = groups.iter().position(|group| rejects(&group));
     let own = |(place, group): (usize, &Group)| {
         let held = group.roots.iter().flat_map(|root| ties.blocked_by(*root));
@@ -38,10 +40,6 @@ pub fn waits(findings: &[Finding], groups: &[Group], ties: &Ties) -> Vec<BTreeSe
         waits
     };
     groups.iter().enumerate().map(own).collect()
-}
-
-fn rejects_changes(finding: &Finding) -> bool {
-    [NO_READY_ENDPOINT, DEADLOCK].contains(finding.cause)
 }
 
 /// The places in their order, but each behind what it waits for.
@@ -84,7 +82,8 @@ pub fn key(findings: &[Finding], group: &Group, nodes: usize) -> Key {
     let since = roots().filter_map(|root| root.since).min().unwrap_or(Timestamp::MAX);
     let place = group.roots.first().copied().unwrap_or(usize::MAX);
     let degraded = hurt(VolumeHealth::Degraded);
-    // that one ended is history once all that ran in it is back
-    let over = faulted + degraded == 0 && roots().all(|root| root.check == "instance_manager_replaced");
+    // what has ended is history once all that it hurt is back
+    let ended = |root: &Finding| checks::by_id(root.check).is_some_and(|check| check.of_the_past);
+    let over = faulted + degraded == 0 && roots().all(ended);
     (Reverse(severity), Reverse(faulted > 0), over, Reverse(reach), Reverse(faulted + degraded), since, place)
 }

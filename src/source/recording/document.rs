@@ -359,27 +359,10 @@ pub(super) fn newest_time(object: &Tree, latest: Timestamp) -> Option<Timestamp>
 }
 
 const TIME_KEYS: &[&str] = &[
-    "creationTimestamp",
-    "deletionTimestamp",
-    "lastTransitionTime",
-    "lastProbeTime",
-    "lastHeartbeatTime",
-    "lastUpdateTime",
-    "lastStateTransitionTime",
-    "startedAt",
-    "finishedAt",
-    "startTime",
-    "firstTimestamp",
-    "lastTimestamp",
-    "eventTime",
-    "lastObservedTime",
-    "acquireTime",
-    "renewTime",
-    "failedAt",
-    "healthyAt",
-    "lastFailedAt",
-    "lastHealthyAt",
-    "lastDegradedAt",
+    "creationTimestamp", "deletionTimestamp", "lastTransitionTime", "lastProbeTime", "lastHeartbeatTime",
+    "lastUpdateTime", "lastStateTransitionTime", "startedAt", "finishedAt", "startTime", "firstTimestamp",
+    "lastTimestamp", "eventTime", "lastObservedTime", "acquireTime", "renewTime", "failedAt", "healthyAt",
+    "lastFailedAt", "lastHealthyAt", "lastDegradedAt",
 ];
 
 fn collect_times(tree: &Tree, latest: Timestamp, newest: &mut Option<Timestamp>) {

@@ -82,6 +82,22 @@ fn the_modules_of_a_room_form_no_circle() {
     }
 }
 
+/// What is special about a check is a field of it, or of its causes. Plans say which checks they go by, and tests may name any.
+#[test]
+fn no_general_room_names_a_single_check() {
+    let checks: Vec<String> =
+        longhorn_health_exporter::checks::ALL.iter().map(|check| check.id.to_owned()).collect();
+    let named = Regex::new(&format!(r#""({})""#, checks.join("|"))).unwrap();
+    for (path, text) in files("src").into_iter().filter(|(path, _)| !is_test(path)) {
+        if ["checks", "plan"].contains(&part(&path, 1).as_str()) {
+            continue;
+        }
+        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+        let found: Vec<&str> = named.find_iter(code).map(|found| found.as_str()).collect();
+        assert!(found.is_empty(), "{}: {found:?}", path.display());
+    }
+}
+
 /// Declarations stand at the top of `mod.rs` or in the one file that has their name.
 #[test]
 fn every_check_folder_has_the_same_form() {

@@ -128,9 +128,7 @@ mod tests {
         assert_eq!(
             rows,
             [
-                "| `a` |  | first line |",
-                "| `a.b` | `[1, 2]` | inner \\| pipe |",
-                "| `a.c` | `\"\"` |  |",
+                "| `a` |  | first line |", "| `a.b` | `[1, 2]` | inner \\| pipe |", "| `a.c` | `\"\"` |  |",
                 "| `d` | `x` |  |"
             ]
         );

@@ -20,7 +20,6 @@ use super::settings::AlertSettings;
 use super::shape::Shape;
 use super::{Artifact, Settings, Target, yaml};
 use crate::check::{Alert, Check, When};
-use crate::checks::manager_crash_loop;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -111,7 +110,7 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
         }
     }
     if KUBE_STATE_METRICS.alerts.iter().all(|alert| settings.alert(alert) == AlertSettings::of(alert)) {
-        let cases = written::filled(manager_crash_loop::INCIDENT_CASES, settings);
+        let cases = written::filled(KUBE_STATE_METRICS.incident, settings);
         let content = format!("# {}\n{cases}", Target::Rules.header());
         artifacts.push(Artifact::new("rules/tests/incident.test.yaml", content));
     }

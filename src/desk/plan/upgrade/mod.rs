@@ -14,20 +14,10 @@ use crate::longhorn::{Release, Resource};
 
 /// Checks whose findings stand against an upgrade: it needs managers and webhooks that work.
 pub const REUSED: &[&str] = &[
-    "manager_crash_loop",
-    "manager_start_stuck",
-    "manager_half_alive",
-    "webhook_unavailable",
-    "node_unregistered",
-    "driver_deployer_blocked",
-    "csi_plugin_down",
-    "instance_manager_down",
-    "instance_manager_stale",
-    "danger_zone_pending",
-    "attachment_on_dead_node",
-    "eviction_inconsistent",
-    "engine_image_unavailable",
-    "backing_image_eviction_crash",
+    "manager_crash_loop", "manager_start_stuck", "manager_half_alive", "webhook_unavailable",
+    "node_unregistered", "driver_deployer_blocked", "csi_plugin_down", "instance_manager_down",
+    "instance_manager_stale", "danger_zone_pending", "attachment_on_dead_node", "eviction_inconsistent",
+    "engine_image_unavailable", "backing_image_eviction_crash",
 ];
 
 /// One step to another release.
