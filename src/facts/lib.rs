@@ -43,6 +43,7 @@ pub mod text;
 pub mod turns;
 pub mod unreached;
 pub mod volumes;
+pub mod ways;
 
 use crate::check::{Evidence, EvidenceSource};
 

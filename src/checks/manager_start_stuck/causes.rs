@@ -6,7 +6,7 @@ pub use crate::facts::start_causes::{
     ACCESS_DENIED, API_CERTIFICATE, API_UNREACHABLE, CRD_MISMATCH, MANIFEST_STALE,
     WEBHOOK_SERVICE_UNREACHABLE,
 };
-pub use own::{QUEUEING, UNKNOWN};
+pub use own::{LEASE_NOT_TAKEN, QUEUEING, UNKNOWN, WAYS};
 
 mod own {
     use crate::check::causes;
@@ -26,7 +26,13 @@ mod own {
                 read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=50",
                 read "kubectl auth can-i update leases.coordination.k8s.io --as=system:serviceaccount:<namespace>:longhorn-service-account -n <namespace>",
                 read "kubectl describe node <node>",
-            ];
+            ]
+            way LEASE_NOT_TAKEN "it never takes the start Lease: the API server does not answer it, or a right is missing"
+                means "no one holds the start Lease and it does not take it, although it should try every two seconds: it does not reach the \
+                       API server, or may not"
+                fix "Read its log from the end, and ask for the right to take the Lease. If the service account has it, the way from the pod to \
+                     the API server is the trouble: CNI and kube-proxy on the node, firewall rules. Deleting the pod does not help: the next \
+                     one hangs in the same place.";
     }
 }
 

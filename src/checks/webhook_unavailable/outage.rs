@@ -187,8 +187,7 @@ fn message(
                 (None, Some((pod, why))) => {
                     format!(
                         "the manager of node {} does not get through to it, {}",
-                        pod.spec.node_name,
-                        why.briefly()
+                        pod.spec.node_name, why.briefly
                     )
                 }
                 (None, None) if states.ready > 0 => {
@@ -308,7 +307,12 @@ fn remedy(cluster: &Cluster, webhook: WebhookRole, cause: &'static Cause) -> Rem
         );
     }
     if let Some((pod, why)) = unreached::named(cluster) {
-        return why.remedy(cluster, webhook.as_str(), &pod.spec.node_name);
+        return why.remedy(|name| match name {
+            Name::Namespace => Some(cluster.namespace.as_str().into()),
+            Name::Service => Some(webhook.service().into()),
+            Name::Node => Some(pod.spec.node_name.as_str().into()),
+            _ => None,
+        });
     }
     if cause == &causes::ROLLOUT && pods::crash_looping(cluster, webhook.pods(cluster), app) > 0 {
         return Remedy::new(

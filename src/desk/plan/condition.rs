@@ -1,7 +1,9 @@
 //! A condition of a plan, declared as causes are: what it means, what to do, where that is from, and the function
 //! that looks.
 
-use crate::check::{Command, VolumeRef, counted};
+use std::borrow::Cow;
+
+use crate::check::{Cause, Command, Name, VolumeRef, counted, filled};
 use crate::cluster::Cluster;
 use crate::longhorn::{Resource, Volume};
 use crate::word_enum::word_enum;
@@ -25,6 +27,17 @@ word_enum! {
         Unknown = "unknown",
         /// Good to know; in no one's way.
         Note = "note",
+    }
+}
+
+impl Weight {
+    /// A cause that is as bad as what weighs so much.
+    pub(super) const fn cause(self, id: &'static str, meaning: &'static str) -> Cause {
+        match self {
+            Weight::No => Cause::critical(id, meaning),
+            Weight::NotYet | Weight::Unknown => Cause::warning(id, meaning),
+            Weight::Note => Cause::info(id, meaning),
+        }
     }
 }
 
@@ -79,16 +92,11 @@ impl Verdict {
 /// A condition that a plan asks for.
 #[derive(Debug)]
 pub struct Condition {
-    /// snake_case; a contract: `--accept` takes it, and reports name it.
-    pub id: &'static str,
+    /// What is the case where it is not met, and what to do then. The id is a contract: `--accept` takes it, and
+    /// reports name it. A step whose names are unknown is left out.
+    pub cause: Cause,
     /// What a reason of it does to the verdict, at most.
     pub weight: Weight,
-    /// What is the case where it is not met.
-    pub meaning: &'static str,
-    /// What to do then; may hold `<name>` of [`NAMES`].
-    pub fix: &'static str,
-    /// Commands for it, in the order of doing; one whose names are unknown is left out.
-    pub steps: &'static [StepTemplate],
     /// Where this is from.
     pub source: &'static str,
     /// Kinds without which it cannot be judged.
@@ -97,20 +105,12 @@ pub struct Condition {
     pub look: Look,
 }
 
-/// A command with `<name>`s.
-#[derive(Debug)]
-pub enum StepTemplate {
-    /// Only reads.
-    Read(&'static str),
-    /// Changes something.
-    Change(&'static str),
+impl Condition {
+    /// By what it is accepted and reported.
+    pub const fn id(&self) -> &'static str {
+        self.cause.id
+    }
 }
-
-/// Names that templates may hold.
-pub const NAMES: &[&str] = &[
-    "namespace", "from", "to", "instead", "kubernetes", "object", "volume", "node", "fixed", "policy",
-    "chart_namespace",
-];
 
 /// What a condition looks at: a pure function, as checks have.
 #[derive(Debug, Clone, Copy)]
@@ -140,18 +140,20 @@ macro_rules! conditions {
         $(
             #[doc = $meaning]
             pub const $name: $crate::plan::Condition = $crate::plan::Condition {
-                id: $id,
+                cause: $crate::check::Cause {
+                    fix: { const { $crate::check::assert_names($fix) }; $fix },
+                    steps: &[
+                        $( $crate::check::CommandTemplate::read($read), )*
+                        $( $crate::check::CommandTemplate::change($change), )*
+                    ],
+                    ..$crate::plan::Weight::$weight.cause($id, $meaning)
+                },
                 weight: $crate::plan::Weight::$weight,
-                meaning: $meaning,
-                fix: $fix,
-                steps: &[
-                    $( $crate::plan::StepTemplate::Read($read), )*
-                    $( $crate::plan::StepTemplate::Change($change), )*
-                ],
                 source: $source,
                 needs: &[$( $crate::longhorn::Resource::$need ),*],
                 look: $crate::plan::Look::$look($function),
             };
+            const _: () = $crate::check::assert_proven(&$name.cause, &[]);
         )*
         /// Every condition, in the order of the page.
         pub const ALL: &[&$crate::plan::Condition] = &[$( &$name ),*];
@@ -187,7 +189,7 @@ pub struct Reason {
     #[schemars(default)]
     pub accepted: bool,
     #[serde(skip)]
-    names: Vec<(&'static str, String)>,
+    values: Vec<(Name, String)>,
 }
 
 fn is_zero(number: &usize) -> bool {
@@ -200,17 +202,17 @@ const MAX_VOLUMES: usize = 50;
 impl Reason {
     fn of(condition: &Condition, weight: Weight, text: String) -> Self {
         Reason {
-            condition: condition.id,
+            condition: condition.id(),
             weight,
             text,
             evidence: Vec::new(),
             volumes: Vec::new(),
             volumes_in_all: 0,
-            fix: condition.fix.to_owned(),
+            fix: condition.cause.fix.to_owned(),
             commands: Vec::new(),
             source: condition.source,
             accepted: false,
-            names: Vec::new(),
+            values: Vec::new(),
         }
     }
 
@@ -246,10 +248,9 @@ impl Reason {
         self
     }
 
-    /// The value of a name of the templates.
-    pub fn with(&mut self, name: &'static str, value: impl ToString) -> &mut Self {
-        debug_assert!(NAMES.contains(&name), "{name} is no name of templates");
-        self.names.push((name, value.to_string()));
+    /// What the templates of the condition mean by this name.
+    pub fn with(&mut self, name: Name, value: impl ToString) -> &mut Self {
+        self.values.push((name, value.to_string()));
         self
     }
 }
@@ -305,20 +306,18 @@ impl Found {
     }
 
     /// The reasons, with the templates filled by what all of them share.
-    pub fn filled(self, shared: &[(&'static str, String)]) -> Vec<Reason> {
-        let condition = self.condition;
+    pub fn filled(self, shared: &[(Name, String)]) -> Vec<Reason> {
+        let steps = self.condition.cause.steps;
         let mut reasons = self.reasons;
         for reason in &mut reasons {
-            let names: Vec<_> = reason.names.iter().chain(shared).cloned().collect();
-            reason.fix = fill(&reason.fix, &names).unwrap_or_default();
-            for step in condition.steps {
-                let (template, changes) = match step {
-                    StepTemplate::Read(template) => (template, false),
-                    StepTemplate::Change(template) => (template, true),
-                };
-                let run = fill(template, &names);
-                reason.commands.extend(run.map(|run| Command { run, changes }));
-            }
+            let value = |name: Name| {
+                let mut known = reason.values.iter().chain(shared);
+                known.find(|(known, _)| *known == name).map(|(_, value)| Cow::Borrowed(value.as_str()))
+            };
+            let fix = filled(&reason.fix, value).unwrap_or_default();
+            let commands: Vec<Command> = steps.iter().filter_map(|step| step.filled(value)).collect();
+            reason.fix = fix;
+            reason.commands.extend(commands);
             if reason.weight == Weight::Unknown {
                 // what to do about something is not said where it is unknown
                 reason.commands.retain(|command| !command.changes);
@@ -326,17 +325,4 @@ impl Found {
         }
         reasons
     }
-}
-
-/// A template with its names replaced; `None` where one is unknown.
-fn fill(template: &str, names: &[(&'static str, String)]) -> Option<String> {
-    let mut text = template.to_owned();
-    for name in NAMES {
-        let hole = format!("<{name}>");
-        if text.contains(&hole) {
-            let (_, value) = names.iter().find(|(known, _)| known == name)?;
-            text = text.replace(&hole, value);
-        }
-    }
-    Some(text)
 }

@@ -4,7 +4,7 @@
 use quick_junit::{NonSuccessKind, Report as Junit, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
 use super::{Part, Plan, Reason, Verdict, Weight, conditions};
-use crate::check::is_hidden;
+use crate::report::text::xml;
 
 /// The plan as XML.
 pub fn render(plan: &Plan) -> Result<Vec<u8>, SerializeError> {
@@ -12,10 +12,7 @@ pub fn render(plan: &Plan) -> Result<Vec<u8>, SerializeError> {
     for part in &plan.parts {
         junit.add_test_suite(suite(plan, part));
     }
-    let mut xml = Vec::new();
-    junit.serialize(&mut xml)?;
-    let xml = String::from_utf8_lossy(&xml);
-    Ok(xml.replace(|c: char| is_hidden(c) && c != '\n', "\u{fffd}").into_bytes())
+    xml(&junit)
 }
 
 fn suite(plan: &Plan, part: &Part) -> TestSuite {
@@ -24,7 +21,7 @@ fn suite(plan: &Plan, part: &Part) -> TestSuite {
     suite.add_property(("question", plan.question.as_str()));
     for (_, condition) in conditions().filter(|(of, _)| *of == plan.plan) {
         let reasons: Vec<&Reason> =
-            part.reasons.iter().filter(|reason| reason.condition == condition.id).collect();
+            part.reasons.iter().filter(|reason| reason.condition == condition.id()).collect();
         let worst = Verdict::of(reasons.iter().copied());
         let accepted = reasons.iter().any(|reason| reason.accepted);
         let mut status = match worst {
@@ -41,7 +38,7 @@ fn suite(plan: &Plan, part: &Part) -> TestSuite {
             status.set_message(reason.text.as_str());
             status.set_description(described(&reasons));
         }
-        let mut case = TestCase::new(condition.id, status);
+        let mut case = TestCase::new(condition.id(), status);
         case.set_classname(plan.plan);
         if worst == Verdict::Go && !reasons.is_empty() {
             case.set_system_out(described(&reasons));

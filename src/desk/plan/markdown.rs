@@ -4,8 +4,9 @@ use std::io::{self, Write};
 
 use super::table::volumes_line;
 use super::{Plan, Reason, Weight};
-use crate::check::{Command, plain};
-use crate::report::text::{escaped, scope_of, sentence};
+use crate::check::Command;
+use crate::report::text::markdown::{escaped, fenced};
+use crate::report::text::{scope_of, sentence};
 
 /// Writes the plan.
 pub fn write(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
@@ -47,10 +48,5 @@ fn write_reason(out: &mut dyn Write, reason: &Reason) -> io::Result<()> {
 
 fn write_command(out: &mut dyn Write, command: Option<&Command>) -> io::Result<()> {
     let Some(command) = command else { return Ok(()) };
-    let note = if command.changes { " (changes the cluster)" } else { "" };
-    writeln!(out, "  {note}\n\n  ```sh")?;
-    for line in command.run.lines() {
-        writeln!(out, "  {}", plain(line))?;
-    }
-    writeln!(out, "  ```")
+    fenced(out, "  ", if command.changes { " (changes the cluster)" } else { "" }, command)
 }

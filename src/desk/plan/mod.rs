@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::check::{Command, Finding, Severity, counted};
+use crate::check::{Command, Finding, Name, Severity, counted};
 use crate::checks;
 use crate::cluster::Cluster;
 use crate::longhorn::Resource;
@@ -29,7 +29,7 @@ use crate::report::{
 
 use crate::word_enum::word_enum;
 pub(crate) use condition::conditions;
-pub use condition::{Condition, Found, Look, NAMES, Reason, StepTemplate, Verdict, Weight, held};
+pub use condition::{Condition, Found, Look, Reason, Verdict, Weight, held};
 
 /// What `plan … -o json` prints and `/plan/…?o=json` answers (docs/plan.schema.json). Within v1 keys are only added.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -155,7 +155,7 @@ pub fn conditions() -> impl Iterator<Item = (&'static str, &'static Condition)> 
 
 /// A condition by its id.
 pub fn condition(id: &str) -> Result<&'static str, String> {
-    let known: Vec<&str> = conditions().map(|(_, condition)| condition.id).collect();
+    let known: Vec<&str> = conditions().map(|(_, condition)| condition.id()).collect();
     let hint = || format!("no such condition; {}", crate::did_you_mean::hint(id, &known));
     known.iter().find(|known| **known == id).copied().ok_or_else(hint)
 }
@@ -231,7 +231,7 @@ impl<'a> Looked<'a> {
     pub fn judge(
         &self,
         condition: &'static Condition,
-        shared: &[(&'static str, String)],
+        shared: &[(Name, String)],
         look: impl FnOnce(&mut Found),
     ) -> Vec<Reason> {
         let mut found = Found::new(condition);
@@ -244,7 +244,7 @@ impl<'a> Looked<'a> {
             }
         } else {
             let reason =
-                found.say(format!("cannot tell whether {}: {}", condition.meaning, blind.join(", ")));
+                found.say(format!("cannot tell whether {}: {}", condition.cause.meaning, blind.join(", ")));
             // what would only be good to know decides nothing
             reason.weight(condition.weight.max(Weight::Unknown));
             let asked = |kind: &Resource| self.cluster.resources.contains_key(kind);

@@ -5,10 +5,9 @@ use std::io::{self, Write};
 use super::{Part, Plan, Reason, Step, Verdict, Weight};
 use crate::check::{Command, counted, plain};
 use crate::facts::text::listed;
+use crate::report::text::table::{INDENT, MARGIN};
 use crate::report::text::{Style, scope_of, sentence};
 
-const MARGIN: &str = "          ";
-const INDENT: &str = "            ";
 /// How many reasons that weigh are shown where no one asked for all.
 const MAX_REASONS: usize = 12;
 /// How many notes are shown where no one asked for all.

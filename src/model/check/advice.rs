@@ -67,6 +67,16 @@ word_enum! {
         Key = "key",
         /// What an object or a log says, in its own words.
         Reason = "reason",
+        /// The release before a step of an upgrade.
+        From = "from",
+        /// The release after it.
+        To = "to",
+        /// What to take instead.
+        Instead = "instead",
+        /// A release of Kubernetes.
+        Kubernetes = "kubernetes",
+        /// The namespace of what installs Longhorn.
+        ChartNamespace = "chart_namespace",
     }
 }
 
@@ -93,7 +103,7 @@ impl CommandTemplate {
     }
 
     /// The command, where all that it names is known.
-    pub(super) fn filled<'a>(&self, value: impl Fn(Name) -> Option<Cow<'a, str>>) -> Option<Command> {
+    pub fn filled<'a>(&self, value: impl Fn(Name) -> Option<Cow<'a, str>>) -> Option<Command> {
         filled(self.run, value).map(|run| Command { run, changes: self.changes })
     }
 }
@@ -113,18 +123,30 @@ pub const fn takes_away(run: &str) -> bool {
     false
 }
 
-/// Stops the build where a step takes something away and its cause does not say what is proven before.
+/// Stops the build where a step takes something away and neither its way nor its cause says what is proven before.
 ///
 /// ```compile_fail,E0080
 /// use longhorn_health_model::check::{Cause, CommandTemplate, assert_proven};
 /// const STEPS: &[CommandTemplate] = &[CommandTemplate::change("kubectl delete pod <pod>")];
-/// const _: () = assert_proven(&Cause { steps: STEPS, ..Cause::info("cause", "…") });
+/// const _: () = assert_proven(&Cause { steps: STEPS, ..Cause::info("cause", "…") }, &[]);
 /// ```
-pub const fn assert_proven(cause: &super::Cause) {
-    let mut steps = cause.steps;
+pub const fn assert_proven(cause: &super::Cause, ways: &[&[&super::Way]]) {
+    assert_steps_proven(cause.steps, !cause.proven.is_empty());
+    let mut lists = ways;
+    while let [list, others @ ..] = lists {
+        let mut ways = *list;
+        while let [way, rest @ ..] = ways {
+            assert_steps_proven(way.steps, !way.proven.is_empty() || !cause.proven.is_empty());
+            ways = rest;
+        }
+        lists = others;
+    }
+}
+
+const fn assert_steps_proven(mut steps: &[CommandTemplate], proven: bool) {
     while let [step, rest @ ..] = steps {
         assert!(
-            !step.changes || !takes_away(step.run) || !cause.proven.is_empty(),
+            proven || !step.changes || !takes_away(step.run),
             "a step takes something away, and the cause does not say what is proven before"
         );
         steps = rest;

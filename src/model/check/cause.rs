@@ -58,21 +58,29 @@ pub enum OfData {
 /// Declares the causes of a check, in the order of the reference, and `ALL`, the list of them. `but` says when a
 /// finding is less severe, `fix` what to do, the steps behind it how, in the order of doing, and `proven` on what it rests where
 /// they take something away. Properties that few causes have stand behind the meaning (`, rejects_changes: true`). A cause without a fix
-/// and a first step does not compile:
+/// and a first step does not compile. Behind them stand its ways, each a constant of its own: `way NAME "in a few words"` with a fix, steps
+/// and a proof of its own, or `ways LIST` for those that several causes share. The check lists them as `ways: &[causes::WAYS]`:
 ///
 /// ```text
 /// NODE_GONE = warning "node_gone" "the node no longer exists, and volumes are still attached to it"
 ///     fix "Make sure that the machine is switched off, then delete the pods that are still bound to it." [
 ///         read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
 ///         change "kubectl delete volumeattachments.storage.k8s.io <attachment>",
-///     ] proven "Kubernetes has no such node; the fix asks for the machine to be off";
+///     ] proven "Kubernetes has no such node; the fix asks for the machine to be off"
+///     way NODE_RENAMED "a node of another name has its disks" fix "Detach the volumes, then …";
 /// ```
 #[macro_export]
 macro_rules! causes {
     ($( $name:ident = $severity:ident $id:literal $meaning:literal $(but $less:literal)?
         $(, $property:ident: $value:ident)*
-        fix $fix:tt [ $( $step:ident $run:tt ),+ $(,)? ] $(proven $proof:literal)?; )*) => {
+        fix $fix:tt [ $( $step:ident $run:tt ),+ $(,)? ] $(proven $proof:literal)?
+        $( way $way:ident $briefly:literal $(means $means:literal)? $(fix $instead:tt)? $([ $( $do:ident $how:tt ),+ $(,)? ])?
+            $(proven $shown:literal)? )*
+        $( ways $shared:path )*; )*) => {
         $(
+            $( $crate::check::way! {
+                $way $briefly $(means $means)? $(fix $instead)? $([ $( $do $how ),+ ])? $(proven $shown)?
+            } )*
             #[doc = $meaning]
             pub const $name: $crate::check::Cause = $crate::check::Cause {
                 meaning: $meaning,
@@ -82,10 +90,13 @@ macro_rules! causes {
                 $( $property: $value, )*
                 ..$crate::check::Cause::$severity($id, concat!($meaning $(, "; ", $less)?))
             };
-            const _: () = $crate::check::assert_proven(&$name);
+            const _: () = $crate::check::assert_proven(&$name, &[&[$( &$way ),*], $( $shared ),*]);
         )*
         /// Every cause, in the order of the reference.
         pub const ALL: &[&$crate::check::Cause] = &[$( &$name ),*];
+        /// Their ways. They are no field of a cause, because causes are patterns, and the compiler looks into each field of these.
+        #[allow(dead_code, reason = "most causes have none")]
+        pub const WAYS: &[$crate::check::WaysOf] = &[$( (&$name, &[&[$( &$way ),*], $( $shared ),*]) ),*];
     };
 }
 pub use causes;

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::advice::{Name, filled};
-use super::{Cause, Cluster};
+use super::{Cause, Cluster, Way};
 use crate::cluster::{ObjectRef, VolumeRef};
 use crate::word_enum::word_enum;
 
@@ -66,7 +66,10 @@ pub struct Finding {
     /// Name of the runbook, which is the name of its alert.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runbook: Option<&'static str>,
-    /// What templates of the cause name beside the fields above.
+    /// The way in which the cause came about.
+    #[serde(skip)]
+    pub(super) way: Option<&'static Way>,
+    /// What templates of the cause and its ways name beside the fields above.
     #[serde(skip)]
     pub(crate) values: Vec<(Name, String)>,
 }
@@ -130,6 +133,11 @@ pub struct Command {
 }
 
 impl Remedy {
+    /// True where it says nothing.
+    pub fn is_empty(&self) -> bool {
+        self.fix.is_empty() && self.commands.is_empty()
+    }
+
     /// A remedy in words, without commands yet.
     pub fn new(fix: impl Into<String>) -> Self {
         Remedy { fix: fix.into(), commands: Vec::new() }
@@ -165,6 +173,7 @@ impl Finding {
             evidence: Vec::new(),
             remedy: Remedy::default(),
             runbook: None,
+            way: None,
             values: Vec::new(),
         }
     }
@@ -177,6 +186,22 @@ impl Finding {
             self.values.push((name, value));
         }
         self
+    }
+
+    /// What the templates mean by several names.
+    pub fn named(self, values: impl IntoIterator<Item = (Name, String)>) -> Self {
+        values.into_iter().fold(self, |finding, (name, value)| finding.with(name, value))
+    }
+
+    /// Says in which way the cause came about, where it is known: what to do follows from it.
+    pub fn way(mut self, way: impl Into<Option<&'static Way>>) -> Self {
+        self.way = way.into();
+        self
+    }
+
+    /// What is proven before its advice takes something away.
+    pub fn proven(&self) -> &'static str {
+        self.way.map(|way| way.proven).filter(|proven| !proven.is_empty()).unwrap_or(self.cause.proven)
     }
 
     /// Has a severity of its own, for the few causes whose summary says so.
@@ -242,15 +267,18 @@ impl Finding {
         self.remedy(Remedy::new(fix))
     }
 
-    /// Takes from the cause what to do, its words or its steps, where the finding itself does not say it.
+    /// Takes from its way or the cause what to do, words or steps, where the finding itself does not say it.
     pub(super) fn advise(&mut self, cluster: &Cluster) {
         let one = |name| self.value(cluster, name, 0);
+        let way = self.way.unwrap_or(const { &Way::briefly("") });
+        let words = if way.fix.is_empty() { self.cause.fix } else { way.fix };
+        let steps = if way.steps.is_empty() { self.cause.steps } else { way.steps };
         let fix = self.remedy.fix.is_empty().then(|| {
             // a name without a value is a defect that tests find; people then read what is meant
-            filled(self.cause.fix, one).unwrap_or_else(|| super::advice::in_capitals(self.cause.fix))
+            filled(words, one).unwrap_or_else(|| super::advice::in_capitals(words))
         });
         let mut commands = Vec::new();
-        for step in self.cause.steps.iter().filter(|_| self.remedy.commands.is_empty()) {
+        for step in steps.iter().filter(|_| self.remedy.commands.is_empty()) {
             for turn in 0..MAX_ALIKE {
                 let command = step.filled(|name| self.value(cluster, name, turn));
                 match command.filter(|command| !commands.contains(command)) {

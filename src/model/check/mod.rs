@@ -14,11 +14,12 @@ mod gauge;
 mod outcome;
 mod panel;
 mod record;
+mod way;
 mod words;
 
 pub use crate::cluster::{Cluster, ObjectRef, VolumeRef};
 pub use crate::longhorn::Resource;
-pub use advice::{CommandTemplate, Name, assert_names, assert_proven, takes_away};
+pub use advice::{CommandTemplate, Name, assert_names, assert_proven, filled, takes_away};
 pub use alert::{Alert, Threshold, When};
 pub use cause::causes;
 pub use cause::{Cause, OfData};
@@ -29,6 +30,8 @@ pub use gauge::{Gauge, GaugeKind, Sample};
 pub use outcome::{Omitted, Outcome, truncate_to_worst};
 pub use panel::{Bound, Dashboard, Panel, PanelKind, Query, Step, Unit, Width};
 pub use record::Record;
+pub use way::{Way, WaysOf};
+pub use way::{way, ways};
 pub use words::{capitalised, counted, is_hidden, plain, uncapitalised};
 
 /// One way in which Longhorn fails.
@@ -47,6 +50,8 @@ pub struct Check {
     pub uses: &'static [Resource],
     /// The closed list of causes.
     pub causes: &'static [&'static Cause],
+    /// The ways in which they come about.
+    pub ways: &'static [&'static [WaysOf]],
     /// Series of this check alone.
     pub gauges: &'static [&'static Gauge],
     /// Expressions that its alerts and its panels share.
@@ -76,6 +81,7 @@ impl Check {
         needs: &[],
         uses: &[],
         causes: &[],
+        ways: &[],
         gauges: &[],
         records: &[],
         alerts: &[],

@@ -94,6 +94,13 @@ impl<'a> Outcome<'a> {
             self.check.id,
             finding.cause
         );
+        debug_assert!(
+            finding.way.is_none_or(|way| self.check.ways(finding.cause).any(|known| known == way)),
+            "{} lists no such way of cause {}: {:?}",
+            self.check.id,
+            finding.cause,
+            finding.way
+        );
         finding.check = self.check.id;
         finding.runbook = self.check.runbook(finding.cause);
         if finding.cause.of_data != OfData::AsWritten {

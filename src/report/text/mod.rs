@@ -12,7 +12,7 @@ pub use crate::check::plain;
 pub use markdown::escaped;
 pub use style::{Style, duration};
 
-use crate::check::{VolumeRef, capitalised, counted};
+use crate::check::{VolumeRef, capitalised, counted, is_hidden};
 use crate::incidents::{Consequence, Incident, places};
 use crate::{ClusterSummary, Report, Unknown, rights};
 
@@ -95,6 +95,12 @@ pub fn sentence(text: &str) -> String {
         text.push('.');
     }
     text
+}
+
+/// JUnit XML in which nothing hides: a page of a CI system shows it, as a terminal would.
+pub fn xml(junit: &quick_junit::Report) -> Result<Vec<u8>, quick_junit::SerializeError> {
+    let xml = junit.to_string()?;
+    Ok(xml.replace(|c: char| is_hidden(c) && c != '\n', "\u{fffd}").into_bytes())
 }
 
 /// What was taken out of the report, if anything was: `2 accepted findings`.

@@ -10,7 +10,7 @@ use crate::{Report, Status};
 /// Where the text of an incident begins.
 pub const INDENT: &str = "            ";
 /// Where the text beside a word in the margin begins.
-const MARGIN: &str = "          ";
+pub const MARGIN: &str = "          ";
 /// How much of the incidents is shown.
 #[derive(Debug, Clone, Copy)]
 struct Room {

@@ -4,6 +4,9 @@
 //! kube drops a line of a watch that ends early without an error (kube-client 5.0 client/mod.rs,
 //! `is_eof`), and bytes alone prove nothing: a proxy may trickle half an event forever. So only a whole
 //! line of JSON, or an end after one, counts as an answer, and anything else ends the watch.
+//!
+//! It does not go with `streamed`, but when kube's client reports a watch that breaks off within a line, and its watcher
+//! lets bookmarks through.
 
 use std::borrow::Cow;
 use std::pin::Pin;

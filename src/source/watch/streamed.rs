@@ -9,6 +9,11 @@
 //! stream costs a kube-apiserver 1.36 a third more CPU than the whole list (docs/performance.md), and few
 //! clusters offer it: it needs etcd 3.4.31 or 3.5.13 and Kubernetes 1.32 or 1.34. So what the watcher asks
 //! for is sent as a list, and the list comes back to it as the events that it expects.
+//!
+//! Delete this file when no Kubernetes below 1.34 is supported any longer, [`Split`] excepted, with which `record` takes
+//! lists apart: from 1.34 on, with one of these etcds, pages come from memory too (feature ListFromCacheSnapshot) and cost
+//! the API server no more than the whole list (docs/performance.md). kube's watcher then lists in pages on its own
+//! (`InitialListStrategy::ListWatch`), as it does today after a list that failed, and [`super::traffic`] sends them on.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};

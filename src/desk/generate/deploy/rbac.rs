@@ -167,7 +167,7 @@ fn without(checks: &[&Check], id: &str) -> String {
         [(needing, "are unknown"), (using, "know less")].into_iter().filter_map(said).collect();
     let planned: Vec<&str> = conditions()
         .filter(|(_, condition)| reads(condition.needs))
-        .map(|(_, condition)| condition.id)
+        .map(|(_, condition)| condition.id())
         .collect();
     if !planned.is_empty() {
         sentences.push(format!("Of plans these conditions are unknown: {}.", planned.join(", ")));

@@ -61,6 +61,6 @@ fn row(condition: &Condition) -> [String; 5] {
     };
     let needs = codes(condition.needs.iter().map(|kind| kind.label()));
     let [id, meaning, source] =
-        [format!("`{}`", condition.id), condition.meaning.to_owned(), condition.source.to_owned()];
+        [format!("`{}`", condition.id()), condition.cause.meaning.to_owned(), condition.source.to_owned()];
     [id, meaning, weight.to_owned(), needs, source]
 }

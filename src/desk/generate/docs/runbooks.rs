@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::markdown::{Document, causes, code, or_none};
-use crate::check::{Alert, Cause, Check};
+use crate::check::{Alert, Cause, Check, Command, Way, capitalised};
 use crate::generate::catalogue;
 use crate::generate::{Artifact, Settings, rules};
 
@@ -50,13 +50,13 @@ fn page(area: &Check, alert: &Alert, settings: &Settings) -> Result<String> {
     );
     let covered = |cause: &&&Cause| alert.causes().any(|listed| listed == **cause);
     causes(&mut page, area.causes.iter().filter(covered).copied());
-    let advised: Vec<&Cause> =
+    let advised: Vec<&'static Cause> =
         area.causes.iter().filter(covered).copied().filter(|cause| !cause.fix.is_empty()).collect();
     match sections.split_once(MITIGATION) {
         Some((before, own)) if !advised.is_empty() => {
             page.paragraph(before);
             page.heading(2, "Mitigation");
-            advice(&mut page, &advised);
+            advice(&mut page, area, &advised);
             if !own.trim().is_empty() {
                 page.paragraph(own.trim_start());
             }
@@ -71,21 +71,43 @@ fn page(area: &Check, alert: &Alert, settings: &Settings) -> Result<String> {
 /// What is written beside a check about mitigation begins behind this.
 const MITIGATION: &str = "## Mitigation\n";
 
-/// What each cause advises, under a heading of its own that reports link to. Causes with the same advice share it.
-pub fn advice(page: &mut Document, causes: &[&Cause]) {
-    for alike in causes.chunk_by(|a, b| (a.fix, a.steps) == (b.fix, b.steps)) {
+/// What each cause advises, under a heading of its own that reports link to, and what its ways advise instead. Causes with the same
+/// advice share it.
+pub fn advice(page: &mut Document, check: &Check, causes: &[&'static Cause]) {
+    for alike in
+        causes.chunk_by(|a, b| (a.fix, a.steps) == (b.fix, b.steps) && check.ways(a).eq(check.ways(b)))
+    {
         for cause in alike {
             page.heading(3, cause.id);
         }
-        let Some(advice) = alike.first().map(|cause| cause.advice()) else { continue };
+        let Some(cause) = alike.first() else { continue };
+        let advice = cause.advice();
         page.paragraph(&advice.fix);
-        for steps in advice.commands.chunk_by(|a, b| a.changes == b.changes) {
-            if steps.first().is_some_and(|step| step.changes) {
-                page.paragraph("**Changes the cluster**:");
+        commands(page, &advice.commands);
+        let advised: Vec<&Way> = check.ways(cause).filter(|way| !way.advice().is_empty()).collect();
+        for alike in advised.chunk_by(|a, b| a.fix == b.fix) {
+            let names: Vec<&str> = alike.iter().map(|way| way.briefly).collect();
+            let fix = alike.first().map(|way| way.advice().fix).unwrap_or_default();
+            page.paragraph(&format!("**{}:** {fix}", capitalised(&names.join("; "))));
+            let mut steps: Vec<Command> = Vec::new();
+            for step in alike.iter().flat_map(|way| way.advice().commands) {
+                if !steps.contains(&step) {
+                    steps.push(step);
+                }
             }
-            let lines: Vec<&str> = steps.iter().map(|step| step.run.as_str()).collect();
-            page.code("console", &lines.join("\n"));
+            commands(page, &steps);
         }
+    }
+}
+
+/// Commands in their order; before those that change something it says so.
+fn commands(page: &mut Document, commands: &[Command]) {
+    for steps in commands.chunk_by(|a, b| a.changes == b.changes) {
+        if steps.first().is_some_and(|step| step.changes) {
+            page.paragraph("**Changes the cluster**:");
+        }
+        let lines: Vec<&str> = steps.iter().map(|step| step.run.as_str()).collect();
+        page.code("console", &lines.join("\n"));
     }
 }
 

@@ -167,7 +167,8 @@ pub fn plan(looked: Looked<'_>, asked: &Asked) -> Result<Plan, String> {
 }
 
 fn judged(draining: &Draining<'_>) -> Part {
-    let shared = [("namespace", draining.cluster.namespace.clone()), ("node", draining.node.to_owned())];
+    let shared =
+        [(Name::Namespace, draining.cluster.namespace.clone()), (Name::Node, draining.node.to_owned())];
     let mut reasons = Vec::new();
     for condition in ALL.iter().copied() {
         let Look::Drain(look) = condition.look else { continue };

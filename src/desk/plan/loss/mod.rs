@@ -73,7 +73,7 @@ pub fn plan(looked: Looked<'_>) -> Plan {
     let of = |volume| Some((volume, shared(cluster, &zones, volume)?));
     let shared: Vec<_> = cluster.objects.volumes.iter().filter_map(of).collect();
     let audit = Audit { looked, cluster, shared, zones };
-    let names = [("namespace", cluster.namespace.clone())];
+    let names = [(Name::Namespace, cluster.namespace.clone())];
     let mut reasons = Vec::new();
     for condition in ALL.iter().copied() {
         let Look::Loss(look) = condition.look else { continue };

@@ -2,7 +2,7 @@
 
 use super::super::{Found, Weight, held, reuse};
 use super::{LATER, REUSED, Rung};
-use crate::check::{Finding, Severity, counted};
+use crate::check::{Finding, Name, Severity, counted};
 use crate::facts::known_issues;
 use crate::facts::nodes::down;
 use crate::facts::text::listed;
@@ -60,7 +60,7 @@ pub fn node_down(rung: &Rung<'_>, out: &mut Found) {
                     "node {name} is down, and manager pod {} on it is still there",
                     pod.metadata.name
                 );
-                out.say(text).fact(why.text).with("node", name);
+                out.say(text).fact(why.text).with(Name::Node, name);
             }
             None => {
                 let fix =

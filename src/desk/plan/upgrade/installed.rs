@@ -2,6 +2,7 @@
 
 use super::super::{Found, Weight};
 use super::Rung;
+use crate::check::Name;
 use crate::cluster::{Cluster, Readability};
 use crate::facts::installation::{Installer, installer};
 use crate::facts::text::listed;
@@ -21,7 +22,7 @@ pub fn reinstalls(rung: &Rung<'_>, out: &mut Found) {
         let said =
             if policy.is_empty() { "not set, which is reinstall".to_owned() } else { policy.to_owned() };
         let reason = out.say(format!("HelmChart {namespace}/{name}: failurePolicy is {said}"));
-        reason.with("object", name).with("chart_namespace", namespace);
+        reason.with(Name::Object, name).with(Name::ChartNamespace, namespace);
     }
     if !was_recorded(cluster, Resource::HelmCharts) && on_k3s_or_rke2(cluster) {
         let text = "this is K3s or RKE2, and no recording of HelmCharts is here";
@@ -60,7 +61,7 @@ pub fn remediation(rung: &Rung<'_>, out: &mut Found) {
             let text = format!(
                 "Flux installed this as HelmRelease {namespace}/{name}, of which no recording is here"
             );
-            out.unknown(text).with("object", name).with("chart_namespace", namespace);
+            out.unknown(text).with(Name::Object, name).with(Name::ChartNamespace, namespace);
         }
         return;
     };
@@ -76,13 +77,13 @@ pub fn remediation(rung: &Rung<'_>, out: &mut Found) {
         ),
     };
     if let Some(reason) = reason {
-        reason.with("object", name).with("chart_namespace", namespace);
+        reason.with(Name::Object, name).with(Name::ChartNamespace, namespace);
         reason.fact(format!("retries is {}", told.retries.0));
     }
     if release.spec.suspend {
         let text = format!("HelmRelease {namespace}/{name} is suspended, so that it changes nothing");
         let fix = format!("Resume it for the upgrade: flux -n {namespace} resume helmrelease {name}.");
-        out.note(text).fix(fix).with("object", name).with("chart_namespace", namespace);
+        out.note(text).fix(fix).with(Name::Object, name).with(Name::ChartNamespace, namespace);
     }
 }
 

@@ -275,15 +275,15 @@ enum Turn {
 
 fn judged(rung: &Rung<'_>, turn: Turn) -> Part {
     let shared = [
-        ("namespace", rung.cluster.namespace.clone()),
-        ("from", rung.from.to_string()),
-        ("to", rung.to.to_string()),
+        (Name::Namespace, rung.cluster.namespace.clone()),
+        (Name::From, rung.from.to_string()),
+        (Name::To, rung.to.to_string()),
     ];
     let mut reasons = Vec::new();
     for condition in ALL.iter().copied() {
         let look = match (condition.look, turn) {
             (Look::EachStep(look), Turn::Next | Turn::Later) => look,
-            (Look::EachStep(look), Turn::Refused) if condition.id == PATH_REFUSED.id => look,
+            (Look::EachStep(look), Turn::Refused) if condition.id() == PATH_REFUSED.id() => look,
             (Look::Now(look), Turn::Next) => look,
             (Look::After(look), Turn::After) => look,
             _ => continue,
@@ -311,14 +311,14 @@ impl<'a> Rung<'a> {
 
     /// False for what this step cannot meet, so that what cannot be read does not count for it.
     fn concerns(&self, condition: &Condition) -> bool {
-        match condition.id {
-            id if id == STORED_VERSIONS.id => !self.from.at_least(1, 10, 0) && self.to.at_least(1, 10, 0),
-            id if id == REINSTALLS.id => installed::may_have_helm_charts(self.cluster),
-            id if id == ORPHANS_REFUSED.id => self.to == Release::new(1, 5, 0),
-            id if id == FLUX_REMEDIATION.id => installed::is_of_flux(self.cluster),
-            id if id == RENDERED.id => installed::is_rendered(self.cluster),
-            id if id == METRICS_CUT_OFF.id => !self.from.at_least(1, 12, 1) && self.to.at_least(1, 12, 1),
-            id if id == ENGINE_TOO_OLD.id => self.line.is_some_and(|line| line.cli.is_some()),
+        match condition.id() {
+            id if id == STORED_VERSIONS.id() => !self.from.at_least(1, 10, 0) && self.to.at_least(1, 10, 0),
+            id if id == REINSTALLS.id() => installed::may_have_helm_charts(self.cluster),
+            id if id == ORPHANS_REFUSED.id() => self.to == Release::new(1, 5, 0),
+            id if id == FLUX_REMEDIATION.id() => installed::is_of_flux(self.cluster),
+            id if id == RENDERED.id() => installed::is_rendered(self.cluster),
+            id if id == METRICS_CUT_OFF.id() => !self.from.at_least(1, 12, 1) && self.to.at_least(1, 12, 1),
+            id if id == ENGINE_TOO_OLD.id() => self.line.is_some_and(|line| line.cli.is_some()),
             _ => true,
         }
     }

@@ -2,7 +2,7 @@
 
 use super::super::Found;
 use super::{Line, Rung};
-use crate::check::counted;
+use crate::check::{Name, counted};
 use crate::cluster::Cluster;
 use crate::facts::ca_bundle;
 use crate::facts::releases::{LINES, NEWEST_FOR_1_3, Path, ladder, path};
@@ -26,7 +26,7 @@ pub fn path_refused(rung: &Rung<'_>, out: &mut Found) {
                 "Ask the distribution whether it allows two minor releases at once, or go by <instead>.";
             out.unknown(text)
                 .fix(fix)
-                .with("instead", steps())
+                .with(Name::Instead, steps())
                 .fact(format!("the managers have {DISTRIBUTION}"));
         }
         Path::DistributionOnly | Path::Skips => {
@@ -34,7 +34,7 @@ pub fn path_refused(rung: &Rung<'_>, out: &mut Found) {
                 "{to} refuses {from}: it is {} later",
                 counted(to.minor - from.minor, "minor release")
             );
-            out.say(text).with("instead", steps()).fact(REFUSAL);
+            out.say(text).with(Name::Instead, steps()).fact(REFUSAL);
         }
         Path::Downgrade => {
             let fix = "Stay, or go forward: a downgrade is refused, of a patch too. The way back is a new installation and a system backup.";
@@ -95,7 +95,7 @@ pub fn kubernetes(rung: &Rung<'_>, out: &mut Found) {
         let whose = if rung.cluster.api_server.is_some() { "the API server is" } else { "kubelets are" };
         let text = format!("{} needs Kubernetes 1.{least}, and {whose} of {is}", rung.to);
         let reason = out.say(text);
-        reason.with("kubernetes", format!("1.{least}")).with("instead", instead);
+        reason.with(Name::Kubernetes, format!("1.{least}")).with(Name::Instead, instead);
         if !behind.is_empty() {
             reason.fact(format!("kubelets on {behind}"));
         }

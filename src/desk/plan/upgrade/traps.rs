@@ -2,6 +2,7 @@
 
 use super::super::{Found, Weight};
 use super::Rung;
+use crate::check::Name;
 use crate::cluster::Cluster;
 use crate::facts::known_issues::{ALL as ISSUES, Trigger};
 use crate::facts::text::listed;
@@ -70,7 +71,7 @@ pub fn target_bug(rung: &Rung<'_>, out: &mut Found) {
                     .way_out(rung.cluster, rung.to)
                     .map_or_else(|| "a later release".to_owned(), |other| other.to_string());
                 let text = format!("with {} {} (issue {})", rung.to, issue.effect, issue.number);
-                out.say(text).fact(what).fact(issue.until_then).with("instead", other);
+                out.say(text).fact(what).fact(issue.until_then).with(Name::Instead, other);
             }
             Trigger::Possible(_) => possible.push(issue.number.to_string()),
             Trigger::Absent => {}
@@ -81,7 +82,7 @@ pub fn target_bug(rung: &Rung<'_>, out: &mut Found) {
         let has = |release: Release| first <= release && release < fixed;
         if let Some(what) = (trap.met)(rung.cluster).filter(|_| has(rung.to) && !has(rung.from)) {
             let text = format!("with {} {} (issue {})", rung.to, trap.effect, trap.issue);
-            out.say(text).fact(what).with("instead", fixed);
+            out.say(text).fact(what).with(Name::Instead, fixed);
         }
     }
     if !possible.is_empty() {
