@@ -94,7 +94,7 @@ fn the_demo_is_served_and_a_signal_ends_it_in_good_order() {
         let metrics = get(serve.address, "/metrics");
         assert!(metrics.starts_with("HTTP/1.1 200 OK\r\n"), "{metrics}");
         assert!(metrics.contains("\nlonghorn_health_finding{"));
-        assert!(get(serve.address, "/").contains("<!doctype html>"));
+        assert!(get(serve.address, "/").contains("<!DOCTYPE html>"));
         assert!(get(serve.address, "/readyz").ends_with("\r\n\r\nok\n"));
         serve.signal(signal);
         assert!(serve.process.wait().unwrap().success());

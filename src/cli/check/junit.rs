@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 
 use quick_junit::{NonSuccessKind, Report as Junit, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
-use crate::check::{Check, Finding, Severity, is_hidden};
+use crate::check::{Check, Finding, Severity};
+use crate::report::text::xml;
 use crate::report::{Accepted, EVERY_CHECK, Report, Unknown};
 
 /// The report as XML. `checks` are those that ran; a check without findings is a passed case.
@@ -31,11 +32,7 @@ pub fn render(
         suite.add_test_cases(cases(report, check, fail_on));
         junit.add_test_suite(suite);
     }
-    let mut xml = Vec::new();
-    junit.serialize(&mut xml)?;
-    // a page of a CI system shows it, as a terminal would
-    let xml = String::from_utf8_lossy(&xml);
-    Ok(xml.replace(|c: char| is_hidden(c) && c != '\n', "\u{fffd}").into_bytes())
+    xml(&junit)
 }
 
 fn properties(report: &Report) -> Vec<(&'static str, String)> {
