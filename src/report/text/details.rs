@@ -6,10 +6,10 @@ use jiff::Timestamp;
 
 use super::table::INDENT;
 use super::{Style, plain, sentence, volume, waits};
+use crate::Report;
 use crate::check::{Finding, VolumeRef};
 use crate::facts::text::age;
 use crate::incidents::Incident;
-use crate::report::Report;
 
 /// Names more volumes than this only by number.
 const MAX_VOLUMES: usize = 5;
