@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use crate::cluster::Cluster;
-use crate::facts::releases::release_on;
 use crate::longhorn::*;
+use crate::releases::release_on;
 use crate::word_enum::word_enum;
 
 /// Containers of an instance manager pod: one name since 1.5, two up to 1.4.

@@ -36,7 +36,7 @@ const COMPARED: &[(&str, &str)] = &[
 const COMPARISONS: usize = 30;
 
 fn objects(scenario: &str) -> Vec<Value> {
-    scenario_files::objects(&Path::new(env!("CARGO_MANIFEST_DIR")).join(scenario))
+    scenario_files::objects(&Path::new(crate::testing::ROOT).join(scenario))
 }
 
 /// What names an object that is multiplied: its name, its uid, and the UUIDs of its disks.

@@ -484,7 +484,7 @@ fn wanted_logs(pods: Vec<Pod>, leases: Vec<Lease>, now: Timestamp) -> (Vec<Run>,
     (wanted, in_turn)
 }
 
-/// As [`crate::source::recording`] expects it.
+/// As [`crate::recording`] expects it.
 fn name_of(run: &Run) -> String {
     let previous = if run.is_over { ".previous" } else { "" };
     format!("{}.{}{previous}.log", run.pod, run.container)

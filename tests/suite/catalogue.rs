@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use longhorn_health_exporter::check::{Bound, Gauge, GaugeKind, Severity};
 use longhorn_health_exporter::checks;
-use longhorn_health_exporter::generate::catalogue;
+use longhorn_health_exporter::generate::{catalogue, expr};
 use promql::{Kind, selectors, tokens};
 
 /// Labels that Prometheus, Kubernetes service discovery or a federation sets.
@@ -84,7 +84,7 @@ fn expressions_read_what_is_declared() {
     let gauges = gauges();
     let mut wrong = Vec::new();
     for area in catalogue::areas() {
-        let alerts = area.alerts.iter().map(|alert| (alert.name, area.expr(alert)));
+        let alerts = area.alerts.iter().map(|alert| (alert.name, expr(area, alert)));
         let panels =
             area.panels.iter().flat_map(|panel| panel.queries().map(|q| (panel.title, q.expr.to_owned())));
         let records = area.records.iter().map(|record| (record.name, record.expr.to_owned()));
@@ -137,7 +137,7 @@ fn alerts_are_named_and_worded_alike() {
         assert!(alert.name.starts_with("Longhorn") && alert.name.len() <= 40, "{}", alert.name);
         assert!(alert.summary.starts_with(char::is_uppercase), "{}: {}", alert.name, alert.summary);
         assert!(alert.summary.ends_with('.') && !alert.summary.contains("{{"), "{}", alert.summary);
-        let text = area.expr(alert);
+        let text = expr(area, alert);
         let expr = tokens(&text);
         let last: Vec<_> = expr.iter().rev().filter(|token| token.kind != Kind::Space).collect();
         // a number, or a threshold with its dollar
@@ -200,7 +200,7 @@ fn what_alert_and_panel_share_is_recorded() {
         let drawn = |text: &str| {
             area.panels.iter().any(|panel| panel.queries().any(|query| query.expr.contains(text)))
         };
-        let asked = |text: &str| area.alerts.iter().any(|alert| area.expr(alert).contains(text));
+        let asked = |text: &str| area.alerts.iter().any(|alert| expr(area, alert).contains(text));
         for record in area.records {
             let selected = format!("({}{{$job}})", record.name);
             let queries = area.panels.iter().flat_map(|panel| panel.queries()).map(|query| query.expr);
@@ -211,8 +211,8 @@ fn what_alert_and_panel_share_is_recorded() {
             assert!(asked(record.name) && drawn(record.name), "{} is not shared", record.name);
             assert!(!asked(record.expr) && !drawn(record.expr), "{} is written twice", record.name);
         }
-        for alert in area.alerts.iter().filter(|alert| !area.expr(alert).ends_with("== 1")) {
-            let expr = area.expr(alert);
+        for alert in area.alerts.iter().filter(|alert| !expr(area, alert).ends_with("== 1")) {
+            let expr = expr(area, alert);
             let compared = expr.rsplit_once(['<', '>', '=']).map_or("", |(left, _)| left);
             let compared = compared.trim_end_matches(['<', '>', '=', '!', ' ']);
             let is_shared = catalogue::records_in(compared).is_empty() && drawn(compared);

@@ -8,7 +8,6 @@ pub use crate::facts::start_causes::{
 };
 pub use own::{LEASE_NOT_TAKEN, QUEUEING, UNKNOWN, WAYS};
 
-#[expect(dead_code, reason = "the list of this check has shared causes, too")]
 mod own {
     use crate::check::causes;
 

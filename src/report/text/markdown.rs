@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use super::{follows, plain, reasons, scope, sentence, waits};
+use crate::Report;
 use crate::check::{Command, Severity};
-use crate::report::Report;
 
 /// Writes the incidents that are more than notes, each with its first command.
 pub fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {

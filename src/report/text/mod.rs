@@ -14,7 +14,7 @@ pub use style::{Style, duration};
 
 use crate::check::{VolumeRef, capitalised, counted, is_hidden};
 use crate::incidents::{Consequence, Incident, places};
-use crate::report::{ClusterSummary, Report, Unknown, rights};
+use crate::{ClusterSummary, Report, Unknown, rights};
 
 /// What was looked at: `cluster prod · Longhorn v1.8.0 in longhorn-system · 2026-01-01 12:00 UTC`.
 pub fn scope(report: &Report) -> String {

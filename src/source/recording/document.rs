@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::tree::{Broken, Count, Tree};
 use super::{RecordedFile, RecordingError, json, yaml};
 use crate::longhorn::{Release, Resource};
-use crate::source::record;
+use crate::record;
 
 /// What a file holds.
 #[derive(Debug, Default)]

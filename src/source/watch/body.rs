@@ -24,14 +24,14 @@ use tokio::time::{Instant, Sleep};
 use tower::BoxError;
 
 use super::traffic::{Call, silent};
-use crate::source::ApiErrorReason;
+use crate::ApiErrorReason;
 
 /// No object of Kubernetes is as long: the API server refuses requests of more than 3 MiB.
 pub(super) const LONGEST_LINE: usize = 16 << 20;
 
 /// Part of a watch that is no event.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub(crate) enum Garbled {
+pub enum Garbled {
     /// A line that is no JSON.
     #[error("the watch sent a line that does not decode: {0}")]
     Line(String),

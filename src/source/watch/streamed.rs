@@ -117,7 +117,7 @@ fn broken_off(error: BoxError) -> BoxError {
 /// Takes a list apart, and leaves out who wrote which field. Looks at strings and brackets only: whether an object
 /// decodes shows later.
 #[derive(Default)]
-pub(in crate::source) struct Split {
+pub(crate) struct Split {
     depth: usize,
     in_string: bool,
     escaped: bool,
@@ -150,7 +150,7 @@ struct ListMeta {
 }
 
 /// How the line of an object begins; it ends with a bracket.
-pub(in crate::source) const ADDED: &[u8] = br#"{"type":"ADDED","object":"#;
+pub(crate) const ADDED: &[u8] = br#"{"type":"ADDED","object":"#;
 
 /// Depth between the items: in the list's object and in the array.
 const BETWEEN: usize = 2;
@@ -161,7 +161,7 @@ const LEFT_OUT: &[u8] = b"\"managedFields\"";
 
 impl Split {
     /// The items that end in these bytes, as lines.
-    pub(in crate::source) fn feed(&mut self, bytes: &[u8]) -> Result<Vec<u8>, Garbled> {
+    pub(crate) fn feed(&mut self, bytes: &[u8]) -> Result<Vec<u8>, Garbled> {
         self.lines.reserve(bytes.len());
         let piece = |from: usize, until: usize| bytes.get(from..until).unwrap_or_default();
         let (mut taken, mut next) = (0, 0);
@@ -276,17 +276,17 @@ impl Split {
     }
 
     /// What has come beside the objects.
-    pub(in crate::source) fn envelope(&self) -> &[u8] {
+    pub(crate) fn envelope(&self) -> &[u8] {
         &self.envelope
     }
 
     /// Whether nothing has come.
-    pub(in crate::source) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.depth == 0 && self.envelope.trim_ascii().is_empty()
     }
 
     /// Whether all that was opened is closed.
-    pub(in crate::source) fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         self.depth == 0 && !self.in_string
     }
 
@@ -300,7 +300,7 @@ impl Split {
     }
 
     /// The bookmark after the last item; a list that is not whole has none.
-    pub(in crate::source) fn end(&mut self) -> Result<Vec<u8>, Garbled> {
+    pub(crate) fn end(&mut self) -> Result<Vec<u8>, Garbled> {
         if self.depth > 0 || self.in_string {
             return Err(Garbled::Cut);
         }
@@ -321,9 +321,8 @@ impl Split {
     }
 }
 
-/// The lines of a list that comes in pieces of this size.
-#[cfg(any(test, fuzzing))]
-pub(crate) fn lines(list: &[u8], piece: usize) -> Result<Vec<u8>, Garbled> {
+/// The lines of a list that comes in pieces of this size, for tests and fuzzing.
+pub fn lines(list: &[u8], piece: usize) -> Result<Vec<u8>, Garbled> {
     let (mut split, mut lines) = (Split::default(), Vec::new());
     for bytes in list.chunks(piece) {
         lines.extend(split.feed(bytes)?);

@@ -32,8 +32,8 @@ use super::streamed::{self, Streamed};
 use super::trouble::{reason_of, reason_of_code};
 use super::{Clock, LiveOptions};
 use crate::longhorn::{PerKind, Resource, Scope};
-use crate::source::{ApiErrorReason, ApiTotals};
 use crate::sync;
+use crate::{ApiErrorReason, ApiTotals};
 
 /// Calls per kind, and when each kind was last answered.
 #[derive(Debug)]
