@@ -61,7 +61,8 @@ causes! {
         way TWINS "its node has two instance managers of one type and image"
             fix "Longhorn starts nothing on node <node> until one of its two instance managers is gone: see in which of <instance_manager> and <value> nothing \
                  runs, and delete that InstanceManager."
-            [read "kubectl -n <namespace> get instancemanagers.longhorn.io <instance_manager> <value> -o yaml"];
+            [read "kubectl -n <namespace> get instancemanagers.longhorn.io <instance_manager> <value> -o yaml"]
+            proven "nothing runs in the one that goes, as the reader is to see";
     DETACHING = warning "detaching" "the volume has been detaching for ten minutes"
         but "info in a recording that does not tell since when"
         fix "See which engine or replica does not stop, and the instance manager on its node; then the log of the longhorn-manager on <owner>, \
