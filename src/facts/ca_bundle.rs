@@ -87,7 +87,7 @@ fn validity(certificate: &[u8]) -> Option<(Timestamp, Timestamp)> {
 }
 
 /// Kind and content of an element of DER, and what follows.
-pub(crate) fn element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
+pub fn element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (&kind, rest) = bytes.split_first()?;
     let (&first, rest) = rest.split_first()?;
     let (length, rest) = match first {
