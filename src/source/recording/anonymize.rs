@@ -21,7 +21,7 @@ use super::{RecordedFile, Recording};
 use crate::cluster::Readability;
 use crate::longhorn::shape::{Shape, shapes};
 use crate::longhorn::{DISTRO_VARIABLE, PerKind, Resource};
-use crate::source::record::{MANIFEST, NOT_SERVED, is_file_name, manifest, status};
+use crate::record::{MANIFEST, NOT_SERVED, is_file_name, manifest, status};
 
 /// What is kept of a recording while it is read, to be written again.
 #[derive(Debug)]
