@@ -18,7 +18,7 @@ use super::written::{file, kubectl, logs};
 
 const NAMESPACE: &str = "longhorn-system";
 /// More than any of them takes, on a busy machine.
-const LONG: Duration = Duration::from_secs(10);
+const LONG: Duration = Duration::from_secs(60);
 /// What reading may take on top of what the test holds itself.
 const MUCH_KIB: u64 = 1024 * 1024;
 
