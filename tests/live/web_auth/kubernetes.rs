@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use fake_apiserver::{FakeApiServer, Fault, UserInfo, Verb};
 
-use crate::support::*;
+use super::support::*;
 
 const TOKENS: &str = "tokenreviews.authentication.k8s.io";
 const ACCESS: &str = "subjectaccessreviews.authorization.k8s.io";
