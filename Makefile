@@ -5,7 +5,7 @@ demo: ; scripts/demo
 test: ; scripts/test
 
 # what a change of a check breaks first, within a minute of a build
-quick: ; cargo test --quiet --locked --no-fail-fast --lib --test suite --test scenarios -- checks:: incidents:: docs:: catalogue:: generated:: verdicts:: reads:: written_down
+quick: ; cargo test --quiet --locked --no-fail-fast --workspace --lib --test suite --test scenarios -- checks:: incidents:: docs:: catalogue:: generated:: verdicts:: reads:: written_down
 
 # writes rules/, dashboards/, deploy/ and docs/ anew from the checks
 generate: ; cargo run --quiet --locked -- generate all

@@ -273,7 +273,7 @@ fn what_takes_something_away_says_what_is_proven_before() {
             let commands = finding.remedy.commands.iter().filter(|command| command.changes);
             for command in commands.filter(|command| takes_away(&command.run)) {
                 seen += 1;
-                if finding.cause.proven.is_empty() {
+                if finding.proven().is_empty() {
                     wrong.insert(format!("{name}: {}/{}: {}", finding.check, finding.cause.id, command.run));
                 }
             }

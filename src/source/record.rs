@@ -401,12 +401,8 @@ fn manifest(mut says: Value) -> String {
 /// What is read of an object of another tool, whose values may hold secrets; none of what installs something else.
 fn of_a_tool(resource: Resource, item: &Value) -> Option<Value> {
     const READ: &[&str] = &[
-        "/spec/chart",
-        "/spec/targetNamespace",
-        "/spec/failurePolicy",
-        "/spec/suspend",
-        "/spec/upgrade/remediation",
-        "/spec/source/chart",
+        "/spec/chart", "/spec/targetNamespace", "/spec/failurePolicy", "/spec/suspend",
+        "/spec/upgrade/remediation", "/spec/source/chart",
     ];
     let ours = match resource {
         Resource::HelmCharts => HelmChart::deserialize(item).is_ok_and(|chart| chart.is_longhorn()),
@@ -488,7 +484,7 @@ fn wanted_logs(pods: Vec<Pod>, leases: Vec<Lease>, now: Timestamp) -> (Vec<Run>,
     (wanted, in_turn)
 }
 
-/// As [`crate::source::recording`] expects it.
+/// As [`crate::recording`] expects it.
 fn name_of(run: &Run) -> String {
     let previous = if run.is_over { ".previous" } else { "" };
     format!("{}.{}{previous}.log", run.pod, run.container)

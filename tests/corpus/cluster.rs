@@ -286,12 +286,8 @@ fn settings(case: &Case) -> String {
 fn container(case: &Case) -> String {
     let minor = minor(&case.release);
     let mut flags: Vec<String> = [
-        "--engine-image",
-        "--instance-manager-image",
-        "--share-manager-image",
-        "--backing-image-manager-image",
-        "--manager-image",
-        "--service-account",
+        "--engine-image", "--instance-manager-image", "--share-manager-image",
+        "--backing-image-manager-image", "--manager-image", "--service-account",
     ]
     .map(str::to_owned)
     .to_vec();

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use longhorn_health_exporter::check::{Bound, Dashboard, Panel};
-use longhorn_health_exporter::generate::{Settings, catalogue};
+use longhorn_health_exporter::generate::{Settings, catalogue, expr};
 use serde_json::{Value, json};
 
 use crate::promql;
@@ -247,7 +247,7 @@ fn thresholds_of_shared_numbers_are_drawn() {
     let mut compared = 0;
     for area in catalogue::areas() {
         for alert in area.alerts {
-            for (record, threshold) in comparisons(&area.expr(alert)) {
+            for (record, threshold) in comparisons(&expr(area, alert)) {
                 compared += 1;
                 let draws = |panel: &Panel| {
                     let steps = panel.steps.iter().map(|step| &step.from);

@@ -17,7 +17,7 @@ mod backups;
 mod causes;
 mod jobs;
 mod rules;
-pub(crate) mod schedule;
+pub mod schedule;
 mod target;
 #[cfg(test)]
 mod tests;

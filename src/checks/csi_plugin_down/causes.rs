@@ -42,7 +42,8 @@ causes! {
             read "kubectl -n <namespace> logs -l app=<object> --tail=30 --prefix",
             change "kubectl -n <namespace> rollout restart deployment <object>",
         ];
-    DELETED_IN_USE = critical "deleted_in_use" "Longhorn was deleted without its uninstaller while volumes are in use"
+    DELETED_IN_USE = critical "deleted_in_use" "Longhorn was deleted without its uninstaller while volumes are in use",
+        explains_absence: true
         fix "Start no longhorn-manager: it deletes the data, the PersistentVolumes and the claims of these volumes. So do not install Longhorn \
              again, and pause what would (Argo CD, Flux, a Helm controller). Keep what the commands print, then copy the replicas' \
              directories on their nodes." [

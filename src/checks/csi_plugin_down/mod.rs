@@ -20,8 +20,6 @@ use crate::facts::looping;
 use crate::longhorn::Pod;
 use crate::longhorn::Resource::*;
 
-pub(crate) use causes::DELETED_IN_USE;
-
 pub static CHECK: Check = Check {
     id: "csi_plugin_down",
     title: "CSI driver down",

@@ -1,5 +1,6 @@
 //! Why a disk or a node cannot be used.
 
+use crate::check::OfData::Unwritten;
 use crate::check::{Cause, causes};
 
 /// What Longhorn says of a disk.
@@ -70,7 +71,7 @@ causes! {
         fix "Plan room before the next volume or rebuild: add a disk or a node, or delete snapshots and volumes that no one needs. A disk that is small \
              by design can be closed for scheduling; it is not reported then." [read REPLICAS, read DISK, read LIMITS] proven "no one needs what goes, as the reader has to know";
     NO_NODE_READY = critical "no_node_ready"
-        "none of the nodes that Longhorn stores data on has been Ready for five minutes"
+        "none of the nodes that Longhorn stores data on has been Ready for five minutes", of_data: Unwritten
         fix "Look at what the nodes share before any single one: where Ready is Unknown, the way of their kubelets to the API server (its address and load \
              balancer, the certificates, DNS, the network) and power; where it is False, what the kubelets say. Restart, drain and delete no node before \
              that is known: machines that only stopped reporting may still serve their volumes, and Kubernetes evicts nothing meanwhile." [
@@ -100,11 +101,6 @@ causes! {
 
 /// A disk of a node is not ready.
 pub const OF_DISKS: &[&Cause] = &[
-    &DISK_UUID_MISMATCH,
-    &FILE_SYSTEM_CHANGED,
-    &FILE_SYSTEM_SHARED,
-    &FILE_SYSTEM_READ_ONLY,
-    &DISK_UNREADABLE,
-    &DISK_SERVICE_UNREACHABLE,
-    &DISK_NOT_READY,
+    &DISK_UUID_MISMATCH, &FILE_SYSTEM_CHANGED, &FILE_SYSTEM_SHARED, &FILE_SYSTEM_READ_ONLY, &DISK_UNREADABLE,
+    &DISK_SERVICE_UNREACHABLE, &DISK_NOT_READY,
 ];

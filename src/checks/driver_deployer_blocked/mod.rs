@@ -197,12 +197,8 @@ fn by_log(cluster: &Cluster, pod: &Pod) -> Option<(&'static Cause, EvidenceSourc
     let fatal = log.text.lines().rev().find(is_fatal)?;
     let has = |words: &[&str]| words.iter().any(|word| fatal.contains(word));
     let failed_request = has(&[
-        "Client.Timeout exceeded",
-        "context deadline exceeded",
-        "i/o timeout",
-        "connection refused",
-        "no route to host",
-        "TLS handshake timeout",
+        "Client.Timeout exceeded", "context deadline exceeded", "i/o timeout", "connection refused",
+        "no route to host", "TLS handshake timeout",
     ]);
     let cause = if has(&["failed Kubernetes version check"]) && !failed_request {
         &causes::KUBERNETES_VERSION

@@ -75,6 +75,7 @@ pub static CHECK: Check = Check {
             ..Panel::TABLE
         },
     ],
+    of_the_past: true,
     run,
     ..Check::DEFAULT
 };

@@ -64,12 +64,9 @@ pub const ALERTS: &[Alert] = &[
     },
 ];
 
-/// The incident's own expression beside ours, as promtool tests.
-pub const INCIDENT_CASES: &str = include_str!("incident.test.yaml");
-
 /// The same two alerts on kube-state-metrics alone, for clusters in which the exporter does not run
 /// (yet). `$namespace` is Longhorn's namespace.
-pub const KUBE_STATE_METRICS_ALERTS: &[Alert] = &[
+pub const WITHOUT_EXPORTER: &[Alert] = &[
     Alert {
         name: "LonghornManagerCrashLoopBackOff",
         when: When::Promql {

@@ -88,6 +88,7 @@ pub static CHECK: Check = Check {
     gauges: GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,
+    of_redundancy: true,
     run,
     ..Check::DEFAULT
 };

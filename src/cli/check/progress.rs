@@ -136,14 +136,19 @@ fn state(report: &Report) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::checks::danger_zone_pending::CHECK;
+    use crate::check::Check;
+    use crate::checks;
     use crate::testing::*;
 
     const PENDING: &str = "apiVersion: longhorn.io/v1beta2\nkind: Setting\n\
         metadata: {name: priority-class, namespace: longhorn-system}\nvalue: x\nstatus: {applied: false}\n---\n";
 
+    fn pending() -> &'static Check {
+        checks::by_id("danger_zone_pending").unwrap()
+    }
+
     fn report(yaml: &str) -> Report {
-        run(&CHECK, &live_at("2026-01-01T00:00:00Z", yaml)).report
+        run(pending(), &live_at("2026-01-01T00:00:00Z", yaml)).report
     }
 
     fn progress(columns: Option<usize>) -> Progress<Vec<u8>> {

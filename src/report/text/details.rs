@@ -6,9 +6,9 @@ use jiff::Timestamp;
 
 use super::table::INDENT;
 use super::{Style, duration, plain, sentence, volume, waits};
+use crate::Report;
 use crate::check::{Finding, VolumeRef};
 use crate::incidents::Incident;
-use crate::report::Report;
 
 /// Names more volumes than this only by number.
 const MAX_VOLUMES: usize = 5;

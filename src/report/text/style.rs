@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
+use crate::Status;
 use crate::check::{Severity, plain};
-use crate::report::Status;
 
 /// Colours and columns.
 #[derive(Debug, Clone, Copy)]

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::tree::{Broken, Count, Tree};
 use super::{RecordedFile, RecordingError, json, yaml};
 use crate::longhorn::{Release, Resource};
-use crate::source::record;
+use crate::record;
 
 /// What a file holds.
 #[derive(Debug, Default)]
@@ -359,27 +359,10 @@ pub(super) fn newest_time(object: &Tree, latest: Timestamp) -> Option<Timestamp>
 }
 
 const TIME_KEYS: &[&str] = &[
-    "creationTimestamp",
-    "deletionTimestamp",
-    "lastTransitionTime",
-    "lastProbeTime",
-    "lastHeartbeatTime",
-    "lastUpdateTime",
-    "lastStateTransitionTime",
-    "startedAt",
-    "finishedAt",
-    "startTime",
-    "firstTimestamp",
-    "lastTimestamp",
-    "eventTime",
-    "lastObservedTime",
-    "acquireTime",
-    "renewTime",
-    "failedAt",
-    "healthyAt",
-    "lastFailedAt",
-    "lastHealthyAt",
-    "lastDegradedAt",
+    "creationTimestamp", "deletionTimestamp", "lastTransitionTime", "lastProbeTime", "lastHeartbeatTime",
+    "lastUpdateTime", "lastStateTransitionTime", "startedAt", "finishedAt", "startTime", "firstTimestamp",
+    "lastTimestamp", "eventTime", "lastObservedTime", "acquireTime", "renewTime", "failedAt", "healthyAt",
+    "lastFailedAt", "lastHealthyAt", "lastDegradedAt",
 ];
 
 fn collect_times(tree: &Tree, latest: Timestamp, newest: &mut Option<Timestamp>) {

@@ -108,8 +108,7 @@ impl Exporter {
 fn own(page: &Page) -> String {
     let telling = |line: &&str| {
         [
-            "longhorn_health_finding{",
-            "longhorn_health_resource_state{",
+            "longhorn_health_finding{", "longhorn_health_resource_state{",
             "longhorn_health_resource_errors_total{",
         ]
         .iter()

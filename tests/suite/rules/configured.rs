@@ -127,8 +127,7 @@ fn everything_configured_at_once_passes() {
     let cases = generated.cases();
     // what a person wrote counts with the declared threshold, or with the declared wait
     let unproven = [
-        "LonghornInstanceManagerUnderPressure",
-        "LonghornInstanceManagerReplaced",
+        "LonghornInstanceManagerUnderPressure", "LonghornInstanceManagerReplaced",
         "LonghornManagerHighRestarts",
     ];
     let alerts = rules.keys().filter(|name| !name.contains(':'));
@@ -136,8 +135,7 @@ fn everything_configured_at_once_passes() {
     assert_eq!(
         lacking,
         [
-            "LonghornInstanceManagerReplaced",
-            "LonghornInstanceManagerUnderPressure",
+            "LonghornInstanceManagerReplaced", "LonghornInstanceManagerUnderPressure",
             "LonghornManagerHighRestarts"
         ]
     );
