@@ -14,10 +14,10 @@ use longhorn_health_exporter::source::recording::anonymize::anonymize;
 use longhorn_health_exporter::source::recording::{RecordedFile, Recording};
 use serde_json::{Value, json};
 
-use super::numbers::Numbers;
-use super::scenario;
-use super::scenario::files::objects;
 use super::written::{file, kubectl, logs};
+use crate::numbers::Numbers;
+use crate::scenario;
+use crate::scenario::files::objects;
 
 const NAMESPACE: &str = "longhorn-system";
 
