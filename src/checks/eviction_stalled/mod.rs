@@ -26,6 +26,7 @@ pub static CHECK: Check = Check {
         KubeNodes, InstanceManagers, PodDisruptionBudgets, Engines, EngineFrontends, Volumes, Events, Pods,
     ],
     causes: causes::ALL,
+    ways: &[causes::WAYS],
     gauges: GAUGES,
     alerts: &[
         Alert {

@@ -39,6 +39,7 @@ pub static CHECK: Check = Check {
     needs: &[InstanceManagers, Pods, Replicas],
     uses: &[Events, Volumes, Engines, Settings, DaemonSets, LonghornNodes, KubeNodes, NodeEvents],
     causes: causes::ALL,
+    ways: &[causes::WAYS],
     gauges: GAUGES,
     alerts: &[LOOPING, REPLACED],
     panels: &[
@@ -147,8 +148,7 @@ struct End<'a> {
     verdict: ReplacementVerdict,
     /// What the cause alone does not say.
     detail: Option<String>,
-    /// Its probe did not get through to it.
-    unreachable: bool,
+    way: Option<&'static Way>,
     /// How often its probe ended it within the hour, where that goes on.
     kills: usize,
     severity: Severity,
@@ -169,9 +169,9 @@ impl<'a> End<'a> {
         successor: Option<&'a Pod>,
         hits: Hits<'a>,
     ) -> Self {
-        let Judged { verdict, detail, evidence, unreachable } = judged;
+        let Judged { verdict, detail, evidence, way } = judged;
         let severity = if harmless { Severity::Info } else { severity_of(verdict) };
-        End { manager, node, verdict, detail, unreachable, kills: 0, severity, at, successor, evidence, hits }
+        End { manager, node, verdict, detail, way, kills: 0, severity, at, successor, evidence, hits }
     }
 }
 

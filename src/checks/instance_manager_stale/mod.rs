@@ -31,6 +31,7 @@ pub static CHECK: Check = Check {
     needs: &[InstanceManagers, Engines, EngineFrontends, Replicas, Volumes, Settings],
     uses: &[LonghornNodes, KubeNodes, Pods, DaemonSets, Orphans],
     causes: causes::ALL,
+    ways: &[causes::WAYS],
     gauges: GAUGES,
     alerts: &[STUCK, HELD],
     panels: &[

@@ -145,5 +145,5 @@ fn finding(
     .impact(impact)
     .fact(format!("the managers run {release}"))
     .fact(fact)
-    .remedy(Remedy::new(issue.advice(cluster, release)))
+    .fix(issue.advice(cluster, release))
 }
