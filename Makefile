@@ -5,14 +5,16 @@ demo: ; scripts/demo
 test: ; scripts/test
 
 # what a change of a check breaks first, within a minute of a build
-quick: ; cargo test --quiet --locked --no-fail-fast --lib --test suite --test scenarios -- checks:: incidents:: docs:: catalogue:: generated:: verdicts:: reads:: written_down
+quick: ; cargo test --quiet --locked --no-fail-fast --workspace --lib --test suite --test scenarios -- checks:: incidents:: docs:: catalogue:: generated:: verdicts:: reads:: written_down
 
 # writes rules/, dashboards/, deploy/ and docs/ anew from the checks
 generate: ; cargo run --quiet --locked -- generate all
 
 # writes the golden files of the tests anew; read the difference before committing it
 # (not the other tests: they would take minutes, and the first that fails would end it)
-golden: ; UPDATE_GOLDEN=1 cargo test --locked --no-fail-fast --test scenarios --test chain --test monitoring
+golden:
+	UPDATE_GOLDEN=1 cargo test --locked --no-fail-fast --test scenarios --test monitoring
+	UPDATE_GOLDEN=1 cargo test --locked --test suite chain::
 
 bench: ; cargo bench --locked --bench sync
 

@@ -16,29 +16,21 @@
     deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
 )]
 
-pub mod check;
-pub mod checks;
 pub mod cli;
-pub mod cluster;
-mod did_you_mean;
 pub mod exporter;
-mod facts;
-pub mod generate;
-pub mod history;
 pub mod http;
-mod incidents;
-pub mod lint_rules;
-pub mod longhorn;
 pub mod metrics;
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
-#[path = "testing/parsers/mod.rs"]
 pub mod parsers;
-pub mod plan;
-pub mod report;
-pub mod source;
-mod sync;
+
+pub use ::{checks, report, source};
+pub(crate) use ::facts;
 #[cfg(test)]
-pub mod testing;
-mod word_enum;
-mod yaml_error;
+pub(crate) use ::testing;
+#[cfg(feature = "lint-rules")]
+pub use desk::lint_rules;
+pub use desk::{generate, plan};
+pub use model::{check, cluster, history, longhorn};
+pub(crate) use model::{did_you_mean, sync, word_enum, yaml_error};
+pub(crate) use report::incidents;

@@ -273,7 +273,7 @@ fn what_takes_something_away_says_what_is_proven_before() {
             let commands = finding.remedy.commands.iter().filter(|command| command.changes);
             for command in commands.filter(|command| takes_away(&command.run)) {
                 seen += 1;
-                if finding.cause.proven.is_empty() {
+                if finding.proven().is_empty() {
                     wrong.insert(format!("{name}: {}/{}: {}", finding.check, finding.cause.id, command.run));
                 }
             }
@@ -294,7 +294,7 @@ fn an_alert_is_as_severe_as_the_finding_that_it_tells_of() {
             // below its level an alert does not fire at all
             let fires = alert.only.is_none_or(|only| only == finding.severity);
             let told = finding.severity > Severity::Info && fires && !alert.as_found;
-            if told && finding.severity != alert.severity {
+            if told && finding.severity != alert.severity() {
                 let (is, of) = (finding.severity, &finding.cause.id);
                 wrong.insert(format!(
                     "{name}: {}/{of} is {is}, {} is {}",

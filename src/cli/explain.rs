@@ -5,7 +5,7 @@ use std::fmt::Write;
 use clap::Args;
 
 use super::{Failure, exit, print};
-use crate::check::{Cause, Check};
+use crate::check::{Cause, Check, Remedy};
 use crate::checks;
 
 /// Options of `explain`.
@@ -31,25 +31,33 @@ pub fn run(args: ExplainArgs) -> Result<u8, Failure> {
 
 fn text((check, cause): Subject) -> String {
     let mut text = format!("{}: {}\n{}\n", check.id, check.title, check.summary);
-    let causes: Vec<&Cause> = match cause {
+    let causes: Vec<&'static Cause> = match cause {
         Some(cause) => vec![cause],
         None => check.causes.to_vec(),
     };
     for cause in causes {
         // writing to a String cannot fail
         let _ = writeln!(text, "\n{}/{} ({})\n  {}", check.id, cause.id, cause.severity, cause.summary);
-        let advice = cause.advice();
-        if !advice.fix.is_empty() {
-            let _ = writeln!(text, "  fix: {}", advice.fix);
-        }
-        for command in &advice.commands {
-            let _ = writeln!(text, "  {} {}", if command.changes { '!' } else { '$' }, command.run);
+        advice(&mut text, "  ", &cause.advice());
+        for way in check.ways(cause).filter(|way| !way.advice().is_empty()) {
+            let _ = writeln!(text, "  {}:", way.briefly);
+            advice(&mut text, "    ", &way.advice());
         }
         if let Some(runbook) = check.runbook(cause) {
             let _ = writeln!(text, "  longhorn-health-exporter runbook {runbook}");
         }
     }
     text
+}
+
+/// The advice of a cause or of one of its ways.
+fn advice(text: &mut String, indent: &str, advice: &Remedy) {
+    if !advice.fix.is_empty() {
+        let _ = writeln!(text, "{indent}fix: {}", advice.fix);
+    }
+    for command in &advice.commands {
+        let _ = writeln!(text, "{indent}{} {}", if command.changes { '!' } else { '$' }, command.run);
+    }
 }
 
 #[cfg(test)]

@@ -78,7 +78,7 @@ fn report(target: Target, changes: &[Change], unchanged: usize) -> String {
 
 /// The command that fixes a drift, to be copied.
 fn fix(args: &GenerateArgs) -> String {
-    let in_source_tree = args.out.join("src/checks/mod.rs").exists();
+    let in_source_tree = args.out.join("src/checks/lib.rs").exists();
     let program = if in_source_tree { "cargo run --quiet --" } else { "longhorn-health-exporter" };
     let target =
         args.target.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());

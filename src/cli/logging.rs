@@ -33,7 +33,7 @@ pub enum LogFormat {
     Json,
 }
 
-/// Starts logging for the whole process. Libraries below this crate say only what is wrong, unless
+/// Starts logging for the whole process. Libraries of others say only what is wrong, unless
 /// debugging is asked for; HTTP internals would write out headers, so they never say more.
 pub fn init(level: LogLevel, format: LogFormat) {
     let level = level.as_str();
@@ -45,7 +45,7 @@ pub fn init(level: LogLevel, format: LogFormat) {
     } else {
         "kube_client=off,kube_runtime=off"
     };
-    let filter = EnvFilter::new(format!("{libraries},{kube},longhorn_health_exporter={level}"));
+    let filter = EnvFilter::new(format!("{libraries},{kube},longhorn_health={level}"));
     let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     let layer = match format {
         LogFormat::Logfmt => layer.event_format(Logfmt).boxed(),

@@ -5,6 +5,7 @@ mod completion;
 mod explain;
 mod fleet;
 mod generate;
+#[cfg(feature = "lint-rules")]
 mod lint_rules;
 pub(crate) mod listen;
 mod logging;
@@ -42,6 +43,7 @@ enum Task {
     /// Ask before it breaks: may Longhorn be upgraded, may a node be drained, what is lost with what
     Plan(plan::PlanArgs),
     /// Find in your own rules and dashboards what Longhorn's metrics of a release cannot answer
+    #[cfg(feature = "lint-rules")]
     LintRules(lint_rules::LintArgs),
     /// Record the cluster into a directory or an archive, for check --from
     Record(record::RecordArgs),
@@ -89,6 +91,7 @@ pub fn main() -> ExitCode {
         Task::Serve(args) => serve::run(args),
         Task::Check(args) => check::run(args),
         Task::Plan(args) => plan::run(args),
+        #[cfg(feature = "lint-rules")]
         Task::LintRules(args) => lint_rules::run(args),
         Task::Record(args) => record::run(args),
         Task::Runbook(args) => runbook::run(args),

@@ -261,6 +261,27 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    use crate::exporter::ALERTS;
+    use crate::generate::promtool::seconds;
+
+    /// What every user and the alerts promise: `--stale-after`, a scrape, an evaluation and the hold.
+    #[test]
+    fn blindness_is_told_within_ten_minutes_of_the_first_lost_answer() {
+        let command = crate::cli::command();
+        let serve = command.find_subcommand("serve").unwrap();
+        let option = serve.get_arguments().find(|option| option.get_long() == Some("stale-after")).unwrap();
+        let default = option.get_default_values()[0].to_str().unwrap();
+        let usual = LiveOptions::new("longhorn-system", || Timestamp::UNIX_EPOCH).stale_after;
+        let stale = seconds(default).unwrap();
+        assert_eq!(i64::try_from(stale).unwrap(), usual.as_secs());
+        for name in ["LonghornHealthResourceStale", "LonghornHealthCheckUnknown"] {
+            let alert = ALERTS.iter().find(|alert| alert.name == name).unwrap();
+            let (scrape, evaluation) = (60, 60);
+            let told = stale + scrape + evaluation + seconds(alert.for_).unwrap();
+            assert!(told <= 600, "{name} after {told} s");
+        }
+    }
+
     #[test]
     fn a_quiet_kind_is_not_stale_before_its_watch_is_renewed() {
         assert_eq!(stale_after("90s"), Ok(SignedDuration::from_secs(90)));

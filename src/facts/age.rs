@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::check::{Evidence, EvidenceSource, Outcome};
 use crate::cluster::Cluster;
-use crate::facts::looping::Loop;
+use crate::looping::Loop;
 
 /// How far clocks may differ. A time written in an object that lies further ahead says nothing.
 const SKEW: SignedDuration = SignedDuration::from_mins(5);

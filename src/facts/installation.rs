@@ -98,11 +98,8 @@ pub fn to_release(cluster: &Cluster, release: Option<Release>, definitions: bool
 pub const NO_CONVERSION: Release = Release::new(1, 10, 0);
 /// Definitions that ask for a conversion up to 1.9 (longhorn v1.9.2 deploy/longhorn.yaml).
 const CONVERTED: [&str; 5] = [
-    "backingimages.longhorn.io",
-    "backuptargets.longhorn.io",
-    "engineimages.longhorn.io",
-    "nodes.longhorn.io",
-    "volumes.longhorn.io",
+    "backingimages.longhorn.io", "backuptargets.longhorn.io", "engineimages.longhorn.io",
+    "nodes.longhorn.io", "volumes.longhorn.io",
 ];
 
 /// Takes the conversion out of definitions before those of 1.10 or later are applied: up to 1.9 managers own the certificate in

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use crate::cluster::Cluster;
-use crate::facts::releases::release_on;
 use crate::longhorn::*;
+use crate::releases::release_on;
 use crate::word_enum::word_enum;
 
 /// Containers of an instance manager pod: one name since 1.5, two up to 1.4.
@@ -190,11 +190,8 @@ pub fn container_status_of(pod: &Pod) -> Option<&ContainerStatus> {
 /// them since 1.6).
 pub fn missing_labels(im: &InstanceManager, release: Option<Release>) -> Vec<&'static str> {
     let always = [
-        "longhorn.io/component",
-        "longhorn.io/managed-by",
-        "longhorn.io/node",
-        "longhorn.io/instance-manager-type",
-        "longhorn.io/instance-manager-image",
+        "longhorn.io/component", "longhorn.io/managed-by", "longhorn.io/node",
+        "longhorn.io/instance-manager-type", "longhorn.io/instance-manager-image",
     ];
     let since_1_6 = release.is_some_and(|release| release.at_least(1, 6, 0));
     let data_engine = since_1_6.then_some("longhorn.io/data-engine");

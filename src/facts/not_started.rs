@@ -228,11 +228,7 @@ fn pulling<'a>(cluster: &'a Cluster, pod: &Pod, container: &str) -> Option<&'a s
 /// What holds a container up whose status says nothing: a volume, the pod network.
 fn by_event(cluster: &Cluster, pod: &Pod) -> Option<NotStarted> {
     const REASONS: [&str; 6] = [
-        "FailedMount",
-        "FailedAttachVolume",
-        "FailedMapVolume",
-        "FailedCreatePodSandBox",
-        "NetworkNotReady",
+        "FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox", "NetworkNotReady",
         "FailedCreatePodContainer",
     ];
     // written of every pod at its end, and no obstacle

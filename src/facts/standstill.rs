@@ -6,10 +6,10 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::age::{Begun, observe};
 use crate::check::{Cause, Evidence, EvidenceSource, Outcome};
 use crate::cluster::Cluster;
-use crate::facts::age::{Begun, observe};
-use crate::facts::patience::{QUICKEST_PERCENT, SLOW_RATE, SLOWEST_PERCENT, SLOWEST_RATE};
+use crate::patience::{QUICKEST_PERCENT, SLOW_RATE, SLOWEST_PERCENT, SLOWEST_RATE};
 
 /// Work that is under way.
 pub struct Work<'a> {

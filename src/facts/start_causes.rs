@@ -1,9 +1,26 @@
 //! What keeps a manager from finishing its start, whether it hangs in it (`manager_start_stuck`) or ends in it and tries again
 //! (`manager_crash_loop`): one fault has one id, one meaning and one fix. Each of the two checks lists those that it finds.
 
-use super::{installation, probes, releases};
-use crate::check::{Cluster, Finding, Name, Remedy, causes};
+use super::{installation, probes, releases, ways};
+use crate::check::{Cluster, Name, Remedy, causes};
 use crate::longhorn::Pod;
+
+const LAST_LOG: &str = "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=100";
+const DESCRIBE: &str = "kubectl -n <namespace> describe pod <object>";
+const SETTINGS: &str = "kubectl -n <namespace> get settings.longhorn.io";
+const DEFAULTS: &str = "kubectl -n <namespace> get configmap longhorn-default-setting -o yaml";
+const ISCSI: &str = "ssh <node> 'command -v iscsiadm; systemctl is-active iscsid'";
+const INSTALL: &str = "Install open-iscsi (iscsi-initiator-utils on RPM systems) on the node and start iscsid. The manager starts at its next \
+                       attempt, within five minutes.";
+const INSTALL_AND_RESTART: &str = "Install open-iscsi (iscsi-initiator-utils on RPM systems) on the node and start iscsid. The node has to be \
+                                   restarted for it. The manager starts at its next attempt, within five minutes.";
+const NODE: &str = "kubectl get node <node> -o wide";
+const WHOM: &str = "kubectl get validatingwebhookconfigurations longhorn-webhook-validator -o jsonpath='{.webhooks[*].clientConfig.service}'";
+const SLICES: &str =
+    "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=<service> -o yaml";
+const MANAGERS: &str = "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide";
+const CONFIGURE_AGAIN: &str = "kubectl delete validatingwebhookconfigurations/longhorn-webhook-validator \
+                               mutatingwebhookconfigurations/longhorn-webhook-mutator";
 
 causes! {
     API_UNREACHABLE = critical "api_unreachable" "the manager gets no answer of the Kubernetes API server"
@@ -46,8 +63,7 @@ causes! {
             read "kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide",
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=50",
-        ] proven "the API server names no such Service or a certificate that does not fit: the configurations are wrong, and the \
-             start of a manager writes them again";
+        ] ways ways::UNREACHED;
     ACCESS_DENIED = critical "access_denied" "the manager's service account lacks a right that a start needs"
         fix "Restore ClusterRole longhorn-role and ClusterRoleBinding longhorn-bind of this release with the tool that installed Longhorn, and find \
              out who changed them (GitOps, a policy engine, a cleanup). The manager then continues within a minute; deleting its pod does not \
@@ -66,14 +82,64 @@ causes! {
             change "ssh <node> 'sudo apt-get update && sudo apt-get install -y open-iscsi && sudo systemctl enable --now iscsid'",
             change "ssh <node> 'sudo yum install -y iscsi-initiator-utils && sudo systemctl enable --now iscsid'",
             change "ssh <node> 'sudo zypper install -y open-iscsi && sudo systemctl enable --now iscsid'",
-        ];
+        ]
+        way ISCSI_APT "with apt" fix INSTALL
+            [change "ssh <node> 'sudo apt-get update && sudo apt-get install -y open-iscsi && sudo systemctl enable --now iscsid'", read ISCSI]
+        way ISCSI_YUM "with yum" fix INSTALL
+            [change "ssh <node> 'sudo yum install -y iscsi-initiator-utils && sudo systemctl enable --now iscsid'", read ISCSI]
+        way ISCSI_ZYPPER "with zypper" fix INSTALL
+            [change "ssh <node> 'sudo zypper install -y open-iscsi && sudo systemctl enable --now iscsid'", read ISCSI]
+        way ISCSI_PACMAN "with pacman" fix INSTALL
+            [change "ssh <node> 'sudo pacman -S --noconfirm open-iscsi && sudo systemctl enable --now iscsid'", read ISCSI]
+        way ISCSI_EMERGE "with emerge" fix INSTALL
+            [change "ssh <node> 'sudo emerge --ask=n sys-block/open-iscsi && sudo systemctl enable --now iscsid'", read ISCSI]
+        way ISCSI_RPM_OSTREE "with rpm-ostree" fix INSTALL_AND_RESTART
+            [change "ssh <node> 'sudo rpm-ostree install -y iscsi-initiator-utils && sudo systemctl enable iscsid'", read ISCSI]
+        way ISCSI_TRANSACTIONAL "with transactional-update" fix INSTALL_AND_RESTART
+            [change "ssh <node> 'sudo transactional-update --non-interactive pkg install open-iscsi && sudo systemctl enable iscsid'", read ISCSI]
+        way ISCSI_INCLUDED "the system has it"
+            fix "Start iscsid on the node; the system has open-iscsi. The manager starts at its next attempt, within five minutes."
+            [change "ssh <node> 'sudo systemctl enable --now iscsid'", read ISCSI]
+        way ISCSI_TALOS "Talos"
+            fix "On Talos the system extension siderolabs/iscsi-tools has to be in the image of the node and its service ext-iscsid has to run: \
+                 where the extension is missing, add it to the image and upgrade the node; where it is listed, see why the service does not \
+                 run. The manager starts at its next attempt, within five minutes."
+            [read "talosctl -n <node> get extensions", read "talosctl -n <node> service ext-iscsid"]
+        way ISCSI_BOTTLEROCKET "Bottlerocket"
+            fix "Bottlerocket has no package for it: run Longhorn on nodes of another system. The manager starts at its next attempt, within five \
+                 minutes." [read NODE]
+        way ISCSI_NIXOS "NixOS"
+            fix "On NixOS set services.openiscsi.enable and rebuild the system. The manager starts at its next attempt, within five minutes."
+            [read NODE]
+        way ISCSI_K3D "k3d"
+            fix "The node is a container of the image of k3s (k3d), which takes no package and has no systemd: build an image with open-iscsi, \
+                 or run Longhorn on nodes that are machines. The manager starts at its next attempt, within five minutes." [read NODE]
+        way ISCSI_ALPINE "Alpine"
+            fix "On Alpine run apk add open-iscsi, rc-update add iscsid and rc-service iscsid start on the node, and mount --make-rshared /. The \
+                 manager starts at its next attempt, within five minutes." [read NODE]
+        way ISCSI_K3OS "k3OS"
+            fix "k3OS is no longer maintained and takes no packages: use nodes of another system. The manager starts at its next attempt, \
+                 within five minutes." [read NODE];
     CONTAINER_CANNOT_START = critical "container_cannot_start"
         "the container cannot be created or started, or its postStart hook fails: nothing of Longhorn runs"
         fix "Fix on node <node> what the message of the container runtime names: a path to mount, /proc, seccomp or AppArmor, the runtime \
              itself. The kubelet tries again on its own." [
             read "kubectl -n <namespace> describe pod <object>",
             read "kubectl describe node <node>",
-        ];
+        ]
+        way NOT_SHARED "the mounts of its node are not shared"
+            fix "Make the mounts of the node shared, which Longhorn needs for bidirectional mount propagation, and let its start-up do so \
+                 (systemd does; OpenRC, LXC and container images as nodes do not). Nodes that are containers (k3d, kind, Docker Desktop) need \
+                 the data path mounted with :shared."
+            [change "ssh <node> 'sudo mount --make-rshared /'", read "ssh <node> 'findmnt -o TARGET,PROPAGATION / /var/lib/longhorn'", read DESCRIBE]
+        way NO_EXEC "its node does not let the runtime execute what is in the container"
+            fix "The node does not let the runtime execute what is in the container: the filesystem of the runtime is mounted with noexec (/var \
+                 on hardened systems), or SELinux denies it. Mount it with exec, also in /etc/fstab."
+            [read "ssh <node> 'findmnt -O noexec -o TARGET,OPTIONS'", read DESCRIBE, change "ssh <node> 'sudo mount -o remount,exec /var'"]
+        way OTHER_PROCESSOR "its image is made for another processor than that of the node"
+            fix "The image holds a program for another processor than that of node <node>: give the registry images for both, as Longhorn's own \
+                 tags have, and take care with digests and mirrors of one platform. Where the node has the wrong one in its cache, remove it there."
+            [read "kubectl get node <node> -o jsonpath='{.status.nodeInfo.architecture}'", read LAST_LOG];
     WEBHOOK_UNSERVED = critical "webhook_unserved"
         "the manager gave up waiting for the Service of a webhook: no manager answers behind it, or the cause is unknown"
         fix "Bring one manager to Ready behind Service <service>. If it has ready endpoints, look at DNS, firewall and hairpin traffic from node \
@@ -81,7 +147,9 @@ causes! {
             read "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=<service> -o yaml",
             read "kubectl -n <namespace> get events --field-selector reason=Unhealthy",
             read "kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide",
-        ];
+        ]
+        way REFUSED "nothing answers behind it"
+            means "its last attempt was refused: the Service has no Ready endpoint, or nothing listens behind it";
     WEBHOOK_NOT_READY = critical "webhook_not_ready" "the manager's own webhook server does not come up in time"
         fix "Find out why the manager's own webhook server is too slow or cannot start: the CPU of node <node>, the secrets longhorn-webhook-ca \
              and longhorn-webhook-tls, a missing webhook configuration or right." [
@@ -98,14 +166,59 @@ causes! {
             read "kubectl get validatingwebhookconfigurations longhorn-webhook-validator -o jsonpath='{.webhooks[*].clientConfig.service}'",
             read "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=longhorn-admission-webhook -o wide",
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=100",
-        ];
+        ]
+        way PROXY "a proxy of the API server answers in its place"
+            means "what answered is not the webhook: an HTTP proxy of the API server stands in between (NO_PROXY lacks .svc and the service network)"
+            fix "Add .svc, .cluster.local, the service network and the pod network to NO_PROXY of the API server (on k3s and RKE2 in the environment \
+                 file of the service) and restart it." [read WHOM, read SLICES, read LAST_LOG]
+        way OUTSIDE_OF_POD_NETWORK "the control plane is outside of the pod network"
+            means "the API server refuses pod addresses: the control plane is outside of the pod network, as on EKS with a CNI of its own"
+            fix "Let managers use the host network (hostNetwork: true and dnsPolicy: ClusterFirstWithHostNet in the DaemonSet), or use a CNI whose \
+                 pods the control plane can reach." [read WHOM, read SLICES, read LAST_LOG]
+        way CONTROL_PLANE "packets from the API server to the managers are lost"
+            means "packets from the API server to port 9502 of the managers are lost: a firewall, the CNI or routes between control plane and pods"
+            fix "Open TCP port 9502 from the control-plane nodes to the pod network (up to 1.9 also 9501), and check that the control-plane nodes have \
+                 the CNI's routes and interface: curl the pod address from there." [read WHOM, read SLICES, read LAST_LOG]
+        way NO_LISTENER "nothing listens at its endpoint"
+            means "the API server reaches an address where nothing listens on port 9502"
+            fix "Find the manager behind the address that refuses: it is listed as an endpoint and does not serve; its log says what it waits for \
+                 (manager_start_stuck)." [read MANAGERS, read SLICES, read LAST_LOG]
+        way NONE_READY "no manager is Ready behind its Service"
+            means "no manager is Ready behind the Service of the webhook"
+            fix "Bring one manager to Ready; see webhook_unavailable. The DaemonSet, the labels of its pods and the selector of the Service have to be \
+                 of one release." [read MANAGERS, read SLICES, read LAST_LOG]
+        way NO_SERVICE "its configuration names a Service that does not exist"
+            means "the webhook configuration names a Service that does not exist: it belongs to another installation or namespace"
+            fix "Delete the webhook configurations, unless another Longhorn is in the namespace that they name: managers create them again with their \
+                 own namespace and certificate when they start." [read WHOM, read SLICES, change CONFIGURE_AGAIN, read LAST_LOG]
+            proven "the API server names no such Service: the configurations are wrong, and the start of a manager writes them again"
+        way CERTIFICATE "the API server does not accept its certificate"
+            means "the API server does not accept the certificate of the webhook"
+            fix "Delete the webhook configurations: managers create them again with the present certificate when they start. If it does not help, \
+                 delete the secrets longhorn-webhook-ca and longhorn-webhook-tls too." [read WHOM, read SLICES, change CONFIGURE_AGAIN, read LAST_LOG]
+            proven "the API server names a certificate that does not fit: the configurations are wrong, and the start of a manager writes them again";
     WEBHOOK_DENIED = critical "webhook_denied"
         "Longhorn's own validator refuses a change that the manager makes at start" but "warning while restarts are few, info in the first two minutes of a pod"
         fix "Bring the object in order that the refusal names, as the rule in it asks: change it, or delete it if it is a leftover, with the release \
              before if this one does not come up. A refusal during a rollout passes at the next attempt." [
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=100",
             read "kubectl -n <namespace> get nodes.longhorn.io -o yaml",
-        ] proven "the object that the refusal names is a leftover, as the reader is to see";
+        ] proven "the object that the refusal names is a leftover, as the reader is to see"
+        way SETTING_REFUSED "it refuses the value of a setting"
+            fix "The line names the setting and the rule. Where ConfigMap longhorn-default-setting (the chart's defaultSettings) gives the value, \
+                 give the one that Longhorn has, or none: settings of the danger zone are refused while volumes are attached."
+            [read DEFAULTS, read SETTINGS, read LAST_LOG]
+        way SETTING_ENDS_START "it refuses the value of a setting, before 1.3.1"
+            fix "The line names the setting and the rule. Where ConfigMap longhorn-default-setting (the chart's defaultSettings) gives the value, \
+                 give the one that Longhorn has, or none: settings of the danger zone are refused while volumes are attached. From 1.3.1 on a \
+                 manager starts without a value that is refused."
+            [read DEFAULTS, read SETTINGS, read LAST_LOG]
+        way OTHER_RELEASE_ANSWERED "a manager of another release answered its webhook"
+            fix "Leave the object that the refusal names as it is: a manager of another release answered the webhook, and has no rule for its kind. \
+                 It passes once all managers run one release. Where the rollout stands still, see which manager still runs the other one, and \
+                 whether the definitions could be applied."
+            [read "kubectl -n <namespace> get pods -l app=longhorn-manager -o 'custom-columns=NODE:.spec.nodeName,POD:.metadata.name,IMAGE:.spec.containers[*].image'",
+             read LAST_LOG];
     WRITE_CONFLICT = critical "write_conflict"
         "managers that start together get in each other's way" but "warning while restarts are few, info in the first two minutes of a pod"
         fix "Wait for the next attempt: of managers that start together the later one succeeds then. If it repeats for minutes, let them start one \
@@ -188,7 +301,9 @@ causes! {
              nothing, report it to Longhorn with a support bundle." [
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=100",
             read "kubectl -n <namespace> describe pod <object>",
-        ];
+        ]
+        way READING "why is not known yet, its log is being read"
+            fix "Look again in half a minute: its log is being read, and most likely names the cause." [read DESCRIBE];
 }
 
 /// Brings image, manifest and definitions to one release; the port by which managers become Ready helps until then.
@@ -204,15 +319,11 @@ pub fn to_one_release(cluster: &Cluster, pod: &Pod, definitions: bool, reason: &
     remedy
 }
 
-/// Fills in the rights that a manager lacks, as `list volumes.longhorn.io`, and the manifest that has them.
-pub fn lacking(cluster: &Cluster, pod: &Pod, rights: &[String], mut finding: Finding) -> Finding {
-    for right in rights.iter().filter(|right| right.contains(' ') && *right != "be authenticated") {
-        finding = finding.with(Name::Value, right);
-    }
-    match releases::release_of(cluster, pod)
-        .filter(|release| installation::published(cluster, Some(*release)).is_some())
-    {
-        Some(release) => finding.with(Name::Release, release.to_string()),
-        None => finding,
-    }
+/// What templates name of the rights that a manager lacks, as `list volumes.longhorn.io`, and the manifest that has them.
+pub fn lacking(cluster: &Cluster, pod: &Pod, rights: &[String]) -> Vec<(Name, String)> {
+    let rights = rights.iter().filter(|right| right.contains(' ') && *right != "be authenticated");
+    let release = releases::release_of(cluster, pod)
+        .filter(|release| installation::published(cluster, Some(*release)).is_some());
+    let release = release.map(|release| (Name::Release, release.to_string()));
+    rights.map(|right| (Name::Value, right.clone())).chain(release).collect()
 }

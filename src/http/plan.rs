@@ -65,3 +65,31 @@ impl PlanQuery {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Verdict;
+
+    #[test]
+    fn a_plan_of_every_kind_is_served_and_wrong_questions_are_refused() {
+        let cluster = crate::source::demo::cluster(crate::testing::time("2026-01-01T12:00:00Z")).unwrap();
+        let report = crate::report::evaluate(&cluster).report;
+        let looked = Looked::new(&cluster, &report, &[]);
+        for (which, query) in [
+            (Which::Upgrade, "to=v1.9.2"),
+            (Which::Upgrade, ""),
+            (Which::Drain, "node=worker-1&intent=reboot"),
+            (Which::Drain, ""),
+            (Which::Loss, "o=json"),
+        ] {
+            let plan = PlanQuery::parse(query).unwrap().plan(which, looked).unwrap();
+            assert!(!plan.parts.is_empty() && plan.verdict != Verdict::Go, "{query}: {}", plan.answer);
+        }
+        for wrong in ["to=soon", "intent=explode", "o=xml", "nodes=a"] {
+            assert!(PlanQuery::parse(wrong).is_err(), "{wrong}");
+        }
+        let unknown = PlanQuery::parse("node=worker-99").unwrap().plan(Which::Drain, looked);
+        assert!(unknown.unwrap_err().contains("no node worker-99"));
+    }
+}

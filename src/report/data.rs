@@ -6,9 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::at_risk::{self, AtRisk};
-use crate::check::{Cause, OfData, VolumeRef, counted};
-use crate::checks::disk_unavailable::causes::NO_NODE_READY;
-use crate::checks::{share_manager_down, volume_read_only};
+use crate::check::{OfData, VolumeRef, counted};
 use crate::cluster::{Cluster, Readability};
 use crate::facts::{nodes, volumes};
 use crate::longhorn::{Resource, Volume, VolumeHealth};
@@ -113,11 +111,11 @@ pub fn counts(cluster: &Cluster) -> Counts {
 }
 
 /// How the data of the cluster is, where this is what all findings say of it.
-pub fn of(cluster: &Cluster, of_data: &[OfData]) -> (Counts, Data) {
+pub fn of(cluster: &Cluster, of_data: &[(OfData, Vec<String>)]) -> (Counts, Data) {
     let counts = counts(cluster);
     let mut hurt: BTreeMap<Hurt, HurtVolumes> = BTreeMap::new();
     let found = found(of_data);
-    let none_ready = of_data.iter().any(|(cause, _)| *cause == &NO_NODE_READY);
+    let none_ready = of_data.iter().any(|(what, _)| *what == OfData::Unwritten);
     // of the loss of all nodes the incident speaks
     let away = if none_ready { BTreeSet::new() } else { away(cluster) };
     for volume in cluster.objects.volumes.iter() {
@@ -163,15 +161,14 @@ fn away(cluster: &Cluster) -> BTreeSet<&str> {
 }
 
 /// What findings say of volumes that robustness does not; of several the worst.
-fn found(of_data: &[OfData]) -> BTreeMap<&str, Hurt> {
-    let how = |cause: &'static Cause| match cause {
-        cause if share_manager_down::DOWN.contains(&cause) => Some(Hurt::NotServed),
-        cause if volume_read_only::CHECK.of_data.contains(&cause) => Some(Hurt::ReadOnly),
-        _ => None,
-    };
+fn found(of_data: &[(OfData, Vec<String>)]) -> BTreeMap<&str, Hurt> {
     let mut found: BTreeMap<&str, Hurt> = BTreeMap::new();
-    for (cause, volumes) in of_data {
-        let Some(how) = how(cause) else { continue };
+    for (what, volumes) in of_data {
+        let how = match what {
+            OfData::NotServed => Hurt::NotServed,
+            OfData::ReadOnly => Hurt::ReadOnly,
+            OfData::AsWritten | OfData::Unwritten => continue,
+        };
         for volume in volumes {
             let worst = found.entry(volume).or_insert(how);
             *worst = how.min(*worst);
@@ -374,7 +371,7 @@ mod tests {
     #[test]
     fn what_was_written_before_all_nodes_went_is_not_called_the_present() {
         let cluster = cluster(&(MANAGER.to_owned() + &volume("a", "x", "attached", "healthy")));
-        let none = [(&NO_NODE_READY, Vec::new())];
+        let none = [(OfData::Unwritten, Vec::new())];
         assert_eq!(
             of(&cluster, &none).1.line,
             "1 volume healthy, as Longhorn wrote before no node was Ready"
@@ -434,8 +431,8 @@ mod tests {
     fn a_volume_is_told_by_the_worst_that_is_known_of_it() {
         let objects = [volume("a", "a", "attached", "healthy"), volume("b", "b", "attached", "degraded")];
         let cluster = cluster(&(MANAGER.to_owned() + &objects.concat()));
-        let read_only = |name: &str| (volume_read_only::CHECK.causes[0], vec![name.to_owned()]);
-        let not_served = (share_manager_down::DOWN[0], vec!["a".to_owned()]);
+        let read_only = |name: &str| (OfData::ReadOnly, vec![name.to_owned()]);
+        let not_served = (OfData::NotServed, vec!["a".to_owned()]);
         let (_, data) = of(&cluster, &[read_only("a"), not_served, read_only("b")]);
         assert_eq!(data.line, "1 volume not served (RWX): db/a · 1 read-only: db/b");
     }

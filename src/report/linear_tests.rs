@@ -13,22 +13,9 @@ use crate::testing::{NAMESPACE, scenario_files};
 
 /// Kinds of which a cluster has as many as it has nodes or volumes.
 const MANY: &[&str] = &[
-    "Node",
-    "InstanceManager",
-    "Engine",
-    "Replica",
-    "Volume",
-    "VolumeAttachment",
-    "BackingImage",
-    "BackingImageManager",
-    "BackingImageDataSource",
-    "Orphan",
-    "ShareManager",
-    "Backup",
-    "Pod",
-    "Event",
-    "PodDisruptionBudget",
-    "CSINode",
+    "Node", "InstanceManager", "Engine", "Replica", "Volume", "VolumeAttachment", "BackingImage",
+    "BackingImageManager", "BackingImageDataSource", "Orphan", "ShareManager", "Backup", "Pod", "Event",
+    "PodDisruptionBudget", "CSINode",
 ];
 
 /// Recordings in which much is wrong at once.
@@ -49,7 +36,7 @@ const COMPARED: &[(&str, &str)] = &[
 const COMPARISONS: usize = 30;
 
 fn objects(scenario: &str) -> Vec<Value> {
-    scenario_files::objects(&Path::new(env!("CARGO_MANIFEST_DIR")).join(scenario))
+    scenario_files::objects(&Path::new(crate::testing::ROOT).join(scenario))
 }
 
 /// What names an object that is multiplied: its name, its uid, and the UUIDs of its disks.

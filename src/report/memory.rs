@@ -44,7 +44,7 @@ pub(super) struct Verdict {
     pub(super) samples: BTreeMap<&'static str, Vec<Sample>>,
     pub(super) unknown: Vec<String>,
     pub(super) time_tells: Vec<TimeTells>,
-    pub(super) of_data: Vec<OfData>,
+    pub(super) of_data: Vec<(OfData, Vec<String>)>,
     pub(super) cut: Omitted,
     pub(super) omitted_series: BTreeMap<&'static str, usize>,
     /// What was seen to hold so far is to stay: the check could not look, or had no reason to.

@@ -188,7 +188,7 @@ mod tests {
     use crate::testing::time;
 
     fn report() -> Report {
-        crate::report::evaluate(&demo::cluster(time("2026-01-01T12:00:00Z")).unwrap()).report
+        crate::evaluate(&demo::cluster(time("2026-01-01T12:00:00Z")).unwrap()).report
     }
 
     fn causes(report: &Report) -> Vec<&str> {
@@ -223,8 +223,7 @@ mod tests {
         use crate::testing::{MANAGER, cluster_at, object_with};
         let made = "creationTimestamp: '2026-01-01T00:00:00Z', labels: {longhornvolume: gone}";
         let left = object_with("Replica", "gone-r-1", made, "spec: {volumeName: gone}");
-        let report =
-            crate::report::evaluate(&cluster_at("2026-03-01T12:00:00Z", &(MANAGER.to_owned() + &left)));
+        let report = crate::evaluate(&cluster_at("2026-03-01T12:00:00Z", &(MANAGER.to_owned() + &left)));
         let of = |name: &str| {
             let part =
                 report.report.select(&Selection { volumes: vec![name.into()], ..Selection::default() });

@@ -26,7 +26,7 @@ fn what_cannot_be_decoded_is_not_missing() {
 
 /// The kinds of which one object was left out of a healthy cluster of this release.
 fn without_one_object(release: &str) -> BTreeSet<Resource> {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = std::path::Path::new(crate::testing::ROOT);
     let text = scenario_files::text(&root.join(format!("tests/scenarios/healthy-{release}")));
     let objects: Vec<&str> = text.split("\n---\n").collect();
     let resource = |object: &str| {

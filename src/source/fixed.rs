@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn a_recording_keeps_its_moment() {
-        let source = Fixed::new(crate::source::demo::cluster(time("2026-03-01T00:00:00Z")).unwrap());
+        let source = Fixed::new(crate::demo::cluster(time("2026-03-01T00:00:00Z")).unwrap());
         assert_eq!(source.moment(time("2026-04-01T00:00:00Z")), time("2026-03-01T00:00:00Z"));
     }
 }

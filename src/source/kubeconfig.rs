@@ -79,7 +79,7 @@ fn read_one(path: &Path) -> Result<Kubeconfig, KubeconfigError> {
 }
 
 /// Why no one could log in with this context.
-pub(crate) fn lost(kubeconfig: &Kubeconfig, context: &str) -> Option<String> {
+pub fn lost(kubeconfig: &Kubeconfig, context: &str) -> Option<String> {
     lost_user(kubeconfig, context).or_else(|| old_login(kubeconfig, context))
 }
 
@@ -97,7 +97,7 @@ pub(super) fn contexts(path: Option<&Path>) -> Result<Vec<String>, ConnectError>
 }
 
 /// The context asked for or else the current one, if the kubeconfig has it.
-pub(crate) fn chosen(
+pub fn chosen(
     kubeconfig: &Kubeconfig,
     context: Option<&str>,
     place: impl Fn() -> String,
@@ -143,7 +143,7 @@ fn cluster_of(kubeconfig: &Kubeconfig, context: &str) -> Option<String> {
 }
 
 /// The first line of an error. That of a file is said by its source, which leaves out the path.
-pub(crate) fn say(error: &KubeconfigError) -> String {
+pub fn say(error: &KubeconfigError) -> String {
     let text = match error {
         KubeconfigError::ReadConfig(source, _) => source.to_string(),
         KubeconfigError::Parse(error) => {

@@ -36,23 +36,23 @@ const SINCE: i64 = 120;
 
 /// Ready managers whose logs are read at each look: 36 a minute, so that up to 18 are read every 30 s, 60 every 100 s, and no API
 /// server is asked for more, however many there are.
-pub(in crate::source) const IN_TURN: usize = 6;
+pub(crate) const IN_TURN: usize = 6;
 
 /// A run of a container whose log is wanted. The last run is the same in the back-off before the
 /// restart and after it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(in crate::source) struct Run {
-    pub(in crate::source) pod: SharedText,
-    pub(in crate::source) uid: SharedText,
-    pub(in crate::source) container: &'static str,
+pub(crate) struct Run {
+    pub(crate) pod: SharedText,
+    pub(crate) uid: SharedText,
+    pub(crate) container: &'static str,
     /// True for the last run; false for the present one, whose log goes on.
-    pub(in crate::source) is_over: bool,
+    pub(crate) is_over: bool,
     /// True for a last run whose container was not started again yet: the kubelet gives its log as the present one.
     just_ended: bool,
     /// Second of the end or of the start, else the number of restarts.
     which: i64,
     /// How the last run ended.
-    pub(in crate::source) exit_code: Option<i64>,
+    pub(crate) exit_code: Option<i64>,
 }
 
 impl Run {
@@ -63,7 +63,7 @@ impl Run {
 
     /// Asks for its last lines, and for no more of them than so many bytes. A server may answer with more; what is
     /// twice as long is an error.
-    pub(in crate::source) async fn log(
+    pub(crate) async fn log(
         &self,
         client: &Client,
         namespace: &str,
@@ -88,14 +88,14 @@ impl Run {
     }
 
     /// When the log of a present run should be read again.
-    pub(in crate::source) fn pause(&self, now: Timestamp) -> Duration {
+    pub(crate) fn pause(&self, now: Timestamp) -> Duration {
         let age = now.as_second().saturating_sub(self.which);
         Duration::from_secs((age / 4).clamp(PAUSE.0, PAUSE.1).unsigned_abs())
     }
 }
 
 /// Every run whose log is wanted now.
-pub(in crate::source) fn runs(pods: &Store<Pod>, leases: &Store<Lease>, now: Timestamp) -> Vec<Run> {
+pub(crate) fn runs(pods: &Store<Pod>, leases: &Store<Lease>, now: Timestamp) -> Vec<Run> {
     let mut runs = Vec::new();
     for (app, container) in CONTAINERS {
         for pod in pods.of(Owner::App, app) {
@@ -113,12 +113,12 @@ pub(in crate::source) fn runs(pods: &Store<Pod>, leases: &Store<Lease>, now: Tim
 }
 
 /// The present runs of Ready managers. That one of them lost the API server shows in no object while nothing waits for it.
-pub(in crate::source) fn ready(pods: &Store<Pod>, now: Timestamp) -> impl Iterator<Item = Run> {
+pub(crate) fn ready(pods: &Store<Pod>, now: Timestamp) -> impl Iterator<Item = Run> {
     pods.of(Owner::App, MANAGER).filter_map(move |pod| ready_run(pod, now))
 }
 
 /// The present run of this manager, if it is Ready and no longer starting.
-pub(in crate::source) fn ready_run(pod: &Pod, now: Timestamp) -> Option<Run> {
+pub(crate) fn ready_run(pod: &Pod, now: Timestamp) -> Option<Run> {
     let is_manager = pod.metadata.label("app") == Some(MANAGER) && !pod.metadata.is_deleting();
     let status = status(pod, MANAGER).filter(|status| is_manager && status.ready)?;
     present(pod, MANAGER, status).filter(|_| lasts_long(pod, MANAGER, status, now))

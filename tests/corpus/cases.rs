@@ -2,7 +2,6 @@
 
 #[path = "cluster.rs"]
 pub mod cluster;
-use super::fixture;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -12,9 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use longhorn_health_exporter::longhorn::resource::TABLE;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use testing::fixture::{Fixture, minor};
 
 use super::Case;
-use super::fixture::{Fixture, minor};
 use managers::{manager_set, managers};
 use services::*;
 

@@ -1,16 +1,14 @@
 //! Clusters from public reports, each judged with and without its log: was the cause named, was it unknown, was it
 //! wrong, and was anything else called a warning that is none.
 //!
-//! A case is what differs from a healthy Longhorn (src/testing/fixture.rs); `cluster.rs` makes a recording of it. A file has the cases that one check must tell, and
-//! is one test; the other files have what must not be told. `cargo test --test corpus -- --nocapture` prints a line for each:
+//! A case is what differs from a healthy Longhorn (src/testing/fixture.rs); `cluster.rs` makes a recording of it. A file has the
+//! cases that one check must name, and is one test; the other files have what must not be named. `cargo test --test corpus -- --nocapture` prints a line for each:
 //! cases by verdict, and what the first screens begin with. With `CORPUS_KEEP` the recordings are left in that directory, to look at
 //! a report with `check --from`, and with `CORPUS_REPORTS` the reports.
 
 mod cases;
 #[path = "../support/contradictions.rs"]
 mod contradictions;
-#[path = "../../src/testing/fixture.rs"]
-mod fixture;
 #[path = "../support/scenario.rs"]
 mod scenario;
 mod schema;

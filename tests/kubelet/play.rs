@@ -27,14 +27,8 @@ fn clock() -> Timestamp {
 
 /// What is asked: what becomes of volumes is for other tests.
 const CHECKS: [&str; 8] = [
-    "instance_manager_replaced",
-    "instance_manager_down",
-    "manager_crash_loop",
-    "manager_start_stuck",
-    "manager_half_alive",
-    "manager_probes",
-    "node_unregistered",
-    "webhook_unavailable",
+    "instance_manager_replaced", "instance_manager_down", "manager_crash_loop", "manager_start_stuck",
+    "manager_half_alive", "manager_probes", "node_unregistered", "webhook_unavailable",
 ];
 const REPLACEMENTS: &str = "longhorn_health_instance_manager_replacements_total";
 

@@ -16,12 +16,7 @@ impl Day {
                 });
                 self.edit(Resource::LonghornNodes, node, |node| {
                     condition(
-                        node,
-                        "/status/conditions",
-                        "Schedulable",
-                        "False",
-                        "KubernetesNodeCordoned",
-                        &now,
+                        node, "/status/conditions", "Schedulable", "False", "KubernetesNodeCordoned", &now,
                     )
                 });
             }

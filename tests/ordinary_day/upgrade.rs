@@ -96,12 +96,7 @@ impl Day {
         for mut object in self.next.clone() {
             let kind = text(&object, "/kind").to_owned();
             let of_volumes = [
-                "Volume",
-                "Engine",
-                "Replica",
-                "VolumeAttachment",
-                "BackingImage",
-                "BackingImageDataSource",
+                "Volume", "Engine", "Replica", "VolumeAttachment", "BackingImage", "BackingImageDataSource",
                 "PriorityClass",
             ];
             let node = kind == "Node";

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use longhorn_health_exporter::check::{Bound, Gauge, GaugeKind, Severity};
 use longhorn_health_exporter::checks;
-use longhorn_health_exporter::generate::catalogue;
+use longhorn_health_exporter::generate::{catalogue, expr};
 use promql::{Kind, selectors, tokens};
 
 /// Labels that Prometheus, Kubernetes service discovery or a federation sets.
@@ -17,44 +17,16 @@ const FORBIDDEN: [&str; 9] =
 
 /// Words in names that stand for units beside seconds, bytes, ratios and cores.
 const NO_BASE_UNITS: [&str; 26] = [
-    "ms",
-    "millis",
-    "milliseconds",
-    "us",
-    "microseconds",
-    "ns",
-    "nanoseconds",
-    "minutes",
-    "mins",
-    "hours",
-    "days",
-    "weeks",
-    "bits",
-    "kilobytes",
-    "kb",
-    "kib",
-    "megabytes",
-    "mb",
-    "mib",
-    "gigabytes",
-    "gb",
-    "gib",
-    "millicores",
-    "percent",
-    "percentage",
-    "pct",
+    "ms", "millis", "milliseconds", "us", "microseconds", "ns", "nanoseconds", "minutes", "mins", "hours",
+    "days", "weeks", "bits", "kilobytes", "kb", "kib", "megabytes", "mb", "mib", "gigabytes", "gb", "gib",
+    "millicores", "percent", "percentage", "pct",
 ];
 
 /// The alerts of Longhorn's sample rules (longhorn/website content/docs/1.12.1/monitoring/alert-rules-example.md).
 const OF_LONGHORN: [&str; 8] = [
-    "LonghornVolumeActualSpaceUsedWarning",
-    "LonghornVolumeStatusCritical",
-    "LonghornVolumeStatusWarning",
-    "LonghornNodeStorageWarning",
-    "LonghornDiskStorageWarning",
-    "LonghornNodeDown",
-    "LonghornInstanceManagerCPUUsageWarning",
-    "LonghornNodeCPUUsageWarning",
+    "LonghornVolumeActualSpaceUsedWarning", "LonghornVolumeStatusCritical", "LonghornVolumeStatusWarning",
+    "LonghornNodeStorageWarning", "LonghornDiskStorageWarning", "LonghornNodeDown",
+    "LonghornInstanceManagerCPUUsageWarning", "LonghornNodeCPUUsageWarning",
 ];
 
 fn is_snake_case(word: &str) -> bool {
@@ -112,9 +84,9 @@ fn expressions_read_what_is_declared() {
     let gauges = gauges();
     let mut wrong = Vec::new();
     for area in catalogue::areas() {
-        let alerts = area.alerts.iter().map(|alert| (alert.name, area.expr(alert)));
+        let alerts = area.alerts.iter().map(|alert| (alert.name, expr(area, alert)));
         let panels =
-            area.panels.iter().flat_map(|panel| panel.queries().map(|q| (panel.title, q.expr.to_owned())));
+            area.panels.iter().flat_map(|panel| panel.queries().map(|q| (panel.title, q.expr.into_owned())));
         let records = area.records.iter().map(|record| (record.name, record.expr.to_owned()));
         for (owner, expr) in alerts.chain(panels).chain(records) {
             let selectors = selectors(&expr);
@@ -165,7 +137,7 @@ fn alerts_are_named_and_worded_alike() {
         assert!(alert.name.starts_with("Longhorn") && alert.name.len() <= 40, "{}", alert.name);
         assert!(alert.summary.starts_with(char::is_uppercase), "{}: {}", alert.name, alert.summary);
         assert!(alert.summary.ends_with('.') && !alert.summary.contains("{{"), "{}", alert.summary);
-        let text = area.expr(alert);
+        let text = expr(area, alert);
         let expr = tokens(&text);
         let last: Vec<_> = expr.iter().rev().filter(|token| token.kind != Kind::Space).collect();
         // a number, or a threshold with its dollar
@@ -228,7 +200,7 @@ fn what_alert_and_panel_share_is_recorded() {
         let drawn = |text: &str| {
             area.panels.iter().any(|panel| panel.queries().any(|query| query.expr.contains(text)))
         };
-        let asked = |text: &str| area.alerts.iter().any(|alert| area.expr(alert).contains(text));
+        let asked = |text: &str| area.alerts.iter().any(|alert| expr(area, alert).contains(text));
         for record in area.records {
             let selected = format!("({}{{$job}})", record.name);
             let queries = area.panels.iter().flat_map(|panel| panel.queries()).map(|query| query.expr);
@@ -239,8 +211,8 @@ fn what_alert_and_panel_share_is_recorded() {
             assert!(asked(record.name) && drawn(record.name), "{} is not shared", record.name);
             assert!(!asked(record.expr) && !drawn(record.expr), "{} is written twice", record.name);
         }
-        for alert in area.alerts.iter().filter(|alert| !area.expr(alert).ends_with("== 1")) {
-            let expr = area.expr(alert);
+        for alert in area.alerts.iter().filter(|alert| !expr(area, alert).ends_with("== 1")) {
+            let expr = expr(area, alert);
             let compared = expr.rsplit_once(['<', '>', '=']).map_or("", |(left, _)| left);
             let compared = compared.trim_end_matches(['<', '>', '=', '!', ' ']);
             let is_shared = catalogue::records_in(compared).is_empty() && drawn(compared);
@@ -276,20 +248,27 @@ fn words_that_take_something_away_say_what_is_proven_before() {
         ("left_behind/without_volume", "not to"),
         ("manager_crash_loop/access_denied", "that it does not help"),
         ("manager_crash_loop/api_unreachable", "that it does not help"),
+        ("manager_crash_loop/webhook_service_unreachable", "that it does not help"),
         ("manager_start_stuck/access_denied", "that it does not help"),
         ("manager_start_stuck/api_unreachable", "that it does not help"),
+        ("manager_start_stuck/unknown", "that it does not help"),
+        ("manager_start_stuck/webhook_service_unreachable", "that it does not help"),
         ("volume_degraded/rebuild_looping", "not to"),
         ("volume_degraded/rebuild_stalled", "not to"),
         ("webhook_unavailable/no_ready_endpoint", "not to"),
+        ("webhook_unavailable/not_listed", "that it does not help"),
+        ("webhook_unavailable/rollout", "that it does not help"),
     ];
     let words =
         regex::Regex::new(r"\b([Dd]elete|[Dd]eleting|[Ss]alvage|[Ss]cale|by force)\b|[Rr]estore .*backup")
             .unwrap();
     let mut missing = BTreeSet::new();
     for check in checks::ALL {
-        for cause in check.causes.iter().filter(|cause| cause.proven.is_empty() && words.is_match(cause.fix))
-        {
-            missing.insert(format!("{}/{}", check.id, cause.id));
+        for cause in check.causes.iter().filter(|cause| cause.proven.is_empty()) {
+            let ways = check.ways(cause).filter(|way| way.proven.is_empty()).map(|way| way.fix);
+            if ways.chain([cause.fix]).any(|fix| words.is_match(fix)) {
+                missing.insert(format!("{}/{}", check.id, cause.id));
+            }
         }
     }
     let told: BTreeSet<String> = NOT_ADVISED.iter().map(|(cause, _)| (*cause).to_owned()).collect();

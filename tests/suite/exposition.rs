@@ -121,19 +121,8 @@ fn what_must_always_be_there_is_there_and_in_declared_order() {
 #[test]
 fn declarations_keep_the_conventions() {
     let target = [
-        "namespace",
-        "pod",
-        "container",
-        "service",
-        "endpoint",
-        "job",
-        "instance",
-        "cluster",
-        "type",
-        "uid",
-        "ip",
-        "message",
-        "image",
+        "namespace", "pod", "container", "service", "endpoint", "job", "instance", "cluster", "type", "uid",
+        "ip", "message", "image",
     ];
     for gauge in GAUGES {
         assert_eq!(gauge.name.ends_with("_total"), gauge.kind == GaugeKind::Counter, "{}", gauge.name);

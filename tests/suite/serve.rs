@@ -94,7 +94,7 @@ fn the_demo_is_served_and_a_signal_ends_it_in_good_order() {
         let metrics = get(serve.address, "/metrics");
         assert!(metrics.starts_with("HTTP/1.1 200 OK\r\n"), "{metrics}");
         assert!(metrics.contains("\nlonghorn_health_finding{"));
-        assert!(get(serve.address, "/").contains("<!doctype html>"));
+        assert!(get(serve.address, "/").contains("<!DOCTYPE html>"));
         assert!(get(serve.address, "/readyz").ends_with("\r\n\r\nok\n"));
         serve.signal(signal);
         assert!(serve.process.wait().unwrap().success());
@@ -127,11 +127,8 @@ fn a_credentials_plugin_that_hangs_keeps_nothing_but_the_api_waiting() {
 #[test]
 fn several_addresses_another_path_and_quiet_about_itself() {
     let serve = Serve::start(&[
-        "--demo",
-        "--web.listen-address=127.0.0.1:0",
-        "--web.listen-address=[::1]:0",
-        "--web.telemetry-path=/m",
-        "--web.disable-exporter-metrics",
+        "--demo", "--web.listen-address=127.0.0.1:0", "--web.listen-address=[::1]:0",
+        "--web.telemetry-path=/m", "--web.disable-exporter-metrics",
     ]);
     assert!(get(serve.address, "/metrics").starts_with("HTTP/1.1 404 Not Found\r\n"));
     let metrics = get(serve.address, "/m");

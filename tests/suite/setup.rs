@@ -155,18 +155,7 @@ fn without_a_usable_go_the_tools_are_left_out_loudly() {
     for (go, said) in [(None, "go is not installed"), (Some(old), "running go 1.19.8")] {
         let bin = tempfile::tempdir().unwrap();
         let programs = [
-            "cat",
-            "cut",
-            "dirname",
-            "flock",
-            "mkdir",
-            "mktemp",
-            "rm",
-            "sed",
-            "sh",
-            "sha256sum",
-            "tr",
-            "head",
+            "cat", "cut", "dirname", "flock", "mkdir", "mktemp", "rm", "sed", "sh", "sha256sum", "tr", "head",
         ];
         for program in programs {
             symlink(find(program).unwrap(), bin.path().join(program)).unwrap();

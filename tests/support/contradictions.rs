@@ -20,15 +20,8 @@ const UNUSABLE: &[(&str, &[&str])] = &[
 /// What tells a person that nothing is wrong with the volumes of a finding. "running I/O continues" says nothing of a volume
 /// without any.
 const REASSURES: &[&str] = &[
-    " works",
-    " work,",
-    "I/O continues",
-    "I/O goes on",
-    "keep working",
-    "keeps working",
-    "not affected",
-    "no volume is affected",
-    "serves on",
+    " works", " work,", "I/O continues", "I/O goes on", "keep working", "keeps working", "not affected",
+    "no volume is affected", "serves on",
 ];
 
 /// Every such pair.

@@ -115,11 +115,7 @@ impl Shape {
             .map(|n| (replica_name(n), json!(21474836480u64)))
             .collect();
         let kinds = [
-            "Ready",
-            "Schedulable",
-            "MountPropagation",
-            "RequiredPackages",
-            "Multipathd",
+            "Ready", "Schedulable", "MountPropagation", "RequiredPackages", "Multipathd",
             "KernelModulesLoaded",
         ];
         longhorn_object(

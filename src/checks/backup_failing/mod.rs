@@ -17,7 +17,7 @@ mod backups;
 mod causes;
 mod jobs;
 mod rules;
-pub(crate) mod schedule;
+pub mod schedule;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -37,6 +37,7 @@ pub static CHECK: Check = Check {
     needs: &[BackupTargets, Backups, RecurringJobs, CronJobs, Volumes],
     uses: &[Settings, Pods, Events, CsiAttachments],
     causes: causes::ALL,
+    ways: &[causes::WAYS],
     gauges: GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,

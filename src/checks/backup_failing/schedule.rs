@@ -4,7 +4,7 @@
 use jiff::{SignedDuration, civil};
 
 /// The longest pause between two runs; `None` where the schedule is not one that Kubernetes takes, or never comes.
-pub(crate) fn longest_pause(schedule: &str) -> Option<SignedDuration> {
+pub fn longest_pause(schedule: &str) -> Option<SignedDuration> {
     let schedule = match schedule.trim() {
         zoned if zoned.starts_with("TZ=") || zoned.starts_with("CRON_TZ=") => zoned.split_once(' ')?.1,
         plain => plain,

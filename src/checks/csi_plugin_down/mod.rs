@@ -20,8 +20,6 @@ use crate::facts::looping;
 use crate::longhorn::Pod;
 use crate::longhorn::Resource::*;
 
-pub(crate) use causes::DELETED_IN_USE;
-
 pub static CHECK: Check = Check {
     id: "csi_plugin_down",
     title: "CSI driver down",
@@ -30,6 +28,7 @@ pub static CHECK: Check = Check {
     needs: &[Pods, DaemonSets, Deployments],
     uses: &[CsiNodes, LonghornNodes, KubeNodes, Engines, Volumes, Replicas, Events],
     causes: causes::ALL,
+    ways: &[causes::WAYS],
     gauges: GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,

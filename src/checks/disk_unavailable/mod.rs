@@ -11,7 +11,7 @@
 //! False for the manager's pod too, which is no matter of the node: other checks look at that
 //! (setReadyConditionForManagerPod).
 
-pub mod causes;
+mod causes;
 mod conditions;
 mod disks;
 mod environment;
@@ -32,7 +32,7 @@ pub static CHECK: Check = Check {
     needs: &[LonghornNodes],
     uses: &[Replicas, Volumes, Settings, KubeNodes, Pods],
     causes: causes::ALL,
-    of_data: &[&causes::NO_NODE_READY],
+    ways: &[causes::WAYS],
     gauges: GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,

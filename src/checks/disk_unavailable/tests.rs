@@ -337,11 +337,9 @@ fn disks_of_one_uuid_on_several_nodes_are_told_once() {
     let report = run(&CHECK, &cluster_at(NOW, &both)).report;
     assert_eq!(report.findings[0].message, "nodes n1, n2, n3 each have a disk of UUID uuid-n1");
     // a machine that got another name leaves its old node behind, and a new disk has no UUID yet
-    let gone = cloned("n2").replace("reason: ''", "reason: KubernetesNodeGone").replacen(
-        "status: 'True'",
-        "status: 'False'",
-        1,
-    );
+    let gone = cloned("n2")
+        .replace("reason: ''", "reason: KubernetesNodeGone")
+        .replacen("status: 'True'", "status: 'False'", 1);
     assert!(!at(&(of("n1") + &gone)).iter().any(|line| line.contains("disk_uuid_shared")));
     let new = |name: &str| of(name).replace(&format!("uuid-{name}"), "''");
     assert!(at(&(new("n1") + &new("n2"))).is_empty());
@@ -395,10 +393,7 @@ fn what_is_missing_stands_in_the_headline_with_the_command_that_brings_it() {
     for (kind, message, os, headline, command) in [
         ("KernelModulesLoaded", modules, "Talos", modules, "sudo modprobe -a dm_crypt && printf"),
         (
-            "RequiredPackages",
-            "Missing packages: [cryptsetup]",
-            "Ubuntu 24.04",
-            "[cryptsetup]",
+            "RequiredPackages", "Missing packages: [cryptsetup]", "Ubuntu 24.04", "[cryptsetup]",
             "install -y cryptsetup'",
         ),
         ("NFSClientInstalled", client, "Rocky Linux 9", "[nfs_v4] not found", "yum install -y nfs-utils'"),

@@ -31,13 +31,7 @@ pub static CHECK: Check = Check {
               resets, eviction that is silently suspended, disks that look empty but are not.",
     needs: &[LonghornNodes, Replicas, BackingImages, Settings],
     uses: &[
-        KubeNodes,
-        Engines,
-        Volumes,
-        VolumeAttachments,
-        BackingImageManagers,
-        BackingImageDataSources,
-        Pods,
+        KubeNodes, Engines, Volumes, VolumeAttachments, BackingImageManagers, BackingImageDataSources, Pods,
         DaemonSets,
     ],
     causes: causes::ALL,
@@ -63,12 +57,9 @@ pub static CHECK: Check = Check {
             description: "Objects whose fields contradict each other about eviction, by cause. \
                           The runbook of LonghornEvictionInconsistent has a part for each cause.",
             columns: &["cause", "object_kind", "object", "node", "disk"],
-            expr: "max by ($cluster cause, object_kind, object, node, disk) \
-                   (longhorn_health_finding{$job, check=\"eviction_inconsistent\"}) == 1",
-            legend: "{{cause}} {{object}}",
             width: Width::Full,
             no_data: "nothing contradicts itself, or the exporter does not report",
-            ..Panel::TABLE
+            ..Panel::TABLE.of_findings("eviction_inconsistent")
         },
         Panel {
             dashboard: Dashboard::Eviction,

@@ -283,13 +283,7 @@ fn every_contradiction_names_what_to_do() {
 #[test]
 fn empty_and_unreadable_objects() {
     let odd: String = [
-        "Node",
-        "Replica",
-        "BackingImage",
-        "Engine",
-        "Volume",
-        "VolumeAttachment",
-        "BackingImageManager",
+        "Node", "Replica", "BackingImage", "Engine", "Volume", "VolumeAttachment", "BackingImageManager",
         "BackingImageDataSource",
     ]
     .into_iter()

@@ -110,10 +110,7 @@ fn rpm_hosts() {
     assert_eq!(on("SUSE Linux Enterprise Server 15 SP6", "v1.7.0").as_deref(), Some("warning 10019"));
     // asked with dpkg, or not at all, by these releases
     for os in [
-        "Ubuntu 24.04.1 LTS",
-        "Red Hat Enterprise Linux 9.4 (Plow)",
-        "AlmaLinux 9.4",
-        "Amazon Linux 2023",
+        "Ubuntu 24.04.1 LTS", "Red Hat Enterprise Linux 9.4 (Plow)", "AlmaLinux 9.4", "Amazon Linux 2023",
         "Talos (v1.8)",
     ] {
         assert_eq!(on(os, "v1.7.2"), None, "{os}");

@@ -11,12 +11,12 @@ use std::cell::OnceCell;
 use jiff::SignedDuration;
 
 use super::signatures::{LastWord, last_word, of_panicking_goroutine, panicking_function};
-use super::{causes, facts, kubelet};
+use super::{causes, facts, host, kubelet, remedy};
 use crate::check::*;
 use crate::facts::known_issues::{self, KnownIssue};
 use crate::facts::looping::{self, Loop};
-use crate::facts::unreached::{Unreached, webhook_in};
-use crate::facts::{certificates, complaints, probes, releases, text};
+use crate::facts::unreached::webhook_in;
+use crate::facts::{certificates, complaints, probes, releases, text, unreached};
 use crate::history::CrashLog;
 use crate::longhorn::{Pod, Release};
 
@@ -31,10 +31,14 @@ pub struct Diagnosis {
     pub evidence: Vec<Evidence>,
     /// The bug of Longhorn that it is, when it is a known one.
     pub issue: Option<&'static KnownIssue>,
-    /// Why a webhook does not answer, where the log tells.
-    pub why: Option<CrashReason>,
     /// What this case says that its cause leaves open: a step, a port, the words of who refuses something.
     pub headline: Option<String>,
+    /// The way in which the cause came about.
+    pub way: Option<&'static Way>,
+    /// What templates name.
+    pub values: Vec<(Name, String)>,
+    /// What the objects of this cluster ask for, where that is more than templates say.
+    pub remedy: Remedy,
     /// The node whose manager ended in the same way and has a log that tells the cause.
     pub twin: Option<String>,
 }
@@ -47,29 +51,9 @@ impl Diagnosis {
              same here"
         );
         self.evidence.push(EvidenceSource::Log.says(text));
-        (self.cause, self.issue, self.why) = (twin.cause, twin.issue, twin.why);
-        self.headline.clone_from(&twin.headline);
-        self.twin = Some(node.to_owned());
+        let (evidence, source) = (std::mem::take(&mut self.evidence), self.source);
+        *self = Diagnosis { evidence, source, twin: Some(node.to_owned()), ..twin.clone() };
     }
-}
-
-/// Why a webhook does not answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CrashReason {
-    /// To the API server.
-    Called(Unreached),
-    /// To the manager itself, through the Service of this webhook.
-    Reached(Option<&'static str>, Option<Unreached>),
-    /// Its listener could not open this port.
-    Listener(u16),
-    /// Settings have values of 1.10 or later.
-    NewerSettings,
-    /// Not known yet: its log is being read.
-    Reading,
-    /// What was refused is the value of a setting.
-    Setting,
-    /// What was refused is of a kind for which the webhook that answered has no rule.
-    NoRoute,
 }
 
 /// What a crash is judged by.
@@ -80,8 +64,10 @@ pub(super) struct CrashedManager<'a> {
     pub(super) release: Option<Release>,
     pub(super) issue: Option<&'static KnownIssue>,
     evidence: Vec<Evidence>,
-    why: Option<CrashReason>,
     pub(super) headline: Option<String>,
+    way: Option<&'static Way>,
+    values: Vec<(Name, String)>,
+    remedy: Remedy,
     /// What Events say of calls of the webhook; the same for all managers, and all Events are looked at for it.
     pub(super) failed_call: &'a OnceCell<Option<String>>,
 }
@@ -103,8 +89,10 @@ pub fn diagnose(
         release,
         issue: None,
         evidence: Vec::new(),
-        why: None,
         headline: None,
+        way: None,
+        values: Vec::new(),
+        remedy: Remedy::default(),
     };
     case.add(EvidenceSource::Api, describe(crash));
     if let Some((reason, message)) = pod.container_status(super::CONTAINER).and_then(looping::cannot_start) {
@@ -118,6 +106,11 @@ pub fn diagnose(
         // the last end may have told it
         if crash.end.is_none_or(|end| end.message.trim() != message.trim()) {
             case.add(EvidenceSource::Api, format!("{reason}: {}", shortened(message)));
+        }
+        if message.contains("not a shared mount") {
+            case.way = Some(&causes::NOT_SHARED);
+        } else if message.contains("exec: ") && message.contains("permission denied") {
+            case.way = Some(&causes::NO_EXEC);
         }
         return case.is(&causes::CONTAINER_CANNOT_START, EvidenceSource::Api);
     }
@@ -137,7 +130,7 @@ pub fn diagnose(
     }
     let found = case.by_fingerprint(crash);
     if found == &causes::UNKNOWN && case.is_being_read(crash) {
-        case.why = Some(CrashReason::Reading);
+        case.is_way(&causes::READING);
     }
     case.is(found, EvidenceSource::Fingerprint)
 }
@@ -165,16 +158,40 @@ impl<'c> CrashedManager<'c> {
         self.evidence.push(source.says(text));
     }
 
-    fn is(self, cause: &'static Cause, source: EvidenceSource) -> Diagnosis {
+    fn is(mut self, cause: &'static Cause, source: EvidenceSource) -> Diagnosis {
+        match *cause {
+            causes::OLD_MANAGERS_LINGERING => self.values = remedy::old_managers(self.cluster, self.pod),
+            causes::OPEN_ISCSI_MISSING => self.way = host::packages(self.cluster, self.node),
+            // the log may name another
+            causes::WEBHOOK_UNSERVED if self.values.is_empty() => {
+                self.is_of(Name::Service, "longhorn-admission-webhook")
+            }
+            causes::PORT_IN_USE if self.values.is_empty() => {
+                self.is_of(Name::Value, "one of the ports 9500 to 9503")
+            }
+            _ if self.remedy.is_empty() => self.remedy = remedy::remedy(&self, cause, source),
+            _ => {}
+        }
         Diagnosis {
             cause,
             source,
             evidence: self.evidence,
             issue: self.issue,
-            why: self.why,
             headline: self.headline,
+            way: self.way,
+            values: self.values,
+            remedy: self.remedy,
             twin: None,
         }
+    }
+
+    fn is_way(&mut self, way: &'static Way) {
+        (self.way, self.headline) = (Some(way), Some(way.briefly.to_owned()));
+    }
+
+    /// What templates mean by a name.
+    fn is_of(&mut self, name: Name, value: impl Into<String>) {
+        self.values.push((name, value.into()));
     }
 
     // === by log ===
@@ -225,93 +242,111 @@ impl<'c> CrashedManager<'c> {
 
     /// What the rest of the log and the API say about a cause that its last line names.
     fn in_particular(&mut self, found: &'static Cause, line: &str, log: &str) -> &'static Cause {
-        if *found == causes::WEBHOOK_CALL_FAILED {
+        match *found {
             // from 1.10 on nothing converts, so a definition that asks for it is one of an earlier release
-            let converts = self.release.is_none_or(|release| !release.at_least(1, 10, 0));
-            if line.contains("conversion webhook for") && !converts {
+            causes::WEBHOOK_CALL_FAILED
+                if self.is_past_conversion() && line.contains("conversion webhook for") =>
+            {
                 return &causes::CRD_MISMATCH;
             }
-            let why = Unreached::of_call(line);
-            self.why = why.map(CrashReason::Called);
-            self.add(
-                EvidenceSource::Log,
-                why.map_or("why the call failed does not show in the line", Unreached::means),
-            );
-        }
-        // what serves the webhook lists every kind first, and a right that lacks only shows as a listener that is late
-        if *found == causes::WEBHOOK_NOT_READY
-            && let Some(complaint) = complaints::newest(log)
-        {
-            let text = format!("until then it complained: {}", shortened(complaint.line));
-            self.add(EvidenceSource::Log, text);
-        }
-        if *found == causes::WEBHOOK_DENIED {
-            let refusal = quoted(line)
-                .split_once("denied the request: ")
-                .map(|(_, refusal)| refusal.trim_end_matches('"'));
-            let refused =
-                |by: &str, what: &str| Some(format!("{by} refuses {}", text::shortened(what, SHOWN)));
-            self.headline = match (refusal, quoted(line).split_once(" setting ")) {
-                (Some(refusal), _) => refused(
-                    "Longhorn's own validator",
-                    &format!("a change that it makes at start: {refusal}"),
-                ),
-                (None, Some((_, setting))) => {
-                    refused("it", &format!("the value of setting {}", setting.trim_end_matches('"')))
+            causes::WEBHOOK_CALL_FAILED => {
+                let what = "the API server cannot call Longhorn's webhook";
+                self.is_unreached(what, "admission", unreached::of_call(line));
+                let means = self.way.map_or("why the call failed does not show in the line", |way| way.means);
+                self.add(EvidenceSource::Log, means);
+            }
+            // what serves the webhook lists every kind first, and a right that lacks only shows as a listener that is late
+            causes::WEBHOOK_NOT_READY => {
+                if let Some(complaint) = complaints::newest(log) {
+                    let text = format!("until then it complained: {}", shortened(complaint.line));
+                    self.add(EvidenceSource::Log, text);
                 }
-                _ => None,
-            };
+            }
+            causes::WEBHOOK_DENIED => self.is_denied(line),
+            causes::CONTAINER_CANNOT_START => self.is_way(&causes::OTHER_PROCESSOR),
+            causes::API_CERTIFICATE => {
+                let refused = certificates::refused(line);
+                self.headline =
+                    refused.map(|why| format!("it refuses the certificate of the API server: {why}"));
+                let asked =
+                    log.lines().rev().find(|line| line.contains("x509: ")).and_then(certificates::asked);
+                self.values.extend(asked.map(|address| (Name::Value, address.to_owned())));
+            }
+            causes::ACCESS_DENIED => {
+                let rights = complaints::newest(log).map(|complaint| complaint.about).unwrap_or_default();
+                self.values = causes::lacking(self.cluster, self.pod, &rights);
+            }
+            causes::UPGRADE_PATH => self.headline = facts::upgrade_gap(self.cluster, self.pod),
+            causes::PORT_IN_USE => {
+                if let Some(port) = facts::port_in(line) {
+                    self.headline = Some(format!("port {port} in its pod is already in use"));
+                    self.is_of(Name::Value, format!("port {port}"));
+                    self.add(
+                        EvidenceSource::Log,
+                        format!("port {port} of the pod is taken by something else"),
+                    );
+                    facts::also_on(self.pod, port).for_each(|fact| self.add(EvidenceSource::Api, fact));
+                }
+            }
+            causes::WEBHOOK_UNSERVED => {
+                if let Some(fact) = probes::foreign(self.cluster, self.pod) {
+                    self.headline = Some(fact.to_string());
+                    self.add(EvidenceSource::Api, fact.to_string());
+                    return &causes::MANIFEST_STALE;
+                }
+                let webhook = webhook_in(line).unwrap_or("admission");
+                let what = format!("it does not reach Service longhorn-{webhook}-webhook");
+                self.is_unreached(&what, webhook, unreached::read(log));
+                let means = self.way.map_or("the log does not show how its attempts failed", |way| way.means);
+                self.add(
+                    EvidenceSource::Log,
+                    format!("it waited for Service longhorn-{webhook}-webhook; {means}"),
+                );
+                if self.way.is_some_and(unreached::is_root) {
+                    return &causes::WEBHOOK_SERVICE_UNREACHABLE;
+                }
+            }
+            _ => {}
         }
-        if *found == causes::WEBHOOK_DENIED
-            && line.contains("setting ")
-            && line.contains("with invalid value")
-        {
-            self.why = Some(CrashReason::Setting);
+        if !self.is_known_issue(line) {
+            return found;
         }
+        self.way = None;
+        &causes::KNOWN_PANIC
+    }
+
+    fn is_past_conversion(&self) -> bool {
+        self.release.is_some_and(|release| release.at_least(1, 10, 0))
+    }
+
+    fn is_unreached(&mut self, what: &str, webhook: &str, way: Option<&'static Way>) {
+        self.is_of(Name::Service, format!("longhorn-{webhook}-webhook"));
+        self.headline = way.map(|way| format!("{what}: {}", way.briefly));
+        self.way = way;
+    }
+
+    fn is_denied(&mut self, line: &str) {
+        let refused = |by: &str, what: &str| Some(format!("{by} refuses {}", text::shortened(what, SHOWN)));
         // the words of a webhook that is asked for a kind of which its release has no rule (wrangler pkg/webhook/router.go admit, in
         // the vendored packages of longhorn-manager v1.9.2 and v1.10.2)
-        if *found == causes::WEBHOOK_DENIED && line.contains("no route match found for ") {
-            self.why = Some(CrashReason::NoRoute);
-            self.headline = Some("a manager of another release answered its webhook".to_owned());
+        if line.contains("no route match found for ") {
+            return self.is_way(&causes::OTHER_RELEASE_ANSWERED);
         }
-        if *found == causes::CONTAINER_CANNOT_START {
-            self.headline = Some("its image is made for another processor than that of the node".to_owned());
-        }
-        if *found == causes::API_CERTIFICATE {
-            self.headline = certificates::refused(line)
-                .map(|why| format!("it refuses the certificate of the API server: {why}"));
-        }
-        if *found == causes::UPGRADE_PATH {
-            self.headline = facts::upgrade_gap(self.cluster, self.pod);
-        }
-        if *found == causes::PORT_IN_USE
-            && let Some(port) = facts::port_in(line)
-        {
-            self.why = Some(CrashReason::Listener(port));
-            self.add(EvidenceSource::Log, format!("port {port} of the pod is taken by something else"));
-            for fact in facts::also_on(self.pod, port) {
-                self.add(EvidenceSource::Api, fact);
+        let refusal = quoted(line).split_once("denied the request: ");
+        self.headline = match (refusal, quoted(line).split_once(" setting ")) {
+            (Some((_, refusal)), _) => {
+                let refusal = refusal.trim_end_matches('"');
+                refused("Longhorn's own validator", &format!("a change that it makes at start: {refusal}"))
             }
-        }
-        if *found == causes::WEBHOOK_UNSERVED {
-            if let Some(fact) = probes::foreign(self.cluster, self.pod) {
-                self.headline = Some(fact.to_string());
-                self.add(EvidenceSource::Api, fact.to_string());
-                return &causes::MANIFEST_STALE;
+            (None, Some((_, setting))) => {
+                refused("it", &format!("the value of setting {}", setting.trim_end_matches('"')))
             }
-            let (webhook, why) = (webhook_in(line), Unreached::read(log));
-            self.why = Some(CrashReason::Reached(webhook, why));
-            let service = webhook.unwrap_or("admission");
-            let means = why.map_or("the log does not show how its attempts failed", Unreached::means);
-            self.add(
-                EvidenceSource::Log,
-                format!("it waited for Service longhorn-{service}-webhook; {means}"),
-            );
-            if why.is_some_and(Unreached::is_root) {
-                return &causes::WEBHOOK_SERVICE_UNREACHABLE;
-            }
+            _ => None,
+        };
+        if line.contains("setting ") && line.contains("with invalid value") {
+            let ends = self.release.is_some_and(|release| !release.at_least(1, 3, 1));
+            self.way = Some(if ends { &causes::SETTING_ENDS_START } else { &causes::SETTING_REFUSED });
         }
-        if self.is_known_issue(line) { &causes::KNOWN_PANIC } else { found }
     }
 
     fn unread(&self) -> Option<&str> {
@@ -367,7 +402,7 @@ impl<'c> CrashedManager<'c> {
         if line.contains("reflect.StructOf: field ")
             && let Some(fact) = facts::newer_settings(self.cluster, self.release)
         {
-            self.why = Some(CrashReason::NewerSettings);
+            self.remedy = remedy::plain_settings(self.cluster);
             self.headline = Some("settings have values of 1.10 or later, which it cannot read".to_owned());
             self.add(EvidenceSource::Api, fact);
             return Some(&causes::UPGRADE_PATH);

@@ -24,15 +24,12 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use self::diagnosis::CrashReason;
 use crate::check::*;
 use crate::facts::looping::{self, Loop};
 use crate::facts::text::{duration, listed};
 use crate::facts::{age, recovered, start_causes as causes, starts};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{ConditionStatus, Pod, VolumeRobustness, VolumeState, condition};
-
-pub use rules::{INCIDENT_CASES, KUBE_STATE_METRICS_ALERTS};
 
 /// The container that is judged. From 1.7 on the pod has a second one, so never by index.
 const CONTAINER: &str = "longhorn-manager";
@@ -54,26 +51,17 @@ pub static CHECK: Check = Check {
               facts of the API.",
     needs: &[Pods],
     uses: &[
-        LonghornNodes,
-        Replicas,
-        Volumes,
-        Backups,
-        BackingImages,
-        EngineImages,
-        InstanceManagers,
-        Settings,
-        DaemonSets,
-        EndpointSlices,
-        Events,
-        KubeNodes,
-        Leases,
-        ValidatingWebhookConfigurations,
+        LonghornNodes, Replicas, Volumes, Backups, BackingImages, EngineImages, InstanceManagers, Settings,
+        DaemonSets, EndpointSlices, Events, KubeNodes, Leases, ValidatingWebhookConfigurations,
         MutatingWebhookConfigurations,
     ],
     causes: causes::ALL,
+    ways: &[causes::WAYS],
     gauges: GAUGES,
     records: rules::RECORDS,
     alerts: rules::ALERTS,
+    without_exporter: rules::WITHOUT_EXPORTER,
+    incident: include_str!("incident.test.yaml"),
     panels: rules::PANELS,
     run,
     ..Check::DEFAULT
@@ -235,21 +223,10 @@ fn finding(
     } else {
         "does not start".to_owned()
     };
-    let why = match diagnosis.why {
-        Some(CrashReason::Reading) => "why is not known yet, its log is being read".to_owned(),
-        Some(CrashReason::Listener(port)) => format!("port {port} in its pod is already in use"),
-        Some(CrashReason::Reached(webhook, Some(why))) if diagnosis.cause != &causes::MANIFEST_STALE => {
-            let webhook = webhook.unwrap_or("admission");
-            format!("it does not reach Service longhorn-{webhook}-webhook: {}", why.briefly())
-        }
-        Some(CrashReason::Called(why)) => {
-            format!("the API server cannot call Longhorn's webhook: {}", why.briefly())
-        }
-        _ => match (&diagnosis.headline, diagnosis.issue) {
-            (Some(headline), None) => headline.clone(),
-            (_, Some(issue)) => format!("Longhorn issue {}, {}", issue.number, issue.effect),
-            (None, None) => diagnosis.cause.meaning.to_owned(),
-        },
+    let why = match (&diagnosis.headline, diagnosis.issue) {
+        (Some(headline), None) => headline.clone(),
+        (_, Some(issue)) => format!("Longhorn issue {}, {}", issue.number, issue.effect),
+        (None, None) => diagnosis.cause.meaning.to_owned(),
     };
     let why = match &diagnosis.twin {
         Some(twin) => format!("most likely as on {twin}: {why}"),
@@ -267,9 +244,12 @@ fn finding(
         .since(since)
         .impact(impact(node, volumes.len(), &hit))
         .volumes(hit)
-        .remedy(remedy::remedy(cluster, pod, &diagnosis));
-    found = remedy::values(cluster, pod, &diagnosis, found);
-    found = found.facts(diagnosis.evidence);
+        .remedy(diagnosis.remedy)
+        .named(diagnosis.values)
+        .facts(diagnosis.evidence);
+    if let Some(way) = diagnosis.way {
+        found = found.way(way).with(Name::Pod, name);
+    }
     let running = pod.container_status(CONTAINER).and_then(|status| status.state.running.as_ref());
     if let Some(started) =
         running.and_then(|running| running.started_at.get()).filter(|_| crash.end.is_some())

@@ -5,7 +5,7 @@ mod kubelet;
 mod logs;
 mod remedies;
 
-use super::{CHECK, KUBE_STATE_METRICS_ALERTS, rules};
+use super::{CHECK, rules};
 use crate::check::When;
 use crate::cluster::{Cluster, Readability};
 use crate::history::CrashLog;
@@ -204,7 +204,7 @@ fn alerts_cover_every_cause_and_have_twins_without_the_exporter() {
         rules::ALERTS.iter().flat_map(|alert| alert.causes().map(|cause| &cause.id)).collect();
     let causes: Vec<_> = super::causes::ALL.iter().map(|cause| &cause.id).collect();
     assert_eq!(covered, causes);
-    for (own, twin) in rules::ALERTS.iter().zip(KUBE_STATE_METRICS_ALERTS) {
+    for (own, twin) in rules::ALERTS.iter().zip(CHECK.without_exporter) {
         assert_eq!(own.name, twin.name);
         let When::Promql { expr, .. } = twin.when else { panic!("{}", twin.name) };
         assert!(expr.contains("container=\"longhorn-manager\"") && expr.contains("$namespace"));

@@ -6,9 +6,8 @@ pub use crate::facts::start_causes::{
     ACCESS_DENIED, API_CERTIFICATE, API_UNREACHABLE, CRD_MISMATCH, MANIFEST_STALE,
     WEBHOOK_SERVICE_UNREACHABLE,
 };
-pub use own::{QUEUEING, UNKNOWN};
+pub use own::{LEASE_NOT_TAKEN, QUEUEING, UNKNOWN, WAYS};
 
-#[expect(dead_code, reason = "the list of this check has shared causes, too")]
 mod own {
     use crate::check::causes;
 
@@ -27,29 +26,24 @@ mod own {
                 read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=50",
                 read "kubectl auth can-i update leases.coordination.k8s.io --as=system:serviceaccount:<namespace>:longhorn-service-account -n <namespace>",
                 read "kubectl describe node <node>",
-            ];
+            ]
+            way LEASE_NOT_TAKEN "it never takes the start Lease: the API server does not answer it, or a right is missing"
+                means "no one holds the start Lease and it does not take it, although it should try every two seconds: it does not reach the \
+                       API server, or may not"
+                fix "Read its log from the end, and ask for the right to take the Lease. If the service account has it, the way from the pod to \
+                     the API server is the trouble: CNI and kube-proxy on the node, firewall rules. Deleting the pod does not help: the next \
+                     one hangs in the same place.";
     }
 }
 
 /// Those for which a manager does nothing.
 pub const STUCK: &[&Cause] = &[
-    &API_UNREACHABLE,
-    &API_CERTIFICATE,
-    &ACCESS_DENIED,
-    &CRD_MISMATCH,
-    &MANIFEST_STALE,
-    &WEBHOOK_SERVICE_UNREACHABLE,
-    &UNKNOWN,
+    &API_UNREACHABLE, &API_CERTIFICATE, &ACCESS_DENIED, &CRD_MISMATCH, &MANIFEST_STALE,
+    &WEBHOOK_SERVICE_UNREACHABLE, &UNKNOWN,
 ];
 
 /// Every cause, in the order of the reference.
 pub const ALL: &[&Cause] = &[
-    &API_UNREACHABLE,
-    &API_CERTIFICATE,
-    &ACCESS_DENIED,
-    &CRD_MISMATCH,
-    &MANIFEST_STALE,
-    &WEBHOOK_SERVICE_UNREACHABLE,
-    &QUEUEING,
-    &UNKNOWN,
+    &API_UNREACHABLE, &API_CERTIFICATE, &ACCESS_DENIED, &CRD_MISMATCH, &MANIFEST_STALE,
+    &WEBHOOK_SERVICE_UNREACHABLE, &QUEUEING, &UNKNOWN,
 ];

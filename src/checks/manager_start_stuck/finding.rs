@@ -1,42 +1,16 @@
 //! What is said about managers that hang or wait.
 
-use super::{CONTAINER, StuckReason, causes};
+use super::{CONTAINER, Stuck, causes};
 use crate::check::*;
 use crate::facts::releases::release_of;
-use crate::facts::start_causes;
 use crate::facts::starts::UnderWay;
 use crate::facts::text::{duration, listed, shortened};
-use crate::facts::unreached;
 use crate::longhorn::{ADMISSION_LABEL, Lease, Pod, Release, WEBHOOK_LOCK};
 
 /// A manager that hangs.
-pub fn stuck(cluster: &Cluster, start: &UnderWay, cause: &'static Cause, reason: StuckReason) -> Finding {
+pub fn stuck(cluster: &Cluster, start: &UnderWay, stuck: Stuck) -> Finding {
     let (pod, node) = (start.pod.metadata.name.as_str(), start.pod.spec.node_name.as_str());
-    let about = reason.about.join(", ");
-    let what = match *cause {
-        causes::API_UNREACHABLE if about.is_empty() => {
-            "most likely it gets no answer from the Kubernetes API server".to_owned()
-        }
-        causes::API_UNREACHABLE => format!("it gets no answer from the Kubernetes API server ({about})"),
-        causes::API_CERTIFICATE => format!(
-            "it refuses the certificate of the API server: {}",
-            reason.about.first().map_or("its log says x509", String::as_str)
-        ),
-        causes::ACCESS_DENIED => format!("it cannot {about}"),
-        causes::CRD_MISMATCH => format!("the API server does not serve {about}"),
-        causes::MANIFEST_STALE => {
-            "its readiness probe asks a port that its release does not serve".to_owned()
-        }
-        causes::WEBHOOK_SERVICE_UNREACHABLE => format!(
-            "it does not reach Service longhorn-{}-webhook",
-            reason.about.first().map_or("admission", String::as_str)
-        ),
-        _ if start.free => {
-            "it never takes the start Lease: the API server does not answer it, or a right is missing"
-                .to_owned()
-        }
-        _ => format!("cause unknown, candidates: {}", candidates(start)),
-    };
+    let (cause, what) = (stuck.cause, stuck.what);
     // those who give up were stuck in the run before, too; with a foreign probe from the first one on, no matter which has the Lease
     let always = cause == &causes::MANIFEST_STALE || !start.holds;
     let made = start.pod.status.start_time.get().filter(|_| gives_up(cause) && always);
@@ -49,55 +23,17 @@ pub fn stuck(cluster: &Cluster, start: &UnderWay, cause: &'static Cause, reason:
         .since(Some(since))
         .impact(impact(cluster, start, cause))
         .fact(state(start))
-        .facts(reason.evidence);
+        .way(stuck.way)
+        .named(stuck.values)
+        .remedy(stuck.remedy)
+        .facts(stuck.evidence);
     if start.holds {
         finding = finding.fact(format!(
             "Lease {WEBHOOK_LOCK} has been held and renewed by {node} since {}; a finished start releases it",
             start.turn
         ));
     }
-    match *cause {
-        causes::ACCESS_DENIED => start_causes::lacking(cluster, start.pod, &reason.about, finding),
-        causes::API_CERTIFICATE => match reason.about.get(1) {
-            Some(address) => finding.with(Name::Value, address),
-            None => finding,
-        },
-        _ => finding.remedy(remedy(cluster, start, cause)),
-    }
-}
-
-/// What depends on more than the cause.
-fn remedy(cluster: &Cluster, start: &UnderWay, cause: &'static Cause) -> Remedy {
-    match *cause {
-        causes::CRD_MISMATCH => start_causes::to_one_release(
-            cluster,
-            start.pod,
-            false,
-            "The manager then continues within a minute; deleting its pod does not help. If a definition was deleted, its objects are gone with \
-             it: restore them from a backup of the cluster.",
-        ),
-        causes::MANIFEST_STALE => start_causes::to_one_release(
-            cluster,
-            start.pod,
-            false,
-            "The image was changed without its manifest, or the manifest without its image.",
-        ),
-        causes::WEBHOOK_SERVICE_UNREACHABLE => {
-            unreached::waiting(cluster, start).map_or_else(Remedy::default, |waiting| {
-                let logs = format!(
-                    "kubectl -n {} logs {} -c {CONTAINER} --tail=50",
-                    cluster.namespace, start.pod.metadata.name
-                );
-                waiting.why.remedy(cluster, waiting.webhook, &start.pod.spec.node_name).read(logs)
-            })
-        }
-        causes::UNKNOWN if start.free => Remedy::new(
-            "Read its log from the end, and ask for the right to take the Lease. If the service account has it, the way from the pod to \
-             the API server is the trouble: CNI and kube-proxy on the node, firewall rules. Deleting the pod does not help: the next one \
-             hangs in the same place.",
-        ),
-        _ => Remedy::default(),
-    }
+    finding
 }
 
 fn gives_up(cause: &Cause) -> bool {
@@ -174,7 +110,7 @@ pub fn why_log_says_nothing(cluster: &Cluster, start: &UnderWay) -> Evidence {
 }
 
 /// Who renews the Lease gets answers, and who does not take it has not come to the kinds yet.
-fn candidates(start: &UnderWay) -> &'static str {
+pub fn candidates(start: &UnderWay) -> &'static str {
     match (start.holds, start.free) {
         (true, _) => "access_denied and crd_mismatch",
         (false, true) => "api_unreachable and access_denied",

@@ -30,7 +30,7 @@ use crate::facts::looping::looping;
 use crate::facts::releases::release_of;
 use crate::facts::starts::{self, START_GRACE, Starts, UnderWay};
 use crate::facts::text::shortened;
-use crate::facts::{api, certificates, nodes, probes, turns, unreached};
+use crate::facts::{api, certificates, nodes, probes, start_causes, turns, unreached};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{Pod, Release};
 
@@ -45,13 +45,13 @@ pub static CHECK: Check = Check {
     needs: &[Pods],
     uses: &[Leases, Settings, DaemonSets, KubeNodes, EndpointSlices, LonghornNodes, Events],
     causes: causes::ALL,
+    ways: &[start_causes::WAYS, causes::WAYS],
     alerts: &[Alert {
         name: "LonghornManagerStartStuck",
         when: When::Found(causes::STUCK),
         without: &["cause"],
         runbook_only: &[&causes::QUEUEING],
         for_: "3m",
-        severity: Severity::Critical,
         as_found: true,
         summary: "A Longhorn manager hangs in its start.",
         description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} runs but does not \
@@ -68,11 +68,8 @@ pub static CHECK: Check = Check {
         title: "Managers stuck in their start",
         description: "Managers that run and do not finish their start, with the cause. Such a manager does not restart \
                       and does nothing for its volumes; queueing is no trouble of its own: look at who holds the Lease.",
-        columns: &["severity", "cause", "object_kind", "object", "node"],
-        expr: "max by ($cluster severity, cause, object_kind, object, node) (longhorn_health_finding{$job, check=\"manager_start_stuck\"}) == 1",
-        legend: "{{node}} {{cause}}",
         no_data: "no manager is stuck in its start, or the exporter does not report",
-        ..Panel::TABLE
+        ..Panel::TABLE.of_findings("manager_start_stuck")
     }],
     run,
     ..Check::DEFAULT
@@ -93,9 +90,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             continue;
         }
         match judge(cluster, &starts, start) {
-            StartVerdict::Stuck(cause, reason) => {
-                out.report(finding::stuck(cluster, start, cause, reason));
-            }
+            StartVerdict::Stuck(stuck) => out.report(finding::stuck(cluster, start, stuck)),
             StartVerdict::Queueing => queueing.push(start),
             StartVerdict::Fine => {}
         }
@@ -109,30 +104,38 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
 enum StartVerdict {
     Fine,
     Queueing,
-    Stuck(&'static Cause, StuckReason),
+    Stuck(Stuck),
 }
 
-/// What a verdict rests on.
-struct StuckReason {
+/// Why a manager hangs.
+struct Stuck {
+    cause: &'static Cause,
+    /// Behind the colon of the headline.
+    what: String,
     evidence: Vec<Evidence>,
-    /// What is lacking, for remedies.
-    about: Vec<String>,
+    way: Option<&'static Way>,
+    values: Vec<(Name, String)>,
+    remedy: Remedy,
+}
+
+impl Stuck {
+    fn of(cause: &'static Cause, what: impl Into<String>, evidence: Vec<Evidence>) -> Self {
+        let (values, remedy) = (Vec::new(), Remedy::default());
+        Stuck { cause, what: what.into(), evidence, way: None, values, remedy }
+    }
 }
 
 fn judge(cluster: &Cluster, starts: &Starts, start: &UnderWay) -> StartVerdict {
-    if let Some((cause, reason)) = by_log(cluster, start) {
-        return StartVerdict::Stuck(cause, reason);
-    }
-    if let Some((cause, reason)) = before_it_gives_up(cluster, start) {
-        return StartVerdict::Stuck(cause, reason);
-    }
-    if let Some(evidence) = turns::overtaken(cluster, starts, start) {
-        return StartVerdict::Stuck(&causes::API_UNREACHABLE, StuckReason { evidence, about: Vec::new() });
+    let known = by_log(cluster, start).or_else(|| before_it_gives_up(cluster, start)).or_else(|| {
+        let what = "most likely it gets no answer from the Kubernetes API server";
+        Some(Stuck::of(&causes::API_UNREACHABLE, what, turns::overtaken(cluster, starts, start)?))
+    });
+    if let Some(known) = known {
+        return StartVerdict::Stuck(known);
     }
     let limit = start.limit(cluster);
     if start.lets_its_turn_pass(cluster) {
-        let (cause, reason) = by_api(cluster, start);
-        return StartVerdict::Stuck(cause, reason);
+        return StartVerdict::Stuck(by_api(cluster, start));
     }
     if start.own(cluster) <= limit {
         return if !start.holds && cluster.age(start.started) > limit {
@@ -144,30 +147,49 @@ fn judge(cluster: &Cluster, starts: &Starts, start: &UnderWay) -> StartVerdict {
     if gives_up(cluster, start) {
         return StartVerdict::Fine;
     }
-    let (cause, reason) = by_api(cluster, start);
-    StartVerdict::Stuck(cause, reason)
+    StartVerdict::Stuck(by_api(cluster, start))
 }
 
 /// What the log of the present run complains about.
-fn by_log(cluster: &Cluster, start: &UnderWay) -> Option<(&'static Cause, StuckReason)> {
+fn by_log(cluster: &Cluster, start: &UnderWay) -> Option<Stuck> {
     let complaint = start.complaint(cluster)?;
-    let cause = match complaint.lacks {
-        Lacks::Api if certificates::refused(complaint.line).is_some() => &causes::API_CERTIFICATE,
-        Lacks::Api => &causes::API_UNREACHABLE,
-        Lacks::Right => &causes::ACCESS_DENIED,
-        Lacks::Kind => &causes::CRD_MISMATCH,
-    };
     let line = EvidenceSource::Log.says(format!("its log says: {}", shortened(complaint.line, 400)));
-    let mut about = complaint.about;
-    if *cause == causes::API_CERTIFICATE {
-        let address = certificates::asked(complaint.line).map(str::to_owned);
-        about = certificates::refused(complaint.line).into_iter().chain(address).collect();
-    }
-    Some((cause, StuckReason { evidence: vec![line], about }))
+    let about = complaint.about.join(", ");
+    Some(match (complaint.lacks, certificates::refused(complaint.line)) {
+        (Lacks::Api, Some(refused)) => {
+            let what = format!("it refuses the certificate of the API server: {refused}");
+            let asked = certificates::asked(complaint.line).map(|address| (Name::Value, address.to_owned()));
+            Stuck {
+                values: asked.into_iter().collect(),
+                ..Stuck::of(&causes::API_CERTIFICATE, what, vec![line])
+            }
+        }
+        (Lacks::Api, None) => {
+            let what = format!("it gets no answer from the Kubernetes API server ({about})");
+            Stuck::of(&causes::API_UNREACHABLE, what, vec![line])
+        }
+        (Lacks::Right, _) => {
+            let values = start_causes::lacking(cluster, start.pod, &complaint.about);
+            Stuck { values, ..Stuck::of(&causes::ACCESS_DENIED, format!("it cannot {about}"), vec![line]) }
+        }
+        (Lacks::Kind, _) => not_served(cluster, start, &about, line),
+    })
+}
+
+fn not_served(cluster: &Cluster, start: &UnderWay, kinds: &str, evidence: Evidence) -> Stuck {
+    let remedy = start_causes::to_one_release(
+        cluster,
+        start.pod,
+        false,
+        "The manager then continues within a minute; deleting its pod does not help. If a definition was deleted, its objects are gone with \
+         it: restore them from a backup of the cluster.",
+    );
+    let what = format!("the API server does not serve {kinds}");
+    Stuck { remedy, ..Stuck::of(&causes::CRD_MISMATCH, what, vec![evidence]) }
 }
 
 /// What makes a start end in vain, told before the manager gives up for the second time and its crash loop is the finding.
-fn before_it_gives_up(cluster: &Cluster, start: &UnderWay) -> Option<(&'static Cause, StuckReason)> {
+fn before_it_gives_up(cluster: &Cluster, start: &UnderWay) -> Option<Stuck> {
     let loops =
         start.pod.container_status(CONTAINER).is_some_and(|status| looping(status, cluster.now).is_some());
     let made = start.pod.status.start_time.get().unwrap_or(start.started);
@@ -179,41 +201,47 @@ fn before_it_gives_up(cluster: &Cluster, start: &UnderWay) -> Option<(&'static C
     // up to 1.9 another port is served in the end where another manager is Ready meanwhile
     let waits = || start.own(cluster) >= START_GRACE || !cluster.manager_pods().any(Pod::is_ready);
     if let Some(probe) = probes::foreign(cluster, start.pod).filter(|_| !ready && waits()) {
-        let evidence = vec![api(probe.to_string())];
-        return Some((&causes::MANIFEST_STALE, StuckReason { evidence, about: vec![probe.own.to_string()] }));
+        let reason = "The image was changed without its manifest, or the manifest without its image.";
+        let what = "its readiness probe asks a port that its release does not serve";
+        let remedy = start_causes::to_one_release(cluster, start.pod, false, reason);
+        return Some(Stuck {
+            remedy,
+            ..Stuck::of(&causes::MANIFEST_STALE, what, vec![api(probe.to_string())])
+        });
     }
     let waiting = unreached::waiting(cluster, start)?;
-    let text = format!("{}: {}", waiting.why.means(), shortened(waiting.line, 400));
-    let evidence = vec![EvidenceSource::Log.says(text)];
-    let about = vec![waiting.webhook.to_owned()];
-    Some((&causes::WEBHOOK_SERVICE_UNREACHABLE, StuckReason { evidence, about }))
+    let text = format!("{}: {}", waiting.why.means, shortened(waiting.line, 400));
+    let service = format!("longhorn-{}-webhook", waiting.webhook);
+    let what = format!("it does not reach Service {service}");
+    Some(Stuck {
+        way: Some(waiting.why),
+        values: vec![(Name::Service, service), (Name::Manager, start.pod.metadata.name.to_string())],
+        ..Stuck::of(&causes::WEBHOOK_SERVICE_UNREACHABLE, what, vec![EvidenceSource::Log.says(text)])
+    })
 }
 
 /// Without a word in the log: a kind that we do not find either, or nothing.
-fn by_api(cluster: &Cluster, start: &UnderWay) -> (&'static Cause, StuckReason) {
+fn by_api(cluster: &Cluster, start: &UnderWay) -> Stuck {
     let release = release_of(cluster, start.pod);
     let gone = Resource::all().find(|kind| {
         let since = kind.info().since.and_then(Release::parse);
         let had = since.is_none_or(|since| release.is_some_and(|release| release >= since));
         kind.is_longhorn() && had && cluster.readability(*kind) == Readability::NotServed
     });
-    match gone {
-        Some(kind) => {
-            let plural = format!("{}.{}", kind.info().plural, kind.info().group);
-            let text = format!("the API server does not serve {plural}, which every start lists");
-            let evidence = vec![api(text)];
-            (&causes::CRD_MISMATCH, StuckReason { evidence, about: vec![plural] })
-        }
-        None => {
-            const LEFT: &str = "no one holds the start Lease and it does not take it, although it should try every two seconds: it \
-                                does not reach the API server, or may not";
-            let free = start.free.then(|| api(LEFT));
-            let unseen = nodes::unseen_by_managers(cluster).filter(|_| start.free);
-            let log = finding::why_log_says_nothing(cluster, start);
-            let evidence = free.into_iter().chain(unseen).chain([log]).collect();
-            (&causes::UNKNOWN, StuckReason { evidence, about: Vec::new() })
-        }
+    if let Some(kind) = gone {
+        let plural = format!("{}.{}", kind.info().plural, kind.info().group);
+        let text = format!("the API server does not serve {plural}, which every start lists");
+        return not_served(cluster, start, &plural, api(text));
     }
+    let log = finding::why_log_says_nothing(cluster, start);
+    if !start.free {
+        let what = format!("cause unknown, candidates: {}", finding::candidates(start));
+        return Stuck::of(&causes::UNKNOWN, what, vec![log]);
+    }
+    let way = &causes::LEASE_NOT_TAKEN;
+    let unseen = nodes::unseen_by_managers(cluster);
+    let evidence = [api(way.means)].into_iter().chain(unseen).chain([log]).collect();
+    Stuck { way: Some(way), ..Stuck::of(&causes::UNKNOWN, way.briefly, evidence) }
 }
 
 /// True for a manager that may still give up on its own, because it waits for its webhook or did give up before: its

@@ -1,9 +1,14 @@
 //! Why an RWX volume is not served, and what to do.
 
+use crate::check::OfData::NotServed;
 use crate::check::{Cause, causes};
 
+const SLICES: &str =
+    "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=longhorn-recovery-backend";
+const LOG: &str = "kubectl -n <namespace> logs share-manager-<object> --tail=50";
+
 causes! {
-    NODE_DOWN = critical "node_down" "the NFS server was on a node that is down and has not been moved"
+    NODE_DOWN = critical "node_down" "the NFS server was on a node that is down and has not been moved", of_data: NotServed
         fix "Bring node <node> back. Where it does not come back, see why the longhorn-manager on <owner> does not move the server, which it \
              does once the node is known to be down." [
             read "kubectl get nodes -o wide",
@@ -11,30 +16,30 @@ causes! {
             read "kubectl -n <namespace> get sharemanagers.longhorn.io,volumes.longhorn.io <object>",
         ];
     VOLUME_NOT_ATTACHED = critical "volume_not_attached"
-        "the NFS server waits for its volume, which is not attached"
+        "the NFS server waits for its volume, which is not attached", of_data: NotServed
         fix "See why the volume does not attach: the server follows." [
             read "kubectl -n <namespace> get volumeattachments.longhorn.io <object> -o yaml",
             read "kubectl -n <namespace> get sharemanagers.longhorn.io,volumes.longhorn.io <object>",
         ];
-    POD_NOT_STARTED = critical "pod_not_started" "the pod of the NFS server does not start"
+    POD_NOT_STARTED = critical "pod_not_started" "the pod of the NFS server does not start", of_data: NotServed
         fix "See in its Events why the pod does not start: an image that cannot be pulled, no node that accepts it, a mount that fails." [
             read "kubectl -n <namespace> describe pod <pod>",
             read "kubectl -n <namespace> get sharemanagers.longhorn.io,volumes.longhorn.io <object>",
         ];
-    POD_FAILED = critical "pod_failed" "the pod of the NFS server ended and is not replaced"
+    POD_FAILED = critical "pod_failed" "the pod of the NFS server ended and is not replaced", of_data: NotServed
         fix "Read why the pod ended, and see why the longhorn-manager on <owner>, which replaces it, does not. Deleting the ended pod makes it \
              look again." [
             read "kubectl -n <namespace> logs <pod> --tail=50",
             read "kubectl -n <namespace> describe pod <pod>",
             change "kubectl -n <namespace> delete pod <pod>",
         ] proven "the pod has ended, and holds nothing";
-    POD_MISSING = critical "pod_missing" "the pod of the NFS server is not there"
+    POD_MISSING = critical "pod_missing" "the pod of the NFS server is not there", of_data: NotServed
         fix "See why the longhorn-manager on <owner> does not create the pod: only it does." [
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=share-manager-<object>",
             read "kubectl -n <namespace> get pods -o wide -l app=longhorn-manager",
             read "kubectl -n <namespace> get sharemanagers.longhorn.io,volumes.longhorn.io <object>",
         ];
-    NOT_SERVING = critical "not_serving" "the pod of the NFS server runs, but the server is not ready"
+    NOT_SERVING = critical "not_serving" "the pod of the NFS server runs, but the server is not ready", of_data: NotServed
         fix "Read the log of the server. Where nothing in it moves, delete its pod: Longhorn creates another, and the pods that use the claim may \
              have to be restarted." [
             read "kubectl -n <namespace> logs <pod> --tail=50",
@@ -48,9 +53,17 @@ causes! {
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=share-manager-<object>",
             read "kubectl -n <namespace> logs <pod> --tail=50",
             read "kubectl -n <namespace> describe pod <pod>",
-        ];
+        ]
+        way MANAGERS_RESTART "managers, which serve its recovery backend, restart"
+            fix "See why the managers, which serve its recovery backend, restart, and leave them alone until all are Ready: the NFS server of <release> ends \
+                 whenever Service longhorn-recovery-backend does not answer. Releases from 1.5.5 and 1.6.2 on wait for it."
+            [read "kubectl -n <namespace> get pods -o wide -l app=longhorn-manager", read SLICES, read LOG]
+        way BACKEND_RESTARTS "its recovery backend restarts"
+            fix "See why the pods of its recovery backend restart, and leave them alone until all are Ready: the NFS server of <release> ends whenever Service \
+                 longhorn-recovery-backend does not answer. Releases from 1.5.5 and 1.6.2 on wait for it."
+            [read "kubectl -n <namespace> get pods -o wide -l app=longhorn-recovery-backend", read SLICES, read LOG];
 }
 
 /// The volume is not served at all.
-pub const DOWN: &[&Cause] =
+pub(super) const DOWN: &[&Cause] =
     &[&NODE_DOWN, &VOLUME_NOT_ATTACHED, &POD_NOT_STARTED, &POD_FAILED, &POD_MISSING, &NOT_SERVING];

@@ -20,8 +20,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-pub(crate) use causes::DOWN;
-
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::NEXT_POD;
@@ -41,7 +39,7 @@ pub static CHECK: Check = Check {
     needs: &[ShareManagers, Volumes],
     uses: &[Pods, VolumeAttachments, CsiAttachments, LonghornNodes, KubeNodes, Events, DaemonSets, Settings],
     causes: causes::ALL,
-    of_data: DOWN,
+    ways: &[causes::WAYS],
     gauges: GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,

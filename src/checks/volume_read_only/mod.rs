@@ -13,6 +13,7 @@ mod tests;
 
 use jiff::SignedDuration;
 
+use crate::check::OfData::ReadOnly;
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::{text, volumes};
@@ -21,7 +22,8 @@ use crate::longhorn::{Engine, Volume, VolumeState, condition};
 
 causes! {
     FILE_SYSTEM_READ_ONLY = critical "file_system_read_only"
-        "the file system of an attached volume is mounted read-only, and Longhorn's remount has not changed that"
+        "the file system of an attached volume is mounted read-only, and Longhorn's remount has not changed that",
+        of_data: ReadOnly
         fix "Restart the pods of <claim>, so that the kubelet unmounts the file system, checks it and mounts it again. Look in the kernel log of \
              <node> for the I/O error that made it read-only first; where mount options make it so deliberately, there is nothing to do." [
             read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep <volume>",
@@ -38,7 +40,6 @@ pub static CHECK: Check = Check {
     needs: &[Volumes, Engines],
     uses: &[Events, KubeNodes],
     causes: ALL,
-    of_data: ALL,
     gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornVolumeReadOnly",
@@ -59,10 +60,8 @@ pub static CHECK: Check = Check {
         title: "Read-only volumes",
         description: "Attached volumes whose file system is mounted read-only. Not seen on kernels from 6.12.",
         columns: &["volume", "pvc_namespace", "pvc"],
-        expr: "max by ($cluster volume, pvc_namespace, pvc) (longhorn_health_volume_read_only{$job}) == 1",
-        legend: "{{volume}}",
         no_data: "no volume is known to be read-only, or the exporter does not report",
-        ..Panel::TABLE
+        ..Panel::TABLE.of(&READ_ONLY)
     }],
     run,
     ..Check::DEFAULT

@@ -8,7 +8,7 @@
 //! exits and the loop is closed (longhorn-manager v1.5.4 to v1.12.1 webhook/webhook.go). From 1.6.4,
 //! 1.7.3 and 1.8.0 on they start one after the other under a Lease (app/daemon.go).
 
-pub mod causes;
+mod causes;
 mod certificates;
 mod configurations;
 mod gauges;
@@ -35,18 +35,11 @@ pub static CHECK: Check = Check {
               trust a CA that is not valid.",
     needs: &[EndpointSlices, Pods],
     uses: &[
-        Services,
-        DaemonSets,
-        Deployments,
-        Settings,
-        Leases,
-        KubeNodes,
-        ValidatingWebhookConfigurations,
-        MutatingWebhookConfigurations,
-        LonghornNodes,
-        Events,
+        Services, DaemonSets, Deployments, Settings, Leases, KubeNodes, ValidatingWebhookConfigurations,
+        MutatingWebhookConfigurations, LonghornNodes, Events,
     ],
     causes: causes::ALL,
+    ways: &[causes::WAYS],
     gauges: gauges::GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,

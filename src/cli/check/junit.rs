@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 
 use quick_junit::{NonSuccessKind, Report as Junit, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
-use crate::check::{Check, Finding, Severity, is_hidden};
+use crate::check::{Check, Finding, Severity};
+use crate::report::text::xml;
 use crate::report::{Accepted, EVERY_CHECK, Report, Unknown};
 
 /// The report as XML. `checks` are those that ran; a check without findings is a passed case.
@@ -31,11 +32,7 @@ pub fn render(
         suite.add_test_cases(cases(report, check, fail_on));
         junit.add_test_suite(suite);
     }
-    let mut xml = Vec::new();
-    junit.serialize(&mut xml)?;
-    // a page of a CI system shows it, as a terminal would
-    let xml = String::from_utf8_lossy(&xml);
-    Ok(xml.replace(|c: char| is_hidden(c) && c != '\n', "\u{fffd}").into_bytes())
+    xml(&junit)
 }
 
 fn properties(report: &Report) -> Vec<(&'static str, String)> {
@@ -144,19 +141,23 @@ fn unknown_case(unknown: &Unknown) -> TestCase {
 mod tests {
     use super::*;
     use crate::check::Command;
-    use crate::checks::danger_zone_pending::CHECK;
+    use crate::checks;
     use crate::testing::*;
 
     const PENDING: &str = "apiVersion: longhorn.io/v1beta2\nkind: Setting\n\
         metadata: {name: priority-class, namespace: longhorn-system}\nvalue: x\nstatus: {applied: false}\n";
+
+    fn pending() -> &'static Check {
+        checks::by_id("danger_zone_pending").unwrap()
+    }
 
     fn xml(report: &Report, checks: &[&Check], fail_on: Severity) -> String {
         String::from_utf8(render(report, checks, Some(fail_on)).unwrap()).unwrap()
     }
 
     fn junit(fail_on: Severity) -> String {
-        let report = run(&CHECK, &cluster(PENDING)).report;
-        xml(&report, &[&CHECK], fail_on)
+        let report = run(pending(), &cluster(PENDING)).report;
+        xml(&report, &[pending()], fail_on)
     }
 
     #[test]
@@ -168,7 +169,7 @@ mod tests {
 
     #[test]
     fn commands_that_change_the_cluster_are_marked() {
-        let report = run(&CHECK, &cluster(PENDING)).report;
+        let report = run(pending(), &cluster(PENDING)).report;
         let mut finding = report.findings[0].clone();
         let command = |run: &str, changes| Command { run: run.to_owned(), changes };
         finding.remedy.commands = vec![command("kubectl get x", false), command("kubectl delete x", true)];
@@ -183,11 +184,11 @@ mod tests {
 
     #[test]
     fn an_unknown_verdict_is_an_error_and_a_silent_check_a_passed_case() {
-        let report = run(&CHECK, &live_at("2026-01-01T00:00:00Z", MANAGER)).report;
-        let xml_of = |report: &Report| xml(report, &[&CHECK], Severity::Warning);
+        let report = run(pending(), &live_at("2026-01-01T00:00:00Z", MANAGER)).report;
+        let xml_of = |report: &Report| xml(report, &[pending()], Severity::Warning);
         assert!(!xml_of(&report).contains("<error") && !xml_of(&report).contains("<skipped"));
 
-        let report = run(&CHECK, &cluster("")).report;
+        let report = run(pending(), &cluster("")).report;
         assert_eq!(xml_of(&report).matches("<error ").count(), 1, "{}", xml_of(&report));
         assert_eq!(xml_of(&report).matches("<skipped").count(), 2, "what was not looked at has not passed");
     }

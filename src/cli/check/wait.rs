@@ -7,8 +7,8 @@ use tokio::time::Instant;
 
 use super::CheckArgs;
 use super::progress::Progress;
-use crate::check::Severity;
-use crate::checks::volume_degraded;
+use crate::check::{Check, Severity};
+use crate::checks;
 use crate::cli::{Failure, SourceError, exit};
 use crate::report::{Report, ReportOptions};
 use crate::source::connect::{ConnectError, obstacle};
@@ -51,10 +51,10 @@ pub async fn until_healthy(
 /// Whether every volume has its replicas. A rebuild is nothing to be warned of, and yet the next node must not be taken away before it
 /// has ended. Who asks for a part, accepts degraded volumes or fails on critical findings alone does not wait for that.
 fn is_redundant(args: &CheckArgs, report: &Report) -> bool {
-    let is_asked = args.wants(&volume_degraded::CHECK)
-        && report.selected.is_none()
+    let accepts = |check: &Check| report.accepted.iter().any(|accepted| accepted.check == check.id);
+    let is_asked = report.selected.is_none()
         && args.fail_on.severity().is_some_and(|least| least <= Severity::Warning)
-        && !report.accepted.iter().any(|accepted| accepted.check == volume_degraded::CHECK.id);
+        && checks::ALL.iter().any(|check| check.of_redundancy && args.wants(check) && !accepts(check));
     !is_asked || report.data.hurt.is_empty()
 }
 

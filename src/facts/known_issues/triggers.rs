@@ -2,9 +2,9 @@
 
 use super::Trigger;
 use crate::cluster::Cluster;
-use crate::facts::instance_managers::missing_labels;
-use crate::facts::stale_copies;
+use crate::instance_managers::missing_labels;
 use crate::longhorn::{DataEngine, KubeNode, Resource};
+use crate::stale_copies;
 
 pub(super) fn backing_image_eviction(cluster: &Cluster) -> Trigger {
     match stale_copies::all(cluster).iter().find(|copy| copy.is_hit()) {

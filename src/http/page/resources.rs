@@ -1,51 +1,53 @@
 //! What was looked at, and how fresh it is.
 
-use jiff::Timestamp;
+use std::collections::BTreeMap;
 
-use super::html::{Html, ago};
+use jiff::Timestamp;
+use maud::{Markup, html};
+
 use crate::cluster::Readability;
 use crate::exporter::{Moment, ResourceFacts};
+use crate::facts::text::age;
 use crate::longhorn::Resource;
 
 /// Counts of the objects that matter; "–" where nothing could be read.
-pub fn write_counts(html: &mut Html, moment: &Moment) {
-    if !moment.waiting_for.is_empty() {
-        return;
-    }
+pub fn counts(moment: &Moment) -> Markup {
     let cluster = &moment.evaluation.report.cluster;
-    html.raw("<section><h2>Cluster</h2><dl class=\"counts\">");
-    write_count(html, moment, "Nodes", Resource::LonghornNodes, cluster.nodes, []);
-    write_count(html, moment, "Volumes", Resource::Volumes, cluster.volumes, &cluster.volumes_by_robustness);
-    let managers = cluster.instance_managers;
-    write_count(
-        html,
-        moment,
-        "Instance managers",
-        Resource::InstanceManagers,
-        managers,
-        &moment.instance_managers,
-    );
-    html.raw("</dl></section>\n");
-}
-
-fn write_count<'a>(
-    html: &mut Html,
-    moment: &Moment,
-    name: &'static str,
-    resource: Resource,
-    count: usize,
-    parts: impl IntoIterator<Item = (&'a &'static str, &'a usize)>,
-) {
-    html.raw("<div><dt>").raw(name).raw("</dt><dd>");
-    if moment.resources.iter().any(|facts| facts.resource == resource && nothing_read(facts)) {
-        html.raw("–<ul><li>could not be read</ul></dd></div>");
-        return;
+    let parts = |parts: &BTreeMap<&'static str, usize>| -> Vec<(&'static str, usize)> {
+        parts.iter().filter(|(_, count)| **count > 0).map(|(name, count)| (*name, *count)).collect()
+    };
+    let counts = [
+        ("Nodes", Resource::LonghornNodes, cluster.nodes, Vec::new()),
+        ("Volumes", Resource::Volumes, cluster.volumes, parts(&cluster.volumes_by_robustness)),
+        (
+            "Instance managers",
+            Resource::InstanceManagers,
+            cluster.instance_managers,
+            parts(&moment.instance_managers),
+        ),
+    ];
+    let unread = |kind| moment.resources.iter().any(|facts| facts.resource == kind && nothing_read(facts));
+    html! {
+        @if moment.waiting_for.is_empty() {
+            section {
+                h2 { "Cluster" }
+                dl.counts {
+                    @for (name, kind, count, parts) in counts {
+                        div {
+                            dt { (name) }
+                            dd {
+                                @if unread(kind) {
+                                    "–" ul { li { "could not be read" } }
+                                } @else {
+                                    (count) ul { @for (name, count) in parts { li { (count) " " (name) } } }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
     }
-    html.text(count).raw("<ul>");
-    for (name, count) in parts.into_iter().filter(|(_, count)| **count > 0) {
-        html.raw("<li>").text(count).raw(" ").text(name);
-    }
-    html.raw("</ul></dd></div>");
 }
 
 /// True where no object was seen and none can be ruled out: then 0 would be a lie.
@@ -54,45 +56,49 @@ fn nothing_read(facts: &ResourceFacts) -> bool {
 }
 
 /// How each kind could be read. What needs attention comes first; while there is nothing, it is folded.
-pub fn write_freshness(html: &mut Html, moment: &Moment, wall: Timestamp) {
+pub fn freshness(moment: &Moment, wall: Timestamp) -> Markup {
     let mut resources: Vec<_> = moment.resources.iter().collect();
     resources.sort_by_key(|facts| facts.synced && facts.status.undecodable == 0);
     let troubled = resources.iter().filter(|facts| !facts.synced || facts.status.undecodable > 0).count();
-    html.raw(if troubled > 0 { "<details class=\"read\" open>" } else { "<details class=\"read\">" });
-    html.raw("<summary><h2>What was read</h2> <span class=\"count\">").text(resources.len() - troubled);
-    html.raw(" of ").text(resources.len()).raw(" kinds without trouble</span></summary>\n");
-    html.raw(
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"What was read\">\
-              <table class=\"freshness\"><thead><tr>\
-              <th scope=\"col\">Kind<th scope=\"col\">State<th scope=\"col\" class=\"number\">Objects\
-              <th scope=\"col\">Last answer<th scope=\"col\">Trouble</tr></thead><tbody>\n",
-    );
-    let mut refusals = 0;
-    for facts in resources {
-        let status = &facts.status;
-        html.raw(if facts.synced { "<tr><td>" } else { "<tr class=\"blind\"><td>" }).text(facts.resource);
-        html.raw("<td>").raw(words(status.readability, facts.synced)).raw("<td class=\"number\">");
-        match nothing_read(facts) {
-            true => html.raw("–"),
-            false => html.text(facts.objects),
-        };
-        html.raw("<td>");
-        match status.last_success {
-            Some(time) => html.text(ago(wall, time)).raw(" ago"),
-            None => html.raw("–"),
-        };
-        html.raw("<td>");
-        if status.undecodable > 0 {
-            html.text(status.undecodable).raw(" could not be decoded. ");
+    // one refusal says whose right is missing; the others would say the same
+    let refused = |facts: &&ResourceFacts| facts.status.readability == Readability::Forbidden;
+    let first = resources.iter().copied().find(refused).map(|facts| facts.resource);
+    let says = |facts: &ResourceFacts| !refused(&facts) || first == Some(facts.resource);
+    html! {
+        details.read open[troubled > 0] {
+            summary {
+                h2 { "What was read" } " "
+                span.count { (resources.len() - troubled) " of " (resources.len()) " kinds without trouble" }
+            }
+            div.scroll tabindex="0" role="region" aria-label="What was read" {
+                table.freshness {
+                    thead {
+                        tr {
+                            th scope="col" { "Kind" }
+                            th scope="col" { "State" }
+                            th.number scope="col" { "Objects" }
+                            th scope="col" { "Last answer" }
+                            th scope="col" { "Trouble" }
+                        }
+                    }
+                    tbody {
+                        @for facts in resources.iter().copied() {
+                            tr class=[(!facts.synced).then_some("blind")] {
+                                td { (facts.resource) }
+                                td { (words(facts.status.readability, facts.synced)) }
+                                td.number { @if nothing_read(facts) { "–" } @else { (facts.objects) } }
+                                td { @match facts.status.last_success { Some(time) => { (age(wall.duration_since(time))) " ago" }, None => "–" } }
+                                td {
+                                    @if facts.status.undecodable > 0 { (facts.status.undecodable) " could not be decoded. " }
+                                    @if says(facts) { (facts.status.error.as_deref().unwrap_or_default()) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
         }
-        // one refusal says whose right is missing; the others would say the same
-        refusals += usize::from(status.readability == Readability::Forbidden);
-        if status.readability != Readability::Forbidden || refusals == 1 {
-            html.text(status.error.as_deref().unwrap_or_default());
-        }
-        html.raw("</tr>\n");
     }
-    html.raw("</tbody></table></div></details>\n");
 }
 
 fn words(readability: Readability, synced: bool) -> &'static str {

@@ -1,6 +1,8 @@
 //! What is lost with what, in short; the whole is at `/plan/loss`.
 
-use super::html::{Html, plural};
+use maud::{Markup, html};
+
+use crate::check::counted;
 use crate::facts::placement::bytes;
 use crate::report::{AtRisk, Place, Report};
 
@@ -8,43 +10,40 @@ use crate::report::{AtRisk, Place, Report};
 const MAX_NAMED: usize = 5;
 
 /// The section; nothing where all copies are apart, and a sentence where that is unknown.
-pub fn write(html: &mut Html, report: &Report) {
-    let risks = match &report.data.at_risk {
-        Some(risks) if risks.is_empty() => return,
-        Some(risks) => risks.as_slice(),
-        None => &[],
+pub fn section(report: &Report) -> Markup {
+    let risks = report.data.at_risk.as_deref();
+    html! {
+        @if risks != Some(&[]) {
+            section {
+                h2 { "What is lost with what" }
+                @match risks {
+                    None => p { "Not known: volumes, replicas, nodes or settings could not be read." },
+                    Some(risks) => {
+                        dl.facts { @for risk in risks { div { dt { (told(risk)) } dd { (whose(risk)) } } } }
+                        p { a href="plan/loss" { "All that is lost with each node, disk and zone" } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn whose(risk: &AtRisk) -> String {
+    let chosen = match risk.promised {
+        true => ", although volume or settings ask for more",
+        false => ", as it was chosen",
     };
-    html.raw("<section><h2>What is lost with what</h2>");
-    if risks.is_empty() {
-        html.raw("<p>Not known: volumes, replicas, nodes or settings could not be read.</p></section>\n");
-        return;
+    let mut names: Vec<&str> = risk.volumes.iter().take(MAX_NAMED).map(|volume| volume.called()).collect();
+    let more = format!("{} more", risk.count.saturating_sub(names.len()));
+    if names.len() < risk.count {
+        names.push(&more);
     }
-    html.raw("<dl class=\"facts\">");
-    for risk in risks {
-        html.raw("<div><dt>").text(told(risk)).raw("</dt><dd>");
-        html.text(bytes(risk.bytes)).raw(if risk.promised {
-            ", although volume or settings ask for more"
-        } else {
-            ", as it was chosen"
-        });
-        let mut names: Vec<&str> =
-            risk.volumes.iter().take(MAX_NAMED).map(|volume| volume.called()).collect();
-        let more = format!("{} more", risk.count.saturating_sub(names.len()));
-        if names.len() < risk.count {
-            names.push(&more);
-        }
-        if !risk.volumes.is_empty() {
-            html.raw(": ").text(names.join(", "));
-        }
-        html.raw("</dd></div>");
-    }
-    html.raw(
-        "</dl><p><a href=\"plan/loss\">All that is lost with each node, disk and zone</a></p></section>\n",
-    );
+    let whose = if risk.volumes.is_empty() { String::new() } else { format!(": {}", names.join(", ")) };
+    format!("{}{chosen}{whose}", bytes(risk.bytes))
 }
 
 fn told(risk: &AtRisk) -> String {
-    let volumes = plural(risk.count, "volume", "volumes");
+    let volumes = counted(risk.count, "volume");
     match (risk.place, risk.promised) {
         (Place::Copy, true) => format!("{volumes} with one copy left, detached: nothing is rebuilt"),
         (Place::Copy, false) => format!("{volumes} with one copy"),
@@ -61,9 +60,7 @@ mod tests {
         let cluster = crate::testing::cluster("");
         let mut report = crate::report::evaluate(&cluster).report;
         report.data.at_risk = at_risk;
-        let mut html = Html::default();
-        write(&mut html, &report);
-        html.into_string()
+        section(&report).into_string()
     }
 
     fn volume(pvc: &str) -> VolumeRef {

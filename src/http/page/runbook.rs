@@ -1,19 +1,24 @@
 //! Runbooks as pages: the Markdown that is generated from the checks, with an anchor for each cause.
 
+use maud::{PreEscaped, html};
+use pulldown_cmark::html::push_html;
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, TextMergeStream};
 
-use super::html::Html;
-use super::{foot_of_document, head};
+use super::{foot, page};
 
 /// A page made of Markdown of this program, one level below the page of the cluster.
 pub fn document(title: &str, markdown: &str) -> String {
-    let mut html = Html::default();
-    head(&mut html, title, None);
-    html.raw("<main class=\"document\">\n<nav aria-label=\"More\"><a href=\"../\">What is wrong now</a> <a href=\"./\">Runbooks by symptom</a></nav>\n");
-    html.markdown(events(markdown).into_iter());
-    html.raw("</main>\n");
-    foot_of_document(&mut html);
-    html.into_string()
+    let mut text = String::new();
+    push_html(&mut text, events(markdown).into_iter());
+    let body = html! {
+        main.document {
+            nav aria-label="More" { a href="../" { "What is wrong now" } " " a href="./" { "Runbooks by symptom" } }
+            // Markdown of this program, without markup of its own
+            (PreEscaped(text))
+        }
+        (foot(None))
+    };
+    page(title, None, &body)
 }
 
 /// What stands in the Markdown, without markup of its own, with anchors at headings and with links that lead somewhere here.
@@ -24,6 +29,7 @@ fn events(markdown: &str) -> Vec<Event<'_>> {
     let mut leads_nowhere = false;
     for event in parsed {
         let event = match event {
+            Event::Html(_) | Event::InlineHtml(_) => continue,
             Event::Start(Tag::Link { link_type, dest_url, title, id }) => match address(&dest_url) {
                 Some(dest_url) => Event::Start(Tag::Link { link_type, dest_url: dest_url.into(), title, id }),
                 None => {

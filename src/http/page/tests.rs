@@ -43,15 +43,16 @@ fn hostile_names_stay_text() {
 }
 
 #[test]
+fn text_cannot_change_the_direction_of_reading() {
+    assert!(page("kubectl\u{202e}get\u{1b}[0m", None, &html! {}).contains("kubectl\u{fffd}get\u{fffd}[0m"));
+}
+
+#[test]
 fn every_finding_of_the_demo_is_told_with_its_commands() {
     let cluster = demo::cluster(time("2026-01-01T12:00:00Z")).unwrap();
     let report = crate::report::evaluate(&cluster).report;
     let page = page_of(cluster);
-    let escaped = |text: &str| {
-        let mut html = Html::default();
-        html.text(text);
-        html.into_string()
-    };
+    let escaped = |text: &str| html! { (text) }.into_string();
     assert!(!report.findings.is_empty());
     for finding in &report.findings {
         assert!(page.contains(&escaped(&capitalised(&finding.message))), "{}", finding.message);

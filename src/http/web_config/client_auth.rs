@@ -16,10 +16,7 @@ use rustls::{
 use crate::did_you_mean;
 
 const KINDS: [&str; 5] = [
-    "NoClientCert",
-    "RequestClientCert",
-    "RequireAnyClientCert",
-    "VerifyClientCertIfGiven",
+    "NoClientCert", "RequestClientCert", "RequireAnyClientCert", "VerifyClientCertIfGiven",
     "RequireAndVerifyClientCert",
 ];
 

@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use super::{follows, plain, reasons, scope, sentence, waits};
-use crate::check::Severity;
-use crate::report::Report;
+use crate::Report;
+use crate::check::{Command, Severity};
 
 /// Writes the incidents that are more than notes, each with its first command.
 pub fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {
@@ -33,11 +33,7 @@ pub fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {
         }
         if let Some(command) = &incident.first {
             let note = if command.changes { " (changes the cluster)" } else { "" };
-            writeln!(out, "   First{note}:\n\n   ```sh")?;
-            for line in command.run.lines() {
-                writeln!(out, "   {}", plain(line))?;
-            }
-            writeln!(out, "   ```")?;
+            fenced(out, "   ", &format!("First{note}:"), command)?;
         }
     }
     for (reason, checks) in reasons(report) {
@@ -48,6 +44,13 @@ pub fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {
         writeln!(out, "- accepted{until}: {} ({})", escaped(&one.name()), escaped(&one.reason))?;
     }
     Ok(())
+}
+
+/// A command to copy, below a line that says what it is.
+pub fn fenced(out: &mut dyn Write, indent: &str, heading: &str, command: &Command) -> io::Result<()> {
+    writeln!(out, "{indent}{heading}\n\n{indent}```sh")?;
+    command.run.lines().try_for_each(|line| writeln!(out, "{indent}{}", plain(line)))?;
+    writeln!(out, "{indent}```")
 }
 
 /// Text in which nothing is markup.

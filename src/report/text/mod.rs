@@ -10,11 +10,11 @@ pub mod wide;
 
 pub use crate::check::plain;
 pub use markdown::escaped;
-pub use style::{Style, duration};
+pub use style::Style;
 
-use crate::check::{VolumeRef, capitalised, counted};
+use crate::check::{VolumeRef, capitalised, counted, is_hidden};
 use crate::incidents::{Consequence, Incident, places};
-use crate::report::{ClusterSummary, Report, Unknown, rights};
+use crate::{ClusterSummary, Report, Unknown, rights};
 
 /// What was looked at: `cluster prod · Longhorn v1.8.0 in longhorn-system · 2026-01-01 12:00 UTC`.
 pub fn scope(report: &Report) -> String {
@@ -95,6 +95,12 @@ pub fn sentence(text: &str) -> String {
         text.push('.');
     }
     text
+}
+
+/// JUnit XML in which nothing hides: a page of a CI system shows it, as a terminal would.
+pub fn xml(junit: &quick_junit::Report) -> Result<Vec<u8>, quick_junit::SerializeError> {
+    let xml = junit.to_string()?;
+    Ok(xml.replace(|c: char| is_hidden(c) && c != '\n', "\u{fffd}").into_bytes())
 }
 
 /// What was taken out of the report, if anything was: `2 accepted findings`.

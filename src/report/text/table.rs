@@ -5,12 +5,12 @@ use std::io::{self, Write};
 use super::{Style, accepted, details, follows, plain, reasons, scope, sentence, waits};
 use crate::check::{Severity, counted};
 use crate::incidents::Incident;
-use crate::report::{Report, Status};
+use crate::{Report, Status};
 
 /// Where the text of an incident begins.
 pub const INDENT: &str = "            ";
 /// Where the text beside a word in the margin begins.
-const MARGIN: &str = "          ";
+pub const MARGIN: &str = "          ";
 /// How much of the incidents is shown.
 #[derive(Debug, Clone, Copy)]
 struct Room {
@@ -244,7 +244,7 @@ fn unknown(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()>
     let reasons = reasons(report);
     for (reason, checks) in reasons.iter().take(MAX_REASONS) {
         let who = match checks.as_slice() {
-            [crate::report::EVERY_CHECK] => String::new(),
+            [crate::EVERY_CHECK] => String::new(),
             [one] => format!("{one}: "),
             many => format!("{}: ", counted(many.len(), "check")),
         };

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::{plain, scope};
-use crate::report::Report;
+use crate::Report;
 
 /// Writes two lines about the cluster, then a line for each finding and for each check without verdict.
 pub fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {

@@ -333,10 +333,7 @@ fn times_of_logs() {
         assert_eq!(time_of(line, newest).unwrap().to_string(), time, "{line}");
     }
     for line in [
-        "kern  :err   : [  +0.000300]  x",
-        "",
-        "no time at all here",
-        "[Sun Feb 31 11:55:02 2026]",
+        "kern  :err   : [  +0.000300]  x", "", "no time at all here", "[Sun Feb 31 11:55:02 2026]",
         "Jan 99 00:00:01 x",
     ] {
         assert_eq!(time_of(line, newest), None, "{line}");

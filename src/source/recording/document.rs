@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::tree::{Broken, Count, Tree};
 use super::{RecordedFile, RecordingError, json, yaml};
 use crate::longhorn::{Release, Resource};
-use crate::source::record;
+use crate::record;
 
 /// What a file holds.
 #[derive(Debug, Default)]
@@ -29,6 +29,8 @@ pub(super) struct Content {
     pub unread_logs: Vec<[String; 2]>,
     /// The release of the API server.
     pub api_server: Option<Release>,
+    /// When it was recorded.
+    pub moment: Option<Timestamp>,
 }
 
 /// Something that was to be in a file and is not.
@@ -219,6 +221,7 @@ impl<'a> DocumentReader<'a> {
                 _ => {}
             }
             self.content.api_server = Release::parse(tree.text(&["kubernetes"]));
+            self.content.moment = tree.text(&["moment"]).parse().ok();
             return;
         }
         match kind.strip_suffix("List") {
@@ -359,27 +362,10 @@ pub(super) fn newest_time(object: &Tree, latest: Timestamp) -> Option<Timestamp>
 }
 
 const TIME_KEYS: &[&str] = &[
-    "creationTimestamp",
-    "deletionTimestamp",
-    "lastTransitionTime",
-    "lastProbeTime",
-    "lastHeartbeatTime",
-    "lastUpdateTime",
-    "lastStateTransitionTime",
-    "startedAt",
-    "finishedAt",
-    "startTime",
-    "firstTimestamp",
-    "lastTimestamp",
-    "eventTime",
-    "lastObservedTime",
-    "acquireTime",
-    "renewTime",
-    "failedAt",
-    "healthyAt",
-    "lastFailedAt",
-    "lastHealthyAt",
-    "lastDegradedAt",
+    "creationTimestamp", "deletionTimestamp", "lastTransitionTime", "lastProbeTime", "lastHeartbeatTime",
+    "lastUpdateTime", "lastStateTransitionTime", "startedAt", "finishedAt", "startTime", "firstTimestamp",
+    "lastTimestamp", "eventTime", "lastObservedTime", "acquireTime", "renewTime", "failedAt", "healthyAt",
+    "lastFailedAt", "lastHealthyAt", "lastDegradedAt",
 ];
 
 fn collect_times(tree: &Tree, latest: Timestamp, newest: &mut Option<Timestamp>) {

@@ -4,6 +4,9 @@
 //! kube drops a line of a watch that ends early without an error (kube-client 5.0 client/mod.rs,
 //! `is_eof`), and bytes alone prove nothing: a proxy may trickle half an event forever. So only a whole
 //! line of JSON, or an end after one, counts as an answer, and anything else ends the watch.
+//!
+//! It does not go with `streamed`, but when kube's client reports a watch that breaks off within a line, and its watcher
+//! lets bookmarks through.
 
 use std::borrow::Cow;
 use std::pin::Pin;
@@ -21,14 +24,14 @@ use tokio::time::{Instant, Sleep};
 use tower::BoxError;
 
 use super::traffic::{Call, silent};
-use crate::source::ApiErrorReason;
+use crate::ApiErrorReason;
 
 /// No object of Kubernetes is as long: the API server refuses requests of more than 3 MiB.
 pub(super) const LONGEST_LINE: usize = 16 << 20;
 
 /// Part of a watch that is no event.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub(crate) enum Garbled {
+pub enum Garbled {
     /// A line that is no JSON.
     #[error("the watch sent a line that does not decode: {0}")]
     Line(String),

@@ -14,11 +14,11 @@ use tokio::time::Instant;
 use self::read::{Unread, read};
 use super::CrashLogs;
 use super::state::SharedState;
+use crate::ApiErrorReason;
 use crate::facts::complaints;
 use crate::history::{CrashLog, History};
 use crate::longhorn::{KubeNode, Resource};
-use crate::source::ApiErrorReason;
-use crate::source::wanted_logs::{IN_TURN, Run, ready, ready_run, runs};
+use crate::wanted_logs::{IN_TURN, Run, ready, ready_run, runs};
 
 /// Logs read at once.
 const AT_ONCE: usize = 2;

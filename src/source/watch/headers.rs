@@ -15,7 +15,7 @@ const SLOWEST: SignedDuration = SignedDuration::from_secs(10);
 ///
 /// The header has whole seconds, and was written at some moment between `sent` and `came`. What these
 /// can explain is no skew, so a slow answer never looks like one.
-pub(crate) fn skew(sent: Timestamp, came: Timestamp, headers: &HeaderMap) -> Option<SignedDuration> {
+pub fn skew(sent: Timestamp, came: Timestamp, headers: &HeaderMap) -> Option<SignedDuration> {
     let date = date(headers, &header::DATE)?;
     let took = came.duration_since(sent);
     if took.is_negative() || took > SLOWEST {
@@ -33,7 +33,7 @@ pub(crate) fn skew(sent: Timestamp, came: Timestamp, headers: &HeaderMap) -> Opt
 }
 
 /// How long the server wants to be left alone, in seconds or as a date.
-pub(crate) fn retry_after(now: Timestamp, headers: &HeaderMap) -> Option<Duration> {
+pub fn retry_after(now: Timestamp, headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim();
     let wanted = match text.parse() {
         Ok(seconds) => Duration::from_secs(seconds),

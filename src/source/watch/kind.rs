@@ -15,8 +15,8 @@ use super::backoff::{Backoff, Pauses};
 use super::item::Item;
 use super::state::SharedState;
 use super::trouble::WatchTrouble;
+use crate::ApiErrorReason;
 use crate::longhorn::{Kind, Resource, Scope, Store};
-use crate::source::ApiErrorReason;
 
 /// Objects asked for in one page of a list. A page is held as text, more than once, while it is
 /// decoded; engines carry their whole chain of snapshots, pods and nodes are large too.

@@ -9,14 +9,14 @@
 mod backoff;
 mod body;
 mod crash_logs;
-pub(crate) mod headers;
+pub mod headers;
 mod item;
 mod kind;
 mod outages;
 mod pages;
 mod pods;
 mod state;
-pub(crate) mod streamed;
+pub mod streamed;
 mod traffic;
 mod trouble;
 

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::ApiErrorReason;
 use crate::checks;
 use crate::longhorn::Resource;
-use crate::source::ApiErrorReason;
 use crate::sync;
 
 /// Kinds that fail within this time are told in one line. What is over by then is told at debug only.

@@ -1,6 +1,8 @@
 //! How many objects a page of a list is asked for. A page is held as text, more than once, while it is
 //! decoded, so it is bounded by what it weighs: 250 replicas are some 500 kB as a rule, and 250 MB with
 //! an annotation of 1 MB on each.
+//!
+//! Stays when `streamed` goes: pages are then how every list is read.
 
 use http::{Request, Uri};
 

@@ -12,10 +12,10 @@ use tokio::time::Instant;
 use super::traffic::{Success, Traffic};
 use super::trouble::WatchTrouble;
 use super::{LiveOptions, pods};
+use crate::ApiErrorReason;
 use crate::cluster::{Cluster, Readability, ResourceStatus};
 use crate::history::History;
 use crate::longhorn::{Kind, KubeNode, Lease, Objects, PerKind, Pod, Resource, Store};
-use crate::source::ApiErrorReason;
 use crate::sync;
 
 /// What the tasks of the live source share.

@@ -9,6 +9,11 @@
 //! stream costs a kube-apiserver 1.36 a third more CPU than the whole list (docs/performance.md), and few
 //! clusters offer it: it needs etcd 3.4.31 or 3.5.13 and Kubernetes 1.32 or 1.34. So what the watcher asks
 //! for is sent as a list, and the list comes back to it as the events that it expects.
+//!
+//! Delete this file when no Kubernetes below 1.34 is supported any longer, [`Split`] excepted, with which `record` takes
+//! lists apart: from 1.34 on, with one of these etcds, pages come from memory too (feature ListFromCacheSnapshot) and cost
+//! the API server no more than the whole list (docs/performance.md). kube's watcher then lists in pages on its own
+//! (`InitialListStrategy::ListWatch`), as it does today after a list that failed, and [`super::traffic`] sends them on.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -112,7 +117,7 @@ fn broken_off(error: BoxError) -> BoxError {
 /// Takes a list apart, and leaves out who wrote which field. Looks at strings and brackets only: whether an object
 /// decodes shows later.
 #[derive(Default)]
-pub(in crate::source) struct Split {
+pub(crate) struct Split {
     depth: usize,
     in_string: bool,
     escaped: bool,
@@ -145,7 +150,7 @@ struct ListMeta {
 }
 
 /// How the line of an object begins; it ends with a bracket.
-pub(in crate::source) const ADDED: &[u8] = br#"{"type":"ADDED","object":"#;
+pub(crate) const ADDED: &[u8] = br#"{"type":"ADDED","object":"#;
 
 /// Depth between the items: in the list's object and in the array.
 const BETWEEN: usize = 2;
@@ -156,7 +161,7 @@ const LEFT_OUT: &[u8] = b"\"managedFields\"";
 
 impl Split {
     /// The items that end in these bytes, as lines.
-    pub(in crate::source) fn feed(&mut self, bytes: &[u8]) -> Result<Vec<u8>, Garbled> {
+    pub(crate) fn feed(&mut self, bytes: &[u8]) -> Result<Vec<u8>, Garbled> {
         self.lines.reserve(bytes.len());
         let piece = |from: usize, until: usize| bytes.get(from..until).unwrap_or_default();
         let (mut taken, mut next) = (0, 0);
@@ -271,17 +276,17 @@ impl Split {
     }
 
     /// What has come beside the objects.
-    pub(in crate::source) fn envelope(&self) -> &[u8] {
+    pub(crate) fn envelope(&self) -> &[u8] {
         &self.envelope
     }
 
     /// Whether nothing has come.
-    pub(in crate::source) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.depth == 0 && self.envelope.trim_ascii().is_empty()
     }
 
     /// Whether all that was opened is closed.
-    pub(in crate::source) fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         self.depth == 0 && !self.in_string
     }
 
@@ -295,7 +300,7 @@ impl Split {
     }
 
     /// The bookmark after the last item; a list that is not whole has none.
-    pub(in crate::source) fn end(&mut self) -> Result<Vec<u8>, Garbled> {
+    pub(crate) fn end(&mut self) -> Result<Vec<u8>, Garbled> {
         if self.depth > 0 || self.in_string {
             return Err(Garbled::Cut);
         }
@@ -316,9 +321,8 @@ impl Split {
     }
 }
 
-/// The lines of a list that comes in pieces of this size.
-#[cfg(any(test, fuzzing))]
-pub(crate) fn lines(list: &[u8], piece: usize) -> Result<Vec<u8>, Garbled> {
+/// The lines of a list that comes in pieces of this size, for tests and fuzzing.
+pub fn lines(list: &[u8], piece: usize) -> Result<Vec<u8>, Garbled> {
     let (mut split, mut lines) = (Split::default(), Vec::new());
     for bytes in list.chunks(piece) {
         lines.extend(split.feed(bytes)?);

@@ -2,7 +2,8 @@
 //! that the server still answers for a kind.
 //!
 //! The watcher of kube hides bookmarks, clean ends and restarts of a watch from its user, so a
-//! quiet kind would look dead from above. Here each whole line of a watch is seen (see [`super::body`]).
+//! quiet kind would look dead from above. Here each whole line of a watch is seen (see [`super::body`]). The part that turns
+//! the watcher's stream of a list into a whole list goes with `streamed`, when no Kubernetes below 1.34 is supported.
 
 #[cfg(test)]
 mod tests;
@@ -31,8 +32,8 @@ use super::streamed::{self, Streamed};
 use super::trouble::{reason_of, reason_of_code};
 use super::{Clock, LiveOptions};
 use crate::longhorn::{PerKind, Resource, Scope};
-use crate::source::{ApiErrorReason, ApiTotals};
 use crate::sync;
+use crate::{ApiErrorReason, ApiTotals};
 
 /// Calls per kind, and when each kind was last answered.
 #[derive(Debug)]

@@ -5,8 +5,8 @@ use std::error::Error;
 use kube::runtime::watcher;
 
 use super::body::{Barren, Garbled};
-use crate::source::ApiErrorReason;
-use crate::source::plugin::NoCredentials;
+use crate::ApiErrorReason;
+use crate::plugin::NoCredentials;
 
 /// Longest message that is kept; API servers repeat long URLs in theirs.
 const MAX_MESSAGE: usize = 400;

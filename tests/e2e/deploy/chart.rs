@@ -12,13 +12,7 @@ use serde_json::{Value, json};
 use super::*;
 
 const STOCK: &[&str] = &[
-    "ClusterRole",
-    "ClusterRoleBinding",
-    "Deployment",
-    "Pod",
-    "Role",
-    "RoleBinding",
-    "Service",
+    "ClusterRole", "ClusterRoleBinding", "Deployment", "Pod", "Role", "RoleBinding", "Service",
     "ServiceAccount",
 ];
 

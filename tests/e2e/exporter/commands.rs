@@ -27,23 +27,10 @@ const EXCUSED: &[(&str, &str)] = &[
 
 /// Kinds of which recordings have nothing, or only what a check reads, so that one of them may be missing.
 const NOT_RECORDED: &[&str] = &[
-    "settings.longhorn.io",
-    "secrets",
-    "persistentvolumes",
-    "statefulsets",
-    "volumeattachments.longhorn.io",
-    "clusterrolebindings",
-    "clusterroles",
-    "configmaps",
-    "daemonsets",
-    "deployments",
-    "jobs",
-    "poddisruptionbudgets.policy",
-    "leases.coordination.k8s.io",
-    "cronjobs.batch",
-    "systembackups.longhorn.io",
-    "backingimagemanagers.longhorn.io",
-    "backingimagedatasources.longhorn.io",
+    "settings.longhorn.io", "secrets", "persistentvolumes", "statefulsets", "volumeattachments.longhorn.io",
+    "clusterrolebindings", "clusterroles", "configmaps", "daemonsets", "deployments", "jobs",
+    "poddisruptionbudgets.policy", "leases.coordination.k8s.io", "cronjobs.batch",
+    "systembackups.longhorn.io", "backingimagemanagers.longhorn.io", "backingimagedatasources.longhorn.io",
 ];
 
 /// Fields of objects that are not recorded, or that recordings leave out. Those of Longhorn are in longhorn-manager v1.12.1
@@ -125,10 +112,7 @@ const OBJECTS: &[(&[&str], &str)] = &[
     (&["node", "nodes", "nodes.longhorn.io", "cordon", "uncordon", "drain", "spec.nodeName"], "NODE"),
     (
         &[
-            "volumes.longhorn.io",
-            "longhornvolume",
-            "backup-volume",
-            "volumeattachments.longhorn.io",
+            "volumes.longhorn.io", "longhornvolume", "backup-volume", "volumeattachments.longhorn.io",
             "share-manager-",
         ],
         "VOLUME",

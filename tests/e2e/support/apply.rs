@@ -18,14 +18,8 @@ const SERVED_LIMIT: Duration = Duration::from_secs(30);
 
 /// What the apiserver owns: present in recorded objects, refused or ignored in an apply.
 const SERVER_FIELDS: &[&str] = &[
-    "creationTimestamp",
-    "deletionGracePeriodSeconds",
-    "deletionTimestamp",
-    "generation",
-    "managedFields",
-    "resourceVersion",
-    "selfLink",
-    "uid",
+    "creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "managedFields",
+    "resourceVersion", "selfLink", "uid",
 ];
 
 impl Bench {

@@ -25,12 +25,7 @@ fn own_files() -> Vec<String> {
 
 /// Where projects publish.
 const HOSTS: [&str; 7] = [
-    "github.com/",
-    "githubusercontent.com/",
-    "ghcr.io/",
-    "quay.io/",
-    "docker.io/",
-    "gitlab.com/",
+    "github.com/", "githubusercontent.com/", "ghcr.io/", "quay.io/", "docker.io/", "gitlab.com/",
     ".github.io",
 ];
 

@@ -107,7 +107,7 @@ fn every_alert_has_a_runbook_and_every_runbook_an_alert() {
     let name = |path: &PathBuf| path.file_stem().unwrap().to_string_lossy().into_owned();
     assert_eq!(published.iter().map(name).collect::<BTreeSet<_>>(), alerts());
     let written: Vec<_> =
-        ["src/checks", "src/exporter"].into_iter().flat_map(|place| files(place, &[".md"])).collect();
+        ["src/checks", "src/desk/own"].into_iter().flat_map(|place| files(place, &[".md"])).collect();
     assert_eq!(written.iter().map(name).collect::<BTreeSet<_>>(), alerts());
     assert_eq!(written.len(), alerts().len(), "two runbooks of the same name");
 }
@@ -168,7 +168,7 @@ fn every_runbook_is_found_by_a_symptom_and_every_page_in_the_book() {
         .into_iter()
         .filter(|page| !book.contains(page) && !page.ends_with("SUMMARY.md"))
         .collect();
-    assert!(missing.is_empty(), "not in src/generate/docs/summary.rs: {missing:?}");
+    assert!(missing.is_empty(), "not in src/desk/generate/docs/summary.rs: {missing:?}");
     // what a page of the book links to is a page or a file there, not a directory or a page that was left out
     for page in &book {
         for target in targets(&text(page)) {

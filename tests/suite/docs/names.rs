@@ -12,16 +12,9 @@ use super::{files, pages, text};
 /// Longhorn's own metrics that docs/migration.md is about (longhorn-manager v1.12.1
 /// metrics_collector/).
 const OF_LONGHORN: [&str; 11] = [
-    "longhorn_backup_state",
-    "longhorn_disk_health",
-    "longhorn_disk_status",
-    "longhorn_disk_usage_bytes",
-    "longhorn_node_count_total",
-    "longhorn_node_status",
-    "longhorn_node_storage_usage_bytes",
-    "longhorn_snapshot_actual_size_bytes",
-    "longhorn_volume_last_backup_at",
-    "longhorn_volume_robustness",
+    "longhorn_backup_state", "longhorn_disk_health", "longhorn_disk_status", "longhorn_disk_usage_bytes",
+    "longhorn_node_count_total", "longhorn_node_status", "longhorn_node_storage_usage_bytes",
+    "longhorn_snapshot_actual_size_bytes", "longhorn_volume_last_backup_at", "longhorn_volume_robustness",
     "longhorn_volume_state",
 ];
 
@@ -59,25 +52,11 @@ fn series_that_texts_dashboards_and_rules_name_exist() {
 }
 
 /// Kinds that texts name although no check reads them.
-const UNREAD: [&str; 18] = [
-    "snapshots.longhorn.io",
-    "persistentvolumeclaims",
-    "supportbundles.longhorn.io",
-    "secrets",
-    "configmap",
-    "crd",
-    "crds",
-    "roles",
-    "rolebindings",
-    "clusterrole",
-    "clusterroles",
-    "clusterrolebinding",
-    "clusterrolebindings",
-    "jobs",
-    "namespaces",
-    "persistentvolumes",
-    "secret",
-    "statefulsets",
+const UNREAD: [&str; 20] = [
+    "resourcequota", "snapshots.longhorn.io", "persistentvolumeclaims", "supportbundles.longhorn.io",
+    "secrets", "configmap", "crd", "crds", "roles", "rolebindings", "clusterrole", "clusterroles",
+    "clusterrolebinding", "clusterrolebindings", "jobs", "namespaces", "persistentvolumes", "replicasets",
+    "secret", "statefulsets",
 ];
 
 /// What ends like the name of a kind of Longhorn and is none: the CSI driver, and the label of the pods of a recurring

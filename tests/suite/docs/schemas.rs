@@ -179,23 +179,12 @@ const VALUES: [(&str, &[&str], &[&str]); 9] = [
     (
         "runbook_base_url",
         &[
-            "https://example.org",
-            "http://localhost:8080/a/b/",
-            "https://[::1]/x%20y",
+            "https://example.org", "http://localhost:8080/a/b/", "https://[::1]/x%20y",
             "https://a.b/blob/main/x",
         ],
         &[
-            "",
-            "runbooks",
-            "ftp://x",
-            "https://",
-            "https://x y",
-            "https://x/?a",
-            "https://x/#a",
-            "https://x/{{ a }}",
-            "https://x/$a",
-            "https://x/%zz",
-            "javascript:x",
+            "", "runbooks", "ftp://x", "https://", "https://x y", "https://x/?a", "https://x/#a",
+            "https://x/{{ a }}", "https://x/$a", "https://x/%zz", "javascript:x",
         ],
     ),
     (
@@ -301,15 +290,8 @@ proptest! {
 }
 
 const KEYS: [&str; 9] = [
-    "selector",
-    "namespace",
-    "cluster_label",
-    "runbook_base_url",
-    "for",
-    "severity",
-    "labels.team",
-    "labels.a-b",
-    "thresholds.restarts",
+    "selector", "namespace", "cluster_label", "runbook_base_url", "for", "severity", "labels.team",
+    "labels.a-b", "thresholds.restarts",
 ];
 
 fn pieces() -> impl Strategy<Value = String> {

@@ -1,7 +1,7 @@
 //! Longhorn is deleted while volumes are in use.
 
-use crate::checks::csi_plugin_down::CHECK;
 use crate::cluster::{Cluster, Readability};
+use crate::csi_plugin_down::CHECK;
 use crate::longhorn::Resource;
 use crate::testing::{found, live_at, longhorn_manager, object, object_with, run};
 

@@ -31,9 +31,7 @@ fn what_the_kubelet_says_it_killed_was_killed_by_a_probe() {
         (
             "it was told to stop",
             m(0) + &event(
-                "Killing",
-                "Stopping container longhorn-manager",
-                "2026-03-01T11:58:59Z",
+                "Killing", "Stopping container longhorn-manager", "2026-03-01T11:58:59Z",
                 "2026-03-01T11:58:59Z",
             ),
             causes::UNKNOWN.id,
@@ -59,10 +57,7 @@ fn what_the_kubelet_says_it_killed_was_killed_by_a_probe() {
         (
             "a postStart hook",
             m(0) + &event(
-                "FailedPostStartHook",
-                "PostStartHook failed",
-                "2026-03-01T11:20:00Z",
-                "2026-03-01T11:50:00Z",
+                "FailedPostStartHook", "PostStartHook failed", "2026-03-01T11:20:00Z", "2026-03-01T11:50:00Z",
             ),
             causes::CONTAINER_CANNOT_START.id,
         ),

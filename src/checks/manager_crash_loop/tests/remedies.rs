@@ -144,9 +144,7 @@ fn what_a_tool_installed_is_changed_in_its_source() {
             "{name: longhorn-manager, resources: {limits: {memory: 256Mi}}, image:",
         ) + &node("node-1");
     let argo = daemon_set(
-        "longhorn-system",
-        "argocd.argoproj.io/instance: lh",
-        "longhornio/longhorn-manager:v1.12.1",
+        "longhorn-system", "argocd.argoproj.io/instance: lh", "longhornio/longhorn-manager:v1.12.1",
     );
     let remedy = remedy(&(limited + &argo));
     assert_eq!(changes(&remedy), ["argocd app sync lh"]);

@@ -85,7 +85,7 @@ fn one_that_does_not_follow_another_gets_no_answer() {
     let quiet = unhealthy("n1", "2026-03-01T11:58:00Z", "Readiness probe failed: context deadline exceeded");
     let quiet = at(NOW, &(start.clone() + &given("2026-03-01T11:57:10Z") + &quiet), &[]);
     assert!(found(&CHECK, &quiet).is_empty());
-    let probes = crate::checks::ALL.iter().find(|check| check.id == "manager_probes").unwrap();
+    let probes = crate::ALL.iter().find(|check| check.id == "manager_probes").unwrap();
     let told = found(probes, &(served)).into_iter().filter(|one| one.starts_with("warning")).count();
     assert_eq!(told, 1);
     // given back before it came: the right may have gone since
@@ -125,6 +125,6 @@ fn one_that_crashed_before_hangs_all_the_same_with_a_free_lease() {
     let yaml = release("v1.12.1") + &looping + &lease("", "2026-03-01T11:56:40Z", "2026-03-01T11:56:40Z");
     let cluster = at(NOW, &yaml, &[]);
     assert_eq!(found(&CHECK, &cluster), ["warning unknown Pod longhorn-manager-n1"]);
-    let crashes = crate::checks::ALL.iter().find(|check| check.id == "manager_crash_loop").unwrap();
+    let crashes = crate::ALL.iter().find(|check| check.id == "manager_crash_loop").unwrap();
     assert_eq!(found(crashes, &cluster), Vec::<String>::new());
 }

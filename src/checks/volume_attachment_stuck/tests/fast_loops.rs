@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::check::Severity;
-use crate::checks::volume_faulted;
+use crate::volume_faulted;
 
 const BEGIN: &str = "2026-03-01T12:00:00Z";
 
@@ -44,9 +44,7 @@ fn step(name: &str, second: i64, ever_up: bool) -> String {
 }
 
 fn criticals(cluster: &Cluster) -> Vec<String> {
-    let both = |check: &crate::check::Check| {
-        std::ptr::eq(check, &CHECK) || std::ptr::eq(check, &volume_faulted::CHECK)
-    };
+    let both = |check: &crate::check::Check| check.id == CHECK.id || check.id == volume_faulted::CHECK.id;
     let report = crate::report::evaluate_only(cluster, both).report;
     let critical = report.findings.iter().filter(|finding| finding.severity == Severity::Critical);
     critical.map(|finding| format!("{}/{} {}", finding.check, finding.cause, finding.object)).collect()

@@ -5,11 +5,11 @@ use std::time::Duration;
 use kube::Client;
 use tokio::time::timeout;
 
-use crate::source::ApiErrorReason;
-use crate::source::recording::logs::{is_gone, tail};
-use crate::source::wanted_logs::Run;
-use crate::source::watch::state::SharedState;
-use crate::source::watch::trouble::{describe, one_line, reason_of, reason_of_code};
+use crate::ApiErrorReason;
+use crate::recording::logs::{is_gone, tail};
+use crate::wanted_logs::Run;
+use crate::watch::state::SharedState;
+use crate::watch::trouble::{describe, one_line, reason_of, reason_of_code};
 
 /// Lines asked for: a panic with its stack fits, and hours of ordinary log do not come along.
 const LINES: i64 = 200;

@@ -1,0 +1,143 @@
+//! docs/checks.md: what each check sees, its causes, what it must be able to read, its alerts and its series.
+
+use anyhow::Result;
+
+use super::markdown::{Document, causes, code, codes};
+use super::runbooks;
+use crate::check::{Alert, Check, Gauge, GaugeKind, Record, Severity};
+use crate::checks;
+use crate::generate::catalogue::{self, KUBE_STATE_METRICS};
+use crate::generate::{Settings, expr, rules};
+use crate::own;
+
+pub fn page(settings: &Settings) -> Result<String> {
+    let mut page = Document::new("Checks, alerts and series");
+    page.paragraph(INTRODUCTION);
+    overview(&mut page);
+    for area in catalogue::areas() {
+        page.heading(2, area.id);
+        page.paragraph(&format!("**{}.** {}", area.title, area.summary));
+        causes(&mut page, area.causes.iter().copied());
+        kinds(&mut page, area);
+        let rows = area.alerts.iter().map(|alert| row(alert, settings));
+        page.table(["alert", "severity", "for", "says"], rows);
+        area.gauges.iter().for_each(|gauge| series(&mut page, gauge));
+        for record in area.records {
+            recorded(&mut page, area, record, settings)?;
+        }
+    }
+    page.heading(2, "Without the exporter");
+    page.paragraph(ALONE);
+    for alert in KUBE_STATE_METRICS.alerts {
+        page.heading(3, &format!("{} with kube-state-metrics alone", alert.name));
+        runbooks::reasons(&mut page, &KUBE_STATE_METRICS, alert, settings)?;
+    }
+    Ok(page.finish())
+}
+
+const INTRODUCTION: &str = "\
+A check is one way in which Longhorn fails. Its id and its causes are label values of
+[longhorn_health_finding](#longhorn_health_finding), fields of the [report](report.schema.json) and, for ids, values of
+`check --only`. A check without one of the kinds it needs is *unknown*, never healthy:
+[longhorn_health_check_unknown](#longhorn_health_check_unknown) is 1 and `check` ends with 2 unless something else is
+found.
+
+Alerts are those of [rules/longhorn-health.rules.yaml](../rules/longhorn-health.rules.yaml): *critical* means act now, *warning* a
+ticket, *info* context only. Each has a runbook with its expression and the reasons for its numbers, which can be
+[set](configuration.md), alert by alert.
+
+Series are those of `/metrics`. None grows with healthy objects: there are counts, and series of their own only for objects in
+trouble. A finding of any check appears in [longhorn_health_finding](#longhorn_health_finding); the families of a check are the
+raw facts beside its verdict. A check that cannot see what it needs has none: ask
+[longhorn_health_check_unknown](#longhorn_health_check_unknown) before taking absence for health. Two exporter pods expose the
+same series, so aggregate with `max without (instance, pod, …)`, as the examples and the shipped rules do. A family is experimental
+unless it says that it is stable: it may change in any release, and the changelog then gives the query that replaces the old one
+([stability.md](stability.md)).
+
+Where an alert compares a number with a threshold and a panel draws it, a recording rule gives both the same; a Prometheus that
+collects from many clusters can take these few series alone. Switching the alert off does not take the record away. Who copies an
+alert into rules of their own takes the records that it reads along. The dashboards also have the expression of each record, for
+a Prometheus that does not load these rules.";
+
+const ALONE: &str = "\
+Where the exporter does not run,
+[rules/longhorn-health-kube-state-metrics.rules.yaml](../rules/longhorn-health-kube-state-metrics.rules.yaml) has two alerts that
+kube-state-metrics alone can carry. They have the label `source: kube-state-metrics`, so that both files may be loaded.";
+
+fn kinds(page: &mut Document, check: &Check) {
+    let rows = [
+        ("needs", check.needs, "The check is unknown without any one of them."),
+        ("uses", check.uses, "The check runs without them, and knows less."),
+    ];
+    let rows = rows.into_iter().filter(|(_, kinds, _)| !kinds.is_empty());
+    let list = |kinds: &[crate::longhorn::Resource]| {
+        kinds.iter().map(|kind| code(&kind.label())).collect::<Vec<_>>().join(", ")
+    };
+    page.table(
+        ["", "kinds", "if they cannot be read"],
+        rows.map(|(what, kinds, otherwise)| [what.to_owned(), list(kinds), otherwise.to_owned()]),
+    );
+}
+
+fn row(alert: &Alert, settings: &Settings) -> [String; 4] {
+    let set = settings.alert(alert);
+    [runbooks::link(alert), set.severity.to_string(), set.for_, alert.summary.to_owned()]
+}
+
+fn series(page: &mut Document, gauge: &Gauge) {
+    page.heading(3, gauge.name);
+    let kind = if gauge.kind == GaugeKind::Counter { "counter" } else { "gauge" };
+    let labels = match gauge.labels.is_empty() {
+        true => "no labels".to_owned(),
+        false => format!("labels {}", codes(&gauge.labels)),
+    };
+    let (help, absent) = (gauge.help, gauge.absent);
+    let unit = unit(gauge).map(|unit| format!(" ({unit})")).unwrap_or_default();
+    let stable = if own::STABLE.iter().any(|stable| stable.name == gauge.name) { " Stable." } else { "" };
+    page.paragraph(&format!("{help} A {kind}{unit} with {labels}; absent when: {absent}.{stable}"));
+    page.code("promql", gauge.example);
+}
+
+/// The unit, which the name says as Prometheus' conventions want it.
+fn unit(gauge: &Gauge) -> Option<&'static str> {
+    match gauge.name.trim_end_matches("_total") {
+        name if name.ends_with("_timestamp_seconds") || name == "process_start_time_seconds" => {
+            Some("Unix time in seconds")
+        }
+        name if name.ends_with("_seconds") => Some("seconds"),
+        name if name.ends_with("_bytes") => Some("bytes"),
+        _ => None,
+    }
+}
+
+fn recorded(page: &mut Document, area: &Check, record: &Record, settings: &Settings) -> Result<()> {
+    page.heading(3, record.name);
+    let alerts = area.alerts.iter().filter(|alert| expr(area, alert).contains(record.name));
+    let panels =
+        area.panels.iter().filter(|panel| panel.queries().any(|query| query.expr.contains(record.name)));
+    let panels = panels.map(|panel| format!("{} ({})", panel.title, panel.dashboard.uid()));
+    let readers: Vec<_> = alerts.map(runbooks::link).chain(panels).collect();
+    page.paragraph(&format!(
+        "{} Recorded with the labels of the target and {}, for {}.",
+        record.help,
+        codes(record.labels.iter().copied()),
+        readers.join(", "),
+    ));
+    page.code("promql", &rules::recording(record, settings)?.expr);
+    Ok(())
+}
+
+/// What each check sees, in a sentence, and how bad that may be.
+fn overview(page: &mut Document) {
+    let rows = checks::ALL.iter().map(|check| {
+        let link = format!("[{0}](#{0})", check.id);
+        let severities = Severity::ALL.into_iter().rev();
+        let found: Vec<&str> = severities
+            .filter(|severity| check.causes.iter().any(|cause| cause.severity == *severity))
+            .map(Severity::as_str)
+            .collect();
+        let what = check.summary.split_inclusive(". ").next().unwrap_or_default();
+        [link, what.trim_end().to_owned(), found.join(", ")]
+    });
+    page.table(["check", "what it sees", "severity"], rows);
+}

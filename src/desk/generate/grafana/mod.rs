@@ -1,0 +1,201 @@
+//! Grafana dashboards out of the panels that the checks declare.
+//!
+//! Classic JSON, which every Grafana from 9 on reads. No `__inputs`: the data source is a variable,
+//! so a file can be provisioned as it is.
+
+mod layout;
+mod panel;
+mod table;
+mod variables;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use super::catalogue;
+use super::{Artifact, Settings, Target, promql};
+use crate::check::{self, Check, Dashboard};
+use crate::own;
+use layout::Grid;
+
+/// Tag by which the dashboards find each other.
+const TAG: &str = "longhorn-health";
+
+pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
+    let artifact = |board: Dashboard| {
+        let content = super::pretty(&dashboard(board, settings)?);
+        Ok(Artifact::new(format!("dashboards/{}.json", board.uid()), content))
+    };
+    Dashboard::all().map(artifact).collect()
+}
+
+pub fn dashboard(board: Dashboard, settings: &Settings) -> Result<Value> {
+    let mut grid = Grid::default();
+    let mut panels = Vec::new();
+    for section in sections(board) {
+        let (title, declared) = section;
+        if let Some(title) = title {
+            let (id, place) = (grid.next_id(), grid.row());
+            panels.push(json!({
+                "type": "row", "id": id, "title": title, "gridPos": place, "collapsed": false, "panels": [],
+            }));
+        }
+        let places = grid.places(&declared.iter().map(|(_, panel)| *panel).collect::<Vec<_>>());
+        for ((area, declared), place) in declared.into_iter().zip(places) {
+            panels.push(panel::panel(grid.next_id(), declared, place, area, settings)?);
+        }
+    }
+    let variables = variables::of(settings, |name| panels.iter().any(|panel| uses(panel, name)));
+    let (name, question) = heading(board);
+    Ok(json!({
+        "description": format!("{question} {}", Target::Dashboards.header()),
+        // links stay
+        "uid": board.uid(), "title": format!("Longhorn health / {name}"), "tags": [TAG],
+        // a constant version, so that the file does not change without a reason
+        "editable": false, "schemaVersion": 39, "version": 1,
+        // a shared crosshair
+        "timezone": "browser", "refresh": "1m", "time": { "from": "now-6h", "to": "now" }, "graphTooltip": 1,
+        "links": [{
+            "type": "dashboards", "title": "Longhorn health", "tags": [TAG], "asDropdown": true,
+            "includeVars": true, "keepTime": true, "targetBlank": false, "icon": "external link",
+            "tooltip": "", "url": "",
+        }],
+        "annotations": { "list": annotations(settings) },
+        "templating": { "list": variables },
+        "panels": panels,
+    }))
+}
+
+fn uses(panel: &Value, variable: &str) -> bool {
+    let quoted = format!("\"${variable}\"");
+    let targets = panel["targets"].as_array().into_iter().flatten();
+    targets.filter_map(|target| target["expr"].as_str()).any(|expr| expr.contains(&quoted))
+}
+
+fn datasource() -> Value {
+    json!({ "type": "prometheus", "uid": "${datasource}" })
+}
+
+type Row = (Option<&'static str>, Vec<(&'static Check, &'static check::Panel)>);
+
+/// The overview is one page without headings: numbers first, the verdict before the single checks,
+/// then tables, then what happened over time. The others have a heading for each check.
+fn sections(board: Dashboard) -> Vec<Row> {
+    let panels_of = |area: &'static Check| area.panels.iter().map(move |panel| (area, panel));
+    let on_board = |(_, panel): &(&Check, &check::Panel)| panel.dashboard == board;
+    if board == Dashboard::Overview {
+        let mut panels: Vec<_> = catalogue::areas().flat_map(panels_of).filter(on_board).collect();
+        panels.sort_by_key(|(area, panel)| (rank(area, panel), area.id != "exporter"));
+        return vec![(None, panels)];
+    }
+    let section = |area: &'static Check| {
+        let title = (area.id != "exporter").then_some(area.title);
+        (title, panels_of(area).filter(on_board).collect())
+    };
+    catalogue::areas().map(section).filter(|(_, panels): &Row| !panels.is_empty()).collect()
+}
+
+/// The numbers of all checks together, then what is wrong by root causes, then the rest.
+fn rank(area: &Check, panel: &check::Panel) -> u8 {
+    match panel.kind {
+        check::PanelKind::Stat if area.id == "exporter" => 0,
+        _ if panel.title == own::INCIDENTS_PANEL => 1,
+        check::PanelKind::Stat => 2,
+        check::PanelKind::Table | check::PanelKind::BarGauge => 3,
+        check::PanelKind::StateTimeline => 4,
+        check::PanelKind::TimeSeries => 5,
+    }
+}
+
+/// Name, and the question that the dashboard answers.
+fn heading(board: Dashboard) -> (&'static str, &'static str) {
+    match board {
+        Dashboard::Fleet => {
+            ("Fleet", "Which clusters need someone now? A row for each; the cluster leads to its overview.")
+        }
+        Dashboard::Overview => ("Overview", "Is Longhorn healthy, and if not, what is wrong and what to do?"),
+        Dashboard::Volumes => (
+            "Volumes",
+            "Which volumes lack replicas, do not attach, or cannot be written, and what stands in the way?",
+        ),
+        Dashboard::InstanceManagers => (
+            "Instance managers and upgrades",
+            "Which instance managers are down, were replaced, or are still there after an upgrade, and why?",
+        ),
+        Dashboard::Managers => (
+            "Managers and webhook",
+            "Which managers crash and why, do they start in time, and does the admission webhook answer?",
+        ),
+        Dashboard::Eviction => (
+            "Eviction and drain",
+            "Does eviction progress, do its flags contradict each other, and is it safe?",
+        ),
+        Dashboard::Storage => (
+            "Storage and backups",
+            "Can disks, engine images, CSI and shares be used, and are volumes backed up?",
+        ),
+        Dashboard::Exporter => {
+            ("Exporter", "Does the exporter see everything, and how fresh is what it sees?")
+        }
+    }
+}
+
+/// Grafana's own annotations, and firing alerts as marks in the graphs.
+fn annotations(settings: &Settings) -> Vec<Value> {
+    vec![
+        json!({
+            "builtIn": 1, "datasource": { "type": "grafana", "uid": "-- Grafana --" }, "enable": true,
+            "hide": true, "iconColor": "rgba(0, 211, 255, 1)", "name": "Annotations & Alerts", "type": "dashboard",
+        }),
+        json!({
+            "datasource": datasource(), "enable": true, "hide": false, "iconColor": "red", "name": "Longhorn alerts",
+            "expr": format!("ALERTS{{{}, alertstate=\"firing\"}}", our_alerts(settings)),
+            "step": "60s", "titleFormat": "{{alertname}}", "textFormat": "{{object}} {{node}}", "useValueForTime": false,
+        }),
+    ]
+}
+
+/// Matchers of the alerts of these rules in Prometheus' own series ALERTS.
+fn our_alerts(settings: &Settings) -> String {
+    variables::joined([variables::filter(&[], settings), "alertname=~\"Longhorn.+\"".to_owned()])
+}
+
+/// Labels of a family or of a recorded series.
+fn labels_of(name: &str) -> &'static [&'static str] {
+    let gauge = catalogue::areas().flat_map(|area| area.gauges).find(|gauge| gauge.name == name);
+    let record = || catalogue::record(name).map(|record| record.labels);
+    gauge.map(|gauge| &gauge.labels).or_else(record).unwrap_or_default()
+}
+
+/// Puts beside each recorded series the expression that it records. Both give the same number, and a
+/// dashboard without its rules says what is there instead of "no data", which reads like health.
+fn with_expressions_of_records(expr: &str) -> String {
+    catalogue::records().fold(expr.to_owned(), |expr, record| {
+        let recorded = format!("{}{{$job}}", record.name);
+        expr.replace(&recorded, &format!("{recorded} or {}", record.expr))
+    })
+}
+
+/// Fills the placeholders of a panel's query. With `$job` come the matchers of the dashboard's
+/// variables that the labels of the family before the brace have.
+fn expression(owner: &str, expr: &str, settings: &Settings) -> Result<String> {
+    let filled = promql::fill(owner, &with_expressions_of_records(expr), |name, before| match name {
+        "job" => {
+            let family = before
+                .trim_end_matches('{')
+                .rsplit(|c: char| !c.is_ascii_alphanumeric() && !"_:".contains(c))
+                .next()
+                .unwrap_or_default();
+            Some(variables::joined([settings.matchers(), variables::filter(labels_of(family), settings)]))
+        }
+        "without" => Some(super::rules::WITHOUT.to_owned()),
+        "cluster" => Some(settings.cluster_list()),
+        "alerts" => Some(our_alerts(settings)),
+        // the first group of a label_replace
+        "1" => Some("$1".to_owned()),
+        // Grafana fills in the rest
+        "__rate_interval" | "__range" | "__interval" => Some(format!("${name}")),
+        _ => None,
+    })?;
+    // the list of labels brings its own space
+    Ok(filled.replace(",  ", ", "))
+}

@@ -1,0 +1,204 @@
+//! Prometheus rule files.
+//!
+//! The plain file and the PrometheusRule object hold the same groups; the third file needs
+//! kube-state-metrics only. `rules/` is committed, and its tests run on promtool.
+
+mod texts;
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use super::catalogue::{self, KUBE_STATE_METRICS};
+use super::{Artifact, Settings, Target, alertmanager, promql, yaml};
+use crate::check::{Alert, Check, Dashboard, Record, Threshold};
+use crate::generate::expr;
+
+/// Labels that tell two exporter pods, or two lives of one, apart.
+pub const WITHOUT: &str = "instance, pod, container, endpoint, service, severity";
+
+pub const DEFAULT: &str = "rules/longhorn-health.rules.yaml";
+
+/// The rule file for kube-state-metrics without the exporter.
+pub const ALONE: &str = "rules/longhorn-health-kube-state-metrics.rules.yaml";
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RuleFile {
+    pub groups: Vec<RuleGroup>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RuleGroup {
+    pub name: String,
+    /// In the order of the checks, records before the alerts that read them: Prometheus evaluates a
+    /// group from top to bottom, so that an alert sees the value of the same moment.
+    pub rules: Vec<Entry>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Entry {
+    Record(RecordingRule),
+    Alert(Rule),
+}
+
+/// A recording rule, with every placeholder filled in. It has no labels of its own: the configured
+/// ones are for alerts, and a panel could not tell them from those of the series.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RecordingRule {
+    pub record: &'static str,
+    pub expr: String,
+}
+
+/// An alerting rule, with every placeholder filled in; the names are Prometheus' own.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Rule {
+    pub alert: String,
+    pub expr: String,
+    #[serde(rename = "for", skip_serializing_if = "is_nothing")]
+    pub for_: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub keep_firing_for: String,
+    pub labels: BTreeMap<String, String>,
+    pub annotations: BTreeMap<&'static str, String>,
+}
+
+/// Without `for` an alert fires at once; saying so with a zero is what linters complain about.
+fn is_nothing(hold: &str) -> bool {
+    !hold.contains(|c| matches!(c, '1'..='9'))
+}
+
+/// For people who lint their rules against a running Prometheus.
+const PINT: &str = "\
+# pint asks a running Prometheus for each series. Series about trouble exist only while there is trouble, so that a
+# healthy cluster lacks most of them by design; tests against the exporter hold that each of them exists.
+# pint file/disable promql/series
+";
+
+pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
+    let header = Target::Rules.header();
+    let plain = rule_file(settings)?;
+    let plain = yaml::document("", &plain);
+    let spec: String = plain.lines().map(|line| format!("  {line}\n")).collect();
+    let object = format!(
+        "# {header}\n{PINT}apiVersion: monitoring.coreos.com/v1\nkind: PrometheusRule\nmetadata:\n  \
+         name: longhorn-health-exporter\n  labels:\n    app.kubernetes.io/name: longhorn-health-exporter\nspec:\n{spec}"
+    );
+    let mut artifacts = vec![
+        Artifact::new(DEFAULT, format!("# {header}\n{PINT}{plain}")),
+        Artifact::new("rules/longhorn-health.prometheusrule.yaml", object),
+        Artifact::new(ALONE, yaml::document(&header, &alone(settings)?)),
+    ];
+    artifacts.extend(alertmanager::artifacts(settings));
+    Ok(artifacts)
+}
+
+pub fn rule_file(settings: &Settings) -> Result<RuleFile> {
+    let mut groups: BTreeMap<Dashboard, Vec<Entry>> = BTreeMap::new();
+    for area in catalogue::areas() {
+        // records also when the alerts that read them are switched off: panels draw them
+        let records = area.records.iter().map(|record| recording(record, settings).map(Entry::Record));
+        for entry in records.chain(alerts(area, settings)) {
+            groups.entry(area.dashboard()).or_default().push(entry?);
+        }
+    }
+    let group =
+        |(board, rules): (Dashboard, _)| RuleGroup { name: format!("longhorn-health.{}", board.id()), rules };
+    Ok(RuleFile { groups: groups.into_iter().map(group).collect() })
+}
+
+/// The group that stands on kube-state-metrics alone.
+pub fn alone(settings: &Settings) -> Result<RuleFile> {
+    let rules = alerts(&KUBE_STATE_METRICS, settings).collect::<Result<Vec<_>>>()?;
+    let group = RuleGroup { name: format!("longhorn-health.{}", KUBE_STATE_METRICS.id), rules };
+    Ok(RuleFile { groups: if group.rules.is_empty() { vec![] } else { vec![group] } })
+}
+
+fn alerts(check: &Check, settings: &Settings) -> impl Iterator<Item = Result<Entry>> {
+    let enabled = check.alerts.iter().filter(|alert| settings.alert(alert).enabled);
+    enabled.map(|alert| rule(check, alert, settings).map(Entry::Alert))
+}
+
+pub fn recording(record: &Record, settings: &Settings) -> Result<RecordingRule> {
+    let expr = promql::fill(record.name, record.expr, |name, _| common(name, settings))?;
+    Ok(RecordingRule { record: record.name, expr })
+}
+
+fn common(name: &str, settings: &Settings) -> Option<String> {
+    match name {
+        "job" => Some(settings.matchers()),
+        "without" => Some(WITHOUT.to_owned()),
+        "namespace" => Some(settings.namespace.0.clone()),
+        "cluster" => Some(settings.cluster_list()),
+        "clusters_without" => Some(clusters_without_exporter(settings)),
+        // the first group of a label_replace
+        "1" => Some("$1".to_owned()),
+        _ => None,
+    }
+}
+
+/// Clusters without an exporter that answers: those that are listed, else all of them together if there is none at all.
+fn clusters_without_exporter(settings: &Settings) -> String {
+    let (selector, label) = (settings.matchers(), settings.cluster_label.as_str());
+    if settings.expected_clusters.is_empty() || label.is_empty() {
+        return format!("or on () absent(up{{{selector}}} == 1)");
+    }
+    let absent = |cluster: &super::settings::ClusterName| {
+        let cluster = cluster.as_str();
+        // {:?} escapes as PromQL does
+        format!(
+            "or label_replace(absent(up{{{selector}, {label}={cluster:?}}} == 1), \"{label}\", {cluster:?}, \"\", \"\")"
+        )
+    };
+    settings.expected_clusters.iter().map(absent).collect::<Vec<_>>().join(" ")
+}
+
+pub fn rule(area: &Check, alert: &Alert, settings: &Settings) -> Result<Rule> {
+    let set = settings.alert(alert).thresholds;
+    rule_with(area, alert, settings, &|threshold| {
+        let value = set.get(threshold.name)?;
+        Some(if threshold.is_range { format!("{value:.0}s") } else { value.to_string() })
+    })
+}
+
+/// The rule with something else in the place of each threshold.
+pub fn rule_with(
+    area: &Check,
+    alert: &Alert,
+    settings: &Settings,
+    number: &dyn Fn(&Threshold) -> Option<String>,
+) -> Result<Rule> {
+    let set = settings.alert(alert);
+    let threshold = |name: &str| number(alert.thresholds.iter().find(|threshold| threshold.name == name)?);
+    let expr = promql::fill(alert.name, &expr(area, alert), |name, _| match name {
+        "without" if set.is_as_found() => Some(WITHOUT.replace(", severity", "")),
+        _ => common(name, settings).or_else(|| threshold(name)),
+    })?;
+    // $labels, $value and $externalLabels are Prometheus' own and stay as they are
+    let description = promql::fill(alert.name, alert.description, |name, _| match name {
+        "labels" | "value" | "externalLabels" => Some(format!("${name}")),
+        texts::CAUSE => Some(texts::cause(area, alert, settings)),
+        _ => threshold(name),
+    })? + &texts::see_more(area, alert);
+    let labels = settings.labels.iter().chain(&set.labels);
+    let mut labels: BTreeMap<_, _> =
+        labels.map(|(label, value)| (label.0.clone(), value.0.clone())).collect();
+    // an empty label is none: so an alert goes without a global one
+    labels.retain(|_, value| !value.is_empty());
+    if area.id == KUBE_STATE_METRICS.id {
+        // tells them from their namesakes, so that the exporter's absence does not mute them
+        labels.insert("source".to_owned(), area.id.to_owned());
+    }
+    labels.insert("severity".to_owned(), set.severity_label);
+    let mut annotations =
+        BTreeMap::from([("summary", texts::summary(area, alert, settings)), ("description", description)]);
+    annotations.extend(texts::fix(area, alert, settings).map(|fix| ("fix", fix)));
+    annotations.extend(settings.runbook(alert.name).map(|url| ("runbook_url", url)));
+    if let Some(base) = &settings.dashboard_base_url {
+        let url = format!("{}/d/{}", base.trim_end_matches('/'), area.dashboard().uid());
+        annotations.insert("dashboard_url", url);
+    }
+    let (for_, keep_firing_for) = (set.for_, set.keep_firing_for);
+    Ok(Rule { alert: alert.name.to_owned(), expr, for_, keep_firing_for, labels, annotations })
+}

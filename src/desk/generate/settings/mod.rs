@@ -1,0 +1,202 @@
+//! What users may set about the generated files. From these types come the parser of the configuration
+//! file, its JSON schema and its page in docs/.
+
+mod parse;
+mod text;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer};
+
+use super::address;
+use crate::check::{Alert, Bound, Severity, Threshold};
+use crate::own::INHIBITOR;
+pub use parse::{ConfigError, parse};
+pub use text::ClusterName;
+use text::{
+    Address, AlertName, ClusterLabel, Duration, Job, LabelName, LabelValue, Namespace, Plain, Selector,
+};
+
+/// A configuration; what a file leaves out keeps its default.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(extend("type" = ["object", "null"]))]
+pub struct Settings {
+    /// Selects the exporter: its job name, or labels of its target
+    #[schemars(extend("default" = "longhorn-health-exporter"))]
+    pub selector: Selector,
+    /// Longhorn's namespace, for the rules on kube-state-metrics
+    #[schemars(extend("default" = "longhorn-system"))]
+    pub namespace: Namespace,
+    /// Label that distinguishes clusters; empty for none
+    #[schemars(extend("default" = "cluster"))]
+    pub cluster_label: ClusterLabel,
+    /// Values of that label that must have an exporter: each is missed from the start, and forever
+    #[serde(deserialize_with = "or_empty")]
+    #[schemars(with = "Option<Vec<ClusterName>>")]
+    pub expected_clusters: Vec<ClusterName>,
+    /// Where runbooks are published, and the alert's name is appended; without it alerts have no link to a runbook
+    pub runbook_base_url: Option<Address>,
+    /// Where Grafana is; without it alerts have no link to a dashboard
+    pub dashboard_base_url: Option<Address>,
+    /// Labels of every alert
+    #[serde(deserialize_with = "or_empty")]
+    #[schemars(with = "Option<Labels>")]
+    pub labels: Labels,
+    /// Settings of single alerts, by name
+    #[serde(deserialize_with = "or_empty")]
+    #[schemars(with = "Option<Alerts>")]
+    pub alerts: Alerts,
+}
+
+pub type Labels = BTreeMap<LabelName, LabelValue>;
+/// A name with nothing below it is an alert as declared.
+type Alerts = BTreeMap<AlertName, Option<AlertConfig>>;
+
+/// Settings of an alert; what is left out stays as declared.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AlertConfig {
+    /// Whether there is a rule at all: `true` or `false`
+    pub enabled: Option<Plain<bool>>,
+    /// How long the expression must hold
+    #[serde(rename = "for")]
+    pub for_: Option<Duration>,
+    /// How long the alert keeps firing after the expression ends
+    pub keep_firing_for: Option<Duration>,
+    /// The label severity: `info`, `warning` or `critical`
+    pub severity: Option<Severity>,
+    /// Labels of this alert; they win over the global ones
+    pub labels: Option<Labels>,
+    /// Numbers in the expression, by name; each runbook has those of its alert
+    pub thresholds: Option<BTreeMap<String, Plain<f64>>>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct AlertSettings {
+    pub enabled: bool,
+    pub for_: String,
+    /// `keep_firing_for`; empty for none.
+    pub keep_firing_for: String,
+    pub severity: Severity,
+    /// The label severity: this severity, or a template for that of the series ([`Alert::as_found`]).
+    pub severity_label: String,
+    /// Labels beside the global ones; they win.
+    pub labels: Labels,
+    pub thresholds: BTreeMap<&'static str, f64>,
+}
+
+impl AlertSettings {
+    /// Each severity of its series is an alert.
+    pub fn is_as_found(&self) -> bool {
+        self.severity_label == OF_THE_SERIES
+    }
+}
+
+/// A label of an alert that takes the severity of its series.
+const OF_THE_SERIES: &str = "{{ $labels.severity }}";
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            selector: Selector::Job(Job("longhorn-health-exporter".to_owned())),
+            namespace: Namespace("longhorn-system".to_owned()),
+            cluster_label: ClusterLabel("cluster".to_owned()),
+            expected_clusters: Vec::new(),
+            runbook_base_url: address::runbooks().map(Address),
+            dashboard_base_url: None,
+            labels: Labels::new(),
+            alerts: Alerts::new(),
+        }
+    }
+}
+
+impl Settings {
+    /// Labels of the exporter's target.
+    pub fn selected(&self) -> Vec<(&str, &str)> {
+        match &self.selector {
+            Selector::Job(job) => vec![("job", job.as_str())],
+            Selector::Labels(labels) => {
+                labels.iter().map(|(label, value)| (label.as_str(), value.as_str())).collect()
+            }
+        }
+    }
+
+    /// The same as matchers of PromQL.
+    pub fn matchers(&self) -> String {
+        let matchers = self.selected().into_iter().map(|(label, value)| format!("{label}=\"{value}\""));
+        matchers.collect::<Vec<_>>().join(", ")
+    }
+
+    /// The cluster label with a comma, to start a list of labels; a space follows in the template.
+    pub fn cluster_list(&self) -> String {
+        if self.cluster_label.is_empty() { String::new() } else { format!("{},", *self.cluster_label) }
+    }
+
+    /// The address of a runbook. Files in a repository end in `.md`; published pages do not.
+    pub fn runbook(&self, alert: &str) -> Option<String> {
+        let base = self.runbook_base_url.as_ref()?.trim_end_matches('/');
+        let ending = if base.contains("/blob/") { ".md" } else { "" };
+        Some(format!("{base}/{alert}{ending}"))
+    }
+
+    fn config(&self, alert: &str) -> Option<&AlertConfig> {
+        let (_, config) = self.alerts.iter().find(|(name, _)| name.0 == alert)?;
+        config.as_ref()
+    }
+
+    pub fn alert(&self, alert: &Alert) -> AlertSettings {
+        let none = AlertConfig::default();
+        let config = self.config(alert.name).unwrap_or(&none);
+        let set = |set: &Option<Duration>, declared: &str| {
+            set.as_deref().map_or_else(|| declared.to_owned(), String::clone)
+        };
+        let threshold = |threshold: &Threshold| (threshold.name, config.threshold(threshold));
+        AlertSettings {
+            enabled: config.enabled.is_none_or(|enabled| enabled.0),
+            for_: set(&config.for_, alert.for_),
+            keep_firing_for: set(&config.keep_firing_for, alert.keep_firing_for),
+            severity: config.severity.unwrap_or(alert.severity()),
+            severity_label: match config.severity {
+                None if alert.as_found => OF_THE_SERIES.to_owned(),
+                // Alertmanager's own word for what no one is told
+                None if alert.name == INHIBITOR => "none".to_owned(),
+                severity => severity.unwrap_or(alert.severity()).to_string(),
+            },
+            labels: config.labels.clone().unwrap_or_default(),
+            thresholds: alert.thresholds.iter().map(threshold).collect(),
+        }
+    }
+
+    /// The value at which a colour of a panel begins.
+    pub fn bound(&self, bound: &Bound) -> f64 {
+        match bound {
+            Bound::Value(value) => *value,
+            Bound::Threshold { alert, threshold } => {
+                self.config(alert).map_or(threshold.default, |config| config.threshold(threshold))
+            }
+        }
+    }
+}
+
+impl AlertConfig {
+    fn threshold(&self, threshold: &Threshold) -> f64 {
+        let set = self.thresholds.as_ref().and_then(|set| set.get(threshold.name));
+        // adding zero drops the sign of a negative zero
+        set.map_or(threshold.default, |value| value.0 + 0.0)
+    }
+}
+
+impl AlertSettings {
+    pub fn of(alert: &Alert) -> Self {
+        Settings::default().alert(alert)
+    }
+}
+
+/// Nothing below a key is nothing.
+fn or_empty<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}

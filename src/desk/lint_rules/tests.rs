@@ -1,0 +1,234 @@
+use super::catalogue::{METRICS, Metric};
+use super::*;
+use proptest::prelude::*;
+
+fn release(text: &str) -> Release {
+    Release::parse(text).unwrap()
+}
+
+/// `error dialect` of one expression, in order.
+fn said(expr: &str, on: &str) -> Vec<String> {
+    let file = Value::from(vec![serde_json::json!({ "alert": "A", "expr": expr })]).to_string();
+    let linted = lint(&[("rules.yaml".to_owned(), file)], release(on)).unwrap();
+    linted
+        .problems
+        .iter()
+        .map(|problem| format!("{} {}", problem.said.level.as_str(), problem.said.id))
+        .collect()
+}
+
+#[test]
+fn the_catalogue_is_whole() {
+    assert!(METRICS.len() > 30);
+    let alerts: Vec<&str> = crate::generate::catalogue::alerts().map(|alert| alert.name).collect();
+    for metric in METRICS.iter() {
+        for name in &metric.ours {
+            assert!(alerts.contains(&name.as_str()), "{name} is no alert");
+        }
+        assert!(metric.there().starts_with("from v1."), "{:?}", metric.names);
+    }
+    let on = |on: &str| {
+        METRICS
+            .iter()
+            .filter(|metric| metric.labels(release(on)).is_some())
+            .map(|metric| metric.names.len())
+            .sum::<usize>()
+    };
+    assert_eq!([on("v1.3.0"), on("v1.8.2"), on("v1.12.1")], [35, 48, 68]);
+    let disk = Metric::of("longhorn_disk_status").unwrap();
+    assert!(disk.labels(release("v1.5.1")).is_none() && disk.labels(release("v1.5.2")).is_some());
+    assert_eq!(disk.there(), "from v1.4.4 on, not in v1.5.0, from v1.5.2 on");
+}
+
+#[test]
+fn each_finding_and_its_neighbour() {
+    for (expr, on, expected) in [
+        ("longhorn_volume_robustnes", "v1.9.2", "error unknown_metric"),
+        ("other_volume_robustnes", "v1.9.2", ""),
+        ("longhorn_volume_last_backup_at > 0", "v1.10.2", "error absent_metric"),
+        ("longhorn_volume_last_backup_at > 0", "v1.11.0", ""),
+        ("longhorn_disk_status{condition=\"ready\"} == 0", "v1.5.0", "error absent_metric"),
+        // the dialects of 1.11 and before
+        ("longhorn_volume_robustness == 3", "v1.10.2", ""),
+        ("longhorn_volume_robustness == 3", "v1.11.0", "error dialect"),
+        ("3 == longhorn_volume_robustness", "v1.11.0", "error dialect"),
+        ("max by (volume) (longhorn_volume_robustness) > 1", "v1.12.1", "error dialect"),
+        ("longhorn_volume_robustness > 7", "v1.12.1", "error never_matches"),
+        ("max_over_time(longhorn_volume_robustness[5m]) >= 2", "v1.12.1", "error dialect"),
+        ("longhorn_volume_robustness == 1", "v1.12.1", "warning dialect"),
+        ("longhorn_volume_robustness > 4", "v1.9.2", "error never_matches"),
+        ("longhorn_volume_robustness{state=\"faulted\"} == 1", "v1.12.1", ""),
+        ("longhorn_volume_robustness{state=\"faulted\"} == 3", "v1.12.1", "error dialect"),
+        ("longhorn_volume_robustness{state=\"faulted\"} == 1", "v1.10.2", "error absent_label"),
+        ("count by (state) (longhorn_volume_robustness == 1)", "v1.12.1", ""),
+        ("count by (state) (longhorn_volume_robustness)", "v1.10.2", "warning absent_label"),
+        (
+            "longhorn_volume_capacity_bytes * on (volume) group_left (state) (longhorn_volume_robustness == 1)",
+            "v1.12.1",
+            "",
+        ),
+        (
+            "(longhorn_volume_state == 2) or (longhorn_volume_state{state=\"attached\"} == 1)",
+            "v1.10.2",
+            "note absent_label",
+        ),
+        (
+            "(longhorn_volume_state == 2) or (longhorn_volume_state{state=\"attached\"} == 1)",
+            "v1.12.1",
+            "note dialect",
+        ),
+        (
+            "(longhorn_volume_state != 3) or (longhorn_volume_state{state!=\"detached\"} == 1)",
+            "v1.12.1",
+            "warning dialect",
+        ),
+        ("count(longhorn_volume_state == 2) or on() vector(0)", "v1.12.1", "error dialect"),
+        (
+            "(longhorn_volume_robustness == 2) or (longhorn_volume_robustness{robustness=\"degraded\"} == 1)",
+            "v1.12.1",
+            "error dialect, error unknown_label",
+        ),
+        // labels and values
+        ("longhorn_volume_robustness{state=\"Faulted\"}", "v1.12.1", "error unknown_value"),
+        ("longhorn_volume_robustness{state=~\"fault.*\"}", "v1.12.1", ""),
+        ("longhorn_volume_robustness{state!=\"healthy\"}", "v1.12.1", ""),
+        ("longhorn_volume_robustness{state=\"$state\"}", "v1.12.1", ""),
+        ("longhorn_node_status{condition=\"Ready\"} == 0", "v1.9.2", "error unknown_value"),
+        ("longhorn_node_status{condition=\"ready\", condition!=\"ready\"}", "v1.9.2", "error unknown_value"),
+        ("longhorn_volume_state{pvc=\"db\"}", "v1.4.0", "error absent_label"),
+        ("longhorn_volume_capacity_bytes{pvc_name=\"db\"}", "v1.9.2", "warning unknown_label"),
+        ("longhorn_volume_capacity_bytes{tenant=\"a\"}", "v1.9.2", "note unknown_label"),
+        ("longhorn_volume_capacity_bytes{tenant!=\"a\", cluster=\"c\", node=\"n\"}", "v1.9.2", ""),
+        ("longhorn_backup_state{volume=\"v\", node=\"n\"} == 4", "v1.9.2", ""),
+        ("longhorn_backup_state == 6", "v1.9.2", "error never_matches"),
+        // sides that cannot match
+        ("longhorn_volume_actual_size_bytes / longhorn_volume_capacity_bytes", "v1.3.0", ""),
+        (
+            "longhorn_volume_actual_size_bytes and (longhorn_volume_state{state=\"attached\"} == 1)",
+            "v1.11.0",
+            "error never_matches",
+        ),
+        (
+            "longhorn_volume_actual_size_bytes and ignoring (state) (longhorn_volume_state{state=\"attached\"} == 1)",
+            "v1.11.0",
+            "",
+        ),
+        ("longhorn_volume_actual_size_bytes and (longhorn_volume_state == 2)", "v1.10.2", ""),
+        ("longhorn_volume_actual_size_bytes unless longhorn_node_storage_usage_bytes", "v1.10.2", ""),
+        (
+            "longhorn_volume_actual_size_bytes / sum by (volume) (longhorn_volume_capacity_bytes)",
+            "v1.10.2",
+            "error never_matches",
+        ),
+        (
+            "longhorn_volume_actual_size_bytes / on (pvc) group_left longhorn_node_storage_capacity_bytes",
+            "v1.10.2",
+            "error never_matches",
+        ),
+        (
+            "longhorn_volume_actual_size_bytes / on (node) group_left longhorn_node_storage_capacity_bytes",
+            "v1.10.2",
+            "",
+        ),
+        (
+            "longhorn_volume_actual_size_bytes / on (volume) group_left kubelet_volume_stats_used_bytes",
+            "v1.10.2",
+            "",
+        ),
+        (
+            "histogram_quantile(0.9, sum by (le) (rate(longhorn_workqueue_work_duration_seconds_bucket[5m])))",
+            "v1.10.2",
+            "",
+        ),
+        ("longhorn_workqueue_work_duration_seconds", "v1.10.2", "error unknown_metric"),
+        ("longhorn_volume_state ===", "v1.10.2", "unknown not_parsed"),
+    ] {
+        let expected: Vec<&str> = expected.split(", ").filter(|part| !part.is_empty()).collect();
+        assert_eq!(said(expr, on), expected, "{expr} on {on}");
+    }
+}
+
+#[test]
+fn the_published_rules_died_with_1_11() {
+    let file =
+        [("published.yaml".to_owned(), include_str!("../../../tests/lint-rules/published.yaml").to_owned())];
+    let before = lint(&file, release("v1.10.2")).unwrap();
+    assert_eq!((before.exit_code, before.expressions, before.problems.len()), (0, 8, 0), "{before:?}");
+    let after = lint(&file, release("v1.11.0")).unwrap();
+    let found: Vec<_> = after
+        .problems
+        .iter()
+        .map(|problem| (problem.place.as_str(), problem.line, problem.said.id))
+        .collect();
+    assert_eq!(found, [("Faulted", 10, "dialect"), ("Degraded", 11, "dialect")]);
+    assert_eq!(after.exit_code, 1);
+    let instead = &after.problems[0].said.instead;
+    assert_eq!(
+        instead,
+        "longhorn_volume_robustness{state=\"faulted\"} == 1; or alert LonghornVolumeFaulted, LonghornVolumeNotRecovering of this program"
+    );
+}
+
+#[test]
+fn panels_and_variables_of_a_dashboard() {
+    let text = include_str!("../../../tests/lint-rules/dashboard.json");
+    let config_map =
+        format!("kind: ConfigMap\ndata:\n  storage.json: |\n    {}", text.replace('\n', "\n    "));
+    let files = [("dashboard.json".to_owned(), text.to_owned()), ("map.yaml".to_owned(), config_map)];
+    let problems = lint(&files, release("v1.12.1")).unwrap().problems;
+    let of = |file: &str| -> Vec<String> {
+        let of = problems.iter().filter(|problem| problem.file == file);
+        let mut of: Vec<_> =
+            of.map(|problem| format!("{} {} {}", problem.line, problem.place, problem.said.id)).collect();
+        of.sort();
+        of
+    };
+    assert_eq!(
+        of("dashboard.json"),
+        ["10 States dialect", "5 claim unknown_label", "8 Degraded dialect", "9 Attached dialect"]
+    );
+    assert_eq!(of("map.yaml").len(), 4);
+    let old = lint(&files[..1], release("v1.10.2")).unwrap();
+    assert_eq!(old.problems.len(), 1, "{:?}", old.problems);
+}
+
+#[test]
+fn the_line_is_that_of_the_expression() {
+    let text = "groups:\n- rules:\n  - alert: A\n    expr: |\n      count(\n        other\n      )\n  - alert: B\n    expr: |\n      count(\n        longhorn_volume_state == 9\n      )\n";
+    let linted = lint(&[("a".to_owned(), text.to_owned())], release("v1.10.2")).unwrap();
+    assert_eq!(linted.problems.iter().map(|problem| problem.line).collect::<Vec<_>>(), [10]);
+}
+
+#[test]
+fn rules_of_every_source_and_what_they_record() {
+    for text in [
+        "groups: [{name: a, rules: [{record: 'longhorn_own', expr: longhorn_volume_robustness}, {alert: B, expr: longhorn_own > 5}]}]",
+        "additionalPrometheusRulesMap: {mine: {groups: [{name: a, rules: [{alert: B, expr: longhorn_volume_state == 9}]}]}}",
+        "# nothing\n---\nkind: PrometheusRule\nspec: {groups: [{rules: [{alert: B, expr: longhorn_volume_state == 9}]}]}",
+    ] {
+        let linted = lint(&[("a".to_owned(), text.to_owned())], release("v1.10.2")).unwrap();
+        assert!(linted.expressions > 0, "{text}");
+        assert_eq!(
+            linted.problems.len(),
+            usize::from(!text.contains("longhorn_own")),
+            "{text}: {:?}",
+            linted.problems
+        );
+    }
+    let wrong =
+        lint(&[("a.yaml".to_owned(), "{{ if .Values.x }}\na: b: c\n".to_owned())], release("v1.10.2"));
+    assert!(wrong.unwrap_err().starts_with("a.yaml: neither YAML nor JSON"));
+    let newer =
+        lint(&[("a".to_owned(), "expr: longhorn_volume_capacity_bytes".to_owned())], release("v1.14.0"))
+            .unwrap();
+    assert_eq!(newer.exit_code, 2);
+}
+
+proptest! {
+    #[test]
+    fn no_expression_ends_it(text in "[longhr_ volume(){}\\[\\]\"'=~<>$.,0-9*/+-]{0,200}", depth in 0_usize..4000) {
+        for text in [format!("longhorn_{text}"), format!("{}longhorn_volume_state", "(".repeat(depth)), format!("{}longhorn_volume_state", "-".repeat(depth))] {
+            let _ = said(&text, "v1.12.1");
+        }
+    }
+}

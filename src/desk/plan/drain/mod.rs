@@ -1,0 +1,180 @@
+//! `plan drain`: may this node be drained, emptied, restarted or removed, what is lost with it, and in which order.
+
+mod budgets;
+mod data;
+mod steps;
+mod workloads;
+
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::facts::drain::Budgets;
+use crate::longhorn::{Release, Resource};
+use crate::word_enum::word_enum;
+
+/// Checks whose findings about the node stand against it.
+pub const REUSED: &[&str] =
+    &["eviction_stalled", "eviction_inconsistent", "backing_image_eviction_crash", "attachment_on_dead_node"];
+
+word_enum! {
+    /// What is to become of the node.
+    pub enum Intent {
+        /// Drained, and back later.
+        Drain = "drain",
+        /// Emptied of its replicas first.
+        Evict = "evict",
+        /// Drained, restarted, and back soon.
+        Reboot = "reboot",
+        /// Gone for good.
+        Remove = "remove",
+    }
+}
+
+impl Intent {
+    /// Whether its replicas are moved away first.
+    pub fn empties(self) -> bool {
+        matches!(self, Intent::Evict | Intent::Remove)
+    }
+}
+
+/// A node that is to be drained.
+pub struct Draining<'a> {
+    /// The cluster and what the checks say.
+    pub looked: Looked<'a>,
+    /// Shorthand.
+    pub cluster: &'a Cluster,
+    /// Its name.
+    pub node: &'a str,
+    /// All nodes that leave at the same time, this one among them.
+    pub together: &'a BTreeSet<&'a str>,
+    /// What is to become of it.
+    pub intent: Intent,
+    /// The rule of the PodDisruptionBudgets, as if these nodes were cordoned.
+    pub budgets: &'a Budgets<'a>,
+    /// The release of the managers.
+    pub release: Option<Release>,
+}
+
+impl std::fmt::Debug for Draining<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Draining({}, {})", self.node, self.intent.as_str())
+    }
+}
+
+conditions! {
+    NODE_AWAY = NotYet "another_node_away" "another node is down, so that copies on it do not count"
+        fix "Bring it back, and let its volumes be rebuilt, before the next node goes."
+        read "kubectl get nodes"
+        source "longhorn-manager v1.12.1 datastore/longhorn.go (IsNodeDownOrDeleted)"
+        needs [LonghornNodes, KubeNodes] Drain(data::another_away);
+    MANAGER_AWAY = NotYet "manager_away" "the longhorn-manager of the node does not run, which alone removes the budgets of its instance managers"
+        fix "Bring the longhorn-manager of the node to Ready first."
+        read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide"
+        source "longhorn-manager v1.12.1 controller/instance_manager_controller.go (syncInstanceManagerPDB by the owner)"
+        needs [Pods] Drain(budgets::manager_away);
+    FAULTED = NotYet "faulted_here" "faulted volumes have replicas on the node"
+        fix "Recover these volumes first: what can be salvaged may be on this node."
+        read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node> -o wide"
+        source "longhorn-manager v1.12.1 controller/volume_controller.go (ReconcileVolumeState, salvage)"
+        needs [Volumes, Replicas] Drain(data::faulted);
+    REBUILDING = NotYet "rebuilding_here" "volumes with a replica on the node are being rebuilt"
+        fix "Wait until they are healthy: a drain now breaks the rebuild off, or takes the copy that it reads."
+        read "kubectl -n <namespace> get engines.longhorn.io -o yaml"
+        source "longhorn-manager v1.12.1 controller/engine_controller.go (rebuildStatus)"
+        needs [Volumes, Replicas, Engines] Drain(data::rebuilding);
+    LAST_COPY = NotYet "last_copy" "volumes have their last healthy copy on the node"
+        fix "Give each of them another healthy replica first: raise numberOfReplicas by one and wait until it is healthy, or let Longhorn empty the node (plan drain <node> --evict)."
+        read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node> -o wide"
+        source "longhorn-manager v1.12.1 controller/volume_controller.go (isHealthyAndActiveReplica)"
+        needs [Volumes, Replicas, KubeNodes] Drain(data::last_copy);
+    BUDGET_STAYS = NotYet "budget_stays" "the PodDisruptionBudget of an instance manager would stay, and kubectl drain would never end"
+        fix "Do first what is said about last copies; then the budget goes on its own when the node is cordoned and its volumes are detached."
+        read "kubectl -n <namespace> get poddisruptionbudgets"
+        source "longhorn-manager v1.3.3 to v1.12.1 controller/instance_manager_controller.go (canDeleteInstanceManagerPDB)"
+        needs [InstanceManagers, Replicas, PodDisruptionBudgets, Settings, KubeNodes] Drain(budgets::stays);
+    HELD = NotYet "attached_for_good" "volumes stay attached on the node whatever kubectl drain evicts"
+        fix "Detach the volumes that were attached by hand, and take the node out of what the DaemonSets select."
+        read "kubectl -n <namespace> get volumeattachments.longhorn.io"
+        source "longhorn-manager v1.12.1 controller/instance_manager_controller.go (areAllVolumesDetachedFromNode); setting detach-manually-attached-volumes-when-cordoned (1.6)"
+        needs [Volumes, VolumeAttachments, Settings] Drain(workloads::held);
+    BARE_PODS = NotYet "bare_pods" "pods without a controller use volumes on the node"
+        fix "Stop them yourself, or drain with --force, which deletes them: nothing makes them again elsewhere."
+        source "kubectl drain (k8s.io/kubectl pkg/drain filters.go unreplicatedFilter)"
+        needs [Volumes] Drain(workloads::bare_pods);
+    NO_PLACE = NotYet "no_place" "replicas that have to leave the node have nowhere to go"
+        fix "Add room first: another node or disk, more of storage-over-provisioning-percentage, or fewer replicas of these volumes."
+        read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"
+        source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go"
+        needs [Volumes, Replicas, LonghornNodes, Settings] Drain(data::no_place);
+    UNWELL = NotYet "eviction_trouble" "checks have found trouble with evictions or attachments of the node"
+        fix ""
+        source "the checks of this program"
+        needs [] Drain(budgets::unwell);
+    DEGRADES = Note "degrades" "volumes become degraded while the node is away"
+        fix ""
+        source "longhorn-manager v1.12.1 controller/volume_controller.go; setting replica-replenishment-wait-interval"
+        needs [Volumes, Replicas] Drain(data::degrades);
+    SHARED = Note "shared_volumes" "NFS servers of shared volumes run on the node"
+        fix "Their clients hang until the server runs on another node; from 1.7 on rwx-volume-fast-failover shortens that."
+        source "longhorn-manager v1.12.1 controller/share_manager_controller.go"
+        needs [Pods] Drain(workloads::shared);
+    HOW = Note "kubectl_drain" "what kubectl drain does here"
+        fix ""
+        source "longhorn-manager v1.5.4 to v1.12.1 controller/node_controller.go (shouldEvictReplica), controller/instance_manager_controller.go"
+        needs [Settings, Volumes] Drain(budgets::how);
+}
+
+/// What is asked.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// The nodes that go at the same time; empty for each node of the cluster on its own.
+    pub nodes: Vec<String>,
+    /// What is to become of them.
+    pub intent: Intent,
+}
+
+/// The plan; an error names a node that does not exist.
+pub fn plan(looked: Looked<'_>, asked: &Asked) -> Result<Plan, String> {
+    let cluster = looked.cluster;
+    let known: Vec<&str> =
+        cluster.objects.longhorn_nodes.iter().map(|node| node.metadata.name.as_str()).collect();
+    if cluster.can_read(Resource::LonghornNodes)
+        && let Some(wrong) = asked.nodes.iter().find(|node| !known.contains(&node.as_str()))
+    {
+        return Err(format!("Longhorn has no node {wrong}; {}", crate::did_you_mean::hint(wrong, &known)));
+    }
+    let each_alone = asked.nodes.is_empty();
+    let nodes: Vec<&str> = if each_alone { known } else { asked.nodes.iter().map(String::as_str).collect() };
+    let together: BTreeSet<&str> = nodes.iter().copied().collect();
+    let mut parts = Vec::new();
+    for node in nodes.iter().copied() {
+        let leaving = if each_alone { BTreeSet::from([node]) } else { together.clone() };
+        let budgets = Budgets::new(cluster).without(leaving.iter().copied());
+        let draining = Draining {
+            looked,
+            cluster,
+            node,
+            together: &leaving,
+            intent: asked.intent,
+            budgets: &budgets,
+            release: crate::facts::releases::manager_release(cluster),
+        };
+        parts.push(judged(&draining));
+    }
+    let verdict = parts.iter().map(|part| part.verdict).min().unwrap_or(Verdict::Unknown);
+    let (question, answer) = (steps::question(&nodes, asked, each_alone), steps::answer(&parts, each_alone));
+    Ok(looked.plan("drain", question, verdict, answer, parts))
+}
+
+fn judged(draining: &Draining<'_>) -> Part {
+    let shared =
+        [(Name::Namespace, draining.cluster.namespace.clone()), (Name::Node, draining.node.to_owned())];
+    let mut reasons = Vec::new();
+    for condition in ALL.iter().copied() {
+        let Look::Drain(look) = condition.look else { continue };
+        reasons.append(&mut draining.looked.judge(condition, &shared, |found| look(draining, found)));
+    }
+    let mut part = Part::of(draining.node.to_owned(), reasons, Vec::new());
+    part.steps = steps::of(draining, part.verdict);
+    part
+}

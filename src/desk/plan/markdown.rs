@@ -1,0 +1,52 @@
+//! A plan as Markdown, for summaries of CI, tickets and chats.
+
+use std::io::{self, Write};
+
+use super::table::volumes_line;
+use super::{Plan, Reason, Weight};
+use crate::check::Command;
+use crate::report::text::markdown::{escaped, fenced};
+use crate::report::text::{scope_of, sentence};
+
+/// Writes the plan.
+pub fn write(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
+    writeln!(out, "### {} {}", escaped(&plan.question), escaped(&plan.verdict.said().to_uppercase()))?;
+    writeln!(out, "{}\n\n{}\n", escaped(&sentence(&plan.answer)), escaped(&scope_of(&plan.cluster)))?;
+    for part in &plan.parts {
+        writeln!(out, "**{}: {}**\n", escaped(&part.subject), part.verdict.said())?;
+        for reason in &part.reasons {
+            write_reason(out, reason)?;
+        }
+        for (index, step) in part.steps.iter().enumerate() {
+            writeln!(out, "{}. {}", index + 1, escaped(&step.text))?;
+            write_command(out, step.command.as_ref())?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+fn write_reason(out: &mut dyn Write, reason: &Reason) -> io::Result<()> {
+    let word = match reason.weight {
+        Weight::No => "**no** ",
+        Weight::NotYet => "**first** ",
+        Weight::Unknown => "**unknown** ",
+        Weight::Note if reason.accepted => "accepted: ",
+        Weight::Note => "",
+    };
+    let volumes = volumes_line(reason).map(|line| format!(" ({line})")).unwrap_or_default();
+    writeln!(
+        out,
+        "- {word}{}",
+        escaped(&format!("{}{volumes} {}", sentence(&reason.text), reason.fix)).trim_end()
+    )?;
+    if reason.weight != Weight::Note {
+        write_command(out, reason.commands.first())?;
+    }
+    Ok(())
+}
+
+fn write_command(out: &mut dyn Write, command: Option<&Command>) -> io::Result<()> {
+    let Some(command) = command else { return Ok(()) };
+    fenced(out, "  ", if command.changes { " (changes the cluster)" } else { "" }, command)
+}

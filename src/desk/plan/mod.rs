@@ -1,0 +1,305 @@
+//! Before it breaks: may Longhorn be upgraded, may a node be drained, what is lost with what.
+//!
+//! A plan is a table of conditions, declared like causes ([`Condition`]), and a pure function that puts them to a
+//! cluster. What an existing check finds is taken from its report and not judged again. What could not be read makes
+//! the verdict unknown, never go. A plan changes nothing.
+
+mod condition;
+pub mod drain;
+pub mod junit;
+pub mod loss;
+pub mod markdown;
+pub mod table;
+#[cfg(test)]
+mod tests;
+pub mod upgrade;
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::check::{Command, Finding, Name, Severity, counted};
+use crate::checks;
+use crate::cluster::Cluster;
+use crate::longhorn::Resource;
+use crate::report::{
+    Address, ClusterSummary, Evaluation, NotListed, Report, ReportOptions, Unknown, evaluate_with,
+};
+
+use crate::word_enum::word_enum;
+pub(crate) use condition::conditions;
+pub use condition::{Condition, Found, Look, Reason, Verdict, Weight, held};
+
+/// What `plan … -o json` prints and `/plan/…?o=json` answers (docs/plan.schema.json). Within v1 keys are only added.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Plan {
+    /// Version of this shape: `v1`.
+    pub schema: &'static str,
+    /// Which plan: `upgrade`, `drain` or `loss`.
+    pub plan: &'static str,
+    /// The question in words.
+    pub question: String,
+    /// The answer in a word.
+    pub verdict: Verdict,
+    /// The answer in a sentence.
+    pub answer: String,
+    /// What the command ends with: 0 go, 1 no or not yet, 2 unknown.
+    pub exit_code: u8,
+    /// What was looked at.
+    pub cluster: ClusterSummary,
+    /// The steps of an upgrade, the nodes of a drain, or the one audit.
+    pub parts: Vec<Part>,
+}
+
+/// One subject of a plan with its verdict.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Part {
+    /// `v1.8.2 to v1.9.2`, the name of a node, …
+    pub subject: String,
+    /// The answer for it.
+    pub verdict: Verdict,
+    /// Why, the heaviest first.
+    pub reasons: Vec<Reason>,
+    /// What to do, in order, once nothing stands against it.
+    pub steps: Vec<Step>,
+}
+
+/// One step of what is to be done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Step {
+    /// In words.
+    pub text: String,
+    /// The command for it, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<Command>,
+}
+
+impl Step {
+    /// A step without a command.
+    pub fn said(text: impl Into<String>) -> Self {
+        Step { text: text.into(), command: None }
+    }
+
+    /// A step that only reads.
+    pub fn read(text: impl Into<String>, run: impl Into<String>) -> Self {
+        Step { text: text.into(), command: Some(Command { run: run.into(), changes: false }) }
+    }
+
+    /// A step that changes something.
+    pub fn change(text: impl Into<String>, run: impl Into<String>) -> Self {
+        Step { text: text.into(), command: Some(Command { run: run.into(), changes: true }) }
+    }
+}
+
+word_enum! {
+    /// Which plan.
+    pub enum Which {
+        /// May Longhorn be upgraded.
+        Upgrade = "upgrade",
+        /// May a node be drained.
+        Drain = "drain",
+        /// What is lost with what.
+        Loss = "loss",
+    }
+}
+
+/// What every plan says of the cluster, and by which it is seen whether Longhorn is there and which logs are of interest.
+const ALWAYS: &[Resource] = &[
+    Resource::LonghornNodes,
+    Resource::InstanceManagers,
+    Resource::Volumes,
+    Resource::Settings,
+    Resource::Pods,
+    Resource::DaemonSets,
+    Resource::Leases,
+    Resource::KubeNodes,
+];
+
+impl Which {
+    /// Its conditions.
+    pub fn conditions(self) -> &'static [&'static Condition] {
+        match self {
+            Which::Upgrade => upgrade::ALL,
+            Which::Drain => drain::ALL,
+            Which::Loss => loss::ALL,
+        }
+    }
+
+    /// The checks whose findings it takes.
+    pub fn reused(self) -> &'static [&'static str] {
+        match self {
+            Which::Upgrade => upgrade::REUSED,
+            Which::Drain => drain::REUSED,
+            Which::Loss => &[],
+        }
+    }
+
+    /// The kinds that it looks at; a live cluster is not asked for others.
+    pub fn kinds(self) -> BTreeSet<Resource> {
+        // an upgrade may meet bugs whose triggers are in any kind
+        if self == Which::Upgrade {
+            return Resource::all().collect();
+        }
+        let conditions = self.conditions().iter().flat_map(|condition| condition.needs);
+        let checks = self.reused().iter().filter_map(|id| checks::by_id(id));
+        let of_checks = checks.flat_map(|check| check.needs.iter().chain(check.uses));
+        ALWAYS.iter().chain(conditions).chain(of_checks).copied().collect()
+    }
+}
+
+/// Every condition of every plan.
+pub fn conditions() -> impl Iterator<Item = (&'static str, &'static Condition)> {
+    Which::ALL.into_iter().flat_map(|plan| plan.conditions().iter().map(move |one| (plan.as_str(), *one)))
+}
+
+/// A condition by its id.
+pub fn condition(id: &str) -> Result<&'static str, String> {
+    let known: Vec<&str> = conditions().map(|(_, condition)| condition.id()).collect();
+    let hint = || format!("no such condition; {}", crate::did_you_mean::hint(id, &known));
+    known.iter().find(|known| **known == id).copied().ok_or_else(hint)
+}
+
+/// The cluster with what the checks say about it.
+#[derive(Debug, Clone, Copy)]
+pub struct Looked<'a> {
+    /// The cluster.
+    pub cluster: &'a Cluster,
+    /// What is wrong by the checks, and how much is known.
+    pub findings: &'a [Finding],
+    /// Findings that are not among them, because there are too many.
+    pub not_listed: &'a [NotListed],
+    /// Checks without a full verdict.
+    pub unknown: &'a [Unknown],
+    /// What was looked at.
+    pub summary: &'a ClusterSummary,
+    /// Conditions that are no reason for this user.
+    pub accepted: &'a [&'static str],
+}
+
+/// Runs the checks that a plan takes findings from.
+pub fn evaluate(plan: Which, cluster: &Cluster, address: &Address) -> Evaluation {
+    let options = ReportOptions {
+        address: address.clone(),
+        bounded: true,
+        findings_alone: true,
+        ..ReportOptions::default()
+    };
+    evaluate_with(cluster, |check| plan.reused().contains(&check.id), &options)
+}
+
+impl<'a> Looked<'a> {
+    /// The cluster with the report on it.
+    pub fn new(cluster: &'a Cluster, report: &'a Report, accepted: &'a [&'static str]) -> Self {
+        let Report { findings, not_listed, unknown, cluster: summary, .. } = report;
+        Looked { cluster, findings, not_listed, unknown, summary, accepted }
+    }
+
+    /// Says what these checks could not tell: a check that could not look has found nothing, and that is no go.
+    pub fn untold(&self, checks: &[&str], out: &mut Found) {
+        let number = self.missing(checks);
+        if number > 0 {
+            let text =
+                format!("{} of check are not listed, because there are too many", counted(number, "finding"));
+            out.unknown(text).fix("Do first what check shows, and ask again.");
+        }
+        let blind: Vec<&Unknown> =
+            self.unknown.iter().filter(|unknown| checks.contains(&unknown.check)).collect();
+        if blind.is_empty() {
+            return;
+        }
+        let reason = out.unknown(format!("{} without a verdict", counted(blind.len(), "check")));
+        reason.fix("Grant the rights that these checks need (docs/access.md), or look by hand.");
+        for unknown in blind {
+            reason.fact(format!("{}: {}", unknown.check, unknown.reason));
+        }
+    }
+
+    /// How many findings of these checks, to be acted on, are not listed.
+    pub fn missing(&self, checks: &[&str]) -> usize {
+        let loud = self.not_listed.iter().filter(|some| some.severity > Severity::Info);
+        loud.filter(|some| checks.contains(&some.check)).map(|some| some.count).sum()
+    }
+
+    /// Findings of one of these checks that are to be acted on.
+    pub fn found(&self, checks: &'a [&'a str]) -> impl Iterator<Item = &'a Finding> {
+        let loud = |finding: &&Finding| finding.severity > Severity::Info;
+        self.findings.iter().filter(loud).filter(move |finding| checks.contains(&finding.check))
+    }
+
+    /// Puts one condition to its subject.
+    pub fn judge(
+        &self,
+        condition: &'static Condition,
+        shared: &[(Name, String)],
+        look: impl FnOnce(&mut Found),
+    ) -> Vec<Reason> {
+        let mut found = Found::new(condition);
+        let blind = self.cluster.blind_spots(condition.needs);
+        if blind.is_empty() {
+            look(&mut found);
+            let lost = condition.needs.iter().filter(|kind| !self.cluster.decoded_all(**kind));
+            for kind in lost {
+                found.unknown(format!("objects of {kind} could not be decoded, and so not judged")).fix("");
+            }
+        } else {
+            let reason =
+                found.say(format!("cannot tell whether {}: {}", condition.cause.meaning, blind.join(", ")));
+            // what would only be good to know decides nothing
+            reason.weight(condition.weight.max(Weight::Unknown));
+            let asked = |kind: &Resource| self.cluster.resources.contains_key(kind);
+            reason.fix(match condition.needs.iter().all(asked) {
+                true => "Grant the right to read it (docs/access.md), or look by hand.",
+                false => "The exporter does not ask for it; the command line does: longhorn-health-exporter plan upgrade.",
+            });
+        }
+        let mut reasons = found.filled(shared);
+        for reason in reasons.iter_mut().filter(|reason| self.accepted.contains(&reason.condition)) {
+            reason.accepted = true;
+            reason.weight = Weight::Note;
+        }
+        reasons
+    }
+
+    fn plan(
+        &self,
+        plan: &'static str,
+        question: String,
+        verdict: Verdict,
+        answer: String,
+        parts: Vec<Part>,
+    ) -> Plan {
+        Plan {
+            schema: "v1",
+            plan,
+            question,
+            verdict,
+            answer,
+            exit_code: verdict.exit_code(),
+            cluster: self.summary.clone(),
+            parts,
+        }
+    }
+}
+
+impl Part {
+    /// Reasons sorted by weight, with the verdict that follows from them.
+    pub fn of(subject: String, mut reasons: Vec<Reason>, steps: Vec<Step>) -> Self {
+        reasons.sort_by_key(|reason| reason.weight);
+        let verdict = Verdict::of(&reasons);
+        Part { subject, verdict, reasons, steps }
+    }
+}
+
+/// Says why a finding of a check is a reason, with its own words and remedy.
+pub(crate) fn reuse(found: &mut Found, finding: &Finding) {
+    let node = finding.node.as_ref().map(|node| format!(" on {node}")).unwrap_or_default();
+    let place = if finding.message.contains(node.trim_start_matches(" on ")) { String::new() } else { node };
+    let reason = found.say(format!("{}{place}", finding.message));
+    reason.fix(finding.remedy.fix.clone());
+    reason.evidence = finding.evidence().iter().map(|fact| fact.text.clone()).collect();
+    reason.fact(format!("found by check {}, cause {}", finding.check, finding.cause));
+    reason.volumes_in_all = finding.volumes.len();
+    reason.volumes = finding.volumes.iter().take(50).cloned().collect();
+    reason.commands = finding.remedy.commands.clone();
+}

@@ -1,0 +1,448 @@
+//! Cases of all plans: `tests/plan/*.yaml` name a healthy scenario, what differs there, what is asked, and what must be
+//! answered. What is not named must not be there.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::*;
+use crate::longhorn::{Release, Resource};
+use crate::testing::longhorn_drain::Longhorn;
+use crate::testing::{NAMESPACE, ROOT, scenario_files};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// What the case is.
+    pub case: String,
+    /// Its healthy scenario.
+    pub on: String,
+    /// Objects that differ, as scenarios write them.
+    #[serde(default)]
+    change: String,
+    /// Objects that are not there.
+    #[serde(default)]
+    without: Vec<String>,
+    /// Kinds that may not be read.
+    #[serde(default)]
+    forbidden: Vec<String>,
+    /// The release of the API server.
+    #[serde(default)]
+    api_server: Option<String>,
+    /// The target of an upgrade.
+    #[serde(default)]
+    pub to: Option<String>,
+    /// The nodes of a drain, or `all`.
+    #[serde(default)]
+    pub drain: Vec<String>,
+    /// What is to become of the nodes.
+    #[serde(default)]
+    pub intent: Option<String>,
+    /// Conditions that are accepted.
+    #[serde(default)]
+    accept: Vec<String>,
+    /// The verdict.
+    pub verdict: String,
+    /// Every reason that is more than a note: `not_yet stored_versions`.
+    #[serde(default)]
+    reasons: Vec<String>,
+    /// Notes that must be there; others may be.
+    #[serde(default)]
+    notes: Vec<String>,
+    /// Texts that must stand in the table.
+    #[serde(default)]
+    says: Vec<String>,
+    /// Texts that must not.
+    #[serde(default)]
+    silent: Vec<String>,
+}
+
+fn scenarios() -> std::path::PathBuf {
+    Path::new(ROOT).join("tests/scenarios")
+}
+
+/// API versions of the engine of each line: command line and controller.
+fn engine_api(minor: u32) -> (u32, u32) {
+    match minor {
+        3 => (6, 3),
+        4 => (7, 4),
+        5 => (9, 5),
+        6..=10 => (10, 5),
+        11 => (11, 6),
+        _ => (12, 6),
+    }
+}
+
+/// A healthy scenario with the kinds that plans read beside those of the checks.
+fn base(on: &str) -> String {
+    let text = scenario_files::text(&scenarios().join(on));
+    let minor = on.rsplit_once('.').and_then(|(_, minor)| minor.parse().ok()).unwrap_or(12);
+    let (cli, controller) = engine_api(minor);
+    let image = text.split("kind: EngineImage").nth(1).unwrap().split("name: ").nth(1).unwrap();
+    let image = image.lines().next().unwrap();
+    let engine = format!(
+        "apiVersion: longhorn.io/v1beta2\nkind: EngineImage\nmetadata: {{name: {image}}}\n\
+         status: {{cliAPIVersion: {cli}, controllerAPIVersion: {controller}}}"
+    );
+    let beside = file("beside");
+    scenario_files::changed(&text, &[], &format!("{}\n---\n{engine}", beside.trim_end()))
+}
+
+impl Case {
+    /// Its recording.
+    fn text(&self, base: &str) -> String {
+        scenario_files::changed(base, &self.without, self.change.trim_end())
+    }
+
+    /// Its cluster, as far as the plan asks for it.
+    fn cluster(&self, base: &str, which: Which) -> crate::cluster::Cluster {
+        let (text, asked) = (self.text(base), which.kinds());
+        let asked_for = |document: &&str| kind_of(document).is_none_or(|kind| asked.contains(&kind));
+        let documents: Vec<&str> = text.split("\n---\n").filter(asked_for).collect();
+        let mut cluster = crate::testing::partial(&documents.join("\n---\n"));
+        for kind in Resource::all().filter(|kind| !asked.contains(kind)) {
+            cluster.resources.remove(&kind);
+        }
+        assert_eq!(cluster.namespace, NAMESPACE);
+        cluster.api_server = self.api_server.as_deref().map(release);
+        for label in &self.forbidden {
+            let kind = crate::longhorn::Resource::all().find(|kind| kind.label() == *label).unwrap();
+            cluster.resources.get_mut(&kind).unwrap().readability = crate::cluster::Readability::Forbidden;
+        }
+        cluster
+    }
+
+    fn plan(&self, which: Which, looked: Looked<'_>) -> Plan {
+        match which {
+            Which::Upgrade => upgrade::plan(looked, upgrade::Asked { to: self.to.as_deref().map(release) }),
+            Which::Drain => {
+                let named = |intent: &drain::Intent| Some(intent.as_str()) == self.intent.as_deref();
+                let intent = drain::Intent::ALL.into_iter().find(named).unwrap_or(drain::Intent::Drain);
+                let nodes = if self.drain == ["all"] { Vec::new() } else { self.drain.clone() };
+                drain::plan(looked, &drain::Asked { nodes, intent }).unwrap()
+            }
+            Which::Loss => loss::plan(looked),
+        }
+    }
+
+    fn judge(&self, base: &str, which: Which) -> Option<String> {
+        let cluster = self.cluster(base, which);
+        let report = evaluate(which, &cluster, &Address::default()).report;
+        let accepted: Vec<&'static str> = self.accept.iter().map(|id| condition(id).unwrap()).collect();
+        let looked = Looked::new(&cluster, &report, &accepted);
+        let plan = self.plan(which, looked);
+        let mut text = Vec::new();
+        table::write(&mut text, &plan, crate::report::text::Style::DEFAULT, true).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let parts = plan.parts.iter().flat_map(|part| &part.reasons);
+        let found: BTreeSet<String> =
+            parts.map(|reason| format!("{} {}", reason.weight.as_str(), reason.condition)).collect();
+        let heavy: Vec<&String> = found.iter().filter(|line| !line.starts_with("note ")).collect();
+        let mut expected = self.reasons.clone();
+        expected.sort();
+        let mut wrong = Vec::new();
+        let mut wants = |holds: bool, what: String| wrong.extend((!holds).then_some(what));
+        wants(heavy == expected.iter().collect::<Vec<_>>(), format!("{heavy:?} instead of {expected:?}"));
+        wants(
+            plan.verdict.as_str() == self.verdict,
+            format!("{} instead of {}", plan.verdict.as_str(), self.verdict),
+        );
+        wants(plan.exit_code == plan.verdict.exit_code(), "another exit code".to_owned());
+        for note in &self.notes {
+            wants(found.contains(&format!("note {note}")), format!("no note {note}"));
+        }
+        let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in &self.says {
+            wants(flat.contains(part.as_str()), format!("does not say {part:?}"));
+        }
+        for part in &self.silent {
+            wants(!flat.contains(part.as_str()), format!("says {part:?}"));
+        }
+        for name in Name::ALL.map(Name::as_str) {
+            wants(!text.contains(&format!("<{name}>")), format!("<{name}> is left"));
+        }
+        // every form can be written, and holes are filled
+        let mut markdown = Vec::new();
+        markdown::write(&mut markdown, &plan).unwrap();
+        junit::render(&plan).unwrap();
+        (!wrong.is_empty()).then(|| format!("{}: {}\n{text}", self.case, wrong.join("; ")))
+    }
+}
+
+/// Its kind, by the two lines that every object begins with.
+fn kind_of(document: &str) -> Option<Resource> {
+    let value =
+        |key: &str| document.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default().trim();
+    Resource::of(value("apiVersion:"), value("kind:"))
+}
+
+fn file(name: &str) -> String {
+    let path = format!("{ROOT}/tests/plan/{name}.yaml");
+    std::fs::read_to_string(path).unwrap()
+}
+
+fn cases(which: Which) -> Vec<Case> {
+    serde_yaml::from_str(&file(which.as_str())).unwrap()
+}
+
+/// Judges every case of a plan.
+fn judge(which: Which) {
+    let cases = cases(which);
+    assert!(!cases.is_empty());
+    let mut bases = std::collections::BTreeMap::new();
+    let wrong: Vec<String> = cases
+        .iter()
+        .filter_map(|case| case.judge(bases.entry(&case.on).or_insert_with(|| base(&case.on)), which))
+        .collect();
+    assert!(wrong.is_empty(), "{} of {} cases are wrong:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
+}
+
+/// A release in a test.
+pub fn release(text: &str) -> Release {
+    Release::parse(text).unwrap()
+}
+
+#[test]
+fn upgrades() {
+    judge(Which::Upgrade);
+}
+
+#[test]
+fn drains() {
+    judge(Which::Drain);
+}
+
+/// Every pair of minor releases, from a healthy cluster of the one to the newest patch of the other: what managers let through is *go*,
+/// and nothing else is; the newest known is 1.12.
+#[test]
+fn every_pair_of_releases() {
+    const FIRST: u32 = 3;
+    let targets: Vec<Release> = crate::facts::releases::LINES
+        .iter()
+        .map(crate::facts::releases::Line::newest)
+        .chain([Release::new(1, 13, 0)])
+        .collect();
+    let mut wrong = Vec::new();
+    for minor in FIRST..=12 {
+        let on = format!("healthy-1.{minor}");
+        let yaml = format!("{{case: pair, on: {on}, verdict: go}}");
+        let case: Case = serde_yaml::from_str(&yaml).unwrap();
+        let cluster = case.cluster(&base(&on), Which::Upgrade);
+        let report = evaluate(Which::Upgrade, &cluster, &Address::default()).report;
+        let looked = Looked::new(&cluster, &report, &[]);
+        let from = cluster.release().unwrap();
+        for to in &targets {
+            // Kubernetes of these clusters is older than what 1.11.3 needs
+            let to = if to.minor == 11 { Release::new(1, 11, 2) } else { *to };
+            let plan = upgrade::plan(looked, upgrade::Asked { to: Some(to) });
+            let expected = match (to.minor.checked_sub(from.minor), to >= from) {
+                (Some(0), true) => Verdict::Go,
+                (Some(1), _) if to.minor == 13 => Verdict::Unknown,
+                (Some(1), _) => Verdict::Go,
+                _ => Verdict::No,
+            };
+            let heavy = |reason: &&Reason| reason.weight != Weight::Note;
+            let reasons: BTreeSet<&str> =
+                plan.parts[0].reasons.iter().filter(heavy).map(|one| one.condition).collect();
+            let refused = expected != Verdict::No || reasons.contains("path_refused");
+            if plan.verdict != expected || !refused {
+                wrong.push(format!("{from} to {to}: {} for {reasons:?}", plan.verdict.said()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What is promised is held against the rules of Longhorn and kubectl, followed step by step on the objects.
+#[test]
+fn a_drain_that_may_go_reaches_its_end_and_one_that_is_blocked_does_not() {
+    let cases = cases(Which::Drain);
+    let mut bases = std::collections::BTreeMap::new();
+    let (mut went, mut blocked) = (0, 0);
+    for case in &cases {
+        let [node] = case.drain.as_slice() else { continue };
+        if node == "all" || !case.forbidden.is_empty() {
+            continue;
+        }
+        let text = case.text(bases.entry(&case.on).or_insert_with(|| base(&case.on)));
+        let objects = text.split("\n---\n").map(|document| serde_yaml::from_str(document).unwrap()).collect();
+        let before = Longhorn::new(objects, node);
+        let mut longhorn = before.clone();
+        if matches!(case.intent.as_deref(), Some("evict" | "remove")) {
+            longhorn.ask("Node", "evictionRequested");
+            longhorn.look();
+        }
+        longhorn.ask("KubeNode", "unschedulable");
+        longhorn.look();
+        let (budgets, lost) = (longhorn.budgets_here(), before.lost(&longhorn));
+        let says = |id: &str| case.reasons.iter().any(|reason| reason.ends_with(id));
+        if case.verdict == "go" {
+            assert!(budgets.is_empty() && lost.is_empty(), "{}: {budgets:?} {lost:?}", case.case);
+            went += 1;
+        } else if says("budget_stays") || says("attached_for_good") {
+            assert!(!budgets.is_empty(), "{}", case.case);
+            blocked += 1;
+        } else if says("last_copy") {
+            assert!(!lost.is_empty(), "{}", case.case);
+        }
+    }
+    assert!(went > 15 && blocked > 4, "{went} went, {blocked} were blocked");
+}
+
+#[test]
+fn losses() {
+    judge(Which::Loss);
+}
+
+#[test]
+fn ids_are_unique_and_said_in_full() {
+    let mut ids = BTreeSet::new();
+    for (plan, condition) in conditions() {
+        assert!(ids.insert(condition.id()), "{plan}: {} is there twice", condition.id());
+        for text in [condition.id(), condition.cause.meaning, condition.source] {
+            assert!(!text.is_empty(), "{}", condition.id());
+        }
+        assert!(
+            !condition.cause.meaning.ends_with('.')
+                && condition.cause.fix.is_empty() | condition.cause.fix.ends_with('.'),
+            "{}",
+            condition.id()
+        );
+    }
+}
+
+#[test]
+fn findings_are_taken_from_checks_that_exist() {
+    for id in Which::ALL.iter().flat_map(|which| which.reused()) {
+        assert!(crate::checks::by_id(id).is_some(), "{id}");
+    }
+}
+
+/// Of many thousand findings the worst are listed; a node without one among them is not therefore without one.
+#[test]
+fn what_is_not_listed_is_not_go() {
+    use crate::report::NotListed;
+    let case: Case =
+        serde_yaml::from_str("{case: cut, on: healthy-1.12, verdict: go, drain: [worker-1]}").unwrap();
+    let plan = |which: Which, not_listed: &[NotListed]| {
+        let cluster = case.cluster(&base(&case.on), which);
+        let report = evaluate(which, &cluster, &Address::default()).report;
+        case.plan(which, Looked { not_listed, ..Looked::new(&cluster, &report, &[]) }).verdict
+    };
+    let some = |check, severity| NotListed { check, cause: "x", severity, count: 9, accepted: false };
+    for (check, severity, expected) in [
+        ("eviction_stalled", Severity::Warning, Verdict::Unknown),
+        ("eviction_stalled", Severity::Info, Verdict::Go),
+        ("volume_degraded", Severity::Warning, Verdict::Go),
+    ] {
+        assert_eq!(plan(Which::Drain, &[some(check, severity)]), expected, "{check}");
+    }
+    assert_eq!(plan(Which::Upgrade, &[some("webhook_unavailable", Severity::Critical)]), Verdict::Unknown);
+}
+
+/// Each condition has a case in which it is the only reason, and a neighbour: a case in which an object that it looks at
+/// is other than in the healthy cluster, and it says nothing.
+#[test]
+fn every_condition_has_a_case_alone_and_a_neighbour() {
+    let mut lacking = Vec::new();
+    for which in Which::ALL {
+        let cases = cases(which);
+        let touches = |case: &Case, kinds: &[Resource]| {
+            let changed = case.change.split("\n---\n").filter_map(kind_of);
+            let other_release = case.api_server.is_some() || case.to.is_some();
+            let any = kinds.is_empty() && (other_release || !case.change.is_empty());
+            any || changed.into_iter().any(|kind| kinds.contains(&kind))
+        };
+        // whose mere presence is what is said
+        let present = |kinds: &[Resource]| kinds == [Resource::Orphans];
+        for condition in which.conditions() {
+            let mine = |said: &String| said.rsplit(' ').next() == Some(condition.id());
+            let alone = |case: &&Case| match condition.weight {
+                Weight::Note => case.notes.iter().any(mine),
+                _ => case.reasons.len() == 1 && case.reasons.iter().all(mine),
+            };
+            let quiet = |case: &&Case| {
+                let silent = !case.reasons.iter().chain(&case.notes).any(mine);
+                silent && case.reasons.is_empty() && touches(case, condition.needs)
+            };
+            if !cases.iter().any(|case| alone(&case)) {
+                lacking.push(format!("{}: no case in which it stands alone", condition.id()));
+            }
+            if !present(condition.needs) && !cases.iter().any(|case| quiet(&case)) {
+                lacking.push(format!("{}: no neighbour", condition.id()));
+            }
+        }
+    }
+    assert!(lacking.is_empty(), "{}", lacking.join("\n"));
+}
+
+/// Every right that a plan uses, withheld on its own: what stood against it is unknown then, and never gone.
+#[test]
+fn no_reason_vanishes_in_silence_with_a_right() {
+    let mut bases = std::collections::BTreeMap::new();
+    let (mut silent, mut asked) = (BTreeSet::new(), 0);
+    for which in Which::ALL {
+        let mut seen = BTreeSet::new();
+        for case in cases(which) {
+            if case.reasons.is_empty() || !case.forbidden.is_empty() || !seen.insert(case.reasons.clone()) {
+                continue;
+            }
+            let text = case.text(bases.entry(case.on.clone()).or_insert_with(|| base(&case.on)));
+            let documents: Vec<(Option<Resource>, serde_json::Value)> = text
+                .split("\n---\n")
+                .map(|document| (kind_of(document), serde_yaml::from_str(document).unwrap()))
+                .collect();
+            let plan = |withheld: Option<Resource>| {
+                let items: Vec<_> = documents
+                    .iter()
+                    .filter(|(kind, _)| kind.is_none() || *kind != withheld)
+                    .map(|(_, o)| o)
+                    .collect();
+                let list = serde_json::json!({ "apiVersion": "v1", "kind": "List", "items": items });
+                let file = crate::source::recording::RecordedFile {
+                    name: "cluster.json".to_owned(),
+                    content: list.to_string().into_bytes(),
+                };
+                let recording =
+                    crate::source::recording::Recording::from_files([file], NAMESPACE, jiff::Timestamp::MAX)
+                        .unwrap();
+                let mut cluster = recording.into_cluster(NAMESPACE, None);
+                for (kind, status) in &mut cluster.resources {
+                    status.readability = match withheld == Some(*kind) {
+                        true => crate::cluster::Readability::Forbidden,
+                        false => crate::cluster::Readability::Readable,
+                    };
+                }
+                let report = evaluate(which, &cluster, &Address::default()).report;
+                let plan = case.plan(which, Looked::new(&cluster, &report, &[]));
+                let reasons = plan.parts.into_iter().flat_map(|part| part.reasons);
+                let heavy = reasons.filter(|reason| reason.weight != Weight::Note);
+                let told: BTreeSet<(&'static str, bool)> =
+                    heavy.map(|reason| (reason.condition, reason.weight == Weight::Unknown)).collect();
+                (plan.verdict, told)
+            };
+            let (verdict, whole) = plan(None);
+            if verdict == Verdict::Go {
+                continue;
+            }
+            let kinds: BTreeSet<Resource> = documents.iter().filter_map(|(kind, _)| *kind).collect();
+            for kind in which.kinds().intersection(&kinds).copied() {
+                asked += 1;
+                let (verdict, left) = plan(Some(kind));
+                let gone = whole.iter().filter(|(id, _)| !left.iter().any(|(other, _)| other == id));
+                let gone: Vec<&str> = gone.map(|(id, _)| *id).collect();
+                if !gone.is_empty() && verdict == Verdict::Go {
+                    silent.insert(format!(
+                        "{kind}: {} of {}: {}",
+                        gone.join(", "),
+                        which.as_str(),
+                        case.case
+                    ));
+                }
+            }
+        }
+    }
+    assert!(asked > 500, "{asked}");
+    assert!(silent.is_empty(), "{}", silent.into_iter().collect::<Vec<_>>().join("\n"));
+}

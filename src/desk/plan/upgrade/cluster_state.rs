@@ -1,0 +1,169 @@
+//! What else an upgrade must not meet: nodes, managers, backing images, backups, settings.
+
+use super::super::{Found, Weight, held, reuse};
+use super::{LATER, REUSED, Rung};
+use crate::check::{Finding, Name, Severity, counted};
+use crate::facts::known_issues;
+use crate::facts::nodes::down;
+use crate::facts::text::listed;
+use crate::longhorn::{
+    BackingImage, Condition, ConditionStatus, CopyState, DataEngine, LonghornNode, condition,
+};
+
+/// Checks whose findings wait for volumes and are in no one's way.
+const WAITING: &[&str] = &["danger_zone_pending", "instance_manager_stale"];
+
+/// Findings of checks that an upgrade would not get past. What a bug of the present release does is no reason to stay
+/// on it: where the target has the fix, that is said.
+pub fn unwell(rung: &Rung<'_>, out: &mut Found) {
+    let findings = rung.looked.found(REUSED).filter(|finding| !WAITING.contains(&finding.check));
+    let fixed = |finding: &&Finding| {
+        let issue = known_issues::ALL.iter().find(|issue| *finding.cause == *issue.cause);
+        issue.is_some_and(|issue| issue.affects(rung.from) && !issue.affects(rung.to))
+    };
+    let (fixed, standing): (Vec<&Finding>, Vec<&Finding>) = findings.partition(fixed);
+    let text = |finding: &Finding| format!("{} ({}/{})", finding.message, finding.check, finding.cause);
+    match standing.as_slice() {
+        [] => {
+            let decide: Vec<&str> = REUSED.iter().copied().filter(|check| !WAITING.contains(check)).collect();
+            rung.looked.untold(&decide, out);
+        }
+        [one] => {
+            out.say(text(one));
+        }
+        several => {
+            let reason =
+                out.say(format!("{} of check are to be acted on", counted(several.len(), "finding")));
+            several.iter().for_each(|finding| {
+                reason.fact(text(finding));
+            });
+        }
+    }
+    for finding in fixed {
+        out.note(text(finding)).fix(format!("{} has the fix.", rung.to));
+    }
+}
+
+pub fn pending(rung: &Rung<'_>, out: &mut Found) {
+    debug_assert_eq!(LATER.weight, Weight::Note);
+    let waiting = |finding: &&Finding| WAITING.contains(&finding.check) && finding.severity >= Severity::Info;
+    rung.looked.findings.iter().filter(waiting).for_each(|finding| reuse(out, finding));
+}
+
+pub fn node_down(rung: &Rung<'_>, out: &mut Found) {
+    for node in rung.cluster.objects.longhorn_nodes.iter() {
+        let name = node.metadata.name.as_str();
+        let Some(why) = down(rung.cluster, name) else { continue };
+        match rung.cluster.manager_pod_on(name) {
+            Some(pod) => {
+                let text = format!(
+                    "node {name} is down, and manager pod {} on it is still there",
+                    pod.metadata.name
+                );
+                out.say(text).fact(why.text).with(Name::Node, name);
+            }
+            None => {
+                let fix =
+                    "Bring it back, or remove it from Longhorn, so that replicas on it are rebuilt first.";
+                out.say(format!("node {name} is down")).fact(why.text).fix(fix);
+            }
+        }
+    }
+}
+
+/// What the managers of 1.7 and later write about hosts. Without iscsiadm a manager does not start; the rest hurts only
+/// volumes that need it. A condition that is not there is neither.
+pub fn node_packages(rung: &Rung<'_>, out: &mut Found) {
+    for kind in ["RequiredPackages", "KernelModulesLoaded", "NFSClientInstalled", "Multipathd"] {
+        let bad = |node: &&LonghornNode| {
+            condition(&node.status.conditions, kind)
+                .is_some_and(|found| found.status == ConditionStatus::False)
+        };
+        let nodes: Vec<&LonghornNode> = rung.cluster.objects.longhorn_nodes.iter().filter(bad).collect();
+        let said = |node: &&LonghornNode| condition(&node.status.conditions, kind).cloned();
+        let conditions: Vec<Condition> = nodes.iter().filter_map(said).collect();
+        let Some(first) = conditions.first() else { continue };
+        let names: Vec<&str> = nodes.iter().map(|node| node.metadata.name.as_str()).collect();
+        let iscsi = conditions.iter().any(|one| one.message.to_lowercase().contains("iscsi"));
+        let text = format!("{kind} is False on {}", listed(&names));
+        let reason = if kind == "RequiredPackages" && iscsi { out.say(text) } else { out.note(text) };
+        reason.fact(first.message.as_str());
+    }
+}
+
+pub fn backing_images(rung: &Rung<'_>, out: &mut Found) {
+    let images = || rung.cluster.objects.backing_images.iter();
+    let with = |states: &[CopyState]| -> Vec<&str> {
+        let has = |image: &&BackingImage| {
+            image.status.disk_file_status_map.values().any(|copy| states.contains(&copy.state))
+        };
+        images().filter(has).map(|image| image.metadata.name.as_str()).collect()
+    };
+    let failed = with(&[CopyState::Failed, CopyState::FailedAndCleanup]);
+    if !failed.is_empty() {
+        out.say(held(failed.len(), "backing image", "has|have failed copies")).fact(listed(&failed));
+    }
+    let moving =
+        with(&[CopyState::Pending, CopyState::Starting, CopyState::InProgress, CopyState::ReadyForTransfer]);
+    if !moving.is_empty() {
+        out.say(held(moving.len(), "backing image", "is|are being copied")).fact(listed(&moving));
+    }
+    let v2 = images().filter(|image| image.spec.data_engine == DataEngine::V2);
+    let v2: Vec<&str> = v2.map(|image| image.metadata.name.as_str()).collect();
+    let numbers = (rung.to.minor, rung.to.patch);
+    if !v2.is_empty() && (matches!(numbers, (8, 2) | (9, 0)) || rung.to.minor >= 12) {
+        let text =
+            format!("{} cannot take {} of data engine v2", rung.to, counted(v2.len(), "backing image"));
+        out.say(text).fact(listed(&v2));
+    }
+}
+
+pub fn backups(rung: &Rung<'_>, out: &mut Found) {
+    use crate::longhorn::BackupState::*;
+    let running = rung
+        .cluster
+        .objects
+        .backups
+        .iter()
+        .filter(|backup| matches!(backup.status.state, Pending | InProgress | Unset));
+    let volumes: Vec<_> = running.map(|backup| backup.volume()).collect();
+    if !volumes.is_empty() {
+        out.say(held(volumes.len(), "backup", "is|are being taken")).fact(format!("of {}", listed(&volumes)));
+    }
+}
+
+pub fn deleting_flag(rung: &Rung<'_>, out: &mut Found) {
+    let set =
+        rung.cluster.setting("deleting-confirmation-flag").is_some_and(|setting| setting.value == "true");
+    if set {
+        out.say("deleting-confirmation-flag is true");
+    }
+}
+
+pub fn no_backup_target(rung: &Rung<'_>, out: &mut Found) {
+    let mut targets = rung.cluster.objects.backup_targets.iter();
+    let by_setting = rung.cluster.setting("backup-target").is_some_and(|setting| !setting.value.is_empty());
+    if !by_setting && !targets.any(|target| !target.spec.backup_target_url.is_empty()) {
+        out.say("no backup target is set up, and a downgrade is refused");
+    }
+}
+
+pub fn orphans_refused(rung: &Rung<'_>, out: &mut Found) {
+    let orphans = rung.cluster.objects.orphans.len();
+    if orphans > 0 {
+        let holds = format!("is|are there, on which {} fails; v1.5.1 does not", rung.to);
+        out.say(held(orphans, "orphan", &holds));
+    }
+}
+
+pub fn orphans(rung: &Rung<'_>, out: &mut Found) {
+    let orphans = &rung.cluster.objects.orphans;
+    if orphans.is_empty() {
+        return;
+    }
+    let mut nodes: Vec<&str> = orphans.iter().map(|orphan| orphan.spec.node_id.as_str()).collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    let holds = format!("is|are left behind on {}", listed(&nodes));
+    out.say(held(orphans.len(), "orphan", &holds));
+}

@@ -1,0 +1,198 @@
+//! What the tool that installed Longhorn does beside the upgrade, and what it would take away.
+
+use super::super::{Found, Weight};
+use super::Rung;
+use crate::check::Name;
+use crate::cluster::{Cluster, Readability};
+use crate::facts::installation::{Installer, installer};
+use crate::facts::text::listed;
+use crate::longhorn::{NetworkPolicy, Resource, StorageClass};
+
+/// The class that managers make of their ConfigMap.
+const DEFAULT_CLASS: &str = "longhorn";
+
+pub fn reinstalls(rung: &Rung<'_>, out: &mut Found) {
+    let cluster = rung.cluster;
+    for chart in cluster.objects.helm_charts.iter() {
+        let policy = chart.spec.failure_policy.as_str();
+        if policy == "abort" {
+            continue;
+        }
+        let (namespace, name) = (chart.metadata.namespace.as_str(), chart.metadata.name.as_str());
+        let said =
+            if policy.is_empty() { "not set, which is reinstall".to_owned() } else { policy.to_owned() };
+        let reason = out.say(format!("HelmChart {namespace}/{name}: failurePolicy is {said}"));
+        reason.with(Name::Object, name).with(Name::ChartNamespace, namespace);
+    }
+    if !was_recorded(cluster, Resource::HelmCharts) && on_k3s_or_rke2(cluster) {
+        let text = "this is K3s or RKE2, and no recording of HelmCharts is here";
+        out.unknown(text).fix("Look for a HelmChart of Longhorn: kubectl get helmcharts -A.");
+    }
+}
+
+/// False where the kind is none of this Kubernetes: others than K3s and RKE2 have no Helm controller of their own, and
+/// the right to list it matters to no one there.
+pub fn may_have_helm_charts(cluster: &Cluster) -> bool {
+    !cluster.objects.helm_charts.is_empty()
+        || on_k3s_or_rke2(cluster)
+        || !cluster.can_read(Resource::KubeNodes)
+}
+
+/// By the release of the kubelets.
+fn on_k3s_or_rke2(cluster: &Cluster) -> bool {
+    cluster.objects.kube_nodes.iter().any(|node| {
+        let kubelet = node.status.node_info.kubelet_version.as_str();
+        kubelet.contains("+k3s") || kubelet.contains("+rke2")
+    })
+}
+
+/// In the output of kubectl a kind that no one asked for looks like one of which there is none.
+fn was_recorded(cluster: &Cluster, kind: Resource) -> bool {
+    cluster.readability(kind) == Readability::Readable
+}
+
+/// What Flux does when an upgrade fails: nothing, unless it is told to try again.
+pub fn remediation(rung: &Rung<'_>, out: &mut Found) {
+    let cluster = rung.cluster;
+    let Installer::FluxHelm(namespace, name) = installer(cluster) else { return };
+    let is_it = |release: &&crate::longhorn::HelmRelease| release.metadata.name == name;
+    let Some(release) = cluster.objects.helm_releases.iter().find(is_it) else {
+        if !was_recorded(cluster, Resource::HelmReleases) {
+            let text = format!(
+                "Flux installed this as HelmRelease {namespace}/{name}, of which no recording is here"
+            );
+            out.unknown(text).with(Name::Object, name).with(Name::ChartNamespace, namespace);
+        }
+        return;
+    };
+    let told = &release.spec.upgrade.remediation;
+    let acts = told.retries.0 != 0 || told.remediate_last_failure;
+    let spec = format!("spec.upgrade.remediation of HelmRelease {namespace}/{name}");
+    let reason = match told.strategy.as_str() {
+        _ if !acts => None,
+        "uninstall" => Some(out.say(format!("{spec} has strategy uninstall"))),
+        _ => Some(
+            out.note(format!("{spec} puts the old release back when the upgrade fails"))
+                .fix("Set retries to 0 for the upgrade: once the new managers have written their release, old ones refuse to start."),
+        ),
+    };
+    if let Some(reason) = reason {
+        reason.with(Name::Object, name).with(Name::ChartNamespace, namespace);
+        reason.fact(format!("retries is {}", told.retries.0));
+    }
+    if release.spec.suspend {
+        let text = format!("HelmRelease {namespace}/{name} is suspended, so that it changes nothing");
+        let fix = format!("Resume it for the upgrade: flux -n {namespace} resume helmrelease {name}.");
+        out.note(text).fix(fix).with(Name::Object, name).with(Name::ChartNamespace, namespace);
+    }
+}
+
+/// False without the mark of Flux, where HelmReleases matter to no one.
+pub fn is_of_flux(cluster: &Cluster) -> bool {
+    matches!(installer(cluster), Installer::FluxHelm(..))
+}
+
+/// Objects that Helm itself installed name their release (Helm 3.2 and later); those that say Helm and name none were
+/// rendered by something else.
+pub fn is_rendered(cluster: &Cluster) -> bool {
+    let Some(set) = cluster.manager_daemon_set() else { return false };
+    matches!(installer(cluster), Installer::Helm(_)) && set.metadata.annotations.helm_release_name.is_empty()
+}
+
+pub fn rendered(_: &Rung<'_>, out: &mut Found) {
+    let text = "the DaemonSet of the managers was rendered from the chart, and names no Helm release";
+    out.say(text).fact("no Application of Argo CD has it either");
+}
+
+/// What differs between the class and what managers made it of; they compare that text with their ConfigMap, not with
+/// the class.
+pub fn storage_class(rung: &Rung<'_>, out: &mut Found) {
+    let classes = &rung.cluster.objects.storage_classes;
+    let Some(class) = classes.get(DEFAULT_CLASS) else { return };
+    let made_of = class.metadata.annotations.last_applied_configmap.as_str();
+    let Ok(made) = serde_yaml::from_str::<StorageClass>(made_of) else { return };
+    let differs = differences(class, &made);
+    if differs.is_empty() {
+        return;
+    }
+    let names: Vec<&str> = differs.iter().map(|(what, ..)| what.as_str()).collect();
+    let reason =
+        out.say(format!("StorageClass {DEFAULT_CLASS} was changed since it was made: {}", listed(&names)));
+    for (what, is, was) in &differs {
+        reason.fact(format!("{what} is {}, and was made as {}", shown(is), shown(was)));
+    }
+    let others = classes.iter().filter(|other| other.is_default() && other.metadata.name != DEFAULT_CLASS);
+    let others: Vec<&str> = others.map(|other| other.metadata.name.as_str()).collect();
+    if made.is_default() && !class.is_default() && !others.is_empty() {
+        reason.fact(format!("made again it is a default class beside {}", listed(&others)));
+    }
+}
+
+fn shown(value: &str) -> &str {
+    if value.is_empty() { "not set" } else { value }
+}
+
+/// Field, as it is, as it was made.
+fn differences(class: &StorageClass, made: &StorageClass) -> Vec<(String, String, String)> {
+    let mode = |class: &StorageClass| match class.volume_binding_mode.as_str() {
+        "" => "Immediate".to_owned(),
+        mode => mode.to_owned(),
+    };
+    let reclaims = |class: &StorageClass| match class.reclaim_policy.as_str() {
+        "" => "Delete".to_owned(),
+        policy => policy.to_owned(),
+    };
+    let fields = |class: &StorageClass| {
+        [
+            ("is-default-class", class.is_default().to_string()),
+            ("reclaimPolicy", reclaims(class)),
+            ("volumeBindingMode", mode(class)),
+            ("allowVolumeExpansion", class.allow_volume_expansion.unwrap_or_default().to_string()),
+        ]
+    };
+    let mut differs: Vec<(String, String, String)> = fields(class)
+        .into_iter()
+        .zip(fields(made))
+        .filter(|((_, is), (_, was))| is != was)
+        .map(|((what, is), (_, was))| (what.to_owned(), is, was))
+        .collect();
+    let keys: std::collections::BTreeSet<&str> =
+        class.parameters.iter().chain(made.parameters.iter()).map(|(key, _)| key.as_str()).collect();
+    for key in keys {
+        let [is, was] = [class, made].map(|of| of.parameters.get(key).map_or("", |value| value.as_str()));
+        if is != was {
+            differs.push((format!("parameters.{key}"), is.to_owned(), was.to_owned()));
+        }
+    }
+    differs
+}
+
+/// The policies that decide who reaches the managers, by the labels of a manager pod.
+fn guards(cluster: &Cluster) -> Vec<&NetworkPolicy> {
+    let Some(pod) = cluster.manager_pods().next() else { return Vec::new() };
+    let policies = cluster.objects.network_policies.iter();
+    policies.filter(|policy| policy.guards(&pod.metadata.labels)).collect()
+}
+
+/// Where a policy guards the managers already, those of the target let no one in who is not let in today, and keep out
+/// no one who is: policies add up.
+pub fn metrics_cut_off(rung: &Rung<'_>, out: &mut Found) {
+    if guards(rung.cluster).is_empty() {
+        let text = "from v1.12.1 on, NetworkPolicies are on by default and cut off scrapes of Longhorn's metrics from other namespaces \
+             (issues 13438, 13740)";
+        out.say(text);
+    }
+}
+
+pub fn metrics_dark(rung: &Rung<'_>, out: &mut Found) {
+    let guards = guards(rung.cluster);
+    if guards.is_empty() || guards.iter().any(|policy| policy.admits_others()) {
+        return;
+    }
+    let names: Vec<&str> = guards.iter().map(|policy| policy.metadata.name.as_str()).collect();
+    let text = format!(
+        "NetworkPolicies let no one outside of namespace {} reach the managers, so that Longhorn's own metrics can be scraped from there alone",
+        rung.cluster.namespace
+    );
+    out.say(text).fact(listed(&names)).weight(Weight::Note);
+}

@@ -1,0 +1,194 @@
+//! Whether the step is one that the managers of the target take, and what the target needs of the cluster.
+
+use super::super::Found;
+use super::{Line, Rung};
+use crate::check::{Name, counted};
+use crate::cluster::Cluster;
+use crate::facts::ca_bundle;
+use crate::facts::releases::{LINES, NEWEST_FOR_1_3, Path, ladder, path};
+use crate::facts::text::listed;
+use crate::longhorn::resource::VALIDATOR;
+use crate::longhorn::{EngineImage, Release, Resource, Volume, Webhook};
+
+/// How a distribution tells its managers who built them (longhorn-manager v1.12.0 types/types.go EnvDistro).
+const DISTRIBUTION: &str = "LONGHORN_DISTRO";
+
+pub fn path_refused(rung: &Rung<'_>, out: &mut Found) {
+    let (from, to) = (rung.from, rung.to);
+    let steps = || {
+        ladder(from, to, rung.kubernetes).iter().map(Release::to_string).collect::<Vec<_>>().join(", then ")
+    };
+    match path(from, to) {
+        Path::Same | Path::Allowed => {}
+        Path::DistributionOnly if is_distribution(rung) => {
+            let text = format!("whether {to} takes {from} depends on the build of your distribution");
+            let fix =
+                "Ask the distribution whether it allows two minor releases at once, or go by <instead>.";
+            out.unknown(text)
+                .fix(fix)
+                .with(Name::Instead, steps())
+                .fact(format!("the managers have {DISTRIBUTION}"));
+        }
+        Path::DistributionOnly | Path::Skips => {
+            let text = format!(
+                "{to} refuses {from}: it is {} later",
+                counted(to.minor - from.minor, "minor release")
+            );
+            out.say(text).with(Name::Instead, steps()).fact(REFUSAL);
+        }
+        Path::Downgrade => {
+            let fix = "Stay, or go forward: a downgrade is refused, of a patch too. The way back is a new installation and a system backup.";
+            out.say(format!("{to} is older than {from}, and managers refuse downgrades")).fix(fix);
+        }
+        Path::Major => {
+            let fix = "Stay on this major release until a release names a way to the next.";
+            out.say(format!("{to} is another major release")).fix(fix);
+        }
+    }
+}
+
+const REFUSAL: &str = "with Helm the hook longhorn-pre-upgrade stops it; with kubectl and GitOps the old managers are gone by \
+    then, and the new ones crash until the old release is put back";
+
+fn is_distribution(rung: &Rung<'_>) -> bool {
+    let container = rung.cluster.manager_container();
+    container.is_some_and(|container| container.env.iter().any(|variable| variable.name == DISTRIBUTION))
+}
+
+pub fn unknown(rung: &Rung<'_>, out: &mut Found) {
+    let (to, newest) = (rung.to, LINES.last().map_or(0, |line| line.minor));
+    match rung.line {
+        None if to.major == 1 && to.minor > newest => {
+            out.unknown(format!("{to} is unknown: this build knows releases up to 1.{newest}"));
+        }
+        Some(line) if to.patch > line.last => {
+            let text = format!(
+                "{to} is judged as the patches of 1.{} up to {} that this build knows",
+                line.minor, line.last
+            );
+            out.note(text);
+        }
+        _ => {}
+    }
+}
+
+pub fn kubernetes(rung: &Rung<'_>, out: &mut Found) {
+    let Some(line) = rung.line else { return };
+    let Some(is) = rung.kubernetes else {
+        out.unknown("neither the API server nor a node tells its Kubernetes release").fix("");
+        return;
+    };
+    let oldest = rung.cluster.oldest_kubelet();
+    let least = line.kubernetes_for(rung.to.patch);
+    let nodes = |wrong: &dyn Fn(Release) -> bool| {
+        let all = rung.cluster.objects.kube_nodes.iter();
+        let release =
+            |node: &&crate::longhorn::KubeNode| Release::parse(&node.status.node_info.kubelet_version);
+        let those = all.filter(|node| release(node).is_some_and(wrong));
+        listed(&those.map(|node| node.metadata.name.as_str()).collect::<Vec<_>>())
+    };
+    if is < Release::new(1, least, 0) {
+        let other = line.advised(rung.kubernetes);
+        let runs = is >= Release::new(1, line.kubernetes_for(other.patch), 0) && other != rung.to;
+        let instead = if runs { format!(", or take {other}, which runs on it") } else { String::new() };
+        let behind = nodes(&|release| release < Release::new(1, least, 0));
+        let whose = if rung.cluster.api_server.is_some() { "the API server is" } else { "kubelets are" };
+        let text = format!("{} needs Kubernetes 1.{least}, and {whose} of {is}", rung.to);
+        let reason = out.say(text);
+        reason.with(Name::Kubernetes, format!("1.{least}")).with(Name::Instead, instead);
+        if !behind.is_empty() {
+            reason.fact(format!("kubelets on {behind}"));
+        }
+    } else if rung.to.minor == 3 && is >= Release::new(1, NEWEST_FOR_1_3 + 1, 0) {
+        let text =
+            format!("{} installs PodSecurityPolicies, which Kubernetes has not had since 1.25", rung.to);
+        out.say(text).fix("Take 1.4 or later.");
+    } else if let Some(oldest) = oldest.filter(|oldest| *oldest < Release::new(1, least, 0)) {
+        // the chart and the CSI sidecars ask the API server, and kubelets may be three releases older
+        let text = format!(
+            "the API server is of {is}, new enough for {}; the oldest kubelet is of {oldest}",
+            rung.to
+        );
+        out.note(text).fix("");
+    }
+}
+
+pub fn stored_versions(rung: &Rung<'_>, out: &mut Found) {
+    let definitions = &rung.cluster.objects.custom_resource_definitions;
+    if definitions.is_empty() {
+        out.unknown("no CustomResourceDefinition with the label longhorn-manager can be seen");
+        return;
+    }
+    let old = |versions: &[crate::longhorn::SharedText]| versions.iter().any(|version| version == "v1beta1");
+    let dirty = definitions.iter().filter(|definition| old(&definition.status.stored_versions));
+    let dirty: Vec<_> = dirty.map(|definition| definition.metadata.name.as_str()).collect();
+    if dirty.is_empty() {
+        return;
+    }
+    let text = format!("{} still list v1beta1 in status.storedVersions", counted(dirty.len(), "definition"));
+    let reason = out.say(text).fact(listed(&dirty));
+    if let Some(untrusted) = unconverted(rung.cluster, &dirty) {
+        reason.fact(untrusted);
+    }
+}
+
+/// An object of v1beta1 can neither be read nor rewritten where the API server trusts no answer of the conversion webhook. Managers write the
+/// same CA there and into both webhook configurations (longhorn-manager v1.5.5 to v1.9.2 webhook/server/server.go).
+fn unconverted(cluster: &Cluster, dirty: &[&str]) -> Option<String> {
+    let objects = &cluster.objects;
+    let bundle = |webhook: &Webhook| ca_bundle::read(&webhook.client_config.ca_bundle);
+    let admission = objects.validating_webhooks.get(VALIDATOR).and_then(|all| all.webhooks.first());
+    let right = admission.map(bundle).unwrap_or_default();
+    dirty.iter().find_map(|name| {
+        let conversion = &objects.custom_resource_definitions.get(name)?.spec.conversion;
+        let asked = conversion.strategy == "Webhook" && conversion.webhook.client_config.service.is_some();
+        let why = ca_bundle::distrust(&conversion.webhook.client_config.ca_bundle, &right, cluster.now);
+        why.filter(|_| asked).map(|why| {
+            format!(
+                "the caBundle of the conversion webhook of {name} {why}: restart one longhorn-manager first, which writes its own; \
+                 objects of v1beta1 cannot be rewritten before"
+            )
+        })
+    })
+}
+
+pub fn engine_api(rung: &Rung<'_>, out: &mut Found) {
+    let Some(Line { cli: Some(cli), controller: Some(controller), .. }) = rung.line else { return };
+    for image in rung.cluster.objects.engine_images.iter().filter(|image| image.status.ref_count.0 > 0) {
+        let status = &image.status;
+        let (Some(is_cli), Some(is_controller)) = (status.cli_api_version, status.controller_api_version)
+        else {
+            out.unknown(format!("engine image {} does not tell its API versions", image.spec.image)).fix("");
+            continue;
+        };
+        let within = |is: i64, (least, most): (i64, i64)| (least..=most).contains(&is);
+        if within(is_cli.0, *cli) && within(is_controller.0, *controller) {
+            continue;
+        }
+        let volumes = users(rung, image);
+        let text = format!(
+            "engine image {} is in use by {} and is refused by {}",
+            image.spec.image,
+            counted(volumes.len(), "volume"),
+            rung.to
+        );
+        let versions = format!(
+            "its command line API is {} and its controller API {}; accepted are {} to {} and {} to {}",
+            is_cli.0, is_controller.0, cli.0, cli.1, controller.0, controller.1
+        );
+        out.say(text).fact(versions).volumes(rung.cluster, &volumes);
+    }
+}
+
+/// Volumes that run with an engine image.
+pub fn users<'a>(rung: &Rung<'a>, image: &EngineImage) -> Vec<&'a Volume> {
+    if !rung.cluster.can_read(Resource::Volumes) {
+        return Vec::new();
+    }
+    rung.cluster
+        .objects
+        .volumes
+        .iter()
+        .filter(|volume| volume.status.current_image == image.spec.image)
+        .collect()
+}

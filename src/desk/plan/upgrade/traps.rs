@@ -1,0 +1,160 @@
+//! Bugs of targets that this cluster meets, and what a target changes without a word.
+
+use super::super::{Found, Weight};
+use super::Rung;
+use crate::check::Name;
+use crate::cluster::Cluster;
+use crate::facts::known_issues::{ALL as ISSUES, Trigger};
+use crate::facts::text::listed;
+use crate::longhorn::{ConditionStatus, DataEngine, Release, status};
+
+const fn r(minor: u32, patch: u32) -> Release {
+    Release::new(1, minor, patch)
+}
+
+/// A trap of a target that is no bug of its managers in service.
+struct Trap {
+    issue: u32,
+    effect: &'static str,
+    /// From the first release that has it up to but not including the second.
+    releases: (Release, Release),
+    /// What meets it here; none where nothing does.
+    met: fn(&Cluster) -> Option<String>,
+}
+
+const TRAPS: &[Trap] = &[
+    Trap {
+        issue: 9267,
+        effect: "volumes whose engine has an old name never attach again",
+        // longhorn-manager v1.7.1 upgrade/v170to171 renames them
+        releases: (r(7, 0), r(7, 1)),
+        met: |cluster| {
+            let old = cluster.objects.engines.iter().map(|engine| engine.metadata.name.as_str());
+            let old: Vec<&str> = old.filter(|name| has_old_suffix(name)).collect();
+            (!old.is_empty()).then(|| format!("engines {}", listed(&old)))
+        },
+    },
+    Trap {
+        issue: 10308,
+        effect: "volumes with many snapshots become faulted or attach and detach in a loop",
+        releases: (r(8, 0), r(8, 1)),
+        met: |cluster| {
+            let many = cluster.objects.volumes.iter().filter(|volume| {
+                status(&volume.status.conditions, "TooManySnapshots") == ConditionStatus::True
+            });
+            let many: Vec<&str> = many.map(|volume| volume.metadata.name.as_str()).collect();
+            (!many.is_empty()).then(|| format!("volumes {}", listed(&many)))
+        },
+    },
+    Trap {
+        issue: 12656,
+        effect: "every PersistentVolume that it provisions is pinned to nodes for good",
+        releases: (r(11, 0), r(11, 1)),
+        met: |_| Some("every claim that is provisioned meets it".to_owned()),
+    },
+];
+
+/// Engine names ended so up to 1.4.3 and 1.5.1; later ones end in a number.
+fn has_old_suffix(name: &str) -> bool {
+    let suffix = name.rsplit_once("-e-").map_or("", |(_, suffix)| suffix);
+    suffix.len() == 8 && suffix.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
+}
+
+/// Bugs that the target has and the present release has not: one whose trigger is met stands against it, the others
+/// are told.
+pub fn target_bug(rung: &Rung<'_>, out: &mut Found) {
+    let mut possible = Vec::new();
+    for issue in ISSUES.iter().filter(|issue| issue.affects(rung.to) && !issue.affects(rung.from)) {
+        match issue.trigger(rung.cluster) {
+            Trigger::Met(what) => {
+                let other = issue
+                    .way_out(rung.cluster, rung.to)
+                    .map_or_else(|| "a later release".to_owned(), |other| other.to_string());
+                let text = format!("with {} {} (issue {})", rung.to, issue.effect, issue.number);
+                out.say(text).fact(what).fact(issue.until_then).with(Name::Instead, other);
+            }
+            Trigger::Possible(_) => possible.push(issue.number.to_string()),
+            Trigger::Absent => {}
+        }
+    }
+    for trap in TRAPS {
+        let (first, fixed) = trap.releases;
+        let has = |release: Release| first <= release && release < fixed;
+        if let Some(what) = (trap.met)(rung.cluster).filter(|_| has(rung.to) && !has(rung.from)) {
+            let text = format!("with {} {} (issue {})", rung.to, trap.effect, trap.issue);
+            out.say(text).fact(what).with(Name::Instead, fixed);
+        }
+    }
+    if !possible.is_empty() {
+        let text = format!("{} has known bugs that may strike here: issues {}", rung.to, possible.join(", "));
+        out.note(text).fix("Read them before (github.com/longhorn/longhorn/issues), or take a later patch.");
+    }
+}
+
+/// A setting that a release removes or renames.
+struct Gone {
+    /// The minor release that does not know it any more.
+    minor: u32,
+    name: &'static str,
+    default: &'static str,
+    /// What stands for it.
+    instead: &'static str,
+}
+
+const fn gone(minor: u32, name: &'static str, default: &'static str, instead: &'static str) -> Gone {
+    Gone { minor, name, default, instead }
+}
+
+/// From the definitions in longhorn-manager types/setting.go at the last tag of each line.
+const GONE: &[Gone] = &[
+    gone(5, "allow-node-drain-with-last-healthy-replica", "false", "node-drain-policy"),
+    gone(5, "disable-replica-rebuild", "false", "nothing"),
+    gone(5, "guaranteed-engine-cpu", "", "guaranteed-instance-manager-cpu"),
+    gone(5, "guaranteed-engine-manager-cpu", "12", "guaranteed-instance-manager-cpu"),
+    gone(5, "guaranteed-replica-manager-cpu", "12", "guaranteed-instance-manager-cpu"),
+    gone(5, "mkfs-ext4-parameters", "", "the parameter mkfsParams of StorageClasses"),
+    gone(8, "backup-target", "", "the BackupTarget default, which the upgrade makes of it"),
+    gone(8, "backup-target-credential-secret", "", "the BackupTarget default, which the upgrade makes of it"),
+    gone(9, "orphan-auto-deletion", "false", "orphan-resource-auto-deletion, which the upgrade makes of it"),
+    gone(10, "v2-data-engine-hugepage-limit", "2048", "data-engine-memory-size"),
+    gone(10, "v2-data-engine-cpu-mask", "0x1", "data-engine-cpu-mask"),
+    gone(11, "storage-network-for-rwx-volume-enabled", "false", "endpoint-network-for-rwx-volume"),
+];
+
+pub fn settings_removed(rung: &Rung<'_>, out: &mut Found) {
+    let on_the_way = |one: &&Gone| rung.from.minor < one.minor && one.minor <= rung.to.minor;
+    let set = |one: &&Gone| {
+        let value = rung.cluster.setting_value(one.name, DataEngine::V1);
+        !value.is_empty() && value != one.default
+    };
+    let gone: Vec<&Gone> = GONE.iter().filter(on_the_way).filter(set).collect();
+    if gone.is_empty() {
+        return;
+    }
+    let names: Vec<&str> = gone.iter().map(|one| one.name).collect();
+    let reason = out.say(format!("{} removes settings that are set: {}", rung.to, listed(&names)));
+    for one in gone {
+        reason.fact(format!("instead of {}: {}", one.name, one.instead));
+    }
+}
+
+/// What an operator notices only later, by the first release that has it.
+const CHANGES: &[(Release, &str, &str)] = &[(
+    r(11, 0),
+    "rules that compare longhorn_volume_robustness or longhorn_volume_state with a number no longer fire (issue 10723)",
+    "Look through your own rules: these metrics have a label for the state now, and the value 1 or 0.",
+)];
+
+pub fn changes(rung: &Rung<'_>, out: &mut Found) {
+    for (since, what, fix) in CHANGES {
+        if rung.from < *since && *since <= rung.to {
+            out.say(format!("from {since} on, {what}")).fix(*fix).weight(Weight::Note);
+        }
+    }
+    let images = !rung.cluster.objects.backing_images.is_empty();
+    if images && rung.from.minor == 6 && rung.to.minor == 7 && rung.to < Release::new(1, 7, 4) {
+        let what = "files of backing images are deleted where new managers meet old CustomResourceDefinitions (issue 10644)";
+        let fix = "Apply the CustomResourceDefinitions of the target first, and only then its managers.";
+        out.note(format!("in {}, {what}", rung.to)).fix(fix);
+    }
+}

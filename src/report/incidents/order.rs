@@ -1,0 +1,89 @@
+//! Which incident is told first: the worst; among those the one with data at stake, then what is not over, then the one that
+//! reaches furthest, then the oldest.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+
+use super::group::{Group, Ties};
+use crate::check::{Finding, Severity};
+use crate::checks;
+use crate::longhorn::VolumeHealth;
+
+/// Which groups must end before each group can, by their places. Where no webhook answers, that is all of which the first step
+/// changes an object of Longhorn: the API server rejects every such change.
+pub fn waits(findings: &[Finding], groups: &[Group], ties: &Ties) -> Vec<BTreeSet<usize>> {
+    let members = |group: &Group| group.roots.iter().chain(&group.consequences).copied().collect::<Vec<_>>();
+    let mut place_of = vec![usize::MAX; findings.len()];
+    for (place, group) in groups.iter().enumerate() {
+        for finding in members(group) {
+            if let Some(known) = place_of.get_mut(finding) {
+                *known = place;
+            }
+        }
+    }
+    let finding = |place: &usize| findings.get(*place);
+    let rejects = |group: &&Group| {
+        members(group).iter().filter_map(finding).any(|finding| finding.cause.rejects_changes)
+    };
+    let rejecting = groups.iter().position(|group| rejects(&group));
+    let own = |(place, group): (usize, &Group)| {
+        let held = group.roots.iter().flat_map(|root| ties.blocked_by(*root));
+        let mut waits: BTreeSet<usize> = held.filter_map(|other| place_of.get(*other).copied()).collect();
+        let first = group.roots.first().and_then(finding).and_then(|root| root.remedy.commands.first());
+        if first.is_some_and(|command| command.changes && command.run.contains(".longhorn.io")) {
+            waits.extend(rejecting);
+        }
+        waits.remove(&place);
+        waits.remove(&usize::MAX);
+        waits
+    };
+    groups.iter().enumerate().map(own).collect()
+}
+
+/// The places in their order, but each behind what it waits for.
+pub fn blockers_first(waits: &[BTreeSet<usize>]) -> Vec<usize> {
+    fn visit(place: usize, waits: &[BTreeSet<usize>], seen: &mut BTreeSet<usize>, order: &mut Vec<usize>) {
+        if !seen.insert(place) {
+            return;
+        }
+        waits.get(place).into_iter().flatten().for_each(|other| visit(*other, waits, seen, order));
+        order.push(place);
+    }
+    let (mut seen, mut order) = (BTreeSet::new(), Vec::new());
+    (0..waits.len()).for_each(|place| visit(place, waits, &mut seen, &mut order));
+    order
+}
+
+/// Sorts incidents.
+pub type Key = (Reverse<Severity>, Reverse<bool>, bool, Reverse<usize>, Reverse<usize>, Timestamp, usize);
+
+/// The key of a group. `nodes` is how far something reaches that is bound to no node.
+pub fn key(findings: &[Finding], group: &Group, nodes: usize) -> Key {
+    let members = || group.roots.iter().chain(&group.consequences).filter_map(|place| findings.get(*place));
+    let severity = members().map(|finding| finding.severity).max().unwrap_or(Severity::Info);
+    let hurt = |health: VolumeHealth| {
+        let mut names: Vec<&str> = members()
+            .flat_map(|finding| &finding.volumes)
+            .filter(|volume| volume.robustness == Some(health))
+            .map(|volume| volume.name.as_str())
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        names.len()
+    };
+    let faulted = hurt(VolumeHealth::Faulted);
+    let mut places: Vec<&str> = members().filter_map(|finding| finding.node.as_deref()).collect();
+    places.sort_unstable();
+    places.dedup();
+    let roots = || group.roots.iter().filter_map(|place| findings.get(*place));
+    let reach = if roots().any(|root| root.node.is_none()) { nodes.max(places.len()) } else { places.len() };
+    let since = roots().filter_map(|root| root.since).min().unwrap_or(Timestamp::MAX);
+    let place = group.roots.first().copied().unwrap_or(usize::MAX);
+    let degraded = hurt(VolumeHealth::Degraded);
+    // what has ended is history once all that it hurt is back
+    let ended = |root: &Finding| checks::by_id(root.check).is_some_and(|check| check.of_the_past);
+    let over = faulted + degraded == 0 && roots().all(ended);
+    (Reverse(severity), Reverse(faulted > 0), over, Reverse(reach), Reverse(faulted + degraded), since, place)
+}

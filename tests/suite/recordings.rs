@@ -1,0 +1,7 @@
+//! Recordings as people have them: the scenarios in every form that is read, and what is left of them when
+//! files are damaged.
+
+mod anonymized;
+mod forms;
+mod mutants;
+mod written;

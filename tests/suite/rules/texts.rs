@@ -1,0 +1,129 @@
+//! What the alerts say, as promtool expands their templates, with and without the labels that may be empty. What
+//! depends on labels stands in one file to be read.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use longhorn_health_exporter::check::{Check, When};
+use longhorn_health_exporter::generate::Settings;
+use longhorn_health_exporter::generate::catalogue::{self, KUBE_STATE_METRICS};
+use longhorn_health_exporter::generate::promtool::{self, CaseKind, TestCase};
+use longhorn_health_exporter::generate::rules;
+use serde_json::{Value, json};
+
+use crate::promtool::{RULES, promtools, run};
+
+const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/rules/texts.txt");
+
+/// Traces that an empty label leaves in a text.
+const HOLES: [&str; 11] =
+    ["  ", " ,", " .", "()", "\"\"", "( ", " )", "/ ", " /", "<no value>", "<error expanding template"];
+
+/// What makes a text depend on labels, beyond naming them.
+const BRANCHES: [&str; 3] = ["{{ if", "{{ with", "$cause"];
+
+/// Texts that depend on the name of a setting, beyond the shape of the alert.
+const SETTINGS: [&str; 3] =
+    ["priority-class", "storage-network-for-rwx-volume-enabled", "disable-snapshot-purge"];
+
+#[test]
+fn texts_read_well_with_and_without_the_labels_that_may_be_empty() {
+    let settings = Settings::default();
+    let (mut texts, mut read) = (String::new(), String::new());
+    let optional = regex::Regex::new(r#",?(node|disk)="[^"]*""#).unwrap();
+    for area in catalogue::areas().chain([&KUBE_STATE_METRICS]) {
+        let rule_file = if area.id == KUBE_STATE_METRICS.id { rules::ALONE } else { rules::DEFAULT };
+        let cases = promtool::cases(area, &settings).unwrap();
+        for alert in area.alerts {
+            let fires = cases.iter().find(|case| case.subject == alert.name && case.kind == CaseKind::Fires);
+            let mut asked = vec![question(area, fires.unwrap(), |series| series.to_owned())];
+            if !matches!(alert.when, When::Promql { .. }) {
+                asked.push(question(area, fires.unwrap(), |series| {
+                    optional.replace_all(series, "").into_owned()
+                }));
+                asked.extend(
+                    SETTINGS
+                        .iter()
+                        .map(|name| question(area, fires.unwrap(), |s| s.replace("setting-1", name))),
+                );
+            }
+            let said = said(rule_file, alert.name, &asked);
+            let mut lines = format!("{} ({})\n", alert.name, area.id);
+            said.keys().for_each(|text| _ = writeln!(lines, "- {text}"));
+            texts += &lines;
+            // the others say what their declaration says
+            if BRANCHES.iter().any(|branch| alert.description.contains(branch)) {
+                read += &lines;
+            }
+        }
+    }
+    // the program's path in the command that shows more is no hole
+    let without_path = texts.replace("-- /longhorn-health-exporter", "-- longhorn-health-exporter");
+    let holed: Vec<_> =
+        without_path.lines().filter(|line| HOLES.iter().any(|hole| line.contains(hole))).collect();
+    assert_eq!(holed, Vec::<&str>::new(), "guard the label with {{{{ with $labels.… }}}}");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(GOLDEN, &read).unwrap();
+    }
+    let golden = std::fs::read_to_string(GOLDEN).unwrap_or_default();
+    pretty(&golden, &read);
+}
+
+fn pretty(golden: &str, texts: &str) {
+    for (old, new) in golden.lines().zip(texts.lines()) {
+        assert_eq!(old, new, "UPDATE_GOLDEN=1 cargo test --test suite rules:: writes {GOLDEN}");
+    }
+    assert_eq!(
+        golden.lines().count(),
+        texts.lines().count(),
+        "UPDATE_GOLDEN=1 cargo test --test suite rules::"
+    );
+}
+
+/// The case of an alert as a question that promtool answers with its texts.
+fn question(area: &Check, case: &TestCase, series: impl Fn(&str) -> String) -> Value {
+    let case = serde_json::to_value(case).unwrap();
+    let mut inputs = case["input_series"].as_array().unwrap().clone();
+    for input in &mut inputs {
+        input["series"] = series(input["series"].as_str().unwrap()).into();
+    }
+    // what each cause means is a series beside the others
+    let cluster = regex::Regex::new(r#"[{,]cluster="[^"]*""#).unwrap();
+    let first = inputs.first().map(|input| input["series"].as_str().unwrap().to_owned()).unwrap_or_default();
+    let of_cluster =
+        cluster.find(&first).map(|label| label.as_str()[1..].to_owned() + ",").unwrap_or_default();
+    for cause in area.causes {
+        let labels = format!(
+            "{of_cluster}job=\"longhorn-health-exporter\",check=\"{}\",cause=\"{}\",title={:?}",
+            area.id, cause.id, cause.summary
+        );
+        inputs
+            .push(json!({ "series": format!("longhorn_health_cause_info{{{labels}}}"), "values": "1x2000" }));
+    }
+    let asked = case["promql_expr_test"].as_array().unwrap();
+    let fires = asked.iter().find(|asked| !asked["exp_samples"].as_array().unwrap().is_empty()).unwrap();
+    json!({
+        "interval": case["interval"],
+        "input_series": inputs,
+        "alert_rule_test": [{ "eval_time": fires["eval_time"], "alertname": case["name"].as_str().unwrap().split(':').next() }],
+    })
+}
+
+/// Descriptions in order, each once.
+fn said(rule_file: &str, alert: &str, tests: &[Value]) -> BTreeMap<String, ()> {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("texts.test.yaml");
+    let rules = Path::new(RULES).join(rule_file.trim_start_matches("rules/"));
+    let interval = &tests[0]["interval"];
+    let file = json!({ "rule_files": [rules], "evaluation_interval": interval, "tests": tests });
+    std::fs::write(&path, file.to_string()).unwrap();
+    let answer = run(&promtools()[0], ["test".as_ref(), "rules".as_ref(), path.as_os_str()]).unwrap_err();
+    let description = regex::Regex::new(r#"description="((?:[^"\\]|\\.)*)""#).unwrap();
+    let texts: BTreeMap<_, _> = description
+        .captures_iter(&answer)
+        .map(|found| (serde_json::from_str::<String>(&format!("\"{}\"", &found[1])).unwrap(), ()))
+        .collect();
+    assert!(!texts.is_empty(), "{alert}: {answer}");
+    texts
+}
