@@ -43,7 +43,7 @@ fn is_test(path: &Path) -> bool {
         return true;
     }
     path.components()
-        .any(|part| ["tests", "tests.rs", "testing"].contains(&part.as_os_str().to_str().unwrap()))
+        .any(|part| ["tests", "tests.rs", "testing", "parsers"].contains(&part.as_os_str().to_str().unwrap()))
 }
 
 /// The modules that each module of a room uses by name. Which rooms a room may use is in its Cargo.toml. Tests may use anything.
