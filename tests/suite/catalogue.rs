@@ -248,12 +248,16 @@ fn words_that_take_something_away_say_what_is_proven_before() {
         ("left_behind/without_volume", "not to"),
         ("manager_crash_loop/access_denied", "that it does not help"),
         ("manager_crash_loop/api_unreachable", "that it does not help"),
+        ("manager_crash_loop/webhook_service_unreachable", "that it does not help"),
         ("manager_start_stuck/access_denied", "that it does not help"),
         ("manager_start_stuck/api_unreachable", "that it does not help"),
         ("manager_start_stuck/unknown", "that it does not help"),
+        ("manager_start_stuck/webhook_service_unreachable", "that it does not help"),
         ("volume_degraded/rebuild_looping", "not to"),
         ("volume_degraded/rebuild_stalled", "not to"),
         ("webhook_unavailable/no_ready_endpoint", "not to"),
+        ("webhook_unavailable/not_listed", "that it does not help"),
+        ("webhook_unavailable/rollout", "that it does not help"),
     ];
     let words =
         regex::Regex::new(r"\b([Dd]elete|[Dd]eleting|[Ss]alvage|[Ss]cale|by force)\b|[Rr]estore .*backup")

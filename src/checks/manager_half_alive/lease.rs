@@ -13,7 +13,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{API_LOST, CHECK, ROTATION_STOPPED};
+use super::{API_LOST, CHECK, ETCD_FULL, ROTATION_STOPPED};
 use crate::check::*;
 use crate::facts::certificates;
 use crate::facts::complaints::{self, Complaint, Lacks};
@@ -303,26 +303,10 @@ fn cut_off(
         ))
         .fact(EvidenceSource::Log.says(format!("its log says: {}", shortened(complaint.line, 400))))
         .facts(lease.map(|lease| held(cluster, lease)));
-    let found = found.with(Name::Manager, name.to_string());
-    let found = if complaint.is_full() { found.remedy(room_in_etcd(cluster, name)) } else { found };
-    match asked {
-        Some(address) => found.with(Name::Value, address),
-        None => found,
-    }
-}
-
-/// The alarm stays after there is room again, until it is disarmed (etcd's maintenance guide, space quota).
-fn room_in_etcd(cluster: &Cluster, manager: &str) -> Remedy {
-    Remedy::new(
-        "Make room in etcd on the control plane: etcdctl alarm list says NOSPACE; compact the history, run etcdctl defrag on each member, or \
-         raise --quota-backend-bytes, then run etcdctl alarm disarm: until then every write in the cluster is refused, not only those of \
-         Longhorn. The managers go on on their own.",
-    )
-    .read("kubectl get --raw=/metrics | grep -E '^apiserver_storage_(size_bytes|objects)' | sort -k2 -g | tail")
-    .read(format!(
-        "kubectl -n {} logs {manager} -c {CONTAINER} --since=5m --tail=50",
-        cluster.namespace
-    ))
+    found
+        .with(Name::Manager, name.to_string())
+        .with(Name::Value, asked.unwrap_or_default())
+        .way(complaint.is_full().then_some(&ETCD_FULL))
 }
 
 /// Nothing says which manager it is.

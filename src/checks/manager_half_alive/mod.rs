@@ -41,7 +41,13 @@ causes! {
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=200",
             change "kubectl -n <namespace> delete pod <object>",
         ] proven "others do what this manager has not done for five minutes; a DaemonSet makes its pod again, and I/O does not pass \
-             through it";
+             through it"
+        way UNREACHED "it does not call its instance manager running, whose pod is Ready"
+            fix "Leave the manager alone until its log tells why it does not call its instance manager running, whose pod is Ready: mostly it does \
+                 not reach that pod's ports 8500 to 8503 (a NetworkPolicy, a firewall, the pod network), and a new pod would not either." [
+                read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=2000 | grep instance-manager",
+                read "kubectl -n <namespace> get networkpolicies",
+            ];
     API_LOST = warning "api_lost"
         "a Ready manager, or all of them, get no answer of the API server, or it takes no writes"
         fix "Restore the way from the manager to the API server: its log says what it meets. \"database space exceeded\" is etcd without space; \
@@ -51,7 +57,15 @@ causes! {
             read "kubectl -n <namespace> logs <manager> -c longhorn-manager --since=5m --tail=50",
             read "kubectl get --raw='/readyz?verbose'",
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
-        ];
+        ]
+        // the alarm stays after there is room again, until it is disarmed (etcd's maintenance guide, space quota)
+        way ETCD_FULL "etcd has no space left"
+            fix "Make room in etcd on the control plane: etcdctl alarm list says NOSPACE; compact the history, run etcdctl defrag on each member, or \
+                 raise --quota-backend-bytes, then run etcdctl alarm disarm: until then every write in the cluster is refused, not only those of \
+                 Longhorn. The managers go on on their own." [
+                read "kubectl get --raw=/metrics | grep -E '^apiserver_storage_(size_bytes|objects)' | sort -k2 -g | tail",
+                read "kubectl -n <namespace> logs <manager> -c longhorn-manager --since=5m --tail=50",
+            ];
     NODE_STATUS_WRONG = warning "node_status_wrong"
         "nodes.longhorn.io calls a node or its manager down although Kubernetes has had both Ready for five minutes"
         fix "The managers do not see what Kubernetes has: keep the log of the manager of the node, then delete its pod, and if nothing changes those \
@@ -88,6 +102,7 @@ pub static CHECK: Check = Check {
     needs: &[Pods, LonghornNodes, Volumes, VolumeAttachments, InstanceManagers],
     uses: &[CsiAttachments, Settings, Leases, Events, KubeNodes],
     causes: ALL,
+    ways: &[WAYS],
     gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornManagerHalfAlive",
@@ -226,19 +241,8 @@ fn finding(cluster: &Cluster, pod: &Pod, node: &str, left: &[Undone], still: Opt
     .volumes(owned)
     .facts(left.iter().take(8).map(|undone| undone.text.clone()))
     .facts(still.cloned());
-    if !left.iter().any(|undone| undone.unreached) {
-        return found;
-    }
     // a new manager would not get through either (controller/instance_manager_controller.go syncInstanceManager)
-    let namespace = &cluster.namespace;
-    found.remedy(
-        Remedy::new(
-            "Leave the manager alone until its log tells why it does not call its instance manager running, whose pod is Ready: mostly it does \
-             not reach that pod's ports 8500 to 8503 (a NetworkPolicy, a firewall, the pod network), and a new pod would not either.",
-        )
-        .read(format!("kubectl -n {namespace} logs {name} -c longhorn-manager --tail=2000 | grep instance-manager"))
-        .read(format!("kubectl -n {namespace} get networkpolicies")),
-    )
+    found.way(left.iter().any(|undone| undone.unreached).then_some(&UNREACHED))
 }
 
 fn standing(cluster: &Cluster, pod: &Pod, node: &str, fact: &Evidence) -> Finding {

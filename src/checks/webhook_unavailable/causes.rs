@@ -1,6 +1,30 @@
 //! Why a webhook does not answer as it should.
 
-use crate::check::causes;
+use crate::check::{causes, ways};
+use crate::facts::ways::UNREACHED;
+
+// Where something else holds it up, that has to be fixed: the finding of another check.
+ways! { HELD_UP:
+    HOLDER_HANGS "the holder of the start Lease hangs"
+        fix "This does not end on its own: the holder of the start Lease hangs, and the others wait for it. Fix what its log names (the finding of \
+             manager_start_stuck); it goes on on its own then. Deleting its pod does not help: the next one hangs in the same place." [
+            read "kubectl -n <namespace> logs <manager> -c <workload> --tail=50",
+            read "kubectl -n <namespace> get pods -l app=<workload> -o wide --show-labels",
+        ];
+    PROBE_FOREIGN "the readiness probe asks a port that the release does not serve"
+        fix "This does not end on its own: the readiness probe asks a port that the release does not serve. Apply the manifest of the release (the \
+             finding of cause manifest_stale).";
+    CRASH_LOOPS "pods behind the Service crash-loop"
+        fix "This does not end on its own: pods behind the Service crash-loop. Follow the finding of manager_crash_loop.";
+    POD_HANGS "a pod behind the Service hangs in its start"
+        fix "This does not end on its own: a pod behind the Service hangs in its start. Follow the finding of manager_start_stuck.";
+    RUNTIME_REFUSES "the container runtime refuses a container"
+        fix "Change what the runtime's refusal names, often the security profile of the cluster or a policy that sets runAsNonRoot; the kubelet \
+             tries again on its own." [
+            read "kubectl -n <namespace> describe pods -l app=<workload>",
+            read "kubectl -n <namespace> get pods -l app=<workload> -o yaml",
+        ];
+}
 
 causes! {
     NO_READY_ENDPOINT = critical "no_ready_endpoint"
@@ -11,7 +35,13 @@ causes! {
             read "kubectl -n <namespace> logs -l app=<workload> -c <workload> --previous --prefix --ignore-errors --tail=20",
             read "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=<object> -o yaml",
             read "kubectl -n <namespace> get events --field-selector reason=Unhealthy",
-        ];
+        ]
+        way REPLICA_SETS_REFUSED "the API server refuses the pods of its Deployment"
+            fix "Change what the refusal names, often the webhook of another product that no one serves; the controller tries again within minutes." [
+            read "kubectl -n <namespace> describe replicasets -l app=<workload>",
+            read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
+        ]
+        ways HELD_UP ways UNREACHED;
     DEADLOCK = critical "deadlock"
         "several managers run or crash-loop, none becomes Ready, and nothing names another reason: each waits for the webhook of another",
         rejects_changes: true
@@ -22,7 +52,8 @@ causes! {
             read "kubectl -n <namespace> logs -l app=<workload> -c <workload> --previous --prefix --ignore-errors --tail=20",
             read "kubectl -n <namespace> get pods -l app=<workload> -o wide --show-labels",
             change "kubectl -n <namespace> delete pod <pod>",
-        ] proven "no manager is Ready; a DaemonSet makes the pod again, and I/O does not pass through it";
+        ] proven "no manager is Ready; a DaemonSet makes the pod again, and I/O does not pass through it"
+        ways HELD_UP ways UNREACHED;
     SELECTOR_WRONG = critical "selector_wrong"
         "the Service of a webhook selects no manager although managers are Ready: its selector is not that of the release"
         fix "Give the Service the selector of its release, from 1.7 on longhorn.io/admission-webhook: longhorn-admission-webhook. Find out who changed it, or it comes back: the manifest of another release, a GitOps \
@@ -39,7 +70,8 @@ causes! {
             read "kubectl -n kube-system get lease kube-controller-manager -o yaml",
             read "kubectl -n kube-system logs -l component=kube-controller-manager --prefix --tail=50",
             read "kubectl -n <namespace> get pods -l app=<workload> -o wide --show-labels",
-        ];
+        ]
+        ways HELD_UP ways UNREACHED;
     LABEL_MISSING = warning "label_missing"
         "a Ready manager lacks the label by which the admission Service selects (from 1.7 on)"
         fix "See whether a share manager of this node fails over: fast failover takes the label away and brings it back when the node proves \
@@ -117,5 +149,6 @@ causes! {
         "no ready endpoint, or no configuration, for less than three minutes: expected in a rollout"
         fix "Wait: a rollout restarts all managers at once, and ends within three minutes." [
             read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
-        ];
+        ]
+        ways HELD_UP ways UNREACHED;
 }

@@ -39,6 +39,7 @@ pub static CHECK: Check = Check {
         MutatingWebhookConfigurations, LonghornNodes, Events,
     ],
     causes: causes::ALL,
+    ways: &[causes::WAYS],
     gauges: gauges::GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,

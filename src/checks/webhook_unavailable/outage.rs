@@ -19,6 +19,30 @@ const DAEMON_SET: &str = "longhorn-manager";
 /// A pod that becomes Ready is listed in the EndpointSlices within moments.
 const LISTED: SignedDuration = SignedDuration::from_secs(60);
 
+/// A webhook that no one serves, with what else may hold up those who should: each asked once, for cause, message, evidence and advice.
+struct Outage<'a> {
+    cluster: &'a Cluster,
+    webhook: WebhookRole,
+    since: Option<Timestamp>,
+    states: States,
+    /// The holder of the start Lease, where it hangs for a reason of its own.
+    holder: Option<&'a Pod>,
+    /// A readiness probe by which no manager of this release becomes Ready.
+    probe: Option<ForeignProbe>,
+    /// What keeps a manager from the Service, no matter what serves it.
+    unreached: Option<(&'a Pod, &'static Way)>,
+}
+
+/// What an outage is found to be.
+struct Verdict {
+    cause: &'static Cause,
+    message: String,
+    way: Option<&'static Way>,
+    values: Vec<(Name, String)>,
+    remedy: Remedy,
+    evidence: Vec<Evidence>,
+}
+
 /// Judges one webhook without a ready endpoint.
 pub fn judge(cluster: &Cluster, webhook: WebhookRole, endpoints: ServiceEndpoints, out: &mut Outcome) {
     let states = States::of(cluster, webhook.pods(cluster), webhook.container(cluster));
@@ -29,51 +53,27 @@ pub fn judge(cluster: &Cluster, webhook: WebhookRole, endpoints: ServiceEndpoint
         .first_seen(causes::NO_READY_ENDPOINT.id, webhook.service())
         .or_else(|| begins().then_some(cluster.now));
     let since = since(cluster, webhook, seen);
-    let selector = selector::wrong(cluster, webhook);
-    // those that are refused are none of a rollout
-    let refused = match webhook.has_deployment(cluster) {
-        _ if webhook.pods(cluster).next().is_some() => None,
-        true => not_started::refused_deployment(cluster, webhook.service()),
-        false => not_started::refused(cluster, DAEMON_SET),
+    let unready = |pod: &&Pod| !pod.is_ready();
+    let outage = Outage {
+        cluster,
+        webhook,
+        since,
+        states,
+        holder: starts::stuck_holder(cluster),
+        probe: cluster.manager_pods().filter(unready).find_map(|pod| probes::foreign(cluster, pod)),
+        unreached: unreached::named(cluster),
     };
-    let cause = match since {
-        _ if selector.is_some() => &causes::SELECTOR_WRONG,
-        _ if refused.is_some() => &causes::NO_READY_ENDPOINT,
-        Some(since) if cluster.age(since) < HOLD => &causes::ROLLOUT,
-        _ if is_deadlock(cluster, webhook, &states) => &causes::DEADLOCK,
-        _ if webhook.not_listed(cluster, LISTED).is_some_and(|missing| missing > 0) => &causes::NOT_LISTED,
-        _ => &causes::NO_READY_ENDPOINT,
-    };
-    let object = cluster.object::<Service>(webhook.service());
-    let (message, remedy) = match (&selector, &refused) {
-        (Some(wrong), _) => (wrong.message(webhook, &states), Remedy::default()),
-        (None, Some(refused)) if webhook.has_deployment(cluster) => (
-            format!("there is no pod to serve {}: {}", webhook.service(), refused.text),
-            Remedy::new(
-                "Change what the refusal names, often the webhook of another product that no one serves; the controller tries again \
-                 within minutes.",
-            )
-            .read(format!("kubectl -n {} describe replicasets -l app={}", cluster.namespace, webhook.service()))
-            .read("kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations"),
-        ),
-        (None, Some(refused)) => (
-            format!("there is no longhorn-manager to serve {}: {}", webhook.service(), refused.text),
-            not_started::remedy(cluster, DAEMON_SET, None, None, refused.obstacle),
-        ),
-        (None, None) => (message(cluster, webhook, cause, since, &states), remedy(cluster, webhook, cause)),
-    };
-    let mut finding = Finding::about(cause, object, message)
-        .since(since)
-        .impact(impact(cluster, webhook, manager_release(cluster)))
-        .with(Name::Workload, webhook.container(cluster))
-        .with(Name::Value, selector.as_ref().map(selector::WrongSelector::patch).unwrap_or_default())
-        .remedy(remedy);
-    if let Some(pod) = first_to_go(cluster, webhook).filter(|_| cause == &causes::DEADLOCK) {
-        finding = finding.with(Name::Pod, pod.metadata.name.to_string());
-    }
-    finding = finding
-        .facts(evidence(cluster, webhook, endpoints, &states))
-        .facts(refused.into_iter().flat_map(|refused| refused.evidence));
+    let verdict = outage.verdict();
+    let mut finding =
+        Finding::about(verdict.cause, cluster.object::<Service>(webhook.service()), verdict.message)
+            .since(since)
+            .impact(impact(cluster, webhook, manager_release(cluster)))
+            .with(Name::Workload, webhook.container(cluster))
+            .named(verdict.values)
+            .way(verdict.way)
+            .remedy(verdict.remedy)
+            .facts(outage.evidence(endpoints))
+            .facts(verdict.evidence);
     finding = match (since, seen) {
         (None, _) => finding.fact(
             EvidenceSource::History
@@ -113,24 +113,203 @@ fn since(cluster: &Cluster, webhook: WebhookRole, seen: Option<Timestamp>) -> Op
     }
 }
 
-/// True when several who should serve it run or loop and none becomes Ready, and neither log nor object names another reason. Managers
-/// that end before they come to their webhook, or whose node is away, are no part of it. Where the holder of the start Lease
-/// hangs for a reason of its own, they wait for that one and not for each other; where the readiness probe asks a port
-/// that their release does not serve, no wait helps.
-///
-/// Up to 1.4 the webhook's own Deployment is meant, and managers that wait for it in their init
-/// container (longhorn v1.4.4 deploy/longhorn.yaml).
-fn is_deadlock(cluster: &Cluster, webhook: WebhookRole, states: &States) -> bool {
-    let other = starts::stuck_holder(cluster).is_some()
-        || misprobed(cluster).is_some()
-        || unreached::named(cluster).is_some();
-    if states.ready > 0 || states.trying() == 0 || other || all_are_new(cluster, webhook) {
-        return false;
+impl<'a> Outage<'a> {
+    fn verdict(&self) -> Verdict {
+        let (cluster, webhook) = (self.cluster, self.webhook);
+        let of = |cause, message| {
+            let (values, remedy, evidence) = (Vec::new(), Remedy::default(), Vec::new());
+            Verdict { cause, message, way: None, values, remedy, evidence }
+        };
+        if let Some(wrong) = selector::wrong(cluster, webhook) {
+            let values = vec![(Name::Value, wrong.patch())];
+            return Verdict { values, ..of(&causes::SELECTOR_WRONG, wrong.message(webhook, &self.states)) };
+        }
+        // those that are refused are none of a rollout
+        let deployed = webhook.has_deployment(cluster);
+        let refused = match deployed {
+            _ if webhook.pods(cluster).next().is_some() => None,
+            true => not_started::refused_deployment(cluster, webhook.service()),
+            false => not_started::refused(cluster, DAEMON_SET),
+        };
+        if let Some(refused) = refused {
+            let who = if deployed { "pod" } else { "longhorn-manager" };
+            let message = format!("there is no {who} to serve {}: {}", webhook.service(), refused.text);
+            let remedy = match deployed {
+                true => Remedy::default(),
+                false => not_started::remedy(cluster, DAEMON_SET, None, None, refused.obstacle),
+            };
+            return Verdict {
+                way: deployed.then_some(&causes::REPLICA_SETS_REFUSED),
+                remedy,
+                evidence: refused.evidence,
+                ..of(&causes::NO_READY_ENDPOINT, message)
+            };
+        }
+        let service = webhook.service();
+        let age =
+            self.since.map(|since| format!(" for {}", duration(cluster.age(since)))).unwrap_or_default();
+        let none = format!("Service {service} has had no ready endpoint{age}");
+        let (way, values) = self.way();
+        let verdict =
+            |cause, message| Verdict { way, values, remedy: Remedy::default(), ..of(cause, message) };
+        if self.since.is_some_and(|since| cluster.age(since) < HOLD) {
+            return verdict(
+                &causes::ROLLOUT,
+                match self.states.ending() {
+                    0 => format!("{none}, as in a rollout"),
+                    _ => format!("{none}: pods behind it are {}", self.states),
+                },
+            );
+        }
+        let undeployed = webhook.is_undeployed(cluster);
+        let mut verdict = if self.is_deadlock() {
+            let message = match deployed {
+                true => format!("{none}, and the managers wait for it (deadlock)"),
+                false => {
+                    format!(
+                        "no longhorn-manager has been Ready{age}: webhook deadlock, each waits for another"
+                    )
+                }
+            };
+            let mut deadlock = verdict(&causes::DEADLOCK, message);
+            let first = first_to_go(cluster, webhook).map(|pod| (Name::Pod, pod.metadata.name.to_string()));
+            deadlock.values.extend(first);
+            deadlock
+        } else {
+            let missing = webhook.not_listed(cluster, LISTED).is_some_and(|missing| missing > 0);
+            let cause = if missing { &causes::NOT_LISTED } else { &causes::NO_READY_ENDPOINT };
+            let message = match undeployed {
+                true => format!("{none}: its Deployment does not exist"),
+                false => none + &self.why(),
+            };
+            verdict(cause, message)
+        };
+        if undeployed && verdict.way.is_none() {
+            let reason = "It creates the Deployment again; the managers wait for it and go on on their own.";
+            let look = format!("kubectl -n {} get deployments", cluster.namespace);
+            verdict.remedy = installation::to_release(cluster, manager_release(cluster), false, reason);
+            verdict.remedy.commands.insert(0, Command { run: look, changes: false });
+        }
+        verdict
     }
-    match webhook.has_deployment(cluster) {
-        true => managers(cluster).init > 0,
-        // one alone waits for no other
-        false => states.trying() > 1,
+
+    /// What holds it up, as far as one of those who should serve it says.
+    fn why(&self) -> String {
+        if let Some(pod) = self.holder {
+            return format!(": the manager of node {} holds the start Lease and hangs", pod.spec.node_name);
+        }
+        if let Some((pod, way)) = self.unreached {
+            return format!(
+                ": the manager of node {} does not get through to it, {}",
+                pod.spec.node_name, way.briefly
+            );
+        }
+        if self.states.ready > 0 {
+            return format!(", although pods behind it are {}", self.states);
+        }
+        let refused = self.webhook.pods(self.cluster).find(|pod| pods::is_refused(pod));
+        format!(": pods behind it are {}{}", self.states, words::brief(refused))
+    }
+
+    /// What has to be fixed first, with what its templates name.
+    fn way(&self) -> (Option<&'static Way>, Vec<(Name, String)>) {
+        let (cluster, webhook) = (self.cluster, self.webhook);
+        let loops = || pods::crash_looping(cluster, webhook.pods(cluster), webhook.container(cluster)) > 0;
+        let new = self.since.is_some_and(|since| cluster.age(since) < HOLD);
+        let mut values = Vec::new();
+        let way = if let Some(pod) = self.holder {
+            values.push((Name::Manager, pod.metadata.name.to_string()));
+            &causes::HOLDER_HANGS
+        } else if self.probe.is_some() {
+            &causes::PROBE_FOREIGN
+        } else if let Some((pod, way)) = self.unreached {
+            values.push((Name::Service, webhook.service().to_owned()));
+            values.push((Name::Node, pod.spec.node_name.to_string()));
+            way
+        } else if new && loops() {
+            &causes::CRASH_LOOPS
+        } else if self.states.hanging > 0 {
+            &causes::POD_HANGS
+        } else if webhook.pods(cluster).any(pods::is_refused) {
+            &causes::RUNTIME_REFUSES
+        } else {
+            return (None, values);
+        };
+        (Some(way), values)
+    }
+
+    /// True when several who should serve it run or loop and none becomes Ready, and neither log nor object names another reason.
+    /// Managers that end before they come to their webhook, or whose node is away, are no part of it. Where the holder of the start
+    /// Lease hangs for a reason of its own, they wait for that one and not for each other; where the readiness probe asks a port
+    /// that their release does not serve, no wait helps.
+    ///
+    /// Up to 1.4 the webhook's own Deployment is meant, and managers that wait for it in their init container (longhorn v1.4.4
+    /// deploy/longhorn.yaml).
+    fn is_deadlock(&self) -> bool {
+        let other = self.holder.is_some() || self.probe.is_some() || self.unreached.is_some();
+        if self.states.ready > 0
+            || self.states.trying() == 0
+            || other
+            || all_are_new(self.cluster, self.webhook)
+        {
+            return false;
+        }
+        match self.webhook.has_deployment(self.cluster) {
+            true => managers(self.cluster).init > 0,
+            // one alone waits for no other
+            false => self.states.trying() > 1,
+        }
+    }
+
+    fn evidence(&self, endpoints: ServiceEndpoints) -> Vec<String> {
+        let (cluster, webhook) = (self.cluster, self.webhook);
+        let service = webhook.service();
+        let mut facts = Vec::new();
+        let services = cluster.readability(Resource::Services);
+        if services == Readability::Readable && !webhook.exists(cluster) {
+            facts.push(format!("Service {service} does not exist"));
+        }
+        facts.push(if endpoints.from_pods {
+            format!("EndpointSlices were not recorded; no pod that Service {service} selects is Ready")
+        } else {
+            format!(
+                "EndpointSlices of {service}: {} ready, {} not ready",
+                endpoints.ready, endpoints.not_ready
+            )
+        });
+        if endpoints.unsteady > 0 {
+            facts.push(
+                "those that are ready crash-loop and have not lived longer than the last time".to_owned(),
+            );
+        }
+        if webhook == WebhookRole::Admission && configurations::nobody_is_asked(cluster) {
+            facts.push("neither webhook configuration of Longhorn exists".to_owned());
+        }
+        facts.extend(self.probe.map(|probe| probe.to_string()));
+        facts.push(format!("pods behind it ({} expected): {}", webhook.expected(cluster), self.states));
+        if webhook.has_deployment(cluster) {
+            facts.push(format!("longhorn-manager pods: {}", managers(cluster)));
+        }
+        let container = webhook.container(cluster);
+        for pod in webhook.pods(cluster).take(5) {
+            let end = pod.container_status(container).and_then(looping::last_end);
+            let times = end.and_then(|end| Some((end, end.started_at.get()?, end.finished_at.get()?)));
+            if let Some((end, started, finished)) = times {
+                let ran = finished.duration_since(started).as_secs();
+                let (name, code) = (&pod.metadata.name, end.exit_code);
+                facts.push(format!(
+                    "{name}: container {container} ended last with exit code {code} after {ran} s"
+                ));
+            } else if pod.container_status(container).is_none_or(|status| status.state.waiting.is_some()) {
+                facts.extend(words::trouble(pod).map(|trouble| format!("{}: {trouble}", pod.metadata.name)));
+            }
+        }
+        if let Some(lease) = cluster.objects.leases.get(WEBHOOK_LOCK)
+            && !lease.spec.holder_identity.is_empty()
+        {
+            facts.push(format!("Lease {WEBHOOK_LOCK} is held by {}", lease.spec.holder_identity));
+        }
+        facts
     }
 }
 
@@ -145,65 +324,8 @@ fn all_are_new(cluster: &Cluster, webhook: WebhookRole) -> bool {
     pods.peek().is_some() && pods.all(is_new)
 }
 
-/// A readiness probe by which no manager of this release becomes Ready.
-fn misprobed(cluster: &Cluster) -> Option<ForeignProbe> {
-    cluster.manager_pods().filter(|pod| !pod.is_ready()).find_map(|pod| probes::foreign(cluster, pod))
-}
-
 fn managers(cluster: &Cluster) -> States {
     States::of(cluster, cluster.manager_pods().filter(|pod| !pod.metadata.is_deleting()), "longhorn-manager")
-}
-
-fn message(
-    cluster: &Cluster,
-    webhook: WebhookRole,
-    cause: &'static Cause,
-    since: Option<Timestamp>,
-    states: &States,
-) -> String {
-    let service = webhook.service();
-    let age = since.map(|since| format!(" for {}", duration(cluster.age(since)))).unwrap_or_default();
-    match *cause {
-        causes::ROLLOUT if states.ending() > 0 => {
-            format!("Service {service} has had no ready endpoint{age}: pods behind it are {states}")
-        }
-        causes::ROLLOUT => format!("Service {service} has had no ready endpoint{age}, as in a rollout"),
-        causes::DEADLOCK if !webhook.has_deployment(cluster) => {
-            format!("no longhorn-manager has been Ready{age}: webhook deadlock, each waits for another")
-        }
-        causes::DEADLOCK => {
-            format!(
-                "Service {service} has had no ready endpoint{age}, and the managers wait for it (deadlock)"
-            )
-        }
-        _ if webhook.is_undeployed(cluster) => {
-            format!("Service {service} has had no ready endpoint{age}: its Deployment does not exist")
-        }
-        _ => {
-            let why = match (starts::stuck_holder(cluster), unreached::named(cluster)) {
-                (Some(pod), _) => {
-                    format!("the manager of node {} holds the start Lease and hangs", pod.spec.node_name)
-                }
-                (None, Some((pod, why))) => {
-                    format!(
-                        "the manager of node {} does not get through to it, {}",
-                        pod.spec.node_name, why.briefly
-                    )
-                }
-                (None, None) if states.ready > 0 => {
-                    return format!(
-                        "Service {service} has had no ready endpoint{age}, although pods behind it are {states}"
-                    );
-                }
-                // why, as far as one of them says
-                (None, None) => {
-                    let refused = webhook.pods(cluster).find(|pod| pods::is_refused(pod));
-                    format!("pods behind it are {states}{}", words::brief(refused))
-                }
-            };
-            format!("Service {service} has had no ready endpoint{age}: {why}")
-        }
-    }
 }
 
 /// What is rejected while no one answers: the webhooks have failurePolicy Fail
@@ -235,118 +357,6 @@ pub fn impact(cluster: &Cluster, webhook: WebhookRole, release: Option<Release>)
         impact.push_str("; in v1.11.0 so is every update of a Kubernetes Node, so new nodes do not join");
     }
     impact
-}
-
-fn evidence(
-    cluster: &Cluster,
-    webhook: WebhookRole,
-    endpoints: ServiceEndpoints,
-    states: &States,
-) -> Vec<String> {
-    let service = webhook.service();
-    let mut facts = Vec::new();
-    let services = cluster.readability(Resource::Services);
-    if services == Readability::Readable && !webhook.exists(cluster) {
-        facts.push(format!("Service {service} does not exist"));
-    }
-    facts.push(if endpoints.from_pods {
-        format!("EndpointSlices were not recorded; no pod that Service {service} selects is Ready")
-    } else {
-        format!("EndpointSlices of {service}: {} ready, {} not ready", endpoints.ready, endpoints.not_ready)
-    });
-    if endpoints.unsteady > 0 {
-        facts.push("those that are ready crash-loop and have not lived longer than the last time".to_owned());
-    }
-    if webhook == WebhookRole::Admission && configurations::nobody_is_asked(cluster) {
-        facts.push("neither webhook configuration of Longhorn exists".to_owned());
-    }
-    facts.extend(misprobed(cluster).map(|probe| probe.to_string()));
-    facts.push(format!("pods behind it ({} expected): {states}", webhook.expected(cluster)));
-    if webhook.has_deployment(cluster) {
-        facts.push(format!("longhorn-manager pods: {}", managers(cluster)));
-    }
-    let container = webhook.container(cluster);
-    for pod in webhook.pods(cluster).take(5) {
-        let end = pod.container_status(container).and_then(looping::last_end);
-        let times = end.and_then(|end| Some((end, end.started_at.get()?, end.finished_at.get()?)));
-        if let Some((end, started, finished)) = times {
-            let ran = finished.duration_since(started).as_secs();
-            let (name, code) = (&pod.metadata.name, end.exit_code);
-            facts.push(format!(
-                "{name}: container {container} ended last with exit code {code} after {ran} s"
-            ));
-        } else if pod.container_status(container).is_none_or(|status| status.state.waiting.is_some()) {
-            facts.extend(words::trouble(pod).map(|trouble| format!("{}: {trouble}", pod.metadata.name)));
-        }
-    }
-    if let Some(lease) = cluster.objects.leases.get(WEBHOOK_LOCK)
-        && !lease.spec.holder_identity.is_empty()
-    {
-        facts.push(format!("Lease {WEBHOOK_LOCK} is held by {}", lease.spec.holder_identity));
-    }
-    facts
-}
-
-/// What depends on more than the cause: where something else holds it up, that has to be fixed.
-fn remedy(cluster: &Cluster, webhook: WebhookRole, cause: &'static Cause) -> Remedy {
-    let app = webhook.container(cluster);
-    if let Some(pod) = starts::stuck_holder(cluster) {
-        let (namespace, name) = (&cluster.namespace, &pod.metadata.name);
-        return Remedy::new(
-            "This does not end on its own: the holder of the start Lease hangs, and the others wait for it. Fix what its \
-             log names (the finding of manager_start_stuck); it goes on on its own then. Deleting its pod does not help: the \
-             next one hangs in the same place.",
-        )
-        .read(format!("kubectl -n {namespace} logs {name} -c {app} --tail=50"))
-        .read(format!("kubectl -n {namespace} get pods -l app={app} -o wide --show-labels"));
-    }
-    if misprobed(cluster).is_some() {
-        return Remedy::new(
-            "This does not end on its own: the readiness probe asks a port that the release does not serve. Apply the manifest of \
-             the release (the finding of cause manifest_stale).",
-        );
-    }
-    if let Some((pod, why)) = unreached::named(cluster) {
-        return why.remedy(|name| match name {
-            Name::Namespace => Some(cluster.namespace.as_str().into()),
-            Name::Service => Some(webhook.service().into()),
-            Name::Node => Some(pod.spec.node_name.as_str().into()),
-            _ => None,
-        });
-    }
-    if cause == &causes::ROLLOUT && pods::crash_looping(cluster, webhook.pods(cluster), app) > 0 {
-        return Remedy::new(
-            "This does not end on its own: pods behind the Service crash-loop. Follow the finding of manager_crash_loop.",
-        );
-    }
-    if States::of(cluster, webhook.pods(cluster), app).hanging > 0 {
-        return Remedy::new(
-            "This does not end on its own: a pod behind the Service hangs in its start. Follow the finding of \
-             manager_start_stuck.",
-        );
-    }
-    if webhook.pods(cluster).any(pods::is_refused) {
-        return Remedy::new(
-            "Change what the runtime's refusal names, often the security profile of the cluster or a policy that sets runAsNonRoot; the \
-             kubelet tries again on its own.",
-        )
-        .read(format!("kubectl -n {} describe pods -l app={app}", cluster.namespace))
-        .read(format!("kubectl -n {} get pods -l app={app} -o yaml", cluster.namespace));
-    }
-    match webhook.is_undeployed(cluster) && cause != &causes::ROLLOUT {
-        true => {
-            let mut remedy = installation::to_release(
-                cluster,
-                manager_release(cluster),
-                false,
-                "It creates the Deployment again; the managers wait for it and go on on their own.",
-            );
-            let look = format!("kubectl -n {} get deployments", cluster.namespace);
-            remedy.commands.insert(0, Command { run: look, changes: false });
-            remedy
-        }
-        false => Remedy::default(),
-    }
 }
 
 /// The pod whose back-off is worth ending: that of the start Lease's holder where there is one.

@@ -1,8 +1,6 @@
 //! The ways in which a cause comes about, as values: what to say and to do where the cause alone leaves it open.
 
-use std::borrow::Cow;
-
-use super::advice::{CommandTemplate, Name, filled, in_capitals};
+use super::advice::{CommandTemplate, in_capitals};
 use super::{Cause, Check, Command, Remedy};
 
 /// One way in which a cause comes about. A check decides for it and hands it to its finding; what it leaves out, the cause says.
@@ -24,12 +22,6 @@ impl Way {
     /// A way that asks for nothing but what its cause asks for.
     pub const fn briefly(briefly: &'static str) -> Self {
         Way { briefly, means: "", fix: "", steps: &[], proven: "" }
-    }
-
-    /// The remedy, with what its templates name; a step that names what is not known is left out.
-    pub fn remedy<'a>(&self, value: impl Fn(Name) -> Option<Cow<'a, str>>) -> Remedy {
-        let fix = filled(self.fix, &value).unwrap_or_else(|| in_capitals(self.fix));
-        Remedy { fix, commands: self.steps.iter().filter_map(|step| step.filled(&value)).collect() }
     }
 
     /// Its advice for people who have no finding at hand, with names in capitals.

@@ -71,9 +71,10 @@ fn page(area: &Check, alert: &Alert, settings: &Settings) -> Result<String> {
 /// What is written beside a check about mitigation begins behind this.
 const MITIGATION: &str = "## Mitigation\n";
 
-/// What each cause advises, under a heading of its own that reports link to, and what its ways advise instead. Causes with the same
-/// advice share it.
+/// What each cause advises, under a heading of its own that reports link to, and what its ways advise instead, those that it shares
+/// where they come first. Causes with the same advice share it.
 pub fn advice(page: &mut Document, check: &Check, causes: &[&'static Cause]) {
+    let mut printed: Vec<&Way> = Vec::new();
     for alike in
         causes.chunk_by(|a, b| (a.fix, a.steps) == (b.fix, b.steps) && check.ways(a).eq(check.ways(b)))
     {
@@ -84,7 +85,9 @@ pub fn advice(page: &mut Document, check: &Check, causes: &[&'static Cause]) {
         let advice = cause.advice();
         page.paragraph(&advice.fix);
         commands(page, &advice.commands);
-        let advised: Vec<&Way> = check.ways(cause).filter(|way| !way.advice().is_empty()).collect();
+        let advised: Vec<&Way> =
+            check.ways(cause).filter(|way| !way.advice().is_empty() && !printed.contains(way)).collect();
+        printed.extend(&advised);
         for alike in advised.chunk_by(|a, b| a.fix == b.fix) {
             let names: Vec<&str> = alike.iter().map(|way| way.briefly).collect();
             let fix = alike.first().map(|way| way.advice().fix).unwrap_or_default();
