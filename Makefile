@@ -12,7 +12,9 @@ generate: ; cargo run --quiet --locked -- generate all
 
 # writes the golden files of the tests anew; read the difference before committing it
 # (not the other tests: they would take minutes, and the first that fails would end it)
-golden: ; UPDATE_GOLDEN=1 cargo test --locked --no-fail-fast --test scenarios --test chain --test monitoring
+golden:
+	UPDATE_GOLDEN=1 cargo test --locked --no-fail-fast --test scenarios --test monitoring
+	UPDATE_GOLDEN=1 cargo test --locked --test suite chain::
 
 bench: ; cargo bench --locked --bench sync
 

@@ -14,7 +14,7 @@ use longhorn_health_exporter::metrics::Format;
 use longhorn_health_exporter::source::Source;
 use serde_json::Value;
 
-use crate::objects::{NAMESPACE, Shape};
+use super::objects::{NAMESPACE, Shape};
 
 /// Evaluations of a cluster in memory that changes between them.
 pub struct Evaluations {
@@ -36,7 +36,7 @@ impl Evaluations {
     }
 
     /// The number of series.
-    #[allow(dead_code, reason = "for tests/cost.rs alone")]
+    #[allow(dead_code, reason = "for tests/suite/cost.rs alone")]
     pub fn series(&self) -> usize {
         let page = self.evaluator.page(Format::Text, None).expect("a page");
         page.lines().filter(|line| !line.starts_with('#')).count()

@@ -15,7 +15,8 @@ use super::{Failure, SourceError, exit};
 use crate::check::plain;
 use crate::source::connect::Connection;
 use crate::source::record::{self, Recorded, Sink};
-use crate::source::recording::{RecordedFile, anonymize};
+use crate::source::recording::anonymize::anonymize;
+use crate::source::recording::{RecordedFile, Recording};
 
 /// Options of `record`.
 #[derive(Debug, Args)]
@@ -55,8 +56,7 @@ pub struct RecordArgs {
 /// Runs `record`.
 pub fn run(args: RecordArgs) -> Result<u8, Failure> {
     if let Some(path) = &args.from {
-        let files = anonymize::files(path).map_err(Failure::usage)?;
-        return args.rewrite(files);
+        return args.rewrite(path);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(Failure::unknown)?.block_on(args.record())
@@ -72,21 +72,29 @@ impl RecordArgs {
         let place = |error: io::Error| anyhow::anyhow!("{}: {error}", self.output.display());
         let mut output = RecordOutput::new(&self.output).map_err(|error| Failure::usage(place(error)))?;
         output.held = self.anonymize.then(Vec::new);
+        let now = Timestamp::now();
         let recorded =
-            record::record(&connection.client(), &self.namespace, patience, Timestamp::now(), &mut output)
-                .await;
-        let recorded = recorded.and_then(|recorded| output.finish().map(|()| recorded));
+            record::record(&connection.client(), &self.namespace, patience, now, &mut output).await;
+        let recorded = recorded.and_then(|recorded| output.finish(&self.namespace, now).map(|()| recorded));
         let recorded = recorded.map_err(|error| Failure::unknown(place(error)))?;
         self.say(&recorded);
         Ok(if recorded.unread.is_empty() { exit::OK } else { exit::UNKNOWN })
     }
 
-    /// Writes files with other names.
-    fn rewrite(&self, files: Vec<RecordedFile>) -> Result<u8, Failure> {
+    /// Writes a recording with other names.
+    #[allow(clippy::disallowed_methods, reason = "the clock is read here and handed down")]
+    fn rewrite(&self, path: &Path) -> Result<u8, Failure> {
         let place = |error: io::Error| Failure::usage(anyhow::anyhow!("{}: {error}", self.output.display()));
+        let recording = Recording::to_anonymize().with_path(path, &self.namespace, Timestamp::now());
+        let recording = recording.map_err(Failure::usage)?;
+        for warning in &recording.warnings {
+            eprintln!("warning: {}", plain(warning));
+        }
         let mut output = RecordOutput::new(&self.output).map_err(place)?;
-        output.held = Some(files);
-        output.finish().map_err(place)?;
+        for file in anonymize(recording, &self.namespace) {
+            output.put_bytes(&file.name, &file.content).map_err(place)?;
+        }
+        output.finish(&self.namespace, Timestamp::now()).map_err(place)?;
         eprintln!(
             "written; look through it, then: {} check --from {}",
             super::called(),
@@ -156,9 +164,10 @@ impl RecordOutput {
         Ok(RecordOutput { kind, watched: io::stderr().is_terminal(), held: None })
     }
 
-    fn finish(mut self) -> io::Result<()> {
+    fn finish(mut self, namespace: &str, now: Timestamp) -> io::Result<()> {
         if let Some(files) = self.held.take() {
-            for file in anonymize::anonymize(files).map_err(io::Error::other)? {
+            let recording = Recording::to_anonymize().with_files(files, namespace, now);
+            for file in anonymize(recording.map_err(io::Error::other)?, namespace) {
                 self.put_bytes(&file.name, &file.content)?;
             }
         }

@@ -86,8 +86,8 @@ fn validity(certificate: &[u8]) -> Option<(Timestamp, Timestamp)> {
     Some((from, time(kind, until)?))
 }
 
-/// Kind, content and what follows.
-fn element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
+/// Kind and content of an element of DER, and what follows.
+pub fn element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (&kind, rest) = bytes.split_first()?;
     let (&first, rest) = rest.split_first()?;
     let (length, rest) = match first {

@@ -62,7 +62,7 @@ fn parsers_stand_what_is_not_meant_for_them() {
             parser.name,
             begun.elapsed()
         );
-        assert!(slowest < Duration::from_secs(10), "{}: {slowest:?}", parser.name);
+        assert!(slowest < Duration::from_secs(60), "{}: {slowest:?}", parser.name);
     }
 }
 

@@ -331,6 +331,9 @@ async fn read(from: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
+    /// The end of every wait, on however busy a machine.
+    const PATIENCE: Duration = Duration::from_secs(90);
+
     fn plugin(script: &str, patience: Duration) -> Plugin {
         let exec = ExecConfig {
             command: Some("sh".to_owned()),
@@ -347,11 +350,10 @@ mod tests {
 
     #[tokio::test]
     async fn one_that_hangs_is_ended_and_one_that_leaves_a_child_behind_is_heard() {
-        let begin = Instant::now();
         let error = plugin("sleep 600", Duration::from_millis(200)).client().await.err().unwrap();
         assert_eq!(error.to_string(), "no answer within 200ms");
-        plugin(&format!("sleep 20 & {TOKEN}"), Duration::from_secs(15)).client().await.ok().unwrap();
-        assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
+        // one that waited for the child would have no answer within that
+        plugin(&format!("sleep 100 & {TOKEN}"), PATIENCE).client().await.ok().unwrap();
     }
 
     #[tokio::test]
@@ -359,9 +361,15 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let noted = directory.path().join("id");
         let script = format!("sleep 600 & echo $! > {}; wait", noted.display());
-        let error = plugin(&script, Duration::from_millis(500)).client().await.err().unwrap();
-        assert!(matches!(error, PluginError::Silent(_)), "{error}");
-        let id = std::fs::read_to_string(noted).unwrap();
+        let mut patience = Duration::from_millis(500);
+        let id = loop {
+            let error = plugin(&script, patience).client().await.err().unwrap();
+            assert!(matches!(error, PluginError::Silent(_)), "{error}");
+            match std::fs::read_to_string(&noted) {
+                Ok(id) if id.ends_with('\n') => break id,
+                _ => patience *= 2, // it was ended before it came to that
+            }
+        };
         let state = || {
             let stat = std::fs::read_to_string(format!("/proc/{}/stat", id.trim())).unwrap_or_default();
             stat.rsplit(") ").next().and_then(|rest| rest.chars().next())
@@ -371,7 +379,7 @@ mod tests {
                 sleep(Duration::from_millis(5)).await;
             }
         };
-        timeout(Duration::from_secs(10), gone).await.unwrap();
+        timeout(PATIENCE, gone).await.unwrap();
     }
 
     #[tokio::test]
@@ -388,7 +396,7 @@ mod tests {
                 "its credentials cannot be used: ",
             ),
         ] {
-            let error = plugin(script, Duration::from_secs(15)).client().await.err().unwrap().to_string();
+            let error = plugin(script, PATIENCE).client().await.err().unwrap().to_string();
             assert!(error.contains(said) && !error.contains("secret"), "{script}: {error}");
         }
     }
@@ -404,17 +412,17 @@ mod tests {
                     sleep(Duration::from_millis(5)).await;
                 }
             };
-            timeout(Duration::from_secs(20), asking).await.unwrap();
+            timeout(PATIENCE, asking).await.unwrap();
         };
         let note = format!("echo >> {}", calls.display());
         let expiring = TOKEN.replace(r#""token""#, r#""expirationTimestamp":"2026-01-01T00:00:00Z","token""#);
-        let renewed = plugin(&format!("{note}; {expiring}"), Duration::from_secs(15)).start();
+        let renewed = plugin(&format!("{note}; {expiring}"), PATIENCE).start();
         renewed.first().await.unwrap();
         until(3).await;
         drop(renewed);
 
         std::fs::remove_file(&calls).unwrap();
-        let renewed = plugin(&format!("{note}; {TOKEN}"), Duration::from_secs(15)).start();
+        let renewed = plugin(&format!("{note}; {TOKEN}"), PATIENCE).start();
         renewed.first().await.unwrap();
         sleep(Duration::from_millis(100)).await;
         assert_eq!(asked(), 1, "good forever");

@@ -37,7 +37,7 @@ const SPOOLED: usize = 64 * 1024;
 const BYTES: i64 = 1024 * 1024;
 
 /// The files that say which kinds a recording has, and which logs.
-const MANIFEST: &str = "recording.json";
+pub(super) const MANIFEST: &str = "recording.json";
 const LOGS: &str = "recording-logs";
 /// The object in them.
 pub(super) const MANIFEST_KIND: &str = "Recording";
@@ -84,7 +84,8 @@ pub async fn record(
     let version = timeout(patience, client.apiserver_version()).await;
     let version = version.ok().and_then(Result::ok).map(|info| info.git_version);
     let kinds: Vec<String> = Resource::all().map(Resource::label).collect();
-    let first = json!({ "kinds": kinds, "kubernetes": version, "logs": LOGS });
+    // judged later, nothing in it may be as new: where nodes are silent, for example
+    let first = json!({ "kinds": kinds, "kubernetes": version, "logs": LOGS, "moment": now.to_string() });
     sink.put_bytes(MANIFEST, manifest(first).as_bytes())?;
     for resource in Resource::all() {
         let label = resource.label();
@@ -390,7 +391,7 @@ struct ListPageMeta {
 
 /// Says before anything else what follows, so that a recording that was interrupted, or has lost a file, is known by
 /// what it lacks.
-fn manifest(mut says: Value) -> String {
+pub(super) fn manifest(mut says: Value) -> String {
     if let Some(fields) = says.as_object_mut() {
         fields.insert("apiVersion".to_owned(), MANIFEST_VERSION.into());
         fields.insert("kind".to_owned(), MANIFEST_KIND.into());
@@ -458,13 +459,13 @@ fn put(tree: &mut Value, pointer: &str, value: Value) {
 }
 
 /// Names of pods and containers are DNS labels and subdomains.
-fn is_file_name(name: &str) -> bool {
+pub(super) fn is_file_name(name: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte);
     name.len() < 512 && name.bytes().all(plain) && !name.starts_with('.')
 }
 
 /// What the API server would have answered.
-fn status(kind: &str, name: &str, message: &str, reason: &str) -> String {
+pub(super) fn status(kind: &str, name: &str, message: &str, reason: &str) -> String {
     let (kind, group) = kind.split_once('.').unwrap_or((kind, ""));
     let details = json!({ "kind": kind, "group": group, "name": name });
     let status = json!({

@@ -13,6 +13,6 @@ mod recordings;
 #[path = "../support/scenario_files.rs"]
 mod scenario_files;
 mod support;
-#[path = "../web_auth/support.rs"]
+#[path = "../live/web_auth/support.rs"]
 #[allow(dead_code, reason = "shared with the tests of the web server, which use all of it")]
 mod web;

@@ -58,8 +58,8 @@ async fn a_right_withdrawn_while_watching_shows_when_the_watch_ends() {
 async fn what_an_api_server_refuses_in_passing_stays_known() {
     let server = server().await;
     server.put(VOLUMES, volume("a"));
-    // four first pauses, which a busy machine must not use up
-    let pauses = Pauses { first: Duration::from_millis(500), longest: Duration::from_secs(1) };
+    // it stands for four first pauses, which a busy machine must not use up
+    let pauses = Pauses { first: Duration::from_secs(30), longest: Duration::from_millis(500) };
     let live = start(&server, LiveOptions { pauses, ..options() }).await;
     within("all kinds", live.synced()).await;
     server.wait_for_watch(VOLUMES).await;

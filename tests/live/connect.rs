@@ -7,7 +7,7 @@ use longhorn_health_exporter::source::connect::{ConnectError, obstacle};
 
 use crate::support::*;
 
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(120);
 
 #[tokio::test]
 async fn a_server_that_refuses_the_token_is_told() {

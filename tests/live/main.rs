@@ -1,4 +1,5 @@
-//! The live source against an API server that speaks real HTTP and fails on demand.
+//! The live source against an API server that speaks real HTTP and fails on demand, and the server of the exporter against
+//! clients of every kind.
 
 mod absence;
 mod access;
@@ -13,6 +14,8 @@ mod on_demand;
 mod pages;
 mod pods;
 mod record;
+mod rude_clients;
 mod state;
 mod support;
 mod watches;
+mod web_auth;

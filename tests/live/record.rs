@@ -37,7 +37,7 @@ impl Sink for Memory {
 async fn recorded(server: &fake_apiserver::FakeApiServer) -> (Recorded, Memory, Recording) {
     let client = connection(server).await.client();
     let mut memory = Memory::default();
-    let patience = Duration::from_secs(5);
+    let patience = Duration::from_secs(120);
     let recorded =
         within("the recording", record(&client, NAMESPACE, patience, now(), &mut memory)).await.unwrap();
     let file =

@@ -54,7 +54,7 @@ pub async fn connection(server: &FakeApiServer) -> Connection {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("kubeconfig");
     std::fs::write(&path, server.kubeconfig_yaml()).unwrap();
-    Connection::open(Some(&path), None, Duration::from_secs(10))
+    Connection::open(Some(&path), None, Duration::from_secs(120))
         .await
         .unwrap_or_else(|error| panic!("{error}"))
 }
@@ -70,8 +70,9 @@ pub async fn synced(server: &FakeApiServer) -> Live {
     live
 }
 
+/// What comes is waited for until then, on however busy a machine.
 pub async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
-    match tokio::time::timeout(Duration::from_secs(20), future).await {
+    match tokio::time::timeout(Duration::from_secs(180), future).await {
         Ok(value) => value,
         Err(_) => panic!("waited in vain for {what}"),
     }

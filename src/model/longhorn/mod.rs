@@ -22,6 +22,7 @@ pub mod pod;
 pub mod release;
 pub mod resource;
 pub mod setting;
+pub mod shape;
 pub mod share_manager;
 pub mod shared_text;
 pub mod start;

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::Deserialize;
+
 use super::env::EnvVar;
 use super::lenient::{Int, StringMap, Time, manifests, narrow, open_enum};
 use super::map::Map;
@@ -23,6 +25,28 @@ narrow! {
         pub containers: Vec<Container>,
         pub tolerations: Vec<Toleration>,
         pub node_selector: StringMap,
+    }
+
+    /// On which nodes it may run, as far as that names one.
+    pub struct Affinity {
+        pub node_affinity: NodeAffinity,
+    }
+
+    pub struct NodeAffinity {
+        pub required: NodeSelector = "requiredDuringSchedulingIgnoredDuringExecution",
+    }
+
+    pub struct NodeSelector {
+        pub node_selector_terms: Vec<NodeSelectorTerm>,
+    }
+
+    pub struct NodeSelectorTerm {
+        pub match_fields: Vec<FieldSelector>,
+    }
+
+    pub struct FieldSelector {
+        pub key: SharedText,
+        pub values: Vec<SharedText>,
     }
 
     /// What a pod bears of a node.
@@ -168,15 +192,17 @@ impl<'de> serde::Deserialize<'de> for Quantity {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pinned(SharedText);
 
-impl<'de> serde::Deserialize<'de> for Pinned {
+impl<'de> Deserialize<'de> for Pinned {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        const FIELD: &str =
-            "/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/0/matchFields/0";
-        let affinity = serde_json::Value::deserialize(deserializer)?;
-        let field = affinity.pointer(FIELD);
-        let named = field.filter(|field| field.get("key").is_some_and(|key| key == "metadata.name"));
-        let node = named.and_then(|field| field.pointer("/values/0")?.as_str());
-        Ok(Self(node.map(SharedText::from).unwrap_or_default()))
+        let affinity = Affinity::deserialize(deserializer)?;
+        let field = affinity
+            .node_affinity
+            .required
+            .node_selector_terms
+            .first()
+            .and_then(|term| term.match_fields.first());
+        let node = field.filter(|field| field.key == "metadata.name").and_then(|field| field.values.first());
+        Ok(Self(node.cloned().unwrap_or_default()))
     }
 }
 

@@ -12,9 +12,10 @@ use std::path::Path;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::document::kinds_of_name;
+use super::json as written;
 use super::{RecordedFile, Recording};
 use crate::longhorn::{Resource, Scope};
 
@@ -81,7 +82,7 @@ impl Recording {
                 "firstTimestamp": seen.first.to_string(), "lastTimestamp": seen.last.to_string(), "count": seen.count,
                 "source": {"component": REPORTER, "host": &node},
             });
-            _ = self.objects.insert(Resource::NodeEvents, event);
+            self.add_event(Resource::NodeEvents, event);
         }
         for ((reason, pod), seen) in logs.kubelet_lines {
             // what Events tell is told once
@@ -100,8 +101,15 @@ impl Recording {
                 "firstTimestamp": seen.first.to_string(), "lastTimestamp": seen.last.to_string(), "count": seen.count,
                 "source": {"component": "kubelet", "host": &node},
             });
-            _ = self.objects.insert(Resource::Events, event);
+            self.add_event(Resource::Events, event);
         }
+    }
+
+    fn add_event(&mut self, kind: Resource, event: Value) {
+        if let Some(kept) = &mut self.kept {
+            kept.object(kind, &written::tree(&event));
+        }
+        _ = self.objects.insert(kind, event);
     }
 
     /// With the kernel logs of all nodes there is nothing else to ask; without that of some, what they said is unknown.

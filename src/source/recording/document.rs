@@ -29,6 +29,8 @@ pub(super) struct Content {
     pub unread_logs: Vec<[String; 2]>,
     /// The release of the API server.
     pub api_server: Option<Release>,
+    /// When it was recorded.
+    pub moment: Option<Timestamp>,
 }
 
 /// Something that was to be in a file and is not.
@@ -219,6 +221,7 @@ impl<'a> DocumentReader<'a> {
                 _ => {}
             }
             self.content.api_server = Release::parse(tree.text(&["kubernetes"]));
+            self.content.moment = tree.text(&["moment"]).parse().ok();
             return;
         }
         match kind.strip_suffix("List") {

@@ -36,6 +36,11 @@ pub(super) fn documents(text: &str, count: &Count) -> Result<Vec<(usize, Tree)>,
     }
 }
 
+/// A value that is in memory, as it would be read.
+pub(super) fn tree(value: &serde_json::Value) -> Tree {
+    Value(&Count::default()).deserialize(value).unwrap_or(Tree::Null)
+}
+
 fn lines(text: &str) -> usize {
     text.bytes().filter(|byte| *byte == b'\n').count()
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::RecordedFile;
+use super::anonymize::Kept;
 use crate::history::{CrashLog, History};
 use crate::longhorn::{Objects, log_line};
 
@@ -52,11 +53,12 @@ impl LogFile {
     /// `<pod>/<container>-previous.log` or `<pod>/<container>.log.1` of the last run, the same without `previous`
     /// of the present one. Where nothing of the last run was recorded, the latter stands in for it: `kubectl logs` of
     /// a container in its back-off gives just that.
-    pub fn add_to(self, history: &mut History, objects: &Objects) {
+    pub fn add_to(self, history: &mut History, objects: &Objects, kept: Option<&mut Kept>) {
         // `kubectl logs --previous` leaves an empty file where there is no previous container
         if self.text.trim().is_empty() || is_gone(&self.text) {
             return;
         }
+        let mut kept = kept;
         for pod in objects.pods.iter() {
             let Some(rest) = after(&self.name, &pod.metadata.name) else { continue };
             let containers = pod.spec.containers.iter().chain(&pod.spec.init_containers);
@@ -73,7 +75,11 @@ impl LogFile {
                     pod_uid: pod.metadata.uid.to_string(),
                     text: self.text.clone(),
                 };
-                if !order(&self.name).0 {
+                let is_previous = order(&self.name).0;
+                if let Some(kept) = &mut kept {
+                    kept.log(&log.pod, &log.container, is_previous, &log.text);
+                }
+                if !is_previous {
                     history.add_current_log(log.clone());
                 }
                 history.add_crash_log(log);

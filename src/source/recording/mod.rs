@@ -33,6 +33,7 @@ use thiserror::Error;
 use crate::cluster::{Cluster, NO_MOMENT, Readability, ResourceStatus};
 use crate::history::History;
 use crate::longhorn::{Objects, Release, Resource, Scope};
+use anonymize::Kept;
 use archive::Member;
 use files::FileKind;
 use tree::Tree;
@@ -148,6 +149,10 @@ pub struct Recording {
     api_server: Option<Release>,
     /// Nodes whose logs are there, and whether the kernel log was read to its end.
     kernel_logs: BTreeMap<String, bool>,
+    /// When it was recorded, if it says so.
+    moment: Option<Timestamp>,
+    /// What is to be written again.
+    kept: Option<Kept>,
     /// Whether Longhorn is in the namespace asked for.
     at_home: bool,
     /// Other namespaces that Longhorn is in; their objects are left out.
@@ -193,8 +198,23 @@ impl Recording {
     /// Reads a path: `-` for standard input, a directory, or a file. Times after `latest` are no
     /// evidence of when the recording was made: clocks may be wrong, certificates end in the future.
     pub fn read(path: &Path, namespace: &str, latest: Timestamp) -> Result<Recording, RecordingError> {
+        Recording::default().with_path(path, namespace, latest)
+    }
+
+    /// One that can be written again by [`anonymize::anonymize`].
+    pub fn to_anonymize() -> Recording {
+        Recording { kept: Some(Kept::default()), ..Recording::default() }
+    }
+
+    /// With what is at a path, as [`Recording::read`] reads it.
+    pub fn with_path(
+        self,
+        path: &Path,
+        namespace: &str,
+        latest: Timestamp,
+    ) -> Result<Recording, RecordingError> {
         let is_input = path.as_os_str() == "-";
-        let mut recording = Recording::default();
+        let mut recording = self;
         if let Some(mut archive) = files::archive(path)? {
             recording.add_archive(&mut archive, namespace, latest)?;
         } else {
@@ -234,9 +254,18 @@ impl Recording {
         namespace: &str,
         latest: Timestamp,
     ) -> Result<Recording, RecordingError> {
-        let mut recording = Recording::default();
-        recording.add_files(files, namespace, latest)?;
-        Ok(recording.warned())
+        Recording::default().with_files(files, namespace, latest)
+    }
+
+    /// With files, as [`Recording::from_files`] reads them.
+    pub fn with_files(
+        mut self,
+        files: impl IntoIterator<Item = RecordedFile>,
+        namespace: &str,
+        latest: Timestamp,
+    ) -> Result<Recording, RecordingError> {
+        self.add_files(files, namespace, latest)?;
+        Ok(self.warned())
     }
 
     /// Reads an archive that is open; what is none has nothing in it.
@@ -281,7 +310,7 @@ impl Recording {
 
     fn add_log(&mut self, file: RecordedFile) {
         self.note_log(&file);
-        logs::LogFile::from(file).add_to(&mut self.history, &self.objects);
+        logs::LogFile::from(file).add_to(&mut self.history, &self.objects, self.kept.as_mut());
     }
 
     fn note_log(&mut self, file: &RecordedFile) {
@@ -333,7 +362,7 @@ impl Recording {
         }
         logs.sort_by_key(logs::LogFile::order);
         for log in logs {
-            log.add_to(&mut self.history, &self.objects);
+            log.add_to(&mut self.history, &self.objects, self.kept.as_mut());
         }
         Ok(())
     }
@@ -348,6 +377,9 @@ impl Recording {
             }
         }
         for [pod, why] in std::mem::take(&mut self.unread_logs) {
+            if let Some(kept) = &mut self.kept {
+                kept.unread_log(&pod, &why);
+            }
             let uid = self.objects.pods.get(&pod).map(|pod| pod.metadata.uid.clone());
             self.history.crash_log_unread(&pod, &uid.unwrap_or_default(), &why);
         }
@@ -372,9 +404,12 @@ impl Recording {
         self.undecodable.is_empty() && Resource::all().all(|resource| self.objects.count(resource) == 0)
     }
 
-    /// The moment the recording was made: the newest time written in it, unless one object is far ahead
+    /// The moment the recording was made, as it says itself; otherwise the newest time written in it, unless one object is far ahead
     /// of all others.
     pub fn newest(&self) -> Option<Timestamp> {
+        if self.moment.is_some() {
+            return self.moment;
+        }
         let far_ahead = self.times.far_ahead().map(|(_, _, others)| others);
         far_ahead.or(self.times.newest.as_ref().map(|(time, _)| *time))
     }
@@ -483,6 +518,7 @@ impl Recording {
         self.whole.extend(content.empty);
         self.not_served.extend(content.not_served);
         self.api_server = self.api_server.or(content.api_server);
+        self.moment = self.moment.or(content.moment);
         self.promised.extend(content.promised);
         self.promised_logs.extend(content.promised_logs);
         let stem = Path::new(name).file_stem().and_then(|stem| stem.to_str());
@@ -515,6 +551,9 @@ impl Recording {
             return Ok(());
         }
         self.at_home |= of_longhorn;
+        if let Some(kept) = &mut self.kept {
+            kept.object(resource, object);
+        }
         let kind = resource.info().kind;
         self.compare(file, resource, object)?;
         if let Some(time) = document::newest_time(object, latest) {

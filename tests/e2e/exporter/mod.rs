@@ -32,9 +32,8 @@ const RBAC: &str = "rbac.authorization.k8s.io/v1";
 /// The service account of the kustomization.
 const ACCOUNT: &str = "longhorn-health-exporter";
 
-/// Long enough for any change on a busy machine, where an evaluation of a debug build answers for as long as it ever may: the longest
-/// pause of the exporter, and what it takes to look.
-const SOON: Duration = Duration::from_secs(50);
+/// The end of every wait for an event: far more than the longest pause of the exporter, 45 s, on however busy a machine.
+const SOON: Duration = Duration::from_secs(240);
 
 /// The recorded cluster of this name.
 fn scenario(name: &str) -> PathBuf {

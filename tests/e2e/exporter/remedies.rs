@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::process::{Command, Output};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use base64::Engine;
@@ -11,13 +11,11 @@ use longhorn_health_exporter::report::evaluate;
 use serde_json::{Value, json};
 
 use super::reported::{add_class, recorded};
-use super::{NAMESPACE, bench, scenarios};
+use super::{NAMESPACE, SOON, bench, scenarios};
 use crate::corpus::cases;
 use crate::support::Bench;
 
 const VALIDATOR: &str = "longhorn-webhook-validator";
-/// The API server takes a change of its webhooks in within a second or so.
-const READ_ANEW: Duration = Duration::from_secs(3);
 
 /// A line of shell with kubectl and the exporter as the administrator.
 pub fn line(bench: &Bench, line: &str) -> Result<Command> {
@@ -38,6 +36,19 @@ pub fn said(output: Output) -> (bool, String) {
 
 fn shell(bench: &Bench, text: &str) -> Result<(bool, String)> {
     Ok(said(line(bench, text)?.output()?))
+}
+
+/// What the command said once it succeeded or did not, as wanted: an API server takes a change of its webhooks in a little later.
+async fn comes_to(bench: &Bench, text: &str, wanted: bool) -> Result<String> {
+    let began = Instant::now();
+    loop {
+        let (done, said) = shell(bench, text)?;
+        if done == wanted {
+            return Ok(said);
+        }
+        ensure!(began.elapsed() < SOON, "{text}: {said}");
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
 }
 
 /// The finding of this cause for the cluster of a public report, and the objects of it.
@@ -93,13 +104,10 @@ async fn a_foreign_webhook_configuration_is_removed_and_changes_are_accepted() -
         |to: &str| format!("kubectl -n {NAMESPACE} label settings.longhorn.io --all --overwrite remedy={to}");
     ensure!(shell(&bench, &change("none"))?.0, "nothing is wrong yet");
     bench.apply_value(&validator("prd")).await?;
-    tokio::time::sleep(READ_ANEW).await;
-    let (done, said) = shell(&bench, &change("before"))?;
-    ensure!(!done && said.contains("failed calling webhook"), "accepted: {said}");
+    let said = comes_to(&bench, &change("before"), false).await?;
+    ensure!(said.contains("failed calling webhook"), "{said}");
     ensure!(carry_out(&bench, &finding)? == 2, "{:?}", finding.remedy.commands);
-    tokio::time::sleep(READ_ANEW).await;
-    let (done, said) = shell(&bench, &change("after"))?;
-    ensure!(done, "{said}");
+    comes_to(&bench, &change("after"), true).await?;
     Ok(())
 }
 

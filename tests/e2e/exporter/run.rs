@@ -12,7 +12,7 @@ use super::{ACCOUNT, NAMESPACE};
 use crate::support::{Bench, port, process::Process};
 
 /// How long a first sync may take on a busy machine.
-const START_LIMIT: Duration = Duration::from_secs(60);
+const START_LIMIT: Duration = Duration::from_secs(240);
 
 /// A running `longhorn-health-exporter serve`.
 pub struct Exporter {

@@ -8,7 +8,7 @@ use crate::server::FakeApiServer;
 use crate::state::State;
 
 /// How long the waiting helpers wait before they fail the test.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// How many requests are remembered in full.
 const REQUESTS_KEPT: usize = 10_000;

@@ -162,7 +162,7 @@ async fn stops_and_restarts_on_the_same_port() {
     assert_eq!(get(&server, PODS).await.1["items"].as_array().unwrap().len(), 1);
     drop(server);
     // Dropping stops without waiting; the port closes as soon as the task is gone.
-    tokio::time::timeout(Duration::from_secs(10), async {
+    tokio::time::timeout(Duration::from_secs(120), async {
         while tokio::net::TcpStream::connect(addr).await.is_ok() {
             tokio::task::yield_now().await;
         }

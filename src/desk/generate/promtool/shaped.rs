@@ -1,5 +1,5 @@
 //! Cases from the shape of an alert: one mistake in its expression, `for` or `keep_firing_for` makes
-//! at least one of them fail (tests/mutations).
+//! at least one of them fail (tests/suite/mutations.rs).
 
 use std::collections::BTreeSet;
 

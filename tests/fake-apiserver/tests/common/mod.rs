@@ -104,7 +104,7 @@ pub async fn watch(server: &FakeApiServer, path: &str) -> Lines {
 
 impl Lines {
     pub async fn next(&mut self) -> Line {
-        let line = tokio::time::timeout(Duration::from_secs(20), self.read()).await;
+        let line = tokio::time::timeout(Duration::from_secs(120), self.read()).await;
         line.expect("a line within 20 s")
     }
 

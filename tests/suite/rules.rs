@@ -6,8 +6,6 @@
 mod configured;
 mod judges;
 mod migration;
-#[path = "../support/mod.rs"]
-mod support;
 mod texts;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +18,7 @@ use longhorn_health_exporter::generate::promtool::{self, CaseKind};
 use longhorn_health_exporter::generate::{Settings, alertmanager};
 use serde_json::Value;
 
-use support::{RULES, promtools, run};
+use crate::promtool::{RULES, promtools, run};
 
 fn files(directory: &str, suffix: &str) -> Vec<PathBuf> {
     let directory = Path::new(RULES).join(directory);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use regex::Regex;
 
-use super::support::{RULES, promtools, run};
+use crate::promtool::{RULES, promtools, run};
 
 const CASES: &str = include_str!("migration.test.yaml");
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/migration.md");

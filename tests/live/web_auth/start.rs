@@ -1,6 +1,6 @@
 //! What `serve` refuses to start with.
 
-use crate::support::{Files, exporter};
+use super::support::{Files, exporter};
 
 fn refused(files: &Files, more: &[&str]) -> String {
     let output = exporter(Some(&files.path("web.yml")), more).output().unwrap();

@@ -8,7 +8,7 @@ use longhorn_health_exporter::longhorn::{Resource, Scope};
 use longhorn_health_exporter::source::recording::RecordedFile;
 use serde_json::Value;
 
-use super::scenario::files::files;
+use crate::scenario::files::files;
 
 pub fn file(name: impl Into<String>, content: impl Into<Vec<u8>>) -> RecordedFile {
     RecordedFile { name: name.into(), content: content.into() }

@@ -2,15 +2,13 @@
 //! and after four hours exactly the alerts of the scenario's `alerts.yaml` fire. What only mutes others is left to
 //! tests/monitoring, where an Alertmanager listens.
 
-#[path = "support/scenario.rs"]
-mod scenario;
-mod support;
-
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
 use jiff::Timestamp;
+
+use crate::{promtool, scenario};
 
 /// How long the page stays as it is: longer than every `for`.
 const MINUTES: i64 = 240;
@@ -18,13 +16,13 @@ const MINUTES: i64 = 240;
 #[test]
 fn scenarios_fire_exactly_their_alerts() {
     let directory = tempfile::tempdir().unwrap();
-    for promtool in support::promtools() {
+    for promtool in promtool::promtools() {
         let mut wrong = Vec::new();
         for path in scenario::all() {
             let name = scenario::name(&path);
             let test = directory.path().join(format!("{name}.test.yaml"));
             std::fs::write(&test, promtool_test(&path, &expected(&path))).unwrap();
-            let result = support::run(&promtool, ["test".as_ref(), "rules".as_ref(), test.as_os_str()]);
+            let result = promtool::run(&promtool, ["test".as_ref(), "rules".as_ref(), test.as_os_str()]);
             if let Err(output) = result {
                 if std::env::var_os("UPDATE_GOLDEN").is_some() {
                     write_expected(&path, &got(&output));
@@ -67,7 +65,7 @@ fn promtool_test(path: &Path, expected: &BTreeMap<String, u32>) -> String {
     let now = cluster.now;
     let mut test = format!(
         "rule_files: [{}/longhorn-health.rules.yaml]\nevaluation_interval: 1m\ntests:\n- interval: 1m\n  input_series:\n",
-        support::RULES
+        promtool::RULES
     );
     // the exporter itself is up
     test.push_str("  - {series: 'up{job=\"longhorn-health-exporter\"}', values: '1x240'}\n");

@@ -1,12 +1,8 @@
 //! Are the cases of the alerts worth their name? Each rule gets one mistake at a time, and the
-//! cases of its alert must notice every one. `cargo test --test mutations -- --nocapture` prints
+//! cases of its alert must notice every one. `cargo test --test suite mutations:: -- --nocapture` prints
 //! the score.
 
 mod mutants;
-#[path = "../support/promql.rs"]
-mod promql;
-#[path = "../support/mod.rs"]
-mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -126,7 +122,7 @@ fn every_mutant_is_noticed() {
 /// Can series that an expression selects differ in their severity? Else it makes no difference whether that
 /// is aggregated away.
 fn severities_differ(expr: &str) -> bool {
-    promql::selectors(expr).iter().any(|selector| {
+    crate::promql::selectors(expr).iter().any(|selector| {
         let mut gauges = catalogue::areas().flat_map(|area| area.gauges);
         let has_label =
             gauges.any(|gauge| gauge.name == selector.metric && gauge.labels.contains(&"severity"));
@@ -223,12 +219,12 @@ fn write(path: &Path, content: &impl serde::Serialize) {
 fn assert_every_rule_is_valid(directory: &Path, number: usize) {
     let files = (0..number).map(|index| directory.join(index.to_string()).join("rules.yaml"));
     let args = ["check", "rules", "--lint=none"].map(PathBuf::from);
-    support::run(&support::promtools()[0], args.into_iter().chain(files)).unwrap();
+    crate::promtool::run(&crate::promtool::promtools()[0], args.into_iter().chain(files)).unwrap();
 }
 
 /// The test files that pass, from two promtools side by side.
 fn passed(files: &[PathBuf]) -> BTreeSet<PathBuf> {
-    let promtool = &support::promtools()[0];
+    let promtool = &crate::promtool::promtools()[0];
     std::thread::scope(|scope| {
         let lanes: Vec<_> = (0..2)
             .map(|lane| {

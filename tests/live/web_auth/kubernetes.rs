@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use fake_apiserver::{FakeApiServer, Fault, UserInfo, Verb};
 
-use crate::support::*;
+use super::support::*;
 
 const TOKENS: &str = "tokenreviews.authentication.k8s.io";
 const ACCESS: &str = "subjectaccessreviews.authorization.k8s.io";
@@ -159,9 +159,13 @@ fn requests_at_once_with_the_same_token_are_reviewed_once() {
     // Without an answer all are refused in their own time.
     bench.server.fault(TOKENS, Fault::Hang);
     let begun = Instant::now();
-    let hurry = ["--header", "X-Prometheus-Scrape-Timeout-Seconds: 2"];
+    let hurry = ["--header", "X-Prometheus-Scrape-Timeout-Seconds: 8"];
     assert_eq!(all("token-of-other", &hurry), [500; AT_ONCE]);
-    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    assert!(
+        begun.elapsed() < Duration::from_secs(4 * AT_ONCE as u64),
+        "one after another: {:?}",
+        begun.elapsed()
+    );
     assert!(bench.asked().0 < 3 + AT_ONCE as u64 / 2, "{:?}", bench.asked());
     bench.server.clear_faults();
     assert_eq!(bench.get("/metrics", "token-of-other", &[]).status, 403);
@@ -175,7 +179,7 @@ fn a_scraper_in_a_hurry_is_answered_in_its_time() {
     assert_eq!(bench.get("/metrics", "token-of-prometheus", &hurry).status, 500);
     bench.serve.wait_for_log("no answer within 500ms");
     bench.server.clear_faults();
-    assert_eq!(bench.get("/metrics", "token-of-prometheus", &hurry).status, 200);
+    assert_eq!(bench.get("/metrics", "token-of-prometheus", &[]).status, 200);
 }
 
 /// While the API server answers no review, an account that it let pass minutes ago is still served, whatever
@@ -185,7 +189,8 @@ fn unknown_tokens_do_not_keep_a_known_one_out() {
     let bench = Bench::start();
     assert_eq!(bench.get("/metrics", "token-of-prometheus", &[]).status, 200);
     bench.server.fault(TOKENS, Fault::Hang);
-    let hurry = ["--header", "X-Prometheus-Scrape-Timeout-Seconds: 3"];
+    // long enough for all of them to come while the first wait
+    let hurry = ["--header", "X-Prometheus-Scrape-Timeout-Seconds: 16"];
     let statuses: Vec<u16> = std::thread::scope(|scope| {
         let hostile: Vec<_> = (0..40)
             .map(|number| {

@@ -7,8 +7,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::{promtools, run};
-use crate::{list, yaml};
+use super::{list, yaml};
+use crate::promtool::{promtools, run};
 
 /// What `generate rules` makes of a configuration.
 struct Generated {

@@ -4,8 +4,4 @@
 mod anonymized;
 mod forms;
 mod mutants;
-#[path = "../support/numbers.rs"]
-mod numbers;
-#[path = "../support/scenario.rs"]
-mod scenario;
 mod written;

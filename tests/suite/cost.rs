@@ -1,9 +1,9 @@
 //! What an evaluation allocates. Unlike times and instructions this repeats to the last allocation, so
 //! that a change which makes a healthy object cost something is seen on any machine.
 
-#[path = "../benches/sync/evaluate.rs"]
+#[path = "../../benches/sync/evaluate.rs"]
 mod evaluate;
-#[path = "../benches/sync/objects/mod.rs"]
+#[path = "../../benches/sync/objects/mod.rs"]
 mod objects;
 
 use evaluate::Evaluations;

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 
-use crate::support::*;
+use super::support::*;
 
 fn users(files: &Files, users: &[(&str, &str)]) -> std::path::PathBuf {
     let lines: String =

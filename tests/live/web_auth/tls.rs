@@ -10,7 +10,7 @@ use rustls::HandshakeKind;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 
-use crate::support::*;
+use super::support::*;
 
 fn ca(files: &Files) -> String {
     files.path("ca.crt").display().to_string()

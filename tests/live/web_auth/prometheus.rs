@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use fake_apiserver::{FakeApiServer, UserInfo};
 use serde_json::Value;
 
-use crate::support::*;
+use super::support::*;
 
 struct Prometheus {
     process: Child,
@@ -124,7 +124,7 @@ fn every_way_to_scrape_works_and_its_neighbours_do_not() {
 #[test]
 fn promtool_takes_the_sample() {
     let files = Files::new();
-    let sample = include_str!("../../docs/web-config.sample.yml");
+    let sample = include_str!("../../../docs/web-config.sample.yml");
     files.certify_name("client-ca", "a");
     let config = files.write("web.yml", sample);
     let output = Command::new("promtool").args(["check", "web-config"]).arg(&config).output().unwrap();

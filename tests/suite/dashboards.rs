@@ -5,13 +5,7 @@
 //! these queries aggregate targets away, so that two exporter pods are drawn as one. `target-logql`
 //! and `target-logql-auto` are about Loki.
 
-#[path = "../support/promql.rs"]
-mod promql;
 mod queries;
-#[path = "../support/scenario.rs"]
-mod scenario;
-#[path = "../support/stack.rs"]
-mod stack;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -19,6 +13,8 @@ use std::path::Path;
 use longhorn_health_exporter::check::{Bound, Dashboard, Panel};
 use longhorn_health_exporter::generate::{Settings, catalogue, expr};
 use serde_json::{Value, json};
+
+use crate::promql;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 

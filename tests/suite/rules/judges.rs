@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::{files, support::RULES};
-
-#[path = "../support/built.rs"]
-mod built;
+use super::files;
+use crate::built;
+use crate::promtool::RULES;
 
 /// What the program says, if it is there.
 fn judged(program: &str, arguments: &[&str], files: &[PathBuf]) -> Option<String> {

@@ -5,9 +5,9 @@ use longhorn_health_exporter::report::evaluate;
 use longhorn_health_exporter::source::recording::{RecordedFile, Recording};
 use serde_json::{Value, json};
 
-use super::scenario;
-use super::scenario::files::objects;
 use super::written::{bundle, file, kubectl, logs};
+use crate::scenario;
+use crate::scenario::files::objects;
 
 const NAMESPACE: &str = "longhorn-system";
 

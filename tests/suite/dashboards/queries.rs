@@ -9,8 +9,9 @@ use longhorn_health_exporter::check::Dashboard;
 use longhorn_health_exporter::longhorn::resource::TABLE;
 use serde_json::json;
 
+use super::{dashboard, list, panels, text};
+use crate::scenario;
 use crate::stack::{self, Address, Server, wait};
-use crate::{dashboard, list, panels, scenario, text};
 
 /// As Grafana does with everything chosen, for a scrape interval of a second.
 fn substituted(expr: &str) -> String {

@@ -12,9 +12,9 @@ use longhorn_health_exporter::generate::promtool::{self, CaseKind, TestCase};
 use longhorn_health_exporter::generate::rules;
 use serde_json::{Value, json};
 
-use crate::support::{RULES, promtools, run};
+use crate::promtool::{RULES, promtools, run};
 
-const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/rules/texts.txt");
+const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/rules/texts.txt");
 
 /// Traces that an empty label leaves in a text.
 const HOLES: [&str; 11] =
@@ -72,9 +72,13 @@ fn texts_read_well_with_and_without_the_labels_that_may_be_empty() {
 
 fn pretty(golden: &str, texts: &str) {
     for (old, new) in golden.lines().zip(texts.lines()) {
-        assert_eq!(old, new, "UPDATE_GOLDEN=1 cargo test --test rules writes {GOLDEN}");
+        assert_eq!(old, new, "UPDATE_GOLDEN=1 cargo test --test suite rules:: writes {GOLDEN}");
     }
-    assert_eq!(golden.lines().count(), texts.lines().count(), "UPDATE_GOLDEN=1 cargo test --test rules");
+    assert_eq!(
+        golden.lines().count(),
+        texts.lines().count(),
+        "UPDATE_GOLDEN=1 cargo test --test suite rules::"
+    );
 }
 
 /// The case of an alert as a question that promtool answers with its texts.
