@@ -6,9 +6,9 @@
     deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
 )]
 
-pub(crate) use ::{checks, facts};
 #[cfg(test)]
-pub(crate) use ::{report, testing};
+pub(crate) use ::{checks, report, testing};
+pub(crate) use ::facts;
 pub(crate) use model::{cluster, history, longhorn, sync, word_enum, yaml_error};
 
 pub mod connect;
