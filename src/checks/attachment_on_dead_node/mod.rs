@@ -72,11 +72,8 @@ pub static CHECK: Check = Check {
         dashboard: Dashboard::Volumes,
         title: "Volumes held by dead nodes",
         description: "Attachments of Longhorn volumes to nodes that are down or gone.",
-        columns: &["node", "Value"],
-        expr: "max by ($cluster node) (longhorn_health_dead_node_attachments{$job})",
-        legend: "{{node}}",
         no_data: "no dead node holds a volume, or the exporter does not report",
-        ..Panel::TABLE
+        ..Panel::TABLE.of(&HELD)
     }],
     run,
     ..Check::DEFAULT

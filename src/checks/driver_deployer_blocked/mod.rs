@@ -61,11 +61,8 @@ pub static CHECK: Check = Check {
         title: "Driver deployer blocked",
         description: "The driver deployer waits or crashes. Cause managers_down is a consequence of the managers' own \
                       trouble; dns_suspected means that managers are ready and yet not reached.",
-        columns: &["severity", "cause", "object_kind", "object", "node"],
-        expr: "max by ($cluster severity, cause, object_kind, object, node) (longhorn_health_finding{$job, check=\"driver_deployer_blocked\"}) == 1",
-        legend: "{{cause}}",
         no_data: "the driver deployer is not blocked, or the exporter does not report",
-        ..Panel::TABLE
+        ..Panel::TABLE.of_findings("driver_deployer_blocked")
     }],
     run,
     ..Check::DEFAULT

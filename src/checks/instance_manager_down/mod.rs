@@ -50,21 +50,16 @@ pub static CHECK: Check = Check {
             title: "Instance managers by state",
             description: "All instance managers. starting and stopped are normal for moments; a default v2 instance \
                           manager stays stopped while an old one still runs on its node.",
-            expr: "max by ($cluster state) (longhorn_health_instance_managers{$job})",
-            legend: "{{state}}",
             no_data: "the exporter does not report",
-            ..Panel::TIME_SERIES
+            ..Panel::TIME_SERIES.of(&STATES)
         },
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Instance managers in trouble",
             description: "What is wrong with each, and on which node.",
             columns: &["severity", "cause", "object", "node"],
-            expr: "max by ($cluster node, object, cause, severity) \
-                   (longhorn_health_finding{$job, check=\"instance_manager_down\"}) == 1",
-            legend: "{{object}}",
             no_data: "every instance manager runs, or the exporter does not report",
-            ..Panel::TABLE
+            ..Panel::TABLE.of_findings("instance_manager_down")
         },
     ],
     run,
@@ -92,7 +87,6 @@ const DOWN: Alert = Alert {
     only: Some(Severity::Critical),
     runbook_only: &[&causes::NODE_DOWN, &causes::NODE_CORDONED],
     for_: "1m",
-    severity: Severity::Critical,
     summary: "A Longhorn instance manager does not run.",
     description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} does not run: \
                   $cause. No volume can be attached there and its replicas there do not run. Look at its \

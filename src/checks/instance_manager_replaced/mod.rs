@@ -69,11 +69,8 @@ pub static CHECK: Check = Check {
             description: "Instance managers that were replaced in the last 24 hours.",
             unit: Unit::FromNow,
             columns: &["cause", "instance_manager", "node", "expected", "Value"],
-            expr: "max without ($without) \
-                   (longhorn_health_instance_manager_last_replacement_timestamp_seconds{$job}) * 1000",
-            legend: "{{instance_manager}}",
             no_data: "no instance manager was replaced in 24 hours, or the exporter does not report",
-            ..Panel::TABLE
+            ..Panel::TABLE.of(&LAST)
         },
     ],
     of_the_past: true,
@@ -96,7 +93,6 @@ const LOOPING: Alert = Alert {
     name: "LonghornInstanceManagerProbeLoop",
     when: When::Found(&[&causes::LIVENESS_LOOP]),
     for_: "1m",
-    severity: Severity::Critical,
     summary: "A Longhorn instance manager is killed by its liveness probe again and again.",
     description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} is killed by its liveness \
                   probe again and again. Each time all its engines and replicas end. Where it happens on several nodes, look at \

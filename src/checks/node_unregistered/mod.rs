@@ -56,22 +56,17 @@ pub static CHECK: Check = Check {
             title: "Nodes by registration",
             description: "Longhorn nodes that are in order, nodes whose manager never finished a start, nodes that \
                           left Kubernetes but not Longhorn, and nodes without a manager that runs.",
-            expr: "max without ($without) (longhorn_health_nodes{$job})",
-            legend: "{{state}}",
             width: Width::Third,
             no_data: "the exporter cannot read pods or nodes.longhorn.io",
-            ..Panel::STAT
+            ..Panel::STAT.of(&NODES)
         },
         Panel {
             dashboard: Dashboard::Managers,
             title: "Nodes not registered",
             description: "Nodes that Longhorn does not know although a manager runs there (never_started), nodes \
                           that only Longhorn still knows (node_gone), and nodes without a manager that runs (manager_missing).",
-            columns: &["severity", "cause", "object_kind", "object", "node"],
-            expr: "max by ($cluster severity, cause, object_kind, object, node) (longhorn_health_finding{$job, check=\"node_unregistered\"}) == 1",
-            legend: "{{object}} {{cause}}",
             no_data: "every node is registered, or the exporter does not report",
-            ..Panel::TABLE
+            ..Panel::TABLE.of_findings("node_unregistered")
         },
     ],
     run,

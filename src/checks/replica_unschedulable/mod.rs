@@ -108,11 +108,8 @@ pub static CHECK: Check = Check {
         dashboard: Dashboard::Volumes,
         title: "Replicas without a disk",
         description: "Volumes for which Longhorn finds no disk for a replica. The finding has the figures of each disk.",
-        columns: &["volume", "pvc_namespace", "pvc", "Value"],
-        expr: "max by ($cluster volume, pvc_namespace, pvc) (longhorn_health_volume_replicas_without_disk{$job})",
-        legend: "{{volume}}",
         no_data: "every replica has a disk, or the exporter does not report",
-        ..Panel::TABLE
+        ..Panel::TABLE.of(&WITHOUT_DISK)
     }],
     run,
     ..Check::DEFAULT

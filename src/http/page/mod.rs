@@ -19,10 +19,10 @@ use super::view::View;
 use crate::check::{Severity, capitalised, counted, is_hidden};
 use crate::checks;
 use crate::exporter::Moment;
+use crate::facts::text::age;
 use crate::report::text::{reasons, sentence};
 use crate::report::{Report, Selection, Status};
 use findings::Cards;
-use pieces::ago;
 pub use runbook::document;
 
 const STYLE: &str = include_str!("style.css");
@@ -131,8 +131,8 @@ fn scope(moment: &Moment, wall: Timestamp) -> Markup {
                 }
             }
             @match (cluster.recorded, cluster.now, oldest) {
-                (true, Some(now), _) => { " (" (ago(wall, now)) " ago)" }
-                (false, _, Some(oldest)) => { ", data at most " (ago(wall, oldest)) " old" }
+                (true, Some(now), _) => { " (" (age(wall.duration_since(now))) " ago)" }
+                (false, _, Some(oldest)) => { ", data at most " (age(wall.duration_since(oldest))) " old" }
                 _ => {}
             }
             @if let Some(wrong) = cluster.wrong_clock() { "; " b { (wrong) } }

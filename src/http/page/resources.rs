@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use maud::{Markup, html};
 
-use super::pieces::ago;
 use crate::cluster::Readability;
 use crate::exporter::{Moment, ResourceFacts};
+use crate::facts::text::age;
 use crate::longhorn::Resource;
 
 /// Counts of the objects that matter; "–" where nothing could be read.
@@ -87,7 +87,7 @@ pub fn freshness(moment: &Moment, wall: Timestamp) -> Markup {
                                 td { (facts.resource) }
                                 td { (words(facts.status.readability, facts.synced)) }
                                 td.number { @if nothing_read(facts) { "–" } @else { (facts.objects) } }
-                                td { @match facts.status.last_success { Some(time) => { (ago(wall, time)) " ago" }, None => "–" } }
+                                td { @match facts.status.last_success { Some(time) => { (age(wall.duration_since(time))) " ago" }, None => "–" } }
                                 td {
                                     @if facts.status.undecodable > 0 { (facts.status.undecodable) " could not be decoded. " }
                                     @if says(facts) { (facts.status.error.as_deref().unwrap_or_default()) }
