@@ -141,13 +141,8 @@ impl<'a> Outage<'a> {
         if let Some(refused) = refused {
             let who = if deployed { "pod" } else { "longhorn-manager" };
             let message = format!("there is no {who} to serve {}: {}", webhook.service(), refused.text);
-            let remedy = match deployed {
-                true => Remedy::default(),
-                false => not_started::remedy(cluster, DAEMON_SET, None, None, refused.obstacle),
-            };
             return Verdict {
-                way: deployed.then_some(&causes::REPLICA_SETS_REFUSED),
-                remedy,
+                way: Some(if deployed { &causes::REPLICA_SETS_REFUSED } else { refused.way }),
                 evidence: refused.evidence,
                 ..of(&causes::NO_READY_ENDPOINT, message)
             };
