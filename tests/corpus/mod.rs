@@ -2,15 +2,11 @@
 //! wrong, and was anything else called a warning that is none.
 //!
 //! A case is facts and a few lines of our own; `cluster.rs` makes a recording of it. A file has the cases that one check must tell, and
-//! is one test; the other files have what must not be told. `cargo test --test corpus -- --nocapture` prints a line for each:
+//! is one test; the other files have what must not be told. `cargo test --test clusters corpus:: -- --nocapture` prints a line for each:
 //! cases by verdict, and what the first screens begin with. With `CORPUS_BINARY` another build is judged, and nothing is
 //! asserted; with `CORPUS_KEEP` the recordings are left in that directory, to look at a report with `check --from`.
 
 mod cases;
-#[path = "../support/contradictions.rs"]
-mod contradictions;
-#[path = "../support/scenario.rs"]
-mod scenario;
 mod schema;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -96,7 +92,7 @@ fn look(binary: &Path, case: &Case, with_log: bool) -> Found {
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
         panic!("{}: {error}\n{}", case.report, String::from_utf8_lossy(&output.stderr))
     });
-    let contradicted = contradictions::of(&report);
+    let contradicted = crate::contradictions::of(&report);
     assert!(contradicted.is_empty(), "{}: {contradicted:#?}", case.report);
     let mut found = Found::default();
     for finding in report["findings"].as_array().unwrap() {
