@@ -309,7 +309,7 @@ pub fn manager_trouble(cluster: &Cluster, node: &str) -> Option<Evidence> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{cluster, cluster_at};
+    use crate::testing::cluster_at;
 
     #[test]
     fn a_manager_whose_node_has_just_come_back_may_start() {

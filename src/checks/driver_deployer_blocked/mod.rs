@@ -40,6 +40,7 @@ pub static CHECK: Check = Check {
     needs: &[Pods],
     uses: &[EndpointSlices, LonghornNodes, KubeNodes, InstanceManagers, Events],
     causes: causes::ALL,
+    ways: &[causes::WAYS],
     gauges: &[],
     alerts: &[Alert {
         name: "LonghornDriverDeployerBlocked",
@@ -93,8 +94,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         // where no manager can be made, the way out is that of its DaemonSet
         let down = block.cause == &causes::MANAGERS_DOWN;
         if let Some(refused) = down.then(|| refused.as_ref()).flatten() {
-            let remedy = not_started::remedy(cluster, MANAGERS, None, None, refused.obstacle);
-            finding = finding.facts(refused.evidence.clone()).remedy(remedy);
+            finding = finding.facts(refused.evidence.clone()).way(refused.way).with(Name::Workload, MANAGERS);
         }
         out.report(finding);
     }

@@ -35,6 +35,7 @@ pub static CHECK: Check = Check {
     needs: &[Pods, LonghornNodes],
     uses: &[KubeNodes, Volumes, Replicas, DaemonSets, Events, Settings, EngineImages, InstanceManagers],
     causes: causes::ALL,
+    ways: &[causes::WAYS],
     gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornNodeUnregistered",
@@ -173,16 +174,10 @@ fn uninstalling(cluster: &Cluster, managers: usize, removal: Removal) -> Finding
     let finding = match removal.by_uninstaller {
         true => finding.impact("none: the uninstaller deleted the volumes before the nodes"),
         false => finding
-            .impact("no volume is in use; what is left of them goes, and managers that still run delete its data")
-            .remedy(
-                Remedy::new(
-                    "Nothing to do if this is meant, but Longhorn's uninstaller comes first the next time: without it, objects with a \
-                     finalizer stay behind. If it is not meant, delete DaemonSet longhorn-manager at once, so that no manager deletes more \
-                     data.",
-                )
-                .read("kubectl get crds -l app.kubernetes.io/name=longhorn")
-                .read(format!("kubectl -n {} get volumes.longhorn.io,daemonsets,pods", cluster.namespace)),
-            ),
+            .impact(
+                "no volume is in use; what is left of them goes, and managers that still run delete its data",
+            )
+            .way(&causes::BY_HAND),
     };
     finding.fact(removal.evidence)
 }

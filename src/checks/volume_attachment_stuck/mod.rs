@@ -26,10 +26,14 @@ mod tickets;
 mod unasked;
 
 use crate::check::*;
+use crate::facts::ways::REFUSED;
 use crate::longhorn::Resource::*;
 
 /// A volume with its engine and replicas.
 const VOLUME_OBJECTS: &str = "kubectl -n <namespace> get volumes.longhorn.io,engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<volume> -o wide";
+const ATTACHMENT: &str = "kubectl get volumeattachments.storage.k8s.io <attachment> -o yaml";
+const NODE: &str = "kubectl describe node <node>";
+const KEPT_BY: &str = "kubectl -n <namespace> get settings.longhorn.io taint-toleration system-managed-components-node-selector";
 const LONGHORN_NODE: &str = "kubectl -n <namespace> get nodes.longhorn.io <node> -o yaml";
 const MANAGERS_THERE: &str =
     "kubectl -n <namespace> get instancemanagers.longhorn.io -l longhorn.io/node=<node>";
@@ -92,7 +96,43 @@ causes! {
             fix "See in the log of the longhorn-manager that owns the volume why it is not attached: nothing else holds it." [read VOLUME_OBJECTS, read TICKETS, read OWNERS_LOG]
         way OWN_WORK "Longhorn's own work holds it"
             fix "See why the work of <kind> does not end: no workload holds the volume, ticket <attachment> does, and it goes with that work."
-            [read "kubectl -n <namespace> get snapshots.longhorn.io,backups.longhorn.io | grep -e <volume> -e NAME", read TICKETS];
+            [read "kubectl -n <namespace> get snapshots.longhorn.io,backups.longhorn.io | grep -e <volume> -e NAME", read TICKETS]
+        way LONGHORN_REFUSES "Longhorn refuses to attach it"
+            fix "Fix what Longhorn's answer names, often an engine image that is missing on a node; csi-attacher tries again on its own." [
+                read ATTACHMENT,
+                read "kubectl -n <namespace> get volumes.longhorn.io <volume> -o jsonpath='{.spec.image}'",
+                read "kubectl -n <namespace> get engineimages.longhorn.io",
+            ]
+        way NEVER_ASKED "Longhorn was never asked to attach it"
+            fix "See why csi-attacher does not get through to Service longhorn-backend (port 9500): DNS, a NetworkPolicy (the default ones of 1.12.1 leave the \
+                 side-cars of CSI out), a service mesh. Where its log has an answer of Longhorn, that names the reason." [
+                read ATTACHMENT,
+                read "kubectl -n <namespace> logs -l app=csi-attacher --tail=50",
+                read "kubectl -n <namespace> get networkpolicies",
+            ]
+        way PLUGIN_UNREGISTERED "the CSI plugin on the node is not registered"
+            fix "Get the CSI plugin on node <node> to register with its kubelet first: csi-attacher tries again on its own." [
+                read "kubectl -n <namespace> get pods -l app=longhorn-csi-plugin -o wide --field-selector spec.nodeName=<node>",
+                read "kubectl -n <namespace> logs -l app=longhorn-csi-plugin -c node-driver-registrar --tail=30 --prefix",
+                read "kubectl get csinode <node> -o yaml",
+            ]
+        way NO_PLUGIN "no CSI plugin is on the node"
+            fix "Fix what the Events of the pod name; the kubelet then continues on its own."
+            [read "kubectl -n <namespace> describe daemonset longhorn-csi-plugin"]
+        way KEPT_AWAY_BY_TAINT "a taint keeps the CSI plugin off the node"
+            fix "Keep pods with a Longhorn volume off node <node>, or let Longhorn onto it: tolerate its taint in setting taint-toleration, with all volumes \
+                 detached. csi-attacher tries again on its own." [read NODE, read KEPT_BY]
+        way KEPT_OUT_BY_TAINT "a taint keeps the CSI plugin and the manager off the node"
+            fix "Keep pods with a Longhorn volume off node <node>, or let Longhorn onto it: tolerate its taint in setting taint-toleration, with all volumes \
+                 detached, and the same in DaemonSet longhorn-manager. csi-attacher tries again on its own." [read NODE, read KEPT_BY]
+        way KEPT_AWAY_BY_LABEL "the node lacks a label for the CSI plugin"
+            fix "Keep pods with a Longhorn volume off node <node>, or let Longhorn onto it: give it the label, or change setting \
+                 system-managed-components-node-selector, with all volumes detached. csi-attacher tries again on its own." [read NODE, read KEPT_BY]
+        way KEPT_OUT_BY_LABEL "the node lacks a label for the CSI plugin and the manager"
+            fix "Keep pods with a Longhorn volume off node <node>, or let Longhorn onto it: give it the label, or change setting \
+                 system-managed-components-node-selector, with all volumes detached, and the same in DaemonSet longhorn-manager. csi-attacher \
+                 tries again on its own." [read NODE, read KEPT_BY]
+        ways REFUSED;
     TICKET_LEFT_OVER = warning "ticket_left_over"
         "a ticket holds the volume for a node or an attachment that no longer exists" but "info while no other ticket waits"
         fix "Make sure that no pod on node <node> uses <claim>, then take the ticket away: Longhorn detaches the volume, and attaches it where another \
