@@ -4,15 +4,11 @@
 //! `expected.txt`: its findings, and how the series of the checks differ from those of a healthy cluster.
 //! The demo, a healthy cluster and an incident also pin every series that is not 0, and the incident its whole report.
 
-#[path = "support/contradictions.rs"]
-mod contradictions;
-#[path = "support/scenario.rs"]
-mod scenario;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use crate::{contradictions, scenario};
 use jiff::{SignedDuration, Timestamp};
 use longhorn_health_exporter::check::{Finding, Severity, takes_away};
 use longhorn_health_exporter::checks;
