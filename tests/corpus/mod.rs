@@ -7,7 +7,7 @@
 //! cases by verdict, and what the first screens begin with. With `CORPUS_KEEP` the recordings are left in that directory, to look at
 //! a report with `check --from`, and with `CORPUS_REPORTS` the reports.
 
-mod cases;
+pub mod cases;
 mod schema;
 
 use std::collections::{BTreeMap, BTreeSet};
