@@ -294,7 +294,7 @@ fn an_alert_is_as_severe_as_the_finding_that_it_tells_of() {
             // below its level an alert does not fire at all
             let fires = alert.only.is_none_or(|only| only == finding.severity);
             let told = finding.severity > Severity::Info && fires && !alert.as_found;
-            if told && finding.severity != alert.severity {
+            if told && finding.severity != alert.severity() {
                 let (is, of) = (finding.severity, &finding.cause.id);
                 wrong.insert(format!(
                     "{name}: {}/{of} is {is}, {} is {}",

@@ -224,7 +224,7 @@ impl SourceArgs {
                 CrashLogsArg::Off => CrashLogs::Off,
             },
             stale_after: self.stale_after,
-            ..LiveOptions::new(self.namespace.clone(), Timestamp::now)
+            ..LiveOptions::new(self.namespace.clone(), Timestamp::now, checks::kinds().clone())
         }
     }
 
@@ -271,7 +271,8 @@ mod tests {
         let serve = command.find_subcommand("serve").unwrap();
         let option = serve.get_arguments().find(|option| option.get_long() == Some("stale-after")).unwrap();
         let default = option.get_default_values()[0].to_str().unwrap();
-        let usual = LiveOptions::new("longhorn-system", || Timestamp::UNIX_EPOCH).stale_after;
+        let usual =
+            LiveOptions::new("longhorn-system", || Timestamp::UNIX_EPOCH, BTreeSet::new()).stale_after;
         let stale = seconds(default).unwrap();
         assert_eq!(i64::try_from(stale).unwrap(), usual.as_secs());
         for name in ["LonghornHealthResourceStale", "LonghornHealthCheckUnknown"] {

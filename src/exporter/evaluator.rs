@@ -305,7 +305,7 @@ impl Evaluator {
         let moment = self.moment();
         let mut cluster = self.source.snapshot(self.source.moment((self.clock)()));
         if let Some(beside) = beside {
-            cluster.adopt(beside, on_demand::kinds());
+            cluster.adopt(beside, on_demand::beside(checks::kinds()));
         }
         make(Looked::new(&cluster, &moment.evaluation.report, &[]))
     }

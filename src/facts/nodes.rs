@@ -100,15 +100,6 @@ pub fn down(cluster: &Cluster, node: &str) -> Option<Evidence> {
     }
 }
 
-/// The command that shows a node, or that it is gone.
-pub fn look_at(cluster: &Cluster, node: &str) -> String {
-    let nodes = &cluster.objects.kube_nodes;
-    match nodes.get(node).is_some() || nodes.is_empty() {
-        true => format!("kubectl describe node {node}"),
-        false => "kubectl get nodes".to_owned(),
-    }
-}
-
 /// The nodes that are Ready, by internal address. What is sent to one of two with the same arrives at the other: the kubelet of a node
 /// keeps the address that it found at its start. The object of a machine that is gone keeps its own, too, and takes nothing away.
 pub struct Addresses<'a>(BTreeMap<&'a str, Vec<&'a str>>);
@@ -318,17 +309,7 @@ pub fn manager_trouble(cluster: &Cluster, node: &str) -> Option<Evidence> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{cluster, cluster_at};
-
-    #[test]
-    fn a_node_that_is_gone_is_not_described() {
-        let here = cluster("apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n---\n");
-        assert_eq!(look_at(&here, "n1"), "kubectl describe node n1");
-        assert_eq!(look_at(&here, "n2"), "kubectl get nodes");
-        let unknown =
-            cluster("apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: longhorn-system}\n---\n");
-        assert_eq!(look_at(&unknown, "n1"), "kubectl describe node n1", "nodes cannot be read");
-    }
+    use crate::testing::cluster_at;
 
     #[test]
     fn a_manager_whose_node_has_just_come_back_may_start() {

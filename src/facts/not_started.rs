@@ -3,8 +3,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{api, looping, pods, text};
-use crate::check::{Evidence, EvidenceSource, Remedy};
+use super::{api, looping, pods, text, ways};
+use crate::check::{Evidence, EvidenceSource, Way};
 use crate::cluster::Cluster;
 use crate::longhorn::{
     ConditionStatus, ContainerStatus, DaemonSet, Event, Pod, PodPhase, Taint, Waiting, condition,
@@ -15,36 +15,11 @@ const LONGEST: usize = 240;
 /// What the kubelet repeats for as long as it holds; later the spam filter of its events may keep it silent for five minutes.
 const RECENT: SignedDuration = SignedDuration::from_mins(10);
 
-/// What keeps a pod away.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Obstacle {
-    /// The image cannot be had.
-    Image,
-    /// A volume, the pod network or the container runtime on the node.
-    Node,
-    /// An init container ends or waits.
-    Init,
-    /// The scheduler or the kubelet finds no place for it.
-    Place,
-    /// A ResourceQuota.
-    Quota,
-    /// The Pod Security Standard of the namespace.
-    PodSecurity,
-    /// Admission refuses it for another reason: a ServiceAccount, a PriorityClass, a webhook.
-    Admission,
-    /// A taint that the DaemonSet does not tolerate.
-    Taint,
-    /// A label that the DaemonSet wants of nodes.
-    Label,
-    /// It waits, and nothing says for what: it may just take its time.
-    Waiting,
-}
-
 /// Why there is no running container.
 #[derive(Debug, Clone)]
 pub struct NotStarted {
-    /// What kind of reason.
-    pub obstacle: Obstacle,
+    /// What kind of reason, and what to do about it: of a DaemonSet that is named as the workload, where there is no pod.
+    pub way: &'static Way,
     /// In words, for a headline.
     pub text: String,
     /// The objects that say so.
@@ -52,13 +27,13 @@ pub struct NotStarted {
 }
 
 impl NotStarted {
-    fn new(obstacle: Obstacle, text: impl Into<String>) -> Self {
-        NotStarted { obstacle, text: text.into(), evidence: Vec::new() }
+    fn new(way: &'static Way, text: impl Into<String>) -> Self {
+        NotStarted { way, text: text.into(), evidence: Vec::new() }
     }
 
     /// True where an object states a refusal, which does not pass with time alone.
     pub fn is_definite(&self) -> bool {
-        self.obstacle != Obstacle::Waiting
+        self.way != &ways::WAITING
     }
 }
 
@@ -68,7 +43,7 @@ pub fn of_pod(cluster: &Cluster, pod: &Pod, container: &str) -> NotStarted {
         .or_else(|| of_init(cluster, pod))
         .or_else(|| of_container(cluster, pod, pod.container_status(container)?))
         .or_else(|| by_event(cluster, pod))
-        .unwrap_or_else(|| NotStarted::new(Obstacle::Waiting, waits(pod, container)))
+        .unwrap_or_else(|| NotStarted::new(&ways::WAITING, waits(pod, container)))
 }
 
 /// Why a DaemonSet has no pod on a node, where an object says so.
@@ -85,7 +60,7 @@ pub fn no_pod(cluster: &Cluster, set: &str, node: &str, since: Option<Timestamp>
     let value = if taint.value.is_empty() { String::new() } else { format!("={}", taint.value) };
     let text =
         format!("DaemonSet {set} does not tolerate taint {}{value}:{} of the node", taint.key, taint.effect);
-    let mut found = NotStarted::new(Obstacle::Taint, text);
+    let mut found = NotStarted::new(&ways::TAINT, text);
     found.evidence.extend(taint_eviction(cluster, set));
     Some(found)
 }
@@ -96,7 +71,7 @@ fn unselected(cluster: &Cluster, set: &str, node: &str) -> Option<NotStarted> {
     let node = &cluster.objects.kube_nodes.get(node)?.metadata;
     let (key, value) = wanted.iter().find(|(key, value)| node.label(key) != Some(value.as_str()))?;
     let text = format!("DaemonSet {set} wants nodes with label {key}={value}, which this one lacks");
-    Some(NotStarted::new(Obstacle::Label, text))
+    Some(NotStarted::new(&ways::LABEL, text))
 }
 
 /// Why a DaemonSet gets no pods at all, as the API server told its controller within the last hour.
@@ -131,15 +106,15 @@ fn last_refusal(cluster: &Cluster, whose: impl Fn(&str, &str) -> bool) -> Option
 
 /// A refusal of the API server in a few words.
 fn by_refusal(set: &str, message: &str) -> NotStarted {
-    let obstacle = match () {
-        _ if message.contains("PodSecurity") => Obstacle::PodSecurity,
-        _ if message.contains("exceeded quota") => Obstacle::Quota,
-        _ => Obstacle::Admission,
+    let way = match () {
+        _ if message.contains("PodSecurity") => &ways::POD_SECURITY,
+        _ if message.contains("exceeded quota") => &ways::QUOTA,
+        _ => &ways::ADMISSION,
     };
     // `Error creating: pods "NAME" is forbidden: WHY`, behind "(combined from similar events): " from the tenth on
     let why = message.split_once("is forbidden: ").map_or(message, |(_, why)| why);
     let text = format!("its pods are refused: {}", text::shortened(why.trim(), LONGEST));
-    let mut found = NotStarted::new(obstacle, text);
+    let mut found = NotStarted::new(way, text);
     found.evidence.push(pods::not_created(set, message));
     found
 }
@@ -152,12 +127,12 @@ fn rejected(pod: &Pod) -> Option<NotStarted> {
     };
     if pod.status.phase == PodPhase::Failed && !pod.status.reason.is_empty() {
         let text = said(&pod.status.reason, &pod.status.message);
-        return Some(NotStarted::new(Obstacle::Place, format!("the kubelet does not take the pod ({text})")));
+        return Some(NotStarted::new(&ways::NO_PLACE, format!("the kubelet does not take the pod ({text})")));
     }
     let placed = condition(&pod.status.conditions, "PodScheduled")?;
     (placed.status == ConditionStatus::False).then(|| {
         let text = said(&placed.reason, &placed.message);
-        NotStarted::new(Obstacle::Place, format!("no node takes the pod ({text})"))
+        NotStarted::new(&ways::NO_PLACE, format!("no node takes the pod ({text})"))
     })
 }
 
@@ -166,14 +141,14 @@ fn of_init(cluster: &Cluster, pod: &Pod) -> Option<NotStarted> {
         let name = &status.name;
         if let Some(since) = status.running_since() {
             let text = format!("init container {name} has been running since {since}");
-            return Some(NotStarted::new(Obstacle::Waiting, text));
+            return Some(NotStarted::new(&ways::WAITING, text));
         }
         let end = looping::last_end(status).filter(|end| end.exit_code != 0);
         let loops = status.state.waiting.as_ref().is_none_or(|one| one.reason == "CrashLoopBackOff");
         match end.filter(|_| loops) {
             Some(end) => {
                 let text = format!("init container {name} ends with exit code {}", end.exit_code);
-                Some(NotStarted::new(Obstacle::Init, text))
+                Some(NotStarted::new(&ways::INIT, text))
             }
             None => of_container(cluster, pod, status),
         }
@@ -194,14 +169,14 @@ fn of_container(cluster: &Cluster, pod: &Pod, status: &ContainerStatus) -> Optio
         let why = || pulling(cluster, pod, name).filter(|_| !message.contains("rpc error"));
         let message = why().unwrap_or(message);
         let text = format!("image of container {name} cannot be pulled ({})", said(reason, message));
-        return Some(NotStarted::new(Obstacle::Image, text));
+        return Some(NotStarted::new(&ways::IMAGE, text));
     }
     let message = match looping::last_end(status).filter(|_| message.is_empty()) {
         Some(end) => end.message.as_str(),
         None => message,
     };
     let text = format!("container {name} cannot be started ({})", said(reason, message));
-    Some(NotStarted::new(Obstacle::Node, text))
+    Some(NotStarted::new(&ways::NODE_LACKS, text))
 }
 
 fn said(reason: &str, message: &str) -> String {
@@ -236,7 +211,7 @@ fn by_event(cluster: &Cluster, pod: &Pod) -> Option<NotStarted> {
     let held = |event: &&Event| REASONS.contains(&event.reason.as_str()) && !noise(event);
     let event = newest(cluster, pod, held)?;
     let text = said(&event.reason, &event.message);
-    let mut found = NotStarted::new(Obstacle::Node, text.clone());
+    let mut found = NotStarted::new(&ways::NODE_LACKS, text.clone());
     found.evidence.push(EvidenceSource::Event.says(text));
     Some(found)
 }
@@ -295,80 +270,5 @@ pub fn evidence(found: &NotStarted) -> Vec<Evidence> {
     match found.evidence.is_empty() {
         true => vec![api(found.text.clone())],
         false => found.evidence.clone(),
-    }
-}
-
-/// What to do about it; `pod` where there is one, `node` where it is about one.
-pub fn remedy(
-    cluster: &Cluster,
-    set: &str,
-    node: Option<&str>,
-    pod: Option<&Pod>,
-    obstacle: Obstacle,
-) -> Remedy {
-    let namespace = &cluster.namespace;
-    let about_pod = |text: &str| match pod {
-        Some(pod) => {
-            Remedy::new(text).read(format!("kubectl -n {namespace} describe pod {}", pod.metadata.name))
-        }
-        None => Remedy::new(text).read(format!("kubectl -n {namespace} describe daemonset {set}")),
-    };
-    let about_node = |remedy: Remedy| match node {
-        Some(node) => remedy.read(format!("kubectl describe node {node}")),
-        None => remedy,
-    };
-    match obstacle {
-        Obstacle::Image => about_pod(
-            "Make the image available to this node: the name and tag in the DaemonSet, the registry and its pull secret, DNS and \
-             proxy of the node. The kubelet tries again within five minutes.",
-        ),
-        Obstacle::Node => about_node(about_pod(
-            "Give the node what the pod needs there: the path, Secret or ConfigMap that it mounts, the CNI plugin, a working container \
-             runtime. The kubelet tries again on its own.",
-        )),
-        Obstacle::Init => {
-            let remedy = about_pod("Fix what the init container complains about in its log.");
-            match pod {
-                Some(pod) => remedy.read(format!(
-                    "kubectl -n {namespace} logs {} --all-containers --previous --tail=30",
-                    pod.metadata.name
-                )),
-                None => remedy,
-            }
-        }
-        Obstacle::Place => {
-            about_node(about_pod("Make room on the node, or lower what the DaemonSet requests: CPU, memory, pods, ports."))
-        }
-        Obstacle::Quota => Remedy::new(
-            "Raise or remove the ResourceQuota of Longhorn's namespace. The DaemonSet controller tries again within minutes.",
-        )
-        .read(format!("kubectl -n {namespace} describe resourcequota")),
-        Obstacle::PodSecurity => Remedy::new(
-            "Allow privileged pods in Longhorn's namespace; Longhorn cannot do without. The DaemonSet controller tries again at growing \
-             intervals: a restart of the rollout makes it try at once.",
-        )
-        .change(format!("kubectl label namespace {namespace} pod-security.kubernetes.io/enforce=privileged --overwrite"))
-        .change(format!("kubectl -n {namespace} rollout restart daemonset {set}")),
-        Obstacle::Admission => about_pod(
-            "Create what the refusal names (a ServiceAccount, a PriorityClass), start the webhook that does not answer, or change the policy that \
-             refuses the pods.",
-        ),
-        Obstacle::Taint | Obstacle::Label => {
-            let so = match obstacle {
-                Obstacle::Label => "put the label back on the node or change the nodeSelector of the DaemonSet",
-                _ => "remove the taint or add a toleration to the DaemonSet",
-            };
-            let remedy = about_node(Remedy::new(format!(
-                "Decide whether this node should run Longhorn. If it should, {so}. If not, let the manager run once more until its replicas are \
-                 evicted, which only the manager of a node does."
-            )));
-            match node {
-                Some(node) => {
-                    remedy.read(format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornnode={node}"))
-                }
-                None => remedy,
-            }
-        }
-        Obstacle::Waiting => about_pod("Fix what the Events of the pod name; the kubelet then continues on its own."),
     }
 }

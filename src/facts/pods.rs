@@ -68,8 +68,7 @@ pub fn not_created(set: &str, refusal: &str) -> Evidence {
 
 /// Since when a pod is as it is: not Ready for so long, else there for so long.
 pub fn since(pod: &Pod) -> Option<Timestamp> {
-    let ready = condition(&pod.status.conditions, "Ready").and_then(|ready| ready.last_transition_time.get());
-    ready.or(pod.status.start_time.get()).or(pod.metadata.created())
+    pod.ready_changed().or(pod.status.start_time.get()).or(pod.metadata.created())
 }
 
 fn waiting(status: &ContainerStatus) -> Option<String> {

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::releases::release_of;
 use crate::cluster::Cluster;
-use crate::longhorn::{Pod, Release};
+use crate::longhorn::{Event, Pod, Release};
 
 /// A readiness probe of another release than that of the image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,13 +65,18 @@ pub fn failed_lately(cluster: &Cluster, pod: &Pod) -> Option<Failed> {
 
 /// The last failure that its kubelet wrote: after some of them it keeps quiet, so later ones may be missing.
 pub fn failed_last(cluster: &Cluster, pod: &Pod) -> Option<Failed> {
-    let of_pod = cluster
-        .events_about(&pod.metadata.name)
-        .filter(|event| event.reason == "Unhealthy" && event.involved_object.kind == "Pod");
-    of_pod
-        .filter(|event| event.message.contains("Readiness probe failed"))
+    readiness_failures(cluster, pod)
         .filter_map(|event| {
             Some(Failed { at: event.last_seen()?, refused: event.message.contains("connection refused") })
         })
         .max_by_key(|failed| failed.at)
+}
+
+/// What the kubelet wrote of failures of the readiness probe.
+pub fn readiness_failures<'a>(cluster: &'a Cluster, pod: &Pod) -> impl Iterator<Item = &'a Event> {
+    cluster.events_about(&pod.metadata.name).filter(|event| {
+        event.reason == "Unhealthy"
+            && event.involved_object.kind == "Pod"
+            && event.message.starts_with("Readiness probe failed")
+    })
 }

@@ -40,6 +40,14 @@ pub fn duration(length: SignedDuration) -> String {
     }
 }
 
+/// An age as screens show it, from two days on in days: `90 s`, `3 h`, `12 days`.
+pub fn age(length: SignedDuration) -> String {
+    match length.as_hours() {
+        hours @ 48.. => format!("{} days", hours / 24),
+        _ => duration(length.max(SignedDuration::ZERO)),
+    }
+}
+
 /// A text of at most this many characters, cut between characters.
 pub fn shortened(text: &str, longest: usize) -> String {
     match text.char_indices().nth(longest) {
@@ -94,6 +102,10 @@ mod tests {
         for (seconds, text) in [(0, "0 s"), (119, "119 s"), (120, "2 min"), (7199, "119 min"), (7200, "2 h")]
         {
             assert_eq!(duration(SignedDuration::from_secs(seconds)), text);
+        }
+        for (seconds, text) in [(-3, "0 s"), (12_000, "3 h"), (48 * 3600 - 1, "47 h"), (48 * 3600, "2 days")]
+        {
+            assert_eq!(age(SignedDuration::from_secs(seconds)), text);
         }
     }
 

@@ -4,7 +4,7 @@
 use jiff::SignedDuration;
 
 use super::looping::looping;
-use super::starts::{START_GRACE, UnderWay};
+use super::start::{START_GRACE, UnderWay};
 use super::{start_causes as causes, ways};
 use crate::check::Way;
 use crate::cluster::Cluster;

@@ -34,3 +34,48 @@ ways! { UNREACHED:
              node."
         [read ON_NODE, read SLICES, read WAITS, read GAVE_UP];
 }
+
+const POD: &str = "kubectl -n <namespace> describe pod <pod>";
+/// Where there is no pod.
+const SET: &str = "kubectl -n <namespace> describe daemonset <workload>";
+const NODE: &str = "kubectl describe node <node>";
+const REPLICAS: &str = "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node>";
+
+// Why the API server takes no pods of a DaemonSet.
+ways! { REFUSED:
+    QUOTA "a ResourceQuota leaves no room"
+        fix "Raise or remove the ResourceQuota of Longhorn's namespace. The DaemonSet controller tries again within minutes."
+        [read "kubectl -n <namespace> describe resourcequota"];
+    POD_SECURITY "the namespace allows no privileged pods"
+        fix "Allow privileged pods in Longhorn's namespace; Longhorn cannot do without. The DaemonSet controller tries again at growing intervals: a restart \
+             of the rollout makes it try at once." [
+            change "kubectl label namespace <namespace> pod-security.kubernetes.io/enforce=privileged --overwrite",
+            change "kubectl -n <namespace> rollout restart daemonset <workload>",
+        ];
+    ADMISSION "a ServiceAccount, a PriorityClass or a webhook is missing"
+        fix "Create what the refusal names (a ServiceAccount, a PriorityClass), start the webhook that does not answer, or change the policy that refuses the \
+             pods." [read POD, read SET];
+}
+
+// What else keeps a pod of a DaemonSet from its node.
+ways! { NOT_STARTED:
+    IMAGE "its image cannot be pulled"
+        fix "Make the image available to this node: the name and tag in the DaemonSet, the registry and its pull secret, DNS and proxy of the node. The \
+             kubelet tries again within five minutes." [read POD, read SET];
+    NODE_LACKS "the node lacks what it needs"
+        fix "Give the node what the pod needs there: the path, Secret or ConfigMap that it mounts, the CNI plugin, a working container runtime. The kubelet \
+             tries again on its own." [read POD, read SET, read NODE];
+    INIT "an init container fails"
+        fix "Fix what the init container complains about in its log."
+        [read POD, read SET, read "kubectl -n <namespace> logs <pod> --all-containers --previous --tail=30"];
+    NO_PLACE "the node has no room for it"
+        fix "Make room on the node, or lower what the DaemonSet requests: CPU, memory, pods, ports." [read POD, read SET, read NODE];
+    TAINT "the node has a taint that it does not tolerate"
+        fix "Decide whether this node should run Longhorn. If it should, remove the taint or add a toleration to the DaemonSet. If not, let the manager run \
+             once more until its replicas are evicted, which only the manager of a node does." [read NODE, read REPLICAS];
+    LABEL "the node lacks a label that it asks for"
+        fix "Decide whether this node should run Longhorn. If it should, put the label back on the node or change the nodeSelector of the DaemonSet. If not, \
+             let the manager run once more until its replicas are evicted, which only the manager of a node does." [read NODE, read REPLICAS];
+    WAITING "it waits, and nothing says for what"
+        fix "Fix what the Events of the pod name; the kubelet then continues on its own." [read POD, read SET];
+}

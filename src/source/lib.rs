@@ -6,17 +6,18 @@
     deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
 )]
 
-pub(crate) use ::{checks, facts};
 #[cfg(test)]
-pub(crate) use ::{report, testing};
+pub(crate) use ::{checks, report, testing};
+pub(crate) use ::facts;
 pub(crate) use model::{cluster, history, longhorn, sync, word_enum, yaml_error};
 
 pub mod connect;
 pub mod demo;
 pub mod fixed;
 pub mod kubeconfig;
+mod log_text;
 pub mod on_demand;
-pub(crate) mod plugin;
+mod plugin;
 pub mod record;
 pub mod recording;
 pub mod reviews;

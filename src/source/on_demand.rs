@@ -1,5 +1,6 @@
 //! What only a plan of an upgrade reads: listed when someone asks for that plan, and not followed.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +9,6 @@ use tokio::sync::Mutex;
 
 use super::connect::Connection;
 use super::watch::{CrashLogs, Live, LiveOptions};
-use crate::checks;
 use crate::cluster::Cluster;
 use crate::longhorn::Resource;
 
@@ -25,9 +25,10 @@ pub struct OnDemand {
 }
 
 impl OnDemand {
-    /// Looks in the namespace of these options, by their clock.
+    /// Looks in the namespace of these options, by their clock, at the kinds that they do not follow.
     pub fn new(connection: Connection, options: LiveOptions) -> Self {
-        let options = LiveOptions { kinds: kinds().collect(), crash_logs: CrashLogs::Off, ..options };
+        let options =
+            LiveOptions { kinds: beside(&options.kinds).collect(), crash_logs: CrashLogs::Off, ..options };
         OnDemand { connection, options, last: Mutex::default() }
     }
 
@@ -47,7 +48,7 @@ impl OnDemand {
     }
 }
 
-/// The kinds that no check reads.
-pub fn kinds() -> impl Iterator<Item = Resource> {
-    Resource::all().filter(|kind| !checks::kinds().contains(kind))
+/// The kinds that are not followed.
+pub fn beside(followed: &BTreeSet<Resource>) -> impl Iterator<Item = Resource> {
+    Resource::all().filter(|kind| !followed.contains(kind))
 }

@@ -3,6 +3,7 @@
 pub(crate) use ::{report, source};
 pub(crate) use model::{check, cluster, history, longhorn};
 
+pub mod fixture;
 pub mod instance_managers;
 #[path = "../../tests/support/longhorn_drain.rs"]
 pub mod longhorn_drain;

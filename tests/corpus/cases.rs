@@ -13,11 +13,13 @@ use serde::Deserialize;
 pub struct Case {
     /// Number of the report in longhorn/longhorn, or `repository#number`, and what it is about.
     pub report: String,
-    /// The release of the manager image.
+    /// The release of the manager image; what the report ends with, if it is not said.
+    #[serde(default)]
     pub release: String,
     #[serde(flatten)]
     pub cluster: cluster::Facts,
-    /// `check/cause`, or `nothing` where nothing is wrong.
+    /// `check/cause`; nothing is wrong without it.
+    #[serde(default = "nothing")]
     pub expect: String,
     /// The same where the log cannot be read, if that is another.
     #[serde(default)]
@@ -30,6 +32,10 @@ pub struct Case {
     pub says: Vec<String>,
 }
 
+fn nothing() -> String {
+    "nothing".to_owned()
+}
+
 /// Every case, by class.
 pub fn cases() -> BTreeMap<String, Vec<Case>> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
@@ -38,8 +44,11 @@ pub fn cases() -> BTreeMap<String, Vec<Case>> {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|extension| extension == "yaml") {
             let text = std::fs::read_to_string(&path).unwrap();
-            let cases: Vec<Case> =
+            let mut cases: Vec<Case> =
                 serde_yaml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            for case in cases.iter_mut().filter(|case| case.release.is_empty()) {
+                case.release = format!("v{}", case.report.rsplit(", ").next().unwrap());
+            }
             classes.insert(path.file_stem().unwrap().to_string_lossy().into_owned(), cases);
         }
     }

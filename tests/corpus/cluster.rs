@@ -1,4 +1,4 @@
-//! A recording of a small cluster, healthy but for the facts of a case.
+//! A recording of a small cluster, healthy but for what a case says.
 
 #[path = "cluster/managers.rs"]
 mod managers;
@@ -7,21 +7,21 @@ mod services;
 #[path = "cluster/volumes.rs"]
 mod volumes;
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
 
 use longhorn_health_exporter::longhorn::resource::TABLE;
 use serde::Deserialize;
+use serde_json::{Value, json};
+use testing::fixture::{Fixture, minor};
 
 use super::Case;
-use managers::managers;
+use managers::{manager_set, managers};
 use services::*;
 
-/// The moment of every recording.
+/// The day and the moment of every recording.
+const DAY: &str = "2026-03-01";
 const NOW: &str = "2026-03-01T12:00:00Z";
-const NODES: [&str; 2] = ["node-1", "node-2"];
-const NS: &str = "namespace: longhorn-system";
+const NODES: [&str; 5] = ["node-1", "node-2", "node-3", "node-4", "node-5"];
 
 /// What a case says of its cluster. What it leaves out is as in a healthy cluster of the release.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -29,8 +29,10 @@ const NS: &str = "namespace: longhorn-system";
 pub struct Facts {
     /// True for an installation in which no manager has finished a start yet.
     fresh: bool,
-    /// True for a cluster of node-1 only.
-    alone: bool,
+    /// How many nodes there are, two without it.
+    nodes: Option<usize>,
+    /// True with the CSI plugin on each node.
+    csi: bool,
     /// `current-longhorn-version`, if another release than that of the image.
     installed: Option<String>,
     /// How the managers are; of a healthy cluster without it.
@@ -51,16 +53,18 @@ pub struct Facts {
     os: Option<String>,
     /// Kinds that are not in the recording.
     without: Vec<String>,
-    /// Objects of a healthy cluster that are not there, as `Pod/instance-manager-aio-node-1`.
-    gone: Vec<String>,
-    /// Volumes, attached and healthy but for what is said of them.
-    volumes: BTreeMap<String, volumes::VolumeFacts>,
+    /// Values of settings.
+    settings: BTreeMap<String, String>,
     /// How many orphans a node has.
     orphans: BTreeMap<String, usize>,
-    /// Changes to objects, by `longhorn/Node/node-1`.
-    change: BTreeMap<String, serde_json::Value>,
-    /// Further objects, as YAML documents; `metadata` needs no namespace.
+    /// Its Events, a line for each.
+    events: Vec<String>,
+    /// Objects that are written out, as YAML documents.
     objects: String,
+    /// `KIND NAME`: what differs from this cluster (src/testing/fixture.rs). `volume NAME` are all objects of a volume, attached and
+    /// healthy but for what is said of them.
+    #[serde(flatten)]
+    differences: BTreeMap<String, Value>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -132,11 +136,11 @@ fn others_started(case: &Case) -> bool {
 
 /// The nodes of the cluster.
 fn nodes_of(case: &Case) -> &'static [&'static str] {
-    if case.cluster.alone { &NODES[..1] } else { &NODES }
+    &NODES[..case.cluster.nodes.unwrap_or(2)]
 }
 
-fn minor(release: &str) -> u32 {
-    release.split('.').nth(1).unwrap().parse().unwrap()
+fn is_bad(case: &Case, node: &str) -> bool {
+    case.cluster.manager.as_ref().is_some_and(|manager| !manager.one || node == NODES[0])
 }
 
 /// Whether managers of the release queue for the webhook Lease.
@@ -149,123 +153,96 @@ fn before(seconds: i64) -> String {
     (now - jiff::SignedDuration::from_secs(seconds)).to_string()
 }
 
-/// Writes the recording of a case.
-pub fn write(case: &Case, directory: &Path, with_log: bool) {
+/// The cluster of a case.
+pub fn fixture(case: &Case) -> Fixture {
     let facts = &case.cluster;
-    let mut yaml = String::new();
-    for part in [nodes(case), settings(case), manager_set(case), managers(case), webhooks(case), leases(case)]
-    {
-        yaml += &part;
+    let installed = facts.installed.as_deref().unwrap_or(&case.release);
+    let is_volume = |(head, facts): (_, _)| Some((str::strip_prefix(head, "volume ")?, facts));
+    let volumes = facts.differences.iter().map(|(head, facts)| (head.as_str(), facts)).filter_map(is_volume);
+    let mut cluster = Fixture::new(&case.release, installed, DAY);
+    nodes(case, &mut cluster);
+    settings(case, installed, &mut cluster);
+    manager_set(case, &mut cluster);
+    managers(case, &mut cluster);
+    webhooks(case, &mut cluster);
+    leases(case, &mut cluster);
+    instance_managers(case, &mut cluster);
+    deployer(case, &mut cluster);
+    refused_probes(case, &mut cluster);
+    csi(case, &mut cluster);
+    for (name, facts) in volumes {
+        let volume: volumes::VolumeFacts = serde_json::from_value(facts.clone()).unwrap();
+        volume.write(name, &nodes_of(case)[..nodes_of(case).len().min(2)], &mut cluster);
     }
-    yaml += &instance_managers(case);
-    yaml += &deployer(case);
-    yaml += &refused_probes(case);
-    yaml += &volumes::volumes(case);
-    yaml += &volumes::orphans(case);
-    yaml += &now();
-    let mut documents: Vec<String> =
-        yaml.split("---\n").filter(|text| !text.trim().is_empty()).map(str::to_owned).collect();
-    for own in facts.objects.split("---\n").filter(|text| !text.trim().is_empty()) {
-        let key = key_of(own);
-        documents.retain(|document| key_of(document) != key);
-        documents.push(own.to_owned());
+    for (node, count) in &facts.orphans {
+        for at in 0..*count {
+            cluster.with(
+                &format!("lh/Orphan orphan-{node}-{at}"),
+                json!({"node": node, "data": format!("pvc-{at}-a")}),
+            );
+        }
     }
-    for (key, change) in &facts.change {
-        let is_it = |document: &&mut String| {
-            let (kind, name) = key_of(document);
-            format!("{kind}/{name}") == *key
-        };
-        let document =
-            documents.iter_mut().find(is_it).unwrap_or_else(|| panic!("{}: no {key}", case.report));
-        let mut object: serde_json::Value = serde_yaml::from_str(document).unwrap();
-        volumes::merge(&mut object, change);
-        *document = format!("{object}\n");
+    cluster.event("12:00:00Z Normal Pulled Pod/longhorn-ui: Successfully pulled image");
+    for document in facts.objects.split("---\n").filter(|text| !text.trim().is_empty()) {
+        cluster.put(serde_yaml::from_str(document).unwrap());
     }
-    documents.retain(|document| {
-        let (kind, name) = key_of(document);
-        !facts.without.contains(&kind) && !facts.gone.contains(&format!("{kind}/{name}"))
-    });
-    std::fs::write(directory.join("cluster.yaml"), format!("---\n{}", documents.join("---\n"))).unwrap();
-    write_empty(case, &documents, directory);
-    if with_log && !facts.log.is_empty() {
-        std::fs::write(directory.join("longhorn-manager-1.longhorn-manager.previous.log"), &facts.log)
-            .unwrap();
+    facts.events.iter().for_each(|line| cluster.event(line));
+    for (name, value) in &facts.settings {
+        cluster.with(&format!("lh/Setting {name}"), json!({ "value": value }));
     }
-    if with_log && !facts.current_log.is_empty() {
-        std::fs::write(directory.join("longhorn-manager-1.longhorn-manager.log"), &facts.current_log)
-            .unwrap();
+    for (head, difference) in facts.differences.iter().filter(|(head, _)| !head.starts_with("volume ")) {
+        cluster.with(head, difference.clone());
     }
-    let of_deployer =
-        facts.deployer.as_ref().map(|deployer| &deployer.log).filter(|log| with_log && !log.is_empty());
-    if let Some(log) = of_deployer {
-        let name = "longhorn-driver-deployer-1.longhorn-driver-deployer.previous.log";
-        std::fs::write(directory.join(name), log).unwrap();
-    }
+    cluster.retain(|head| !facts.without.iter().any(|kind| head.starts_with(&format!("{kind} "))));
+    cluster
 }
 
-/// What `record` writes of kinds that have no objects.
-fn write_empty(case: &Case, documents: &[String], directory: &Path) {
-    let present: Vec<_> = documents.iter().map(|document| key_of(document).0).collect();
+/// The recording of a case: the objects, what `record` writes of kinds that have none, and the logs.
+pub fn files(case: &Case, with_log: bool) -> Vec<(String, String)> {
+    let facts = &case.cluster;
+    let cluster = fixture(case);
+    let mut text = String::new();
+    for object in cluster.objects() {
+        text += &format!("---\n{object}\n");
+    }
+    let mut files = vec![("cluster.yaml".to_owned(), text)];
+    let present: BTreeSet<&str> = cluster.heads().filter_map(|head| head.split(' ').next()).collect();
     for kind in TABLE {
-        let group = if kind.group == "longhorn.io" { "longhorn/" } else { "" };
-        let name = format!("{group}{}", kind.kind);
-        let since = kind.since.map_or(0, minor);
-        if minor(&case.release) >= since && !present.contains(&name) && !case.cluster.without.contains(&name)
-        {
-            let file = directory.join(format!("{}.yaml", kind.resource));
-            std::fs::write(file, "apiVersion: v1\nkind: List\nitems: []\n").unwrap();
+        let name =
+            if kind.group == "longhorn.io" { format!("lh/{}", kind.kind) } else { kind.kind.to_owned() };
+        let known = minor(&case.release) >= kind.since.map_or(0, minor);
+        if known && !present.contains(name.as_str()) && !facts.without.contains(&name) {
+            files.push((
+                format!("{}.yaml", kind.resource),
+                "apiVersion: v1\nkind: List\nitems: []\n".to_owned(),
+            ));
         }
     }
+    let of_deployer = facts.deployer.as_ref().map(|deployer| deployer.log.as_str()).unwrap_or_default();
+    let logs = [
+        ("longhorn-manager-1.longhorn-manager.previous.log", facts.log.as_str()),
+        ("longhorn-manager-1.longhorn-manager.log", &facts.current_log),
+        ("longhorn-driver-deployer-1.longhorn-driver-deployer.previous.log", of_deployer),
+    ];
+    let logs = logs.into_iter().filter(|(_, log)| with_log && !log.is_empty());
+    files.extend(logs.map(|(name, log)| (name.to_owned(), log.to_owned())));
+    files
 }
 
-/// Kind (with its group for Longhorn's own) and name of a document.
-fn key_of(document: &str) -> (String, String) {
-    let value: serde_json::Value =
-        serde_yaml::from_str(document).unwrap_or_else(|error| panic!("{error}\n{document}"));
-    let kind = value["kind"].as_str().unwrap();
-    let group =
-        if value["apiVersion"].as_str().unwrap().starts_with("longhorn.io") { "longhorn/" } else { "" };
-    (format!("{group}{kind}"), value["metadata"]["name"].as_str().unwrap().to_owned())
-}
-
-fn now() -> String {
-    format!(
-        "apiVersion: v1\nkind: Event\nmetadata: {{name: clock, {NS}}}\nreason: Pulled\nlastTimestamp: '{NOW}'\n\
-         involvedObject: {{kind: Pod, name: longhorn-ui}}\n---\n"
-    )
-}
-
-fn nodes(case: &Case) -> String {
-    let os = case.cluster.os.as_deref().unwrap_or("Ubuntu 24.04.2 LTS");
-    let mut yaml = String::new();
+fn nodes(case: &Case, cluster: &mut Fixture) {
     for node in nodes_of(case) {
-        write!(
-            yaml,
-            "apiVersion: v1\nkind: Node\nmetadata: {{name: {node}, creationTimestamp: '2026-01-01T00:00:00Z'}}\n\
-             status: {{conditions: [{{type: Ready, status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z'}}], \
-             allocatable: {{cpu: '8'}}, nodeInfo: {{osImage: '{os}', kernelVersion: 6.8.0, kubeletVersion: v1.32.5, architecture: amd64}}}}\n---\n"
-        )
-        .unwrap();
+        let os = case.cluster.os.as_ref().map_or(json!({}), |os| json!({ "os": os }));
+        cluster.with(&format!("Node {node}"), os);
         if !case.cluster.fresh || others_started(case) && *node != NODES[0] {
-            write!(
-                yaml,
-                "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {{name: {node}, {NS}}}\n\
-                 spec: {{name: {node}, allowScheduling: true, disks: {{d: {{allowScheduling: true, path: /var/lib/longhorn}}}}}}\n\
-                 status: {{conditions: [{{type: Ready, status: 'True'}}, {{type: Schedulable, status: 'True'}}, \
-                 {{type: MountPropagation, status: 'True'}}], diskStatus: {{d: {{diskUUID: uuid-{node}, \
-                 conditions: [{{type: Ready, status: 'True'}}, {{type: Schedulable, status: 'True'}}]}}}}}}\n---\n"
-            )
-            .unwrap();
+            cluster.with(&format!("lh/Node {node}"), json!({}));
         }
     }
-    yaml
 }
 
-fn settings(case: &Case) -> String {
+fn settings(case: &Case, installed: &str, cluster: &mut Fixture) {
     if case.cluster.fresh && !others_started(case) {
-        return String::new();
+        return;
     }
-    let installed = case.cluster.installed.as_deref().unwrap_or(&case.release);
     let image = format!("longhornio/longhorn-instance-manager:{installed}");
     let values = [
         ("current-longhorn-version", installed),
@@ -274,68 +251,7 @@ fn settings(case: &Case) -> String {
         ("default-engine-image", "longhornio/longhorn-engine:e"),
         ("priority-class", "longhorn-critical"),
     ];
-    let setting = |(name, value): &(&str, &str)| {
-        format!(
-            "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {{name: {name}, {NS}}}\nvalue: '{value}'\n---\n"
-        )
-    };
-    values.iter().map(setting).collect()
-}
-
-/// Container `longhorn-manager` as the published manifest of the release has it.
-fn container(case: &Case) -> String {
-    let minor = minor(&case.release);
-    let mut flags: Vec<String> = [
-        "--engine-image", "--instance-manager-image", "--share-manager-image",
-        "--backing-image-manager-image", "--manager-image", "--service-account",
-    ]
-    .map(str::to_owned)
-    .to_vec();
-    if minor >= 4 {
-        flags.push("--support-bundle-manager-image".to_owned());
+    for (name, value) in values {
+        cluster.with(&format!("lh/Setting {name}"), json!({ "value": value }));
     }
-    if minor >= 6 {
-        flags.push("--upgrade-version-check".to_owned());
-    }
-    let flags = case.cluster.flags.clone().unwrap_or(flags);
-    let registry = if minor >= 10 { "docker.io/" } else { "" };
-    let im = format!("longhornio/longhorn-instance-manager:{}", case.release);
-    let words: Vec<String> = flags
-        .iter()
-        .map(|flag| match flag.as_str() {
-            "--upgrade-version-check" => flag.clone(),
-            "--instance-manager-image" => format!("{flag}, '{im}'"),
-            _ => format!("{flag}, x"),
-        })
-        .collect();
-    let all = ["POD_NAME", "POD_NAMESPACE", "POD_IP", "NODE_NAME"].map(str::to_owned).to_vec();
-    let variables = case.cluster.variables.clone().unwrap_or(all);
-    let variables: Vec<_> = variables.iter().map(|name| format!("{{name: {name}}}")).collect();
-    let port = case.cluster.probe_port.unwrap_or(if minor >= 10 { 9502 } else { 9501 });
-    let probe = match minor {
-        ..=4 => "tcpSocket: {port: 9500}".to_owned(),
-        _ => format!("httpGet: {{path: /v1/healthz, port: {port}, scheme: HTTPS}}"),
-    };
-    format!(
-        "{{name: longhorn-manager, image: '{registry}longhornio/longhorn-manager:{}', command: [longhorn-manager, -d, daemon, {}], \
-         env: [{}], readinessProbe: {{{probe}}}}}",
-        case.release,
-        words.join(", "),
-        variables.join(", ")
-    )
-}
-
-fn manager_set(case: &Case) -> String {
-    format!(
-        "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {{name: longhorn-manager, {NS}, creationTimestamp: '2026-02-01T00:00:00Z'}}\n\
-         spec: {{template: {{spec: {{containers: [{1}]}}}}}}\n\
-         status: {{desiredNumberScheduled: {0}, updatedNumberScheduled: {0}, numberReady: {2}}}\n---\n",
-        nodes_of(case).len(),
-        container(case),
-        nodes_of(case).iter().filter(|node| !is_bad(case, node)).count()
-    )
-}
-
-fn is_bad(case: &Case, node: &str) -> bool {
-    case.cluster.manager.as_ref().is_some_and(|manager| !manager.one || node == NODES[0])
 }

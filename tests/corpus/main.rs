@@ -1,10 +1,10 @@
 //! Clusters from public reports, each judged with and without its log: was the cause named, was it unknown, was it
 //! wrong, and was anything else called a warning that is none.
 //!
-//! A case is facts and a few lines of our own; `cluster.rs` makes a recording of it. A file has the cases that one check must tell, and
-//! is one test; the other files have what must not be told. `cargo test --test corpus -- --nocapture` prints a line for each:
-//! cases by verdict, and what the first screens begin with. With `CORPUS_BINARY` another build is judged, and nothing is
-//! asserted; with `CORPUS_KEEP` the recordings are left in that directory, to look at a report with `check --from`.
+//! A case is what differs from a healthy Longhorn (src/testing/fixture.rs); `cluster.rs` makes a recording of it. A file has the
+//! cases that one check must name, and is one test; the other files have what must not be named. `cargo test --test corpus -- --nocapture` prints a line for each:
+//! cases by verdict, and what the first screens begin with. With `CORPUS_KEEP` the recordings are left in that directory, to look at
+//! a report with `check --from`, and with `CORPUS_REPORTS` the reports.
 
 mod cases;
 #[path = "../support/contradictions.rs"]
@@ -16,9 +16,15 @@ mod schema;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
-use std::process::Command;
+
+use jiff::Timestamp;
+use longhorn_health_exporter::report::evaluate;
+use longhorn_health_exporter::source::Recording;
+use longhorn_health_exporter::source::recording::RecordedFile;
 
 use cases::{Case, cases, cluster};
+
+const NAMESPACE: &str = "longhorn-system";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
@@ -79,23 +85,20 @@ impl Found {
     }
 }
 
-fn look(binary: &Path, case: &Case, with_log: bool) -> Found {
-    let directory = tempfile::tempdir().unwrap();
-    let path = match std::env::var_os("CORPUS_KEEP").filter(|_| with_log) {
-        Some(kept) => {
-            let name: String =
-                case.report.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
-            let path = Path::new(&kept).join(name);
-            std::fs::create_dir_all(&path).unwrap();
-            path
-        }
-        None => directory.path().to_owned(),
-    };
-    cluster::write(case, &path, with_log);
-    let output = Command::new(binary).args(["check", "-o", "json", "--from"]).arg(&path).output().unwrap();
-    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
-        panic!("{}: {error}\n{}", case.report, String::from_utf8_lossy(&output.stderr))
-    });
+fn look(case: &Case, with_log: bool) -> Found {
+    let files = cluster::files(case, with_log);
+    for (name, text) in &files {
+        keep("CORPUS_KEEP", case, if with_log { name } else { "" }, text);
+    }
+    let file = |(name, text): (String, String)| RecordedFile { name, content: text.into() };
+    let recording = Recording::from_files(files.into_iter().map(file), NAMESPACE, Timestamp::MAX).unwrap();
+    let report = serde_json::to_value(evaluate(&recording.into_cluster(NAMESPACE, None)).report).unwrap();
+    keep(
+        "CORPUS_REPORTS",
+        case,
+        if with_log { "with-log.json" } else { "without-log.json" },
+        &report.to_string(),
+    );
     let contradicted = contradictions::of(&report);
     assert!(contradicted.is_empty(), "{}: {contradicted:#?}", case.report);
     let mut found = Found::default();
@@ -111,6 +114,15 @@ fn look(binary: &Path, case: &Case, with_log: bool) -> Found {
         report["incidents"].as_array().unwrap().iter().filter(|incident| incident["severity"] != "info");
     found.first = loud.map(|incident| first(incident, &case.report)).collect();
     found
+}
+
+/// Leaves a file of a case in the directory that a variable names.
+fn keep(variable: &str, case: &Case, name: &str, text: &str) {
+    let Some(directory) = std::env::var_os(variable).filter(|_| !name.is_empty()) else { return };
+    let case: String = case.report.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
+    let directory = Path::new(&directory).join(case);
+    std::fs::create_dir_all(&directory).unwrap();
+    std::fs::write(directory.join(name), text).unwrap();
 }
 
 fn first(incident: &serde_json::Value, report: &str) -> First {
@@ -186,16 +198,13 @@ subjects! {
 }
 
 fn judge(subject: &str) {
-    let other = std::env::var_os("CORPUS_BINARY");
-    let own = Path::new(env!("CARGO_BIN_EXE_longhorn-health-exporter")).to_owned();
-    let binary = other.clone().map_or(own, Into::into);
     let (mut with, mut without) = (Row::default(), Row::default());
     let (mut surprises, mut first) = (Vec::new(), Vec::new());
     for case in cases().remove(subject).unwrap_or_else(|| panic!("there is no tests/corpus/{subject}.yaml")) {
         assert!(belongs(&case, subject), "{} belongs into the file of its check", case.report);
         let runs = [true, false].into_iter().filter(|with_log| *with_log || case.cluster.has_log());
         for with_log in runs {
-            let found = look(&binary, &case, with_log);
+            let found = look(&case, with_log);
             let (expect, expected) = case.expected(with_log);
             let verdict = found.judge(&case, expect);
             let row = if with_log && case.cluster.has_log() { &mut with } else { &mut without };
@@ -217,10 +226,7 @@ fn judge(subject: &str) {
         }
     }
     print(subject, with, without, &first);
-    match other {
-        Some(_) => println!("{}", surprises.join("\n")),
-        None => assert!(surprises.is_empty(), "{}", surprises.join("\n")),
-    }
+    assert!(surprises.is_empty(), "{}", surprises.join("\n"));
 }
 
 fn print(subject: &str, with: Row, without: Row, first: &[First]) {
@@ -273,6 +279,28 @@ fn every_file_is_judged_and_little_is_given_up_as_unknown() {
     // in a fifth of the reports nothing but the log tells the cause
     assert!(without.right * 100 >= without.cases * 80, "{without}");
     assert!(with.cases >= 70 && without.cases >= 300, "{with}; {without}");
+}
+
+/// A case is read on a screen beside others, and a new one pays by being short.
+#[test]
+fn cases_stay_short() {
+    let (mut lines, mut long) = (0, Vec::new());
+    for entry in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "yaml") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            lines += text.lines().count();
+            let too_long = |(_, line): &(usize, &str)| line.chars().count() > 160;
+            let places = text.lines().enumerate().filter(too_long);
+            long.extend(places.map(|(at, _)| format!("{}:{}", path.display(), at + 1)));
+        }
+    }
+    assert!(long.is_empty(), "more than 160 characters: {long:#?}");
+    let cases = cases().values().map(Vec::len).sum::<usize>();
+    assert!(
+        lines <= cases * 12,
+        "{lines} lines for {cases} cases, 12 each: say what differs, not what is usual"
+    );
 }
 
 /// Causes of the checks that the corpus has to show which no recording can.

@@ -62,28 +62,6 @@ fn line_of(release: &str) -> Option<&'static str> {
     RELEASES.into_iter().find(|known| known.split('.').nth(1) == Some(minor))
 }
 
-/// The objects of a recorded directory.
-fn objects(directory: &Path) -> Vec<Value> {
-    let mut objects = Vec::new();
-    for entry in std::fs::read_dir(directory).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            objects.extend(self::objects(&path));
-        } else if path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml") {
-            let text = std::fs::read_to_string(&path).unwrap();
-            for document in text.split("\n---\n").filter(|document| !document.trim().is_empty()) {
-                let document: Value =
-                    serde_yaml::from_str(document.trim_start_matches("---\n")).unwrap_or_default();
-                match document["items"].as_array() {
-                    Some(items) => objects.extend(items.iter().cloned()),
-                    None => objects.push(document),
-                }
-            }
-        }
-    }
-    objects
-}
-
 /// What no CRD of the release takes, by kind and field, with one who has it.
 fn misfits(
     who: &str,
@@ -118,14 +96,11 @@ fn every_object_is_one_that_its_release_takes() {
     let mut found = BTreeMap::new();
     let mut seen = BTreeSet::new();
     for case in cases().into_values().flatten() {
-        let directory = tempfile::tempdir().unwrap();
-        cluster::write(&case, directory.path(), false);
         seen.insert(line_of(&case.release));
-        found.extend(misfits(&case.report, &case.release, &objects(directory.path()), &all));
+        found.extend(misfits(&case.report, &case.release, &cluster::fixture(&case).objects(), &all));
     }
     for path in scenario::all() {
-        let directory = scenario::written(&path);
-        let objects = objects(directory.path());
+        let objects = scenario::files::objects(&path);
         let is_release = |object: &&Value| object["metadata"]["name"] == "current-longhorn-version";
         let release = objects.iter().find(is_release).and_then(|setting| setting["value"].as_str());
         let name = scenario::name(&path);

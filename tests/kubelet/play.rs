@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use fake_apiserver::{FakeApiServer, ResourceDef};
 use jiff::{SignedDuration, Timestamp};
+use longhorn_health_exporter::checks;
 use longhorn_health_exporter::longhorn::resource::TABLE;
 use longhorn_health_exporter::report::{Evaluation, evaluate};
 use longhorn_health_exporter::source::connect::Connection;
@@ -320,7 +321,7 @@ async fn follow(server: &FakeApiServer) -> Live {
         // the clock of the test runs a thousand times as fast as the API server's
         stale_after: SignedDuration::from_hours(1000),
         pauses: Pauses { first: Duration::from_millis(20), longest: Duration::from_millis(200) },
-        ..LiveOptions::new(NAMESPACE, clock)
+        ..LiveOptions::new(NAMESPACE, clock, checks::kinds().clone())
     };
     let live = Live::start(connection.client(), options);
     tokio::time::timeout(Duration::from_secs(20), live.synced()).await.expect("no first sync");

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use fake_apiserver::{FakeApiServer, Fault, ResourceDef, Verb};
 use jiff::Timestamp;
+use longhorn_health_exporter::checks;
 use longhorn_health_exporter::cluster::{Cluster, Readability, ResourceStatus};
 use longhorn_health_exporter::longhorn::resource::TABLE;
 use longhorn_health_exporter::longhorn::{Resource, ResourceInfo};
@@ -46,7 +47,7 @@ pub fn options() -> LiveOptions {
         look_again: Duration::from_millis(100),
         rebuild_after: Duration::from_millis(500),
         crash_logs_again: Duration::from_millis(100),
-        ..LiveOptions::new(NAMESPACE, now)
+        ..LiveOptions::new(NAMESPACE, now, checks::kinds().clone())
     }
 }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 use fake_apiserver::{FakeApiServer, ResourceDef};
 use jiff::{SignedDuration, Timestamp};
 use longhorn_health_exporter::check::Severity;
+use longhorn_health_exporter::checks;
 use longhorn_health_exporter::longhorn::Resource;
 use longhorn_health_exporter::longhorn::resource::TABLE;
 use longhorn_health_exporter::report::evaluate;
@@ -74,7 +75,8 @@ impl Day {
         std::fs::write(&kubeconfig, server.kubeconfig_yaml()).unwrap();
         let connection =
             Connection::open(Some(&kubeconfig), None, std::time::Duration::from_secs(10)).await.unwrap();
-        let live = Live::start(connection.client(), LiveOptions::new(NAMESPACE, clock));
+        let live =
+            Live::start(connection.client(), LiveOptions::new(NAMESPACE, clock, checks::kinds().clone()));
         live.synced().await;
         let mut day = Day {
             minute: 0,

@@ -86,7 +86,7 @@ fn expressions_read_what_is_declared() {
     for area in catalogue::areas() {
         let alerts = area.alerts.iter().map(|alert| (alert.name, expr(area, alert)));
         let panels =
-            area.panels.iter().flat_map(|panel| panel.queries().map(|q| (panel.title, q.expr.to_owned())));
+            area.panels.iter().flat_map(|panel| panel.queries().map(|q| (panel.title, q.expr.into_owned())));
         let records = area.records.iter().map(|record| (record.name, record.expr.to_owned()));
         for (owner, expr) in alerts.chain(panels).chain(records) {
             let selectors = selectors(&expr);

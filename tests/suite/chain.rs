@@ -64,7 +64,7 @@ fn promtool_test(path: &Path, expected: &BTreeMap<String, u32>) -> String {
     let cluster = scenario::cluster(path);
     let now = cluster.now;
     let mut test = format!(
-        "rule_files: [{}/longhorn-health.rules.yaml]\nevaluation_interval: 1m\ntests:\n- interval: 1m\n  input_series:\n",
+        "rule_files: [{}/longhorn-health.rules.yaml]\nevaluation_interval: 5m\ntests:\n- interval: 1m\n  input_series:\n",
         promtool::RULES
     );
     // the exporter itself is up

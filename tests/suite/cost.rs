@@ -90,7 +90,7 @@ fn findings_that_are_not_listed_take_no_memory() {
         };
         (0..8).map(memory).last().map_or(0, |measured| measured.bytes_max)
     };
-    let (small, large) = (peak(1500), peak(3000));
-    println!("{small} bytes with 4,500 findings, {large} with 9,000");
-    assert!(large < small + 4500 * COUNTED, "{small} bytes with 4,500 findings, {large} with 9,000");
+    let (small, large) = (peak(800), peak(1600));
+    println!("{small} bytes with 2,400 findings, {large} with 4,800");
+    assert!(large < small + 2400 * COUNTED, "{small} bytes with 2,400 findings, {large} with 4,800");
 }

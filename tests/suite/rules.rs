@@ -18,7 +18,7 @@ use longhorn_health_exporter::generate::promtool::{self, CaseKind};
 use longhorn_health_exporter::generate::{Settings, alertmanager};
 use serde_json::Value;
 
-use crate::promtool::{RULES, promtools, run};
+use crate::promtool::{RULES, promtools, run, yaml};
 
 fn files(directory: &str, suffix: &str) -> Vec<PathBuf> {
     let directory = Path::new(RULES).join(directory);
@@ -27,10 +27,6 @@ fn files(directory: &str, suffix: &str) -> Vec<PathBuf> {
     files.sort();
     assert!(!files.is_empty(), "no {suffix} in {}", directory.display());
     files
-}
-
-fn yaml(path: &Path) -> Value {
-    serde_yaml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
 fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {

@@ -20,6 +20,10 @@ use crate::facts::{nodes, text};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{CsiAttachment, DataEngine, KubeNode, Owner};
 
+const NONE_CAN_TAKE_THEM: &str = "Bring the nodes back, and look at what they share before any single one: none that Longhorn stores data on is Ready, so nothing can be attached \
+     elsewhere. Until one is, taint no node and delete neither pods nor attachments: machines that only stopped reporting may still write.";
+const NODES: &str = "kubectl get nodes -o wide";
+
 causes! {
     NODE_DOWN = warning "node_down"
         "the node has not been Ready for ten minutes, and its pods and volumes cannot move"
@@ -29,7 +33,8 @@ causes! {
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
             change "kubectl taint nodes <node> node.kubernetes.io/out-of-service=nodeshutdown:NoExecute",
         ] proven "the node has not been Ready for ten minutes; the taint, which forces its pods off, is asked for only once the \
-             machine is off";
+             machine is off"
+        way NONE_READY "no node is Ready" fix NONE_CAN_TAKE_THEM [read NODES, read "kubectl describe node <node>"];
     NODE_GONE = warning "node_gone"
         "the node no longer exists in Kubernetes, and volumes are still attached to it"
         fix "Make sure that the machine is switched off, then delete the pods that are still bound to it: Kubernetes removes the \
@@ -38,7 +43,8 @@ causes! {
             read "kubectl get volumeattachments.storage.k8s.io",
             change "kubectl delete volumeattachments.storage.k8s.io <attachment>",
         ] proven "Kubernetes lists no such node; an attachment goes only once no pod is bound to the node, and the machine is to be \
-             off before";
+             off before"
+        way NONE_LEFT "no other node is Ready" fix NONE_CAN_TAKE_THEM [read NODES];
 }
 
 pub static CHECK: Check = Check {
@@ -49,6 +55,7 @@ pub static CHECK: Check = Check {
     needs: &[CsiAttachments, KubeNodes],
     uses: &[Volumes, LonghornNodes, Settings],
     causes: ALL,
+    ways: &[WAYS],
     gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornAttachmentOnDeadNode",
@@ -65,11 +72,8 @@ pub static CHECK: Check = Check {
         dashboard: Dashboard::Volumes,
         title: "Volumes held by dead nodes",
         description: "Attachments of Longhorn volumes to nodes that are down or gone.",
-        columns: &["node", "Value"],
-        expr: "max by ($cluster node) (longhorn_health_dead_node_attachments{$job})",
-        legend: "{{node}}",
         no_data: "no dead node holds a volume, or the exporter does not report",
-        ..Panel::TABLE
+        ..Panel::TABLE.of(&HELD)
     }],
     run,
     ..Check::DEFAULT
@@ -111,27 +115,20 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     }
 }
 
-/// Whether volumes that are set free could be attached nowhere: no node has data to attach them with.
+/// Whether volumes that are set free could be attached nowhere: no node has data to attach them with. What frees them helps no one then,
+/// and where the machines only stopped reporting it takes them from pods that still use them.
 fn none_ready(cluster: &Cluster) -> bool {
     let storing = nodes::storing(cluster);
     !storing.is_empty()
         && storing.iter().all(|node| nodes::kube_ready(cluster, &node.metadata.name) != Some(true))
 }
 
-/// What frees volumes helps no one then, and where the machines only stopped reporting it takes the volumes from pods that still use them.
-fn wait(cluster: &Cluster, node: &str) -> Remedy {
-    let remedy = Remedy::new(
-        "Bring the nodes back, and look at what they share before any single one: none that Longhorn stores data on is Ready, so nothing \
-         can be attached elsewhere. Until one is, taint no node and delete neither pods nor attachments: machines that only stopped \
-         reporting may still write.",
-    )
-    .read("kubectl get nodes -o wide");
-    if nodes::is_gone(cluster, node) { remedy } else { remedy.read(nodes::look_at(cluster, node)) }
-}
-
 fn finding(cluster: &Cluster, node: &str, attachments: &[&CsiAttachment]) -> Finding {
     let gone = cluster.objects.kube_nodes.get(node).is_none();
-    let (cause, how) = if gone { (&NODE_GONE, "no longer exists") } else { (&NODE_DOWN, "is not Ready") };
+    let (cause, way, how) = match gone {
+        true => (&NODE_GONE, &NONE_LEFT, "no longer exists"),
+        false => (&NODE_DOWN, &NONE_READY, "is not Ready"),
+    };
     let name_of = |attachment: &&CsiAttachment| {
         let pv = attachment.spec.source.persistent_volume_name.as_str();
         let volume = cluster.objects.volumes.of(Owner::PersistentVolume, pv).last();
@@ -151,9 +148,7 @@ fn finding(cluster: &Cluster, node: &str, attachments: &[&CsiAttachment]) -> Fin
     .node(node)
     .volumes(users);
     finding = match none_ready(cluster) {
-        true => finding
-            .impact(format!("no node is Ready that could take these volumes: {whose}"))
-            .remedy(wait(cluster, node)),
+        true => finding.impact(format!("no node is Ready that could take these volumes: {whose}")).way(way),
         false => finding
             .impact(format!("workloads cannot start on another node while these attachments exist: {whose}")),
     };

@@ -39,7 +39,6 @@ pub static CHECK: Check = Check {
             name: "LonghornBackingImageEvictionCrashRisk",
             when: When::Found(&[&causes::AT_RISK]),
             keep_firing_for: "5m",
-            severity: Severity::Critical,
             summary: "A requested eviction makes longhorn-manager panic on a backing image.",
             description: "Backing image {{ $labels.object }} still lists a copy on \
                           {{ with $labels.disk }}disk {{ . }} of {{ end }}{{ with $labels.node }}node {{ . }}{{ else }}a node{{ end }} in its status that has left \
@@ -102,11 +101,8 @@ const PANELS: &[Panel] = &[
         description: "Copies of backing images that have left the spec but not the status. Seconds are normal after every \
                       clean-up; minutes mean that the backing image manager of the node does not answer.",
         columns: &["backing_image", "node", "disk"],
-        expr: "max by ($cluster backing_image, node, disk) \
-               (longhorn_health_backing_image_status_not_spec{$job}) == 1",
-        legend: "{{backing_image}} on {{node}}",
         no_data: "spec and status of every backing image agree, or the exporter does not report",
-        ..Panel::TABLE
+        ..Panel::TABLE.of(&STATUS_NOT_SPEC)
     },
 ];
 

@@ -15,7 +15,22 @@ causes! {
             read "kubectl -n <namespace> get backuptargets.longhorn.io <object> -o yaml",
             read "kubectl -n <namespace> describe secret <key>",
             read "kubectl -n <namespace> get backups.longhorn.io",
-        ];
+        ]
+        way CREDENTIALS_REFUSED "it refuses the credentials"
+            fix "The target refuses the credentials, or the secret is missing or lacks a key: compare it with the keys that the object store issued. \
+                 Longhorn asks again every poll interval."
+        way NO_BUCKET "its bucket does not exist"
+            fix "The bucket does not exist: create it, or correct the URL. Longhorn asks again every poll interval."
+        way TARGET_NAME_UNKNOWN "its name does not resolve"
+            fix "The name of the target does not resolve in the cluster: see DNS. Longhorn asks again every poll interval."
+        way CERTIFICATE_REFUSED "its certificate is not trusted"
+            fix "The certificate of the target is not trusted: give AWS_CERT in the secret, or renew it. Longhorn asks again every poll interval."
+        way SHARE_NOT_MOUNTED "its share cannot be mounted"
+            fix "The share cannot be mounted on the node: see that it is exported to every node, the NFS version and the client. Longhorn asks again \
+                 every poll interval."
+        way TARGET_SILENT "it does not answer over the network"
+            fix "The target does not answer over the network: see that it runs, and firewalls and proxies between. Longhorn asks again every poll \
+                 interval.";
     BACKUP_STUCK = warning "backup_stuck" "the newest backup of a volume has made no progress for an hour"
         fix "See whether the backup moves at all: the log of the instance manager whose replica is read, and the target. A lock that another cluster \
              or an ended backup holds goes away after a few minutes. Delete the backup only once it is clear that it does not move." [
@@ -40,7 +55,15 @@ causes! {
             read CRON_JOB,
             read JOBS,
             change "kubectl -n <namespace> delete jobs <workload>",
-        ] proven "the Job is the active one of a CronJob that is overdue, and writes no backup";
+        ] proven "the Job is the active one of a CronJob that is overdue, and writes no backup"
+        way NO_CRON_JOB "it has no CronJob"
+            fix "See in the log of the longhorn-manager that owns the recurring job why it makes no CronJob of it." [
+                read "kubectl -n <namespace> get recurringjobs.longhorn.io <object> -o yaml",
+                read "kubectl -n <namespace> logs -l app=longhorn-manager --prefix --tail=-1 | grep <object>",
+            ]
+        way JOBS_REFUSED "Kubernetes makes no Job of it"
+            fix "Do away with what the Event names: raise the quota or delete Jobs that are done, or start the webhook that does not answer. The CronJob \
+                 controller tries again on its own." [read CRON_JOB, read "kubectl -n <namespace> describe resourcequota"];
     RECURRING_JOB_SUSPENDED = info "recurring_job_suspended" "the CronJob of a recurring job is suspended"
         fix "Find out who suspended the job and why. If it should run, resume it." [
             read CRON_JOB,

@@ -57,73 +57,53 @@ fn not_running(
     writing: &BTreeSet<&str>,
 ) -> Option<Finding> {
     let name = &job.metadata.name;
-    let Some(cron) = cluster.objects.cron_jobs.get(name) else {
-        // a recording may have left them out
-        if cluster.readability(Resource::CronJobs) != Readability::Readable
-            || !cluster.decoded_all(Resource::CronJobs)
-        {
-            return None;
-        }
-        let begun = Begun::NotBefore(job.metadata.created());
-        let age = observe(cluster, out, "without_cron_job", name, begun);
-        let mut finding = about(
-            cluster,
-            job,
-            &causes::RECURRING_JOB_OVERDUE,
-            format!("recurring job {name} has no CronJob, so it never runs"),
-        )
-        .fact(format!("there is no CronJob {name}"))
-        .fact(age.evidence());
-        let namespace = &cluster.namespace;
-        finding = finding.remedy(
-            Remedy::new("See in the log of the longhorn-manager that owns the recurring job why it makes no CronJob of it.")
-                .read(format!("kubectl -n {namespace} get recurringjobs.longhorn.io {name} -o yaml"))
-                .read(format!("kubectl -n {namespace} logs -l app=longhorn-manager --prefix --tail=-1 | grep {name}")),
-        );
-        return age.at_least(LATE, Unknown::Counts).then(|| finding.since(age.since));
-    };
+    let Some(cron) = cluster.objects.cron_jobs.get(name) else { return without_cron_job(cluster, out, job) };
+    let last = cron.status.last_schedule_time.get();
     if cron.spec.suspend {
-        let message = format!("recurring job {name} is suspended");
-        let fact = format!(
-            "CronJob {name}: suspend is true, last started {}",
-            ago(cluster, cron.status.last_schedule_time.get())
-        );
-        return Some(about(cluster, job, &causes::RECURRING_JOB_SUSPENDED, message).fact(fact));
+        let fact = format!("CronJob {name}: suspend is true, last started {}", ago(cluster, last));
+        return Some(about(cluster, job, &causes::RECURRING_JOB_SUSPENDED, "is suspended").fact(fact));
     }
-    let last = cron.status.last_schedule_time.get().or(cron.metadata.created())?;
+    let last = last.or(cron.metadata.created())?;
     let clocks = if pause >= SignedDuration::from_hours(20) { CLOCKS } else { SignedDuration::ZERO };
     if cluster.age(last) < pause + LATE + clocks {
         return None;
     }
-    let message = format!(
-        "recurring job {name} ({}) has not been started for {}",
-        job.spec.task,
-        text::duration(cluster.age(last))
-    );
-    let mut finding = about(cluster, job, &causes::RECURRING_JOB_OVERDUE, message)
+    // it takes longer than its schedule allows, which ends on its own
+    let writes =
+        !cron.status.active.is_empty() && volumes_of(cluster, job).iter().any(|name| writing.contains(name));
+    let still = if writes { ": its last run is still writing a backup" } else { "" };
+    let long = text::duration(cluster.age(last));
+    let what = format!("({}) has not been started for {long}{still}", job.spec.task);
+    let finding = about(cluster, job, &causes::RECURRING_JOB_OVERDUE, &what)
         .since(Some(last))
         .facts(evidence(cluster, job, cron, pause));
-    if !cron.status.active.is_empty() && volumes_of(cluster, job).iter().any(|name| writing.contains(name)) {
-        // it takes longer than its schedule allows, which ends on its own
-        finding.message.push_str(": its last run is still writing a backup");
+    if writes {
         return Some(finding.severity(Severity::Info));
     }
     if refused(cluster, name).is_some() {
-        let namespace = &cluster.namespace;
-        return Some(
-            finding.remedy(
-                Remedy::new(
-                    "Do away with what the Event names: raise the quota or delete Jobs that are done, or start the webhook that does not answer. \
-                     The CronJob controller tries again on its own.",
-                )
-                .read(format!("kubectl -n {namespace} describe cronjob {name}"))
-                .read(format!("kubectl -n {namespace} describe resourcequota")),
-            ),
-        );
+        return Some(finding.way(&causes::JOBS_REFUSED));
     }
     // only of a run that writes no backup it is said which Job to delete
-    let hangs = cron.status.active.iter().take(1).map(|job| job.name.as_str());
-    Some(hangs.fold(finding, |finding, job| finding.with(Name::Workload, job)))
+    let hangs = cron.status.active.iter().take(1);
+    Some(finding.named(hangs.map(|job| (Name::Workload, job.name.to_string()))))
+}
+
+fn without_cron_job(cluster: &Cluster, out: &mut Outcome, job: &RecurringJob) -> Option<Finding> {
+    // a recording may have left them out
+    if cluster.readability(Resource::CronJobs) != Readability::Readable
+        || !cluster.decoded_all(Resource::CronJobs)
+    {
+        return None;
+    }
+    let name = &job.metadata.name;
+    let age = observe(cluster, out, "without_cron_job", name, Begun::NotBefore(job.metadata.created()));
+    age.at_least(LATE, Unknown::Counts).then(|| {
+        about(cluster, job, &causes::RECURRING_JOB_OVERDUE, "has no CronJob, so it never runs")
+            .way(&causes::NO_CRON_JOB)
+            .since(age.since)
+            .fact(format!("there is no CronJob {name}"))
+            .fact(age.evidence())
+    })
 }
 
 fn evidence(cluster: &Cluster, job: &RecurringJob, cron: &CronJob, pause: SignedDuration) -> Vec<Evidence> {
@@ -168,7 +148,7 @@ pub(super) fn troubled_pods(cluster: &Cluster, job: &str) -> Vec<Evidence> {
     troubles.take(3).collect()
 }
 
-fn about(cluster: &Cluster, job: &RecurringJob, cause: &'static Cause, message: String) -> Finding {
+fn about(cluster: &Cluster, job: &RecurringJob, cause: &'static Cause, what: &str) -> Finding {
     let name = &job.metadata.name;
     let volumes = volumes_of(cluster, job);
     let impact = match (job.backs_up(), volumes.len()) {
@@ -176,9 +156,9 @@ fn about(cluster: &Cluster, job: &RecurringJob, cause: &'static Cause, message: 
         (true, count) => format!("not backed up by this job: {}", counted(count, "volume")),
         (false, count) => format!("task {} is not done for {}", job.spec.task, counted(count, "volume")),
     };
-    Finding::about(cause, cluster.object::<RecurringJob>(name), message)
+    Finding::about(cause, cluster.object::<RecurringJob>(name), format!("recurring job {name} {what}"))
         .impact(impact)
-        .volumes(volumes.into_iter().map(|volume| cluster.volume_ref(volume)).collect())
+        .volumes(cluster.volume_refs(volumes))
 }
 
 fn ago(cluster: &Cluster, moment: Option<Timestamp>) -> String {

@@ -1,6 +1,7 @@
 //! Alerts and panels.
 
 use super::causes::*;
+use super::{BACKUPS, LAST_BACKUP};
 use crate::check::*;
 
 pub(super) const ALERTS: &[Alert] = &[
@@ -55,31 +56,24 @@ pub(super) const PANELS: &[Panel] = &[
         dashboard: Dashboard::Storage,
         title: "Backups not complete",
         description: "Backups that wait, are in progress or have failed. Complete ones are not counted.",
-        expr: "max without ($without) (longhorn_health_backups{$job})",
-        legend: "{{state}}",
         width: Width::Third,
         no_data: "the exporter cannot read backups.longhorn.io",
-        ..Panel::STAT
+        ..Panel::STAT.of(&BACKUPS)
     },
     Panel {
         dashboard: Dashboard::Storage,
         title: "Backups failing",
         description: "Targets that do not answer, backups that failed or stand still, jobs that are overdue, and volumes whose last backup is too old.",
         columns: &["severity", "cause", "object_kind", "object"],
-        expr: "max by ($cluster severity, cause, object_kind, object) (longhorn_health_finding{$job, check=\"backup_failing\"}) == 1",
-        legend: "{{object}} {{cause}}",
         no_data: "backups are in order, or the exporter does not report",
-        ..Panel::TABLE
+        ..Panel::TABLE.of_findings("backup_failing")
     },
     Panel {
         dashboard: Dashboard::Storage,
         title: "Last good backup",
         description: "Of volumes whose backups fail, stand still or are too old: when the last good one was taken. 1970 where there is none.",
-        columns: &["volume", "Value"],
-        expr: "max without ($without) (longhorn_health_volume_last_backup_timestamp_seconds{$job}) * 1000",
-        legend: "{{volume}}",
         unit: Unit::FromNow,
         no_data: "the backups of every volume are in order, or the exporter does not report",
-        ..Panel::TABLE
+        ..Panel::TABLE.of(&LAST_BACKUP)
     },
 ];

@@ -16,28 +16,19 @@ const SILENT: SignedDuration = SignedDuration::from_mins(10);
 /// What a target says that has no URL (longhorn-manager v1.5.0 to v1.12.1 controller/backup_target_controller.go).
 const NO_URL: &str = "backup target URL is empty";
 
-/// Parts of the error, and what they say.
-const REASONS: [(&[&str], &str); 6] = [
+/// Parts of the error, and the way that they show.
+const REASONS: [(&[&str], &Way); 6] = [
     (
         &["accessdenied", "invalidaccesskeyid", "signaturedoesnotmatch", "forbidden", "credential", "secret"],
-        "The target refuses the credentials, or the secret is missing or lacks a key: compare it with the keys that the object store issued.",
+        &causes::CREDENTIALS_REFUSED,
     ),
-    (&["nosuchbucket", "bucket does not exist"], "The bucket does not exist: create it, or correct the URL."),
-    (
-        &["no such host", "name resolution", "name or service not known"],
-        "The name of the target does not resolve in the cluster: see DNS.",
-    ),
-    (
-        &["x509", "certificate"],
-        "The certificate of the target is not trusted: give AWS_CERT in the secret, or renew it.",
-    ),
-    (
-        &["mount", "nfs", "cifs"],
-        "The share cannot be mounted on the node: see that it is exported to every node, the NFS version and the client.",
-    ),
+    (&["nosuchbucket", "bucket does not exist"], &causes::NO_BUCKET),
+    (&["no such host", "name resolution", "name or service not known"], &causes::TARGET_NAME_UNKNOWN),
+    (&["x509", "certificate"], &causes::CERTIFICATE_REFUSED),
+    (&["mount", "nfs", "cifs"], &causes::SHARE_NOT_MOUNTED),
     (
         &["timeout", "deadline", "refused", "no route", "unreachable", "connection reset"],
-        "The target does not answer over the network: see that it runs, and firewalls and proxies between.",
+        &causes::TARGET_SILENT,
     ),
 ];
 
@@ -78,7 +69,9 @@ fn finding(cluster: &Cluster, target: &BackupTarget, message: &str) -> Finding {
     let users =
         cluster.objects.volumes.iter().filter(|volume| target_of(&volume.spec.backup_target_name) == name);
     let backed_up = users.filter(|volume| volume.status.last_backup_at.is_set()).count();
-    let finding = Finding::about(
+    let lower = message.to_ascii_lowercase();
+    let reason = REASONS.iter().find(|(parts, _)| parts.iter().any(|part| lower.contains(part)));
+    Finding::about(
         &causes::TARGET_UNAVAILABLE,
         cluster.object::<BackupTarget>(name),
         format!("Longhorn cannot reach backup target {name} ({})", target.spec.backup_target_url),
@@ -97,14 +90,9 @@ fn finding(cluster: &Cluster, target: &BackupTarget, message: &str) -> Finding {
     .fact(match target.status.last_synced_at.get() {
         Some(last) => format!("it last answered at {last}"),
         None => "it has never answered".to_owned(),
-    });
-    let lower = message.to_ascii_lowercase();
-    let reason = REASONS.iter().find(|(parts, _)| parts.iter().any(|part| lower.contains(part)));
-    let finding = finding.with(Name::Key, target.spec.credential_secret.as_str());
-    match reason {
-        Some((_, words)) => finding.fix(format!("{words} Longhorn asks again every poll interval.")),
-        None => finding,
-    }
+    })
+    .with(Name::Key, target.spec.credential_secret.as_str())
+    .way(reason.map(|(_, way)| *way))
 }
 
 /// Up to 1.7 there is one target.

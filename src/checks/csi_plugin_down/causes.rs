@@ -9,7 +9,18 @@ causes! {
             read "kubectl -n <namespace> logs <object> -c <container> --previous --tail=50",
             read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
             read "kubectl -n <namespace> describe pod <object>",
-        ];
+        ]
+        way OUT_OF_MEMORY "it was OOM-killed"
+            fix "Give the container more memory: raise its limit, which setting system-managed-csi-components-resource-limits (from 1.12 on) or a LimitRange of \
+                 the namespace sets, or free memory on the node where it has none. It needs more the more volumes are mounted there." [
+                read "kubectl -n <namespace> get settings.longhorn.io system-managed-csi-components-resource-limits",
+                read "kubectl -n <namespace> get pod <object> -o jsonpath='{.spec.containers[*].resources}'",
+                read "kubectl describe node <node>",
+            ]
+        way SAME_ADDRESS "another node has the address of its node"
+            fix "Find out which of nodes <node> and <value> should have that address, give the other its own, and restart the kubelet there (K3s, RKE2: its \
+                 service), which keeps the address that it found at its start. The plugin continues on its own."
+            [read "kubectl get nodes -o wide", read "kubectl describe node <node>"];
     PLUGIN_NOT_RUNNING = warning "plugin_not_running"
         "the pod of the CSI plugin on the node does not start or is not Ready"
         fix "Fix what the Events of the pod name: an image that cannot be pulled, a directory of the kubelet that is missing (where its root is not \
@@ -51,7 +62,10 @@ causes! {
             read "kubectl -n <namespace> get replicas.longhorn.io -o custom-columns=VOLUME:.spec.volumeName,NODE:.spec.nodeID,DISK:.spec.diskPath,DIRECTORY:.spec.dataDirectoryName,FAILED:.spec.failedAt",
             read "kubectl -n <namespace> get volumes.longhorn.io -o yaml",
             read "kubectl get persistentvolumes -o yaml",
-        ] proven "the volumes wait to be deleted, which nothing takes back, and a manager that runs deletes their data; engines do not run in it";
+        ] proven "the volumes wait to be deleted, which nothing takes back, and a manager that runs deletes their data; engines do not run in it"
+        way MANAGERS_RUN "its managers still run"
+            fix "Delete DaemonSet longhorn-manager at once: its managers delete the data, the PersistentVolumes and the claims of these volumes. Do not install \
+                 Longhorn again, and pause what would. Keep what the commands print, then copy the replicas' directories on their nodes.";
     SIDECAR_DOWN = warning "sidecar_down"
         "no pod of csi-resizer or csi-snapshotter works: no volume is expanded, or no snapshot taken, by Kubernetes"
         fix "Find out why its pods do not run. The sidecars ask the CSI plugin of their node over a socket, so a plugin that is down takes them \

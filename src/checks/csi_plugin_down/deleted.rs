@@ -9,7 +9,7 @@
 
 use std::collections::BTreeSet;
 
-use super::causes::DELETED_IN_USE;
+use super::causes::{DELETED_IN_USE, MANAGERS_RUN};
 use crate::check::*;
 use crate::facts::{removal, text, volumes};
 use crate::longhorn::{DaemonSet, Replica, Resource, Volume};
@@ -43,15 +43,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) -> bool {
     .fact(evidence)
     .fact(format!("{} {are} being deleted, and wait for a longhorn-manager", counted(count, "volume")))
     .facts(left);
-    out.report(if runs {
-        finding.with(Name::Workload, SET).fix(
-            "Delete DaemonSet longhorn-manager at once: its managers delete the data, the PersistentVolumes and the claims of these \
-             volumes. Do not install Longhorn again, and pause what would. Keep what the commands print, then copy the replicas' \
-             directories on their nodes.",
-        )
-    } else {
-        finding
-    });
+    out.report(if runs { finding.with(Name::Workload, SET).way(&MANAGERS_RUN) } else { finding });
     true
 }
 

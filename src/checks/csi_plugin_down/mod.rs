@@ -28,6 +28,7 @@ pub static CHECK: Check = Check {
     needs: &[Pods, DaemonSets, Deployments],
     uses: &[CsiNodes, LonghornNodes, KubeNodes, Engines, Volumes, Replicas, Events],
     causes: causes::ALL,
+    ways: &[causes::WAYS],
     gauges: GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,

@@ -86,8 +86,11 @@ fn down<'a>(cluster: &'a Cluster, addresses: &OnceCell<Addresses<'a>>, pod: &Pod
             .facts(limit.filter(|_| killed).map(|limit| format!("its memory limit is {limit}")))
             .with(Name::Container, container);
         return Some(match shared {
-            _ if killed => finding.remedy(out_of_memory(cluster, pod)),
-            Some((_, other)) => finding.remedy(same_address(node, other)),
+            // its log says nothing of a kill, and a limit may come from Longhorn's own setting (longhorn-manager v1.12.1 types/setting.go
+            // system-managed-csi-components-resource-limits) or from a LimitRange
+            _ if killed => finding.way(&causes::OUT_OF_MEMORY),
+            // what managers answer goes to the other node
+            Some((_, other)) => finding.way(&causes::SAME_ADDRESS).with(Name::Value, other),
             None => finding,
         });
     }
@@ -112,29 +115,6 @@ fn down<'a>(cluster: &'a Cluster, addresses: &OnceCell<Addresses<'a>>, pod: &Pod
         finding = finding.fact(EvidenceSource::Event.says(text));
     }
     Some(finding)
-}
-
-/// What managers answer goes to the other node.
-fn same_address(node: &str, other: &str) -> Remedy {
-    Remedy::new(format!(
-        "Find out which of nodes {node} and {other} should have that address, give the other its own, and restart the kubelet there (K3s, RKE2: \
-         its service), which keeps the address that it found at its start. The plugin continues on its own."
-    ))
-    .read("kubectl get nodes -o wide")
-    .read(format!("kubectl describe node {node}"))
-}
-
-/// Its log says nothing of a kill, and a limit may come from Longhorn's own setting (longhorn-manager v1.12.1 types/setting.go
-/// system-managed-csi-components-resource-limits) or from a LimitRange.
-fn out_of_memory(cluster: &Cluster, pod: &Pod) -> Remedy {
-    let (namespace, name, node) = (&cluster.namespace, &pod.metadata.name, &pod.spec.node_name);
-    Remedy::new(
-        "Give the container more memory: raise its limit, which setting system-managed-csi-components-resource-limits (from 1.12 on) or a \
-         LimitRange of the namespace sets, or free memory on the node where it has none. It needs more the more volumes are mounted there.",
-    )
-    .read(format!("kubectl -n {namespace} get settings.longhorn.io system-managed-csi-components-resource-limits"))
-    .read(format!("kubectl -n {namespace} get pod {name} -o jsonpath='{{.spec.containers[*].resources}}'"))
-    .read(format!("kubectl describe node {node}"))
 }
 
 fn not_registered(cluster: &Cluster, out: &mut Outcome, pod: &Pod) -> Option<Finding> {

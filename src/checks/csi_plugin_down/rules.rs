@@ -1,5 +1,6 @@
 //! Alerts and panels.
 
+use super::PLUGINS;
 use super::causes::*;
 use crate::check::*;
 
@@ -7,8 +8,6 @@ pub(super) const ALERTS: &[Alert] = &[
     Alert {
         name: "LonghornDeleted",
         when: When::Found(&[&DELETED_IN_USE]),
-        for_: "0m",
-        severity: Severity::Critical,
         summary: "Longhorn was deleted while volumes are in use.",
         description: "Longhorn was deleted without its uninstaller while volumes are in use: their engines end. Start no longhorn-manager, which \
                       deletes their data, and copy the replicas' directories first.",
@@ -21,7 +20,6 @@ pub(super) const ALERTS: &[Alert] = &[
         name: "LonghornCsiControllerDown",
         when: When::Found(&[&CONTROLLER_DOWN]),
         for_: "2m",
-        severity: Severity::Critical,
         summary: "No pod of Longhorn's CSI attacher or provisioner works.",
         description: "Deployment {{ $labels.object }} has no pod that works, so Kubernetes attaches or creates no Longhorn volume. Look at its pods \
                       and at the CSI plugin.",
@@ -58,20 +56,15 @@ pub(super) const PANELS: &[Panel] = &[
         dashboard: Dashboard::Storage,
         title: "CSI plugins by state",
         description: "Nodes by state of Longhorn's CSI plugin. Not registered: it runs, but the kubelet does not know the driver.",
-        expr: "max without ($without) (longhorn_health_csi_plugins{$job})",
-        legend: "{{state}}",
         width: Width::Third,
         no_data: "the exporter cannot read pods or DaemonSets",
-        ..Panel::STAT
+        ..Panel::STAT.of(&PLUGINS)
     },
     Panel {
         dashboard: Dashboard::Storage,
         title: "CSI driver down",
         description: "Nodes where the CSI plugin does not work, and CSI controllers of which no pod works, with the cause.",
-        columns: &["severity", "cause", "object_kind", "object", "node"],
-        expr: "max by ($cluster severity, cause, object_kind, object, node) (longhorn_health_finding{$job, check=\"csi_plugin_down\"}) == 1",
-        legend: "{{object}} {{node}} {{cause}}",
         no_data: "the CSI driver works everywhere, or the exporter does not report",
-        ..Panel::TABLE
+        ..Panel::TABLE.of_findings("csi_plugin_down")
     },
 ];

@@ -10,6 +10,14 @@ const REPLICAS: &str = "kubectl -n <namespace> get replicas.longhorn.io -l longh
     -o custom-columns=NAME:.metadata.name,VOLUME:.spec.volumeName,SIZE:.spec.volumeSize,DISK:.spec.diskPath,FAILED:.spec.failedAt";
 const LIMITS: &str = "kubectl -n <namespace> get settings.longhorn.io storage-minimal-available-percentage storage-over-provisioning-percentage";
 const NODE: &str = "kubectl describe node <node>";
+const WIDE: &str = "kubectl get node <node> -o wide";
+const CONDITIONS: &str =
+    "kubectl -n <namespace> get nodes.longhorn.io <node> -o jsonpath='{.status.conditions}'";
+const APT: &str = "ssh <node> 'sudo apt-get update && sudo apt-get install -y <value>'";
+const YUM: &str = "ssh <node> 'sudo yum install -y <value>'";
+const INSTALL: &str = "Install <value> on node <node>, by way of the node's image where nodes are replaced. Longhorn looks again every half hour.";
+const INSTALL_NFS: &str = "Install an NFS client on node <node> (nfs-common, on RPM systems nfs-utils), by way of the node's image where nodes are \
+    replaced. Longhorn looks again every half hour.";
 
 causes! {
     DISK_UUID_MISMATCH = warning "disk_uuid_mismatch"
@@ -52,7 +60,10 @@ causes! {
         ];
     DISK_NOT_READY = warning "disk_not_ready"
         "Longhorn reports the disk as not ready, cause unknown"
-        fix "On node <node> see what the reason in the evidence means for <value> (ls <value>, dmesg); Longhorn uses the disk again once it is gone." [read DISK, read REPLICAS];
+        fix "On node <node> see what the reason in the evidence means for <value> (ls <value>, dmesg); Longhorn uses the disk again once it is gone." [read DISK, read REPLICAS]
+        way V2_CREATING "the v2 data engine is still making its disks"
+            fix "The v2 data engine brings up its disks one after the other once its instance manager runs, which may take ten minutes each (Longhorn issue \
+                 12837). Wait while the log of that instance manager goes on; a restart begins with the first disk again.";
     DISK_FAILING = warning "disk_failing"
         "a device under the disk says of itself that it fails (SMART, or SPDK's health page of an NVMe)"
         fix "Move the replicas away while the device still reads: make sure that other disks have room, then close the disk for scheduling and ask for \
@@ -86,7 +97,16 @@ causes! {
             read NODE,
             read REPLICAS,
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
-        ] proven "the node is lost for good and off, and every volume is healthy without it";
+        ] proven "the node is lost for good and off, and every volume is healthy without it"
+        way REPLICAS_WAIT "replicas there never started"
+            fix "Bring node <node> back: power, network, kubelet. Where that takes long, delete the replicas there that never started, as <replica>: they hold \
+                 nothing, and their volumes get no other replica while they wait (Longhorn issue 13571). Delete no replica there that has been \
+                 healthy, and not the node, before every volume is healthy without it." [
+                read NODE,
+                read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node> -o custom-columns=NAME:.metadata.name,VOLUME:.spec.volumeName,\
+                      HEALTHY:.spec.healthyAt,FAILED:.spec.failedAt",
+                change "kubectl -n <namespace> delete replicas.longhorn.io <replica>",
+            ] proven "the replica never started, and holds nothing";
     NODE_PRESSURE = warning "node_pressure"
         "the kubelet reports pressure on the node, so Longhorn uses neither the node nor its disks"
         fix "Relieve node <node>: free disk space of the kubelet and the container runtime, memory or process ids. Pods that the kubelet evicts may be \
@@ -95,8 +115,22 @@ causes! {
         "the node lacks something that some volumes need" but "a warning where such volumes are there"
         fix "Install or load on node <node> what the evidence names, by way of the node's image where nodes are replaced: the NFS client (nfs-common, \
              nfs-utils), shared mounts (mount --make-rshared /), 2 MiB huge pages and a restart of the kubelet. Longhorn looks again every half hour." [
-            read "kubectl -n <namespace> get nodes.longhorn.io <node> -o jsonpath='{.status.conditions}'",
-        ];
+            read CONDITIONS,
+        ]
+        way MODULES "kernel modules are not loaded"
+            fix "Load <value> on node <node>, now and at every start. Longhorn looks again every half hour." [
+                change "ssh <node> 'sudo modprobe -a <value> && printf \"%s\\n\" <value> | sudo tee /etc/modules-load.d/longhorn.conf'",
+                read CONDITIONS,
+            ]
+        way NOT_SHARED "its mounts are not shared"
+            fix "Make the mounts of node <node> shared, and let its start-up do so: systemd does, OpenRC, LXC and container images as nodes do not. Longhorn \
+                 looks again every half hour." [change "ssh <node> 'sudo mount --make-rshared /'", read CONDITIONS]
+        way PACKAGES_APT "packages are missing; it has apt-get" fix INSTALL [change APT, read CONDITIONS]
+        way PACKAGES_YUM "packages are missing; it has yum" fix INSTALL [change YUM, read CONDITIONS]
+        way PACKAGES "packages are missing" fix INSTALL [read WIDE, read CONDITIONS]
+        way NFS_APT "it has no NFS client; it has apt-get" fix INSTALL_NFS [change APT, read CONDITIONS]
+        way NFS_YUM "it has no NFS client; it has yum" fix INSTALL_NFS [change YUM, read CONDITIONS]
+        way NFS "it has no NFS client" fix INSTALL_NFS [read WIDE, read CONDITIONS];
 }
 
 /// A disk of a node is not ready.

@@ -86,21 +86,12 @@ fn not_ready(cluster: &Cluster, node: &LonghornNode, ready: &Condition) -> Findi
     match blocking.first() {
         None => finding,
         Some(first) => finding
-            .fact(format!("replicas there that never started, for which Longhorn makes no others: {}", text::listed(&blocking)))
-            .remedy(
-                Remedy::new(format!(
-                    "Bring node {name} back: power, network, kubelet. Where that takes long, delete the replicas there that never started, as {first}: \
-                     they hold nothing, and their volumes get no other replica while they wait (Longhorn issue 13571). Delete no replica there \
-                     that has been healthy, and not the node, before every volume is healthy without it."
-                ))
-                .read(format!("kubectl describe node {name}"))
-                .read(format!(
-                    "kubectl -n {0} get replicas.longhorn.io -l longhornnode={name} -o custom-columns=NAME:.metadata.name,VOLUME:.spec.volumeName,\
-                     HEALTHY:.spec.healthyAt,FAILED:.spec.failedAt",
-                    cluster.namespace
-                ))
-                .change(format!("kubectl -n {} delete replicas.longhorn.io {first}", cluster.namespace)),
-            ),
+            .fact(format!(
+                "replicas there that never started, for which Longhorn makes no others: {}",
+                text::listed(&blocking)
+            ))
+            .way(&causes::REPLICAS_WAIT)
+            .with(Name::Replica, *first),
     }
 }
 

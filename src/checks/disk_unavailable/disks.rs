@@ -77,10 +77,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
             text::shortened(ready.message.trim(), 400)
         ));
     if cause == &causes::DISK_NOT_READY && ready.message.contains("current state: creating") {
-        finding = finding.fix(
-            "The v2 data engine brings up its disks one after the other once its instance manager runs, which may take ten minutes each (Longhorn issue \
-             12837). Wait while the log of that instance manager goes on; a restart begins with the first disk again.",
-        );
+        finding = finding.way(&causes::V2_CREATING);
     }
     finding = finding.facts(
         nodes::manager_not_ready(cluster, disk.node_name())

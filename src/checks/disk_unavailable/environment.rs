@@ -88,8 +88,8 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, nod
     if hurts_encrypted {
         finding = finding.volumes(counts.encrypted(cluster).to_vec());
     }
-    if let Some(remedy) = remedy(cluster, name, first) {
-        finding = finding.remedy(remedy);
+    if let Some((way, value)) = way(cluster, name, first) {
+        finding = finding.way(way).with(Name::Value, value);
     }
     out.report(finding);
 }
@@ -101,43 +101,22 @@ fn own_words(lack: &Condition) -> &str {
     if first.is_empty() { &lack.kind } else { first }
 }
 
-/// How the node gets what it lacks, where that can be said; the cause has the rest.
-fn remedy(cluster: &Cluster, node: &str, lack: &Condition) -> Option<Remedy> {
-    const AGAIN: &str = "Longhorn looks again every half hour.";
-    const IMAGE: &str = "by way of the node's image where nodes are replaced";
-    let (text, host) = match (lack.kind.as_str(), named(&lack.message)) {
-        ("KernelModulesLoaded", Some(modules)) => (
-            format!("Load {modules} on node {node}, now and at every start. {AGAIN}"),
-            Some(format!(
-                "sudo modprobe -a {modules} && printf \"%s\\n\" {modules} | sudo tee /etc/modules-load.d/longhorn.conf"
-            )),
-        ),
-        ("RequiredPackages", Some(packages)) => (
-            format!("Install {packages} on node {node}, {IMAGE}. {AGAIN}"),
-            install(cluster, node, [packages; 2]),
-        ),
-        ("NFSClientInstalled", _) => (
-            format!(
-                "Install an NFS client on node {node} (nfs-common, on RPM systems nfs-utils), {IMAGE}. {AGAIN}"
-            ),
-            install(cluster, node, ["nfs-common", "nfs-utils"]),
-        ),
-        ("MountPropagation", _) => (
-            format!(
-                "Make the mounts of node {node} shared, and let its start-up do so: systemd does, OpenRC, LXC and container images as \
-                 nodes do not. {AGAIN}"
-            ),
-            Some("sudo mount --make-rshared /".to_owned()),
-        ),
+/// How the node gets what it lacks, and its name, where that can be said; the cause has the rest. What installs it is that of the usual
+/// systems, with the names that packages have on Debian and on those of Red Hat.
+fn way<'a>(cluster: &Cluster, node: &str, lack: &'a Condition) -> Option<(&'static Way, &'a str)> {
+    let system = cluster.objects.kube_nodes.get(node);
+    let system = system.and_then(|node| packages::of(&node.status.node_info.os_image)).map(|(_, with)| with);
+    Some(match (lack.kind.as_str(), named(&lack.message), system) {
+        ("KernelModulesLoaded", Some(modules), _) => (&causes::MODULES, modules),
+        ("MountPropagation", ..) => (&causes::NOT_SHARED, ""),
+        ("RequiredPackages", Some(packages), Some(Packages::Apt)) => (&causes::PACKAGES_APT, packages),
+        ("RequiredPackages", Some(packages), Some(Packages::Yum)) => (&causes::PACKAGES_YUM, packages),
+        ("RequiredPackages", Some(packages), _) => (&causes::PACKAGES, packages),
+        ("NFSClientInstalled", _, Some(Packages::Apt)) => (&causes::NFS_APT, "nfs-common"),
+        ("NFSClientInstalled", _, Some(Packages::Yum)) => (&causes::NFS_YUM, "nfs-utils"),
+        ("NFSClientInstalled", ..) => (&causes::NFS, ""),
         _ => return None,
-    };
-    let remedy = Remedy::new(text);
-    let remedy = match host {
-        Some(command) => remedy.change(format!("ssh {node} '{command}'")),
-        None => remedy.read(format!("kubectl get node {node} -o wide")),
-    };
-    let conditions = "-o jsonpath='{.status.conditions}'";
-    Some(remedy.read(format!("kubectl -n {} get nodes.longhorn.io {node} {conditions}", cluster.namespace)))
+    })
 }
 
 /// The names in brackets, `[dm_crypt]`, if they are names.
@@ -145,16 +124,6 @@ fn named(message: &str) -> Option<&str> {
     let (names, _) = message.split_once('[')?.1.split_once(']')?;
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ');
     (!names.is_empty() && names.chars().all(plain)).then_some(names)
-}
-
-/// The command of the usual systems, for the names that packages have on Debian and on those of Red Hat.
-fn install(cluster: &Cluster, node: &str, [debian, red_hat]: [&str; 2]) -> Option<String> {
-    let node = cluster.objects.kube_nodes.get(node)?;
-    match packages::of(&node.status.node_info.os_image)?.1 {
-        Packages::Apt => Some(format!("sudo apt-get update && sudo apt-get install -y {debian}")),
-        Packages::Yum => Some(format!("sudo yum install -y {red_hat}")),
-        _ => None,
-    }
 }
 
 /// Whether the v2 data engine may run on a node: its manager looks for huge pages while the setting is on, also where the

@@ -1,5 +1,6 @@
 //! Alerts and panels.
 
+use super::DISKS;
 use super::causes::*;
 use crate::check::*;
 
@@ -52,7 +53,6 @@ pub(super) const ALERTS: &[Alert] = &[
         name: "LonghornDiskNearlyFull",
         when: When::Found(&[&DISK_NEARLY_FULL]),
         for_: "1h",
-        severity: Severity::Info,
         summary: "A Longhorn disk has little room left for replicas.",
         description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} has less than a tenth of its room for replicas left. Plan for more \
                       before volumes find none.",
@@ -64,7 +64,6 @@ pub(super) const ALERTS: &[Alert] = &[
         name: "LonghornNoNodeReady",
         when: When::Found(&[&NO_NODE_READY]),
         for_: "1m",
-        severity: Severity::Critical,
         summary: "No node that Longhorn stores data on is Ready.",
         description: "None of the nodes that Longhorn stores data on is Ready, so every volume of the cluster is concerned. Look at what they share \
                       first: the way of their kubelets to the API server, the network, power. Restart, drain and delete none before.",
@@ -102,20 +101,16 @@ pub(super) const PANELS: &[Panel] = &[
         dashboard: Dashboard::Storage,
         title: "Disks by state",
         description: "Longhorn disks that are ready, that take no more replicas (full), and that Longhorn does not use (not_ready).",
-        expr: "max without ($without) (longhorn_health_disks{$job})",
-        legend: "{{state}}",
         width: Width::Third,
         no_data: "the exporter cannot read nodes.longhorn.io",
-        ..Panel::STAT
+        ..Panel::STAT.of(&DISKS)
     },
     Panel {
         dashboard: Dashboard::Storage,
         title: "Disks and nodes unavailable",
         description: "Disks that Longhorn does not use or that are full, and nodes that are not Ready, with the cause.",
         columns: &["severity", "cause", "node", "disk"],
-        expr: "max by ($cluster severity, cause, node, disk) (longhorn_health_finding{$job, check=\"disk_unavailable\"}) == 1",
-        legend: "{{node}} {{disk}} {{cause}}",
         no_data: "every disk and node is in order, or the exporter does not report",
-        ..Panel::TABLE
+        ..Panel::TABLE.of_findings("disk_unavailable")
     },
 ];

@@ -1,13 +1,15 @@
 //! Why the driver deployer does not finish.
 
 use crate::check::causes;
+use crate::facts::ways::REFUSED;
 
 causes! {
     MANAGERS_DOWN = warning "managers_down" "no longhorn-manager is ready to answer"
         fix "Bring one longhorn-manager to Ready, as its own finding says; the deployer then continues." [
             read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
             read "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=longhorn-backend",
-        ];
+        ]
+        ways REFUSED;
     MANAGERS_HALF_STARTED = warning "managers_half_started"
         "managers are Ready, but none has finished its start: port 9500 is not open yet"
         fix "Find out why the managers do not finish their start: the log of one that is Ready says what it waits for. DNS and network are not \

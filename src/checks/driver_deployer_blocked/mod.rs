@@ -40,6 +40,7 @@ pub static CHECK: Check = Check {
     needs: &[Pods],
     uses: &[EndpointSlices, LonghornNodes, KubeNodes, InstanceManagers, Events],
     causes: causes::ALL,
+    ways: &[causes::WAYS],
     gauges: &[],
     alerts: &[Alert {
         name: "LonghornDriverDeployerBlocked",
@@ -60,11 +61,8 @@ pub static CHECK: Check = Check {
         title: "Driver deployer blocked",
         description: "The driver deployer waits or crashes. Cause managers_down is a consequence of the managers' own \
                       trouble; dns_suspected means that managers are ready and yet not reached.",
-        columns: &["severity", "cause", "object_kind", "object", "node"],
-        expr: "max by ($cluster severity, cause, object_kind, object, node) (longhorn_health_finding{$job, check=\"driver_deployer_blocked\"}) == 1",
-        legend: "{{cause}}",
         no_data: "the driver deployer is not blocked, or the exporter does not report",
-        ..Panel::TABLE
+        ..Panel::TABLE.of_findings("driver_deployer_blocked")
     }],
     run,
     ..Check::DEFAULT
@@ -96,8 +94,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         // where no manager can be made, the way out is that of its DaemonSet
         let down = block.cause == &causes::MANAGERS_DOWN;
         if let Some(refused) = down.then(|| refused.as_ref()).flatten() {
-            let remedy = not_started::remedy(cluster, MANAGERS, None, None, refused.obstacle);
-            finding = finding.facts(refused.evidence.clone()).remedy(remedy);
+            finding = finding.facts(refused.evidence.clone()).way(refused.way).with(Name::Workload, MANAGERS);
         }
         out.report(finding);
     }

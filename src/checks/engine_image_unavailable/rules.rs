@@ -1,5 +1,6 @@
 //! Alerts and panels.
 
+use super::IMAGES;
 use super::causes::*;
 use crate::check::*;
 
@@ -8,7 +9,6 @@ pub(super) const ALERTS: &[Alert] = &[
         name: "LonghornEngineImageNowhere",
         when: When::Found(&[&DEPLOYED_NOWHERE]),
         for_: "2m",
-        severity: Severity::Critical,
         summary: "A Longhorn engine image is on no node.",
         description: "Engine image {{ $labels.object }} is on none of the Ready nodes, so no volume of it can be attached. See why its pods do not \
                       start.",
@@ -46,20 +46,16 @@ pub(super) const PANELS: &[Panel] = &[
         dashboard: Dashboard::Storage,
         title: "Engine images by state",
         description: "Engine images as Longhorn says: deployed on every Ready node, still deploying, or incompatible with the managers.",
-        expr: "max without ($without) (longhorn_health_engine_images{$job})",
-        legend: "{{state}}",
         width: Width::Third,
         no_data: "the exporter cannot read engineimages.longhorn.io, or there is none",
-        ..Panel::STAT
+        ..Panel::STAT.of(&IMAGES)
     },
     Panel {
         dashboard: Dashboard::Storage,
         title: "Engine images unavailable",
         description: "Engine images that are missing on a node, nowhere deployed, unknown or incompatible, with the cause.",
         columns: &["severity", "cause", "object", "node"],
-        expr: "max by ($cluster severity, cause, object, node) (longhorn_health_finding{$job, check=\"engine_image_unavailable\"}) == 1",
-        legend: "{{object}} {{node}} {{cause}}",
         no_data: "every image is where it is needed, or the exporter does not report",
-        ..Panel::TABLE
+        ..Panel::TABLE.of_findings("engine_image_unavailable")
     },
 ];

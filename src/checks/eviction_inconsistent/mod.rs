@@ -57,12 +57,9 @@ pub static CHECK: Check = Check {
             description: "Objects whose fields contradict each other about eviction, by cause. \
                           The runbook of LonghornEvictionInconsistent has a part for each cause.",
             columns: &["cause", "object_kind", "object", "node", "disk"],
-            expr: "max by ($cluster cause, object_kind, object, node, disk) \
-                   (longhorn_health_finding{$job, check=\"eviction_inconsistent\"}) == 1",
-            legend: "{{cause}} {{object}}",
             width: Width::Full,
             no_data: "nothing contradicts itself, or the exporter does not report",
-            ..Panel::TABLE
+            ..Panel::TABLE.of_findings("eviction_inconsistent")
         },
         Panel {
             dashboard: Dashboard::Eviction,

@@ -23,7 +23,21 @@ causes! {
             read ON_NODE,
             change "kubectl -n <namespace> patch settings.longhorn.io <setting> --type merge -p '{\"value\":\"<value>\"}'",
         ] proven "the budget names another node than that of its instance manager, so it protects nothing there; every other one is \
-             to be left";
+             to be left"
+        way OF_ANOTHER_NODE "it is that of another node"
+            fix "Delete the budget: Longhorn makes it again, with the right node from 1.3.3 and 1.4.2 on." [
+                read "kubectl -n <namespace> get poddisruptionbudgets -o yaml",
+                change "kubectl -n <namespace> delete poddisruptionbudget <object>",
+            ]
+        way ATTACHED "volumes are still attached on the node"
+            fix "Let the workloads that use these volumes leave the node; the drain does that unless their own budget or a missing controller keeps them."
+        way REPLICAS_LEAVE "replicas have to leave first"
+            fix "Wait for the eviction, and see the findings on it if it does not advance."
+        way UNPROTECTED "replicas there have no healthy, protected one elsewhere"
+            fix "Give these volumes another healthy replica: by a rebuild, by eviction of this node, or by a node-drain-policy that evicts."
+        way NOTHING_LEFT "nothing that Longhorn waits for is left"
+            fix "See why the longhorn-manager of the node does not remove it."
+            [read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide"];
     NO_SCHEDULABLE_DISK = warning "no_schedulable_disk"
         "volumes on an evicted disk need a replica elsewhere, but no disk can take it"
         fix "Make room for the replicas: enable scheduling on another node or disk, add a disk, free space, or fix the tags and anti-affinity of the \

@@ -76,8 +76,7 @@ fn misdirected<'a>(
 }
 
 fn misdirected_finding(cluster: &Cluster, budget: &PodDisruptionBudget, node: &KubeNode) -> Finding {
-    let (namespace, name) = (cluster.namespace.as_str(), budget.metadata.name.as_str());
-    let node = node.metadata.name.as_str();
+    let (name, node) = (budget.metadata.name.as_str(), node.metadata.name.as_str());
     let object = cluster.object::<PodDisruptionBudget>(name);
     let message = format!(
         "drain of node {node} is blocked by PodDisruptionBudget {name}, which is that of another node"
@@ -90,13 +89,7 @@ fn misdirected_finding(cluster: &Cluster, budget: &PodDisruptionBudget, node: &K
         .severity(if lasting { Severity::Warning } else { Severity::Info })
         .impact(DRAIN_WAITS)
         .fact(format!("its selector names node {node}, and instance manager {name} is on another one"))
-        .remedy(
-            Remedy::new(
-                "Delete the budget: Longhorn makes it again, with the right node from 1.3.3 and 1.4.2 on.",
-            )
-            .read(format!("kubectl -n {namespace} get poddisruptionbudgets -o yaml"))
-            .change(format!("kubectl -n {namespace} delete poddisruptionbudget {name}")),
-        )
+        .way(&causes::OF_ANOTHER_NODE)
 }
 
 impl<'a> DrainView<'a> {
@@ -187,13 +180,12 @@ impl<'a> DrainView<'a> {
     }
 
     fn finding(&self, manager: &InstanceManager, blocker: &Blocker) -> Finding {
-        let (cluster, namespace) = (self.cluster, self.cluster.namespace.as_str());
+        let cluster = self.cluster;
         let (name, node) = (manager.metadata.name.as_str(), manager.spec.node_id.as_str());
-        let (why, fix, volumes) = match blocker {
+        let (why, way, volumes) = match blocker {
             Blocker::Attached(instances) => (
                 format!("volumes are still attached on the node: {}", listed(instances)),
-                "Let the workloads that use these volumes leave the node; the drain does that unless their own budget or a missing \
-                 controller keeps them.",
+                &causes::ATTACHED,
                 self.volumes_of_instances(instances),
             ),
             Blocker::Replicas(left) => (
@@ -206,7 +198,7 @@ impl<'a> DrainView<'a> {
                         format!("{} replicas have", left.len())
                     }
                 ),
-                "Wait for the eviction, and see the findings on it if it does not advance.",
+                &causes::REPLICAS_LEAVE,
                 volumes(cluster, left),
             ),
             Blocker::Unprotected(left) => (
@@ -216,12 +208,12 @@ impl<'a> DrainView<'a> {
                     counted(left.len(), "replica"),
                     listed(&left.iter().map(|replica| replica.metadata.name.as_str()).collect::<Vec<_>>())
                 ),
-                "Give these volumes another healthy replica: by a rebuild, by eviction of this node, or by a node-drain-policy that evicts.",
+                &causes::UNPROTECTED,
                 volumes(cluster, left),
             ),
             Blocker::Nothing => (
                 "nothing that Longhorn waits for is left, so it should be removed within a minute".to_owned(),
-                "See why the longhorn-manager of the node does not remove it.",
+                &causes::NOTHING_LEFT,
                 Vec::new(),
             ),
         };
@@ -231,17 +223,13 @@ impl<'a> DrainView<'a> {
         let mut finding = Finding::about(&causes::PDB_BLOCKS, object, message).node(node).volumes(volumes);
         finding = finding
             .impact(DRAIN_WAITS)
-            .fix(fix)
+            .way(way)
             .fact(why)
             .fact(format!("the node is cordoned and PodDisruptionBudget {name} exists"));
         if matches!(blocker, Blocker::Unprotected(_)) && self.may_evict() {
             finding = finding
                 .with(Name::Setting, "node-drain-policy")
                 .with(Name::Value, "block-for-eviction-if-contains-last-replica");
-        }
-        if matches!(blocker, Blocker::Nothing) {
-            let pods = format!("kubectl -n {namespace} get pods -l app=longhorn-manager -o wide");
-            finding.remedy = finding.remedy.read(pods);
         }
         finding.facts(manager_not_ready(cluster, node))
     }

@@ -26,6 +26,7 @@ pub static CHECK: Check = Check {
         KubeNodes, InstanceManagers, PodDisruptionBudgets, Engines, EngineFrontends, Volumes, Events, Pods,
     ],
     causes: causes::ALL,
+    ways: &[causes::WAYS],
     gauges: GAUGES,
     alerts: &[
         Alert {
@@ -67,31 +68,24 @@ const PANELS: &[Panel] = &[
         title: "Replicas left to evict",
         description: "Replicas on nodes and disks that are asked to be emptied, counted by disk UUID. A line that stays flat \
                       without a rebuild is a stalled eviction; 0 is empty.",
-        expr: "max by ($cluster node, disk) (longhorn_health_eviction_remaining_replicas{$job})",
-        legend: "{{node}} {{disk}}",
         no_data: "no eviction is requested, or the exporter does not report",
-        ..Panel::TIME_SERIES
+        ..Panel::TIME_SERIES.of(&REMAINING_REPLICAS)
     },
     Panel {
         dashboard: Dashboard::Eviction,
         title: "Backing image copies left to evict",
         description: "Copies of backing images that are wanted on disks which are asked to be emptied. They leave after the replicas \
                       that need them.",
-        expr: "max by ($cluster node, disk) (longhorn_health_eviction_remaining_backing_image_copies{$job})",
-        legend: "{{node}} {{disk}}",
         no_data: "no eviction is requested, or the exporter does not report",
-        ..Panel::TIME_SERIES
+        ..Panel::TIME_SERIES.of(&REMAINING_COPIES)
     },
     Panel {
         dashboard: Dashboard::Eviction,
         title: "Last progress of eviction",
         description: "When what remains on an evicted disk last changed. Half an hour and no rebuild is a stalled eviction.",
         unit: Unit::FromNow,
-        columns: &["node", "disk", "Value"],
-        expr: "1000 * max by ($cluster node, disk) (longhorn_health_eviction_progress_timestamp_seconds{$job})",
-        legend: "{{node}} {{disk}}",
         no_data: "no eviction is under way, or the exporter does not report",
-        ..Panel::TABLE
+        ..Panel::TABLE.of(&PROGRESS)
     },
     Panel {
         dashboard: Dashboard::Eviction,

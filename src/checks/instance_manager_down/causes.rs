@@ -17,7 +17,13 @@ causes! {
              no new pod." [
             read "kubectl describe node <node>",
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
-        ];
+        ]
+        way LIMITED "something limits its memory"
+            fix "Raise or remove the memory limit of the pod: a LimitRange or a policy sets it, or Longhorn for the v2 data engine with pinned CPUs. Then \
+                 see why the longhorn-manager of the node makes no new pod."
+        way LEAKS_MEMORY "v1.11.0 leaks memory"
+            fix "Upgrade to 1.11.1 or use the image v1.11.0-hotfix-1: instance managers of v1.11.0 leak memory (Longhorn issue 12573). Until then free \
+                 memory on the node, and see why the longhorn-manager of the node makes no new pod.";
     POD_FAILED = critical "pod_failed"
         "its pod has ended and is not recreated" but "warning for the first 3 minutes, info for 2 where nothing ran in it"
         fix "See why the longhorn-manager of the node does not make a new pod: it alone does, and within two minutes." [
@@ -68,5 +74,12 @@ causes! {
         fix "See why the pod does not start: image, node resources, network plugin." [
             read "kubectl -n <namespace> describe pod <object>",
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
-        ];
+        ]
+        way READY_UNSEEN "its pod is Ready, and its manager has not written that"
+            fix "Its pod is Ready, and its manager has not written that: see in the log of the longhorn-manager on its node whether that reaches the pod's \
+                 ports 8500 to 8503 (a NetworkPolicy, a firewall, the pod network), or does nothing at all." [
+                read "kubectl -n <namespace> logs <manager> -c longhorn-manager --tail=2000 | grep <object>",
+                read "kubectl -n <namespace> get networkpolicies",
+                read "kubectl -n <namespace> get pod <object> -o wide",
+            ];
 }

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
 use crate::facts::api;
-use crate::facts::instance_managers::{InstanceManagers, container_status_of, missing_labels};
+use crate::facts::instance_managers::{InstanceManagers, container_of, container_status_of, missing_labels};
 use crate::facts::patience::{NEXT_POD, NODE_AWAY};
 use crate::facts::{looping, nodes, not_started, text};
 use crate::longhorn::*;
@@ -18,6 +18,10 @@ const STARTED: SignedDuration = SignedDuration::from_mins(5);
 /// What is wrong, since when, and whether that is long enough to act.
 pub struct ManagerTrouble {
     pub cause: &'static Cause,
+    pub way: Option<&'static Way>,
+    /// Behind its name.
+    pub says: &'static str,
+    pub hits: Hits,
     pub aged: bool,
     pub since: Option<Timestamp>,
     pub evidence: Vec<Evidence>,
@@ -25,9 +29,22 @@ pub struct ManagerTrouble {
     pub detail: Option<String>,
 }
 
+/// What becomes of the volumes on the node.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Hits {
+    /// None can be attached there.
+    Attaching,
+    /// Nor does any that is attached go on.
+    Attached,
+    /// What runs in the instance manager does, and nothing new starts.
+    Starts,
+    /// What runs in it ends at the next sync of the node.
+    Running,
+}
+
 impl ManagerTrouble {
-    fn plain(cause: &'static Cause, evidence: Evidence) -> Self {
-        ManagerTrouble { cause, aged: true, since: None, evidence: vec![evidence], detail: None }
+    fn plain(cause: &'static Cause, says: &'static str, hits: Hits, evidence: Vec<Evidence>) -> Self {
+        ManagerTrouble { cause, way: None, says, hits, aged: true, since: None, evidence, detail: None }
     }
 
     fn detail(self, text: impl Into<String>) -> Self {
@@ -71,14 +88,16 @@ fn lost(cluster: &Cluster, im: &InstanceManager) -> ManagerTrouble {
         return away(cluster, &im.spec.node_id, down);
     }
     let said = "its state is unknown, which Longhorn writes while nodes.longhorn.io says that Kubernetes' node is gone or not Ready, if for a moment; the node itself answers";
-    let mut trouble = ManagerTrouble::plain(&causes::NODE_DOWN, api(said));
+    let says = "has not been looked at since Longhorn called its node down, although the node answers";
+    let mut trouble = ManagerTrouble::plain(&causes::NODE_DOWN, says, Hits::Attaching, vec![api(said)]);
     trouble.evidence.extend(nodes::manager_trouble(cluster, &im.spec.node_id));
     trouble
 }
 
 /// The node is down; while that may be a reboot, until when it is normal.
 fn away(cluster: &Cluster, node: &str, down: Evidence) -> ManagerTrouble {
-    let mut trouble = ManagerTrouble::plain(&causes::NODE_DOWN, down);
+    let says = "cannot be reached because its node is down";
+    let mut trouble = ManagerTrouble::plain(&causes::NODE_DOWN, says, Hits::Attached, vec![down]);
     let since = nodes::not_ready_since(cluster, node).filter(|since| cluster.age(*since) < NODE_AWAY);
     if let Some((since, until)) = since.and_then(|since| Some((since, since.checked_add(NODE_AWAY).ok()?))) {
         let text = format!(
@@ -110,7 +129,7 @@ fn dead_pod(
         Some(pod) if has_ended(pod) => {
             let since = ended_at(pod).or(out.first_seen(causes::POD_FAILED.id, name));
             let facts = vec![api(format!("state is running, but {}", pod_in_words(pod)))];
-            Some(aged(cluster, im, failure(pod), since, NEXT_POD, facts))
+            Some(ended(cluster, im, pod, since, facts))
         }
         _ => None,
     }
@@ -133,13 +152,9 @@ fn not_running(
     {
         let cordoned =
             api(format!("node {node} is cordoned: Longhorn creates no instance manager pod there"));
-        return Some(ManagerTrouble {
-            cause: &causes::NODE_CORDONED,
-            aged: true,
-            since: None,
-            evidence: vec![said, cordoned],
-            detail: None,
-        });
+        let says = "has no pod because the node is cordoned";
+        let evidence = vec![said, cordoned];
+        return Some(ManagerTrouble::plain(&causes::NODE_CORDONED, says, Hits::Attaching, evidence));
     }
     let first_seen = out.first_seen("not_running", name);
     let ready =
@@ -164,7 +179,7 @@ fn not_running(
         Some(pod) if has_ended(pod) => {
             evidence.push(api(pod_in_words(pod)));
             let since = ended_at(pod).or(said_since).or(first_seen);
-            Some(aged(cluster, im, failure(pod), since, NEXT_POD, evidence))
+            Some(ended(cluster, im, pod, since, evidence))
         }
         Some(pod) if pod.metadata.is_deleting() => {
             // Longhorn calls it an error from the moment its deletion is asked for, in a drain and when it
@@ -184,7 +199,10 @@ fn not_running(
             }
             let since = not_up_since(cluster, pod, said_since, first_seen);
             let trouble = aged(cluster, im, &causes::STARTING_STUCK, since, STARTED, evidence);
-            trouble.aged.then_some(trouble) // before that it is an ordinary start
+            // its manager writes what it saw only after it has reached it (controller/instance_manager_controller.go syncInstanceManager)
+            let way = pod.is_ready().then_some(&causes::READY_UNSEEN);
+            // before that it is an ordinary start
+            trouble.aged.then_some(ManagerTrouble { way, ..trouble })
         }
     }
 }
@@ -235,7 +253,53 @@ fn aged(
     let open = nodes::open_since(cluster, &im.spec.node_id);
     let since = since.max(open.filter(|open| cluster.age(*open) < patience));
     let aged = since.map_or(!cluster.is_watched(), |since| cluster.age(since) >= patience);
-    ManagerTrouble { cause, aged, since, evidence, detail: None }
+    let says = match *cause {
+        causes::POD_FAILED => "does not run: its pod has ended",
+        causes::PANIC => "does not run: its process panicked",
+        causes::OOM_KILLED => "does not run: it was OOM-killed",
+        causes::POD_MISSING => "does not run: it has no pod",
+        causes::POD_REJECTED => "does not run: its node takes no pod of it",
+        causes::POD_TERMINATING => "does not run: its pod is stuck in Terminating",
+        _ => "does not come up",
+    };
+    ManagerTrouble { aged, since, ..ManagerTrouble::plain(cause, says, Hits::Attaching, evidence) }
+}
+
+/// Its pod has ended, and how.
+fn ended(
+    cluster: &Cluster,
+    im: &InstanceManager,
+    pod: &Pod,
+    since: Option<Timestamp>,
+    evidence: Vec<Evidence>,
+) -> ManagerTrouble {
+    let (cause, way, limit) = match container_status_of(pod).and_then(looping::last_end) {
+        Some(end) if end.reason == "OOMKilled" && end.exit_code == 137 => match limit(im, pod) {
+            Some(limit) => (&causes::OOM_KILLED, Some(&causes::LIMITED), Some(api(limit))),
+            // longhorn/longhorn issue 12573
+            None if im.spec.image.ends_with(":v1.11.0") => {
+                (&causes::OOM_KILLED, Some(&causes::LEAKS_MEMORY), None)
+            }
+            None => (&causes::OOM_KILLED, None, None),
+        },
+        Some(end) if end.exit_code == 2 => (&causes::PANIC, None, None),
+        _ => (&causes::POD_FAILED, None, None),
+    };
+    let mut trouble = aged(cluster, im, cause, since, NEXT_POD, evidence);
+    trouble.evidence.extend(limit);
+    ManagerTrouble { way, ..trouble }
+}
+
+/// That something gave the pod a limit of memory. Longhorn does so for the v2 data engine alone, where CPUs are pinned (longhorn-manager
+/// v1.12.1 controller/instance_manager_controller.go).
+fn limit(im: &InstanceManager, pod: &Pod) -> Option<String> {
+    let limit = container_of(pod)?.memory_limit()?;
+    Some(match im.spec.data_engine.or_v1() {
+        DataEngine::V2 => format!("its memory limit is {limit}"),
+        _ => format!(
+            "its memory limit is {limit}; Longhorn sets none, so a LimitRange or a policy of the cluster does"
+        ),
+    })
 }
 
 /// The node takes no pod of it, whichever of many is there.
@@ -264,19 +328,18 @@ fn unlabelled(fleet: &InstanceManagers, im: &InstanceManager, old: bool) -> Opti
     let missing = missing_labels(im, fleet.release);
     let release = fleet.code_on(&im.spec.node_id)?;
     (!old && !missing.is_empty()).then(|| {
-        let then = match removes_unlabelled(release) {
-            true => "removes such a default instance manager at the next sync of its node",
-            false => "does not find such a default instance manager and cannot sync its node",
+        let (hits, then) = match removes_unlabelled(release) {
+            true => (Hits::Running, "removes such a default instance manager at the next sync of its node"),
+            false => (Hits::Starts, "does not find such a default instance manager and cannot sync its node"),
         };
-        ManagerTrouble::plain(
-            &causes::LABEL_MISSING,
-            api(format!("it has no labels {}; {release} {then}", missing.join(", "))),
-        )
+        let evidence = vec![api(format!("it has no labels {}; {release} {then}", missing.join(", ")))];
+        let says = "lacks labels by which Longhorn finds it";
+        ManagerTrouble::plain(&causes::LABEL_MISSING, says, hits, evidence)
     })
 }
 
 /// True for releases that remove an instance manager without its labels, false for those before.
-pub fn removes_unlabelled(release: Release) -> bool {
+fn removes_unlabelled(release: Release) -> bool {
     release.has_fix(&[Release::new(1, 6, 3), Release::new(1, 7, 2)])
 }
 
@@ -290,16 +353,6 @@ fn waits_for_old_v2(im: &InstanceManager, active_v2: &HashMap<&str, usize>) -> b
 
 fn has_ended(pod: &Pod) -> bool {
     matches!(pod.status.phase, PodPhase::Failed | PodPhase::Succeeded)
-}
-
-/// How its container ended, where that is a cause.
-fn failure(pod: &Pod) -> &'static Cause {
-    let ended = container_status_of(pod).and_then(looping::last_end);
-    match ended {
-        Some(end) if end.reason == "OOMKilled" && end.exit_code == 137 => &causes::OOM_KILLED,
-        Some(end) if end.exit_code == 2 => &causes::PANIC,
-        _ => &causes::POD_FAILED,
-    }
 }
 
 fn ended_at(pod: &Pod) -> Option<Timestamp> {

@@ -14,14 +14,14 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::check::*;
-use crate::facts::instance_managers::{InstanceManagers, container_of};
+use crate::facts::instance_managers::InstanceManagers;
 use crate::facts::patience::NODE_AWAY;
 use crate::facts::text::users_of;
 use crate::facts::{nodes, volumes};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{DataEngine, InstanceManager, InstanceManagerState, Owner, VolumeState};
 
-use diagnose::ManagerTrouble;
+use diagnose::{Hits, ManagerTrouble};
 
 pub static CHECK: Check = Check {
     id: "instance_manager_down",
@@ -31,6 +31,7 @@ pub static CHECK: Check = Check {
     needs: &[InstanceManagers, Pods, Settings],
     uses: &[LonghornNodes, KubeNodes, Volumes, Engines, Replicas, DaemonSets, Events],
     causes: causes::ALL,
+    ways: &[causes::WAYS],
     gauges: GAUGES,
     alerts: &[DOWN, UNLABELLED],
     panels: &[
@@ -49,21 +50,16 @@ pub static CHECK: Check = Check {
             title: "Instance managers by state",
             description: "All instance managers. starting and stopped are normal for moments; a default v2 instance \
                           manager stays stopped while an old one still runs on its node.",
-            expr: "max by ($cluster state) (longhorn_health_instance_managers{$job})",
-            legend: "{{state}}",
             no_data: "the exporter does not report",
-            ..Panel::TIME_SERIES
+            ..Panel::TIME_SERIES.of(&STATES)
         },
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Instance managers in trouble",
             description: "What is wrong with each, and on which node.",
             columns: &["severity", "cause", "object", "node"],
-            expr: "max by ($cluster node, object, cause, severity) \
-                   (longhorn_health_finding{$job, check=\"instance_manager_down\"}) == 1",
-            legend: "{{object}}",
             no_data: "every instance manager runs, or the exporter does not report",
-            ..Panel::TABLE
+            ..Panel::TABLE.of_findings("instance_manager_down")
         },
     ],
     run,
@@ -91,7 +87,6 @@ const DOWN: Alert = Alert {
     only: Some(Severity::Critical),
     runbook_only: &[&causes::NODE_DOWN, &causes::NODE_CORDONED],
     for_: "1m",
-    severity: Severity::Critical,
     summary: "A Longhorn instance manager does not run.",
     description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} does not run: \
                   $cause. No volume can be attached there and its replicas there do not run. Look at its \
@@ -219,17 +214,14 @@ fn finding<'a>(
     trouble: ManagerTrouble,
 ) -> Finding {
     let (name, node) = (&im.metadata.name, &im.spec.node_id);
+    let of_node = |state| at_node(cluster, attached, im, state);
+    let (standing, waiting) = match trouble.hits {
+        Hits::Attached => (of_node(VolumeState::Attached), of_node(VolumeState::Attaching)),
+        Hits::Attaching => (Vec::new(), of_node(VolumeState::Attaching)),
+        // nothing of these is in an instance manager yet
+        Hits::Starts | Hits::Running => (Vec::new(), Vec::new()),
+    };
     let mut volumes = volumes_of(cluster, fleet, im);
-    let reached = nodes::down(cluster, node).is_none();
-    let standing = match trouble.cause == &causes::NODE_DOWN && !reached {
-        true => at_node(cluster, attached, im, VolumeState::Attached),
-        false => Vec::new(),
-    };
-    // nothing of these is in an instance manager yet
-    let waiting = match trouble.cause == &causes::LABEL_MISSING {
-        true => Vec::new(),
-        false => at_node(cluster, attached, im, VolumeState::Attaching),
-    };
     let names: BTreeSet<&str> = standing.iter().chain(&waiting).map(|volume| &*volume.name).collect();
     volumes.retain(|volume| !names.contains(&*volume.name));
     volumes.extend(waiting);
@@ -237,20 +229,17 @@ fn finding<'a>(
         "" => format!("instance manager {name}"),
         node => format!("the instance manager on {node}"),
     };
-    let message = match &trouble.detail {
-        Some(detail) => format!("{which} {}: {detail}", what(trouble.cause, reached)),
-        None if !standing.is_empty() => {
-            let stand = if standing.len() == 1 { "stands" } else { "stand" };
-            let number = counted(standing.len(), "volume");
-            format!("{which} {}; {number} attached there {stand} still", what(trouble.cause, reached))
-        }
-        None => format!("{which} {}", what(trouble.cause, reached)),
+    let more = match (&trouble.detail, standing.len()) {
+        (Some(detail), _) => format!(": {detail}"),
+        (None, 0) => String::new(),
+        (None, 1) => "; 1 volume attached there stands still".to_owned(),
+        (None, number) => format!("; {number} volumes attached there stand still"),
     };
-    let impact = match (trouble.cause, volumes.is_empty()) {
-        (&causes::LABEL_MISSING, _) if fleet.code_on(node).is_some_and(diagnose::removes_unlabelled) => {
+    let impact = match trouble.hits {
+        Hits::Running => {
             format!("Longhorn removes it at the next sync of the node; affected: {}", users_of(&volumes))
         }
-        (&causes::LABEL_MISSING, _) => {
+        Hits::Starts => {
             "what runs in it keeps running, but no engine or replica can start on the node".to_owned()
         }
         _ if !standing.is_empty() => {
@@ -259,79 +248,21 @@ fn finding<'a>(
                 users_of(&standing)
             )
         }
-        (_, true) => "no volume can be attached on the node and no replica is served from it".to_owned(),
-        (_, false) => format!("no volume can be attached on the node; affected: {}", users_of(&volumes)),
+        _ if volumes.is_empty() => {
+            "no volume can be attached on the node and no replica is served from it".to_owned()
+        }
+        _ => format!("no volume can be attached on the node; affected: {}", users_of(&volumes)),
     };
-    let volumes = [standing, volumes].concat();
-    let mut finding = Finding::about(trouble.cause, cluster.object::<InstanceManager>(name), message)
+    let manager = cluster.manager_pod_on(node).map(|pod| (Name::Manager, pod.metadata.name.to_string()));
+    let object = cluster.object::<InstanceManager>(name);
+    Finding::about(trouble.cause, object, format!("{which} {}{more}", trouble.says))
+        .way(trouble.way)
+        .named(manager)
         .node(node)
         .since(trouble.since)
-        .volumes(volumes)
-        .impact(impact);
-    if leaks_memory(im, trouble.cause) {
-        finding = finding.fix(
-            "Upgrade to 1.11.1 or use the image v1.11.0-hotfix-1: instance managers of v1.11.0 leak memory (Longhorn issue 12573). Until \
-             then free memory on the node, and see why the longhorn-manager of the node makes no new pod.",
-        );
-    }
-    // its manager writes what it saw only after it has reached it (controller/instance_manager_controller.go syncInstanceManager)
-    if trouble.cause == &causes::STARTING_STUCK && fleet.pod_of(im).is_some_and(|pod| pod.is_ready()) {
-        let remedy = Remedy::new(
-            "Its pod is Ready, and its manager has not written that: see in the log of the longhorn-manager on its node whether that reaches \
-             the pod's ports 8500 to 8503 (a NetworkPolicy, a firewall, the pod network), or does nothing at all.",
-        );
-        let namespace = &cluster.namespace;
-        let logs = cluster.manager_pod_on(node).map(|pod| {
-            let pod = &pod.metadata.name;
-            format!("kubectl -n {namespace} logs {pod} -c longhorn-manager --tail=2000 | grep {name}")
-        });
-        finding = finding.remedy(
-            logs.into_iter()
-                .fold(remedy, Remedy::read)
-                .read(format!("kubectl -n {namespace} get networkpolicies"))
-                .read(format!("kubectl -n {namespace} get pod {name} -o wide")),
-        );
-    }
-    let limit = limit(fleet, im).filter(|_| trouble.cause == &causes::OOM_KILLED);
-    if limit.is_some() {
-        finding = finding.fix(
-            "Raise or remove the memory limit of the pod: a LimitRange or a policy sets it, or Longhorn for the v2 data engine with pinned \
-             CPUs. Then see why the longhorn-manager of the node makes no new pod.",
-        );
-    }
-    finding.facts(trouble.evidence).facts(limit)
-}
-
-/// That something gave the pod a limit of memory. Longhorn does so for the v2 data engine alone, where CPUs are pinned (longhorn-manager
-/// v1.12.1 controller/instance_manager_controller.go).
-fn limit(fleet: &InstanceManagers, im: &InstanceManager) -> Option<String> {
-    let pod = fleet.pod_of(im)?;
-    let limit = container_of(pod)?.memory_limit()?;
-    Some(match im.spec.data_engine.or_v1() {
-        DataEngine::V2 => format!("its memory limit is {limit}"),
-        _ => format!(
-            "its memory limit is {limit}; Longhorn sets none, so a LimitRange or a policy of the cluster does"
-        ),
-    })
-}
-
-/// `reached` is false while the node does not answer.
-fn what(cause: &'static Cause, reached: bool) -> &'static str {
-    match *cause {
-        causes::NODE_DOWN if reached => {
-            "has not been looked at since Longhorn called its node down, although the node answers"
-        }
-        causes::POD_FAILED => "does not run: its pod has ended",
-        causes::PANIC => "does not run: its process panicked",
-        causes::OOM_KILLED => "does not run: it was OOM-killed",
-        causes::POD_MISSING => "does not run: it has no pod",
-        causes::POD_REJECTED => "does not run: its node takes no pod of it",
-        causes::POD_TERMINATING => "does not run: its pod is stuck in Terminating",
-        causes::NODE_CORDONED => "has no pod because the node is cordoned",
-        causes::NODE_DOWN => "cannot be reached because its node is down",
-        causes::LABEL_MISSING => "lacks labels by which Longhorn finds it",
-        _ => "does not come up",
-    }
+        .volumes([standing, volumes].concat())
+        .impact(impact)
+        .facts(trouble.evidence)
 }
 
 /// How many v2 instance managers of each node are not stopped.
@@ -393,9 +324,4 @@ fn volumes_of(cluster: &Cluster, fleet: &InstanceManagers, im: &InstanceManager)
         volumes.extend(replicas.map(|replica| replica.spec.volume_name.as_str()));
     }
     cluster.volume_refs(volumes)
-}
-
-/// Instance managers of v1.11.0 leak memory (longhorn/longhorn issue 12573).
-fn leaks_memory(im: &InstanceManager, cause: &Cause) -> bool {
-    *cause == causes::OOM_KILLED && im.spec.image.ends_with(":v1.11.0")
 }

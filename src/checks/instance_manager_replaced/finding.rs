@@ -4,7 +4,7 @@ use crate::check::*;
 use crate::facts::text::{self, users_of};
 use crate::longhorn::InstanceManager;
 
-use super::judge::{PREEMPTED, ReplacementVerdict, TAINT_GONE, TAINT_LEFT};
+use super::judge::ReplacementVerdict;
 use super::{End, LOOP, causes, is_whole};
 
 /// The finding about one instance manager; `others` are further ends within the day.
@@ -27,19 +27,22 @@ pub(super) fn finding(cluster: &Cluster, end: End, others: &[End]) -> Finding {
     let again = |other: &End| {
         EvidenceSource::History.says(format!("it also ended at {}: {}", other.at, other.verdict.cause()))
     };
-    let (hits, remedy) = (&end.hits.facts, remedy(cluster, &end));
-    let finding = Finding::about(cause, object, message)
+    let storage = cluster.setting("storage-network").map_or("", |setting| setting.value.trim());
+    let way = match end.way {
+        Some(&causes::UNREACHABLE) if !storage.is_empty() => Some(&causes::UNREACHABLE_STORAGE),
+        way => way,
+    };
+    let hits = &end.hits.facts;
+    Finding::about(cause, object, message)
+        .way(way)
+        .with(Name::Value, storage)
         .node(end.node)
         .since(Some(end.at))
         .impact(impact(cluster, &end, &volumes))
         .volumes(volumes)
         .facts(end.evidence)
         .facts(text::first_ten(hits, "failure", String::clone))
-        .facts(others.iter().rev().take(10).map(again));
-    match remedy {
-        Some(remedy) => finding.remedy(remedy),
-        None => finding,
-    }
+        .facts(others.iter().rev().take(10).map(again))
 }
 
 fn what(end: &End) -> String {
@@ -95,51 +98,4 @@ fn impact(cluster: &Cluster, end: &End, volumes: &[VolumeRef]) -> String {
             users_of(volumes)
         ),
     }
-}
-
-/// What to do where that depends on the case.
-fn remedy(cluster: &Cluster, end: &End) -> Option<Remedy> {
-    let (ns, node) = (&cluster.namespace, end.node);
-    if end.verdict.is_expected() {
-        let read = format!("kubectl -n {ns} get pods -l longhorn.io/component=instance-manager");
-        return Some(Remedy::new("Nothing to do.").read(read));
-    }
-    let detail = end.detail.as_deref().unwrap_or_default();
-    let volumes = || format!("kubectl -n {ns} get volumes.longhorn.io");
-    if end.verdict == ReplacementVerdict::Evicted && detail == PREEMPTED {
-        return Some(
-            Remedy::new(format!(
-                "See that the volumes come back. Then make room on node {node}: a pod with a higher PriorityClass than the instance manager's, \
-                 as those of the system have, found no CPU or memory there, and the next one does the same."
-            ))
-            .read(volumes())
-            .read(format!("kubectl describe node {node}"))
-            .read("kubectl get priorityclasses"),
-        );
-    }
-    if end.verdict == ReplacementVerdict::Tainted && (detail == TAINT_GONE || detail.ends_with(TAINT_LEFT)) {
-        return Some(
-            Remedy::new(format!(
-                "See that the volumes come back. The taint is gone: find out who or what put it on node {node}, before it comes again."
-            ))
-            .read(volumes())
-            .read(format!("kubectl -n default get events --field-selector involvedObject.kind=Node,involvedObject.name={node}")),
-        );
-    }
-    if end.verdict != ReplacementVerdict::LivenessProbe || !end.unreachable {
-        return None;
-    }
-    let storage = match cluster.setting("storage-network").map_or("", |setting| setting.value.trim()) {
-        "" => String::new(),
-        network => format!(" The setting storage-network is {network}."),
-    };
-    let fix = format!(
-        "Look at the network between the node and its pods: the probe could not connect from the kubelet of the same node, so neither load \
-         nor the instance manager is the cause. On several nodes at once it is the CNI plugin, a firewall or the storage network.{storage}"
-    );
-    Some(
-        Remedy::new(fix)
-            .read(format!("kubectl -n {ns} get pods -o wide --field-selector spec.nodeName={node}"))
-            .read(format!("kubectl -n {ns} get events --field-selector reason=Unhealthy")),
-    )
 }

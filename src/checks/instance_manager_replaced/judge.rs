@@ -117,17 +117,33 @@ pub struct Judged {
     /// What the cause alone does not say, for the headline.
     pub detail: Option<String>,
     pub evidence: Vec<Evidence>,
-    /// Its probe did not get through to it: the network is to blame and not the load.
-    pub unreachable: bool,
+    /// How its cause came about, where what to do depends on it.
+    pub way: Option<&'static Way>,
 }
 
 impl Judged {
     pub fn new(verdict: ReplacementVerdict, evidence: Vec<Evidence>) -> Self {
-        Judged { verdict, detail: None, evidence, unreachable: false }
+        // causes that are always meant say so themselves
+        let harmless = verdict.is_expected() && verdict.cause().severity > Severity::Info;
+        Judged { verdict, detail: None, evidence, way: harmless.then_some(&causes::HARMLESS) }
     }
 
     pub fn detail(self, text: impl Into<String>) -> Self {
         Judged { detail: Some(text.into()), ..self }
+    }
+
+    /// By its kubelet, and what the node was short of, in its words up to the numbers; or by the scheduler.
+    fn evicted(message: &str, evidence: Vec<Evidence>) -> Self {
+        let judged = Judged::new(ReplacementVerdict::Evicted, evidence);
+        if message.starts_with("Preempted by ") || message.contains("preempting to accommodate") {
+            let text = "by the scheduler, which made room for a pod of a higher PriorityClass";
+            return Judged { way: Some(&causes::PREEMPTED), ..judged.detail(text) };
+        }
+        let first = message.split(". ").next().unwrap_or_default().trim().trim_end_matches('.');
+        match first.strip_prefix("Pod was rejected: ").unwrap_or(first) {
+            "" => judged.detail("by its kubelet"),
+            first => judged.detail(format!("by its kubelet: {first}")),
+        }
     }
 }
 
@@ -184,16 +200,14 @@ fn by_pod_status(scene: &ReplacementScene) -> Option<Judged> {
         return Some(Judged::new(ReplacementVerdict::NodeLost, said()));
     }
     if reason == "Evicted" || scene.last.rejection().is_some() {
-        return Some(Judged::new(ReplacementVerdict::Evicted, said()).detail(shortage(message)));
+        return Some(Judged::evicted(message, said()));
     }
     let target = condition(&status.conditions, "DisruptionTarget")
         .filter(|target| target.status == ConditionStatus::True);
     let Some(target) = target else {
         // a kubelet that starts under pressure evicts without a condition
         let event = kubelet::eviction(&scene.events)?;
-        return Some(
-            Judged::new(ReplacementVerdict::Evicted, vec![quote(event)]).detail(shortage(event.said())),
-        );
+        return Some(Judged::evicted(event.said(), vec![quote(event)]));
     };
     let why = match target.message.trim() {
         "" => String::new(),
@@ -209,24 +223,8 @@ fn by_pod_status(scene: &ReplacementScene) -> Option<Judged> {
         "EvictionByEvictionAPI" if !scene.hits.engines => Judged::new(ReplacementVerdict::Drained, evidence),
         "EvictionByEvictionAPI" => Judged::new(ReplacementVerdict::Evicted, evidence)
             .detail("through the API, as a drain does, while volumes ran in it"),
-        _ => Judged::new(ReplacementVerdict::Evicted, evidence).detail(shortage(&target.message)),
+        _ => Judged::evicted(&target.message, evidence),
     })
-}
-
-/// The scheduler took it away.
-pub(super) const PREEMPTED: &str = "by the scheduler, which made room for a pod of a higher PriorityClass";
-/// The taint manager took it away, and nothing is left of the taint.
-pub(super) const TAINT_LEFT: &str = "which is gone by now,";
-pub(super) const TAINT_GONE: &str = "a NoExecute taint that is gone by now";
-
-/// What the node was short of, in the kubelet's words up to the numbers; or for whom the scheduler made room.
-fn shortage(message: &str) -> String {
-    if message.starts_with("Preempted by ") || message.contains("preempting to accommodate") {
-        return PREEMPTED.to_owned();
-    }
-    let first = message.split(". ").next().unwrap_or_default().trim().trim_end_matches('.');
-    let first = first.strip_prefix("Pod was rejected: ").unwrap_or(first);
-    if first.is_empty() { "by its kubelet".to_owned() } else { format!("by its kubelet: {first}") }
 }
 
 /// The runtime lost the container: nothing tells more than the node.
@@ -269,7 +267,7 @@ fn by_probe(scene: &ReplacementScene, stop: Option<&Stop>) -> Option<Judged> {
     Some(match failures.unreachable() {
         Some(dial) => {
             let text = format!("which got no answer over the network ({dial})");
-            Judged { unreachable: true, ..judged.detail(text) }
+            Judged { way: Some(&causes::UNREACHABLE), ..judged.detail(text) }
         }
         None => judged,
     })
@@ -289,17 +287,18 @@ fn tainted(scene: &ReplacementScene, at: Option<Timestamp>, mut evidence: Vec<Ev
         return Judged::new(ReplacementVerdict::NodeLost, evidence);
     }
     let taints = scene.node.taints();
-    let which = match (taints.is_empty(), scene.node.taint_is_gone()) {
-        (true, _) => TAINT_GONE.to_owned(),
-        (false, true) => format!("taint {}, {TAINT_LEFT}", taints.join(", ")),
-        (false, false) => format!("taint {}", taints.join(", ")),
+    let (which, way) = match (taints.is_empty(), scene.node.taint_is_gone()) {
+        (true, _) => ("a NoExecute taint that is gone by now".to_owned(), Some(&causes::TAINT_GONE)),
+        (false, true) => {
+            (format!("taint {}, which is gone by now,", taints.join(", ")), Some(&causes::TAINT_GONE))
+        }
+        (false, false) => (format!("taint {}", taints.join(", ")), None),
     };
     evidence.push(api(format!("node {} was Ready then; {which}", scene.node.name)));
-    let verdict = match scene.hits.engines {
-        true => ReplacementVerdict::Tainted,
-        false => ReplacementVerdict::TaintedIdle,
-    };
-    Judged::new(verdict, evidence).detail(which)
+    match scene.hits.engines {
+        true => Judged { way, ..Judged::new(ReplacementVerdict::Tainted, evidence).detail(which) },
+        false => Judged::new(ReplacementVerdict::TaintedIdle, evidence).detail(which),
+    }
 }
 
 /// The process says so itself, or the kernel, and no one had stopped it before.

@@ -39,6 +39,7 @@ pub static CHECK: Check = Check {
     needs: &[InstanceManagers, Pods, Replicas],
     uses: &[Events, Volumes, Engines, Settings, DaemonSets, LonghornNodes, KubeNodes, NodeEvents],
     causes: causes::ALL,
+    ways: &[causes::WAYS],
     gauges: GAUGES,
     alerts: &[LOOPING, REPLACED],
     panels: &[
@@ -68,11 +69,8 @@ pub static CHECK: Check = Check {
             description: "Instance managers that were replaced in the last 24 hours.",
             unit: Unit::FromNow,
             columns: &["cause", "instance_manager", "node", "expected", "Value"],
-            expr: "max without ($without) \
-                   (longhorn_health_instance_manager_last_replacement_timestamp_seconds{$job}) * 1000",
-            legend: "{{instance_manager}}",
             no_data: "no instance manager was replaced in 24 hours, or the exporter does not report",
-            ..Panel::TABLE
+            ..Panel::TABLE.of(&LAST)
         },
     ],
     of_the_past: true,
@@ -95,7 +93,6 @@ const LOOPING: Alert = Alert {
     name: "LonghornInstanceManagerProbeLoop",
     when: When::Found(&[&causes::LIVENESS_LOOP]),
     for_: "1m",
-    severity: Severity::Critical,
     summary: "A Longhorn instance manager is killed by its liveness probe again and again.",
     description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} is killed by its liveness \
                   probe again and again. Each time all its engines and replicas end. Where it happens on several nodes, look at \
@@ -151,8 +148,7 @@ struct End<'a> {
     verdict: ReplacementVerdict,
     /// What the cause alone does not say.
     detail: Option<String>,
-    /// Its probe did not get through to it.
-    unreachable: bool,
+    way: Option<&'static Way>,
     /// How often its probe ended it within the hour, where that goes on.
     kills: usize,
     severity: Severity,
@@ -173,9 +169,9 @@ impl<'a> End<'a> {
         successor: Option<&'a Pod>,
         hits: Hits<'a>,
     ) -> Self {
-        let Judged { verdict, detail, evidence, unreachable } = judged;
+        let Judged { verdict, detail, evidence, way } = judged;
         let severity = if harmless { Severity::Info } else { severity_of(verdict) };
-        End { manager, node, verdict, detail, unreachable, kills: 0, severity, at, successor, evidence, hits }
+        End { manager, node, verdict, detail, way, kills: 0, severity, at, successor, evidence, hits }
     }
 }
 

@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 
 use super::aftermath::{self, Aftermath, Span};
-use super::judge::{self, ReplacementScene, ReplacementVerdict};
+use super::judge::{self, Judged, ReplacementScene, ReplacementVerdict};
 use super::node::NodeStory;
 use super::{CHECK, End, SETTLED, is_made_good, remember_hits};
 use crate::check::*;
@@ -56,11 +56,10 @@ pub(super) fn end<'a>(
     let mut judged = judge::judge(&scene);
     let settled = settled_verdict(cluster, uid);
     let verdict = settled.unwrap_or(judged.verdict);
-    if std::mem::replace(&mut judged.verdict, verdict) != verdict {
+    if judged.verdict != verdict {
         let cause = verdict.cause();
         let text = format!("judged as {cause} when it happened; the objects that it rested on are gone");
-        judged.evidence = vec![EvidenceSource::History.says(text)];
-        judged.detail = None;
+        judged = Judged::new(verdict, vec![EvidenceSource::History.says(text)]);
     }
     if settled.is_some() || cluster.age(gone.at) >= SETTLED {
         out.first_seen(verdict.as_str(), uid);

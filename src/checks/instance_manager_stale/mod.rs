@@ -31,6 +31,7 @@ pub static CHECK: Check = Check {
     needs: &[InstanceManagers, Engines, EngineFrontends, Replicas, Volumes, Settings],
     uses: &[LonghornNodes, KubeNodes, Pods, DaemonSets, Orphans],
     causes: causes::ALL,
+    ways: &[causes::WAYS],
     gauges: GAUGES,
     alerts: &[STUCK, HELD],
     panels: &[
@@ -50,10 +51,8 @@ pub static CHECK: Check = Check {
             title: "Old instance managers by cause",
             description: "How far the clean-up after an upgrade is. engine_upgrade_pending, reattach_pending \
                           and replica_held are expected until the volumes are upgraded and attached again.",
-            expr: "max by ($cluster cause) (longhorn_health_old_instance_managers{$job})",
-            legend: "{{cause}}",
             no_data: "the exporter does not report",
-            ..Panel::TIME_SERIES
+            ..Panel::TIME_SERIES.of(&OLD)
         },
         Panel {
             dashboard: Dashboard::InstanceManagers,
@@ -103,7 +102,6 @@ const HELD: Alert = Alert {
     when: When::Found(&[&causes::ENGINE_UPGRADE_PENDING, &causes::REATTACH_PENDING, &causes::REPLICA_HELD]),
     runbook_only: &[&causes::NODE_DOWN, &causes::CLEANUP_PENDING],
     for_: "24h",
-    severity: Severity::Info,
     summary: "An old Longhorn instance manager still runs volumes a day after the upgrade.",
     description: "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} waits: \
                   $cause. Expected, no I/O is at risk. Upgrade the engines of its volumes, then \

@@ -4,7 +4,7 @@ use crate::check::*;
 use crate::facts::instance_managers::InstanceManagers;
 use crate::facts::kubectl;
 use crate::facts::text::listed;
-use crate::longhorn::{DataEngine, DataLocality, InstanceManager, Pod, VolumeRobustness, VolumeState};
+use crate::longhorn::{DataEngine, DataLocality, InstanceManager, VolumeRobustness, VolumeState};
 
 use super::Orphans;
 use super::causes;
@@ -24,19 +24,14 @@ pub(super) fn advise(
     shards: &[&str],
 ) -> Finding {
     match *case.why {
-        _ if !shards.is_empty() => finding.remedy(
-            Remedy::new(
-                "Detach the volumes of these shards before Longhorn removes the instance manager under them. Leave the longhorn-manager of the \
-                 node alone until they are detached: it is what removes it.",
-            )
-            .read(format!("kubectl -n {} get volumes.longhorn.io", cluster.namespace))
-            .read(look(cluster, im)),
-        ),
-        causes::STUCK if im.spec.node_id.is_empty() => {
-            finding.fix("Find out where it came from: it names no node, so no longhorn-manager looks after it.")
-        }
+        _ if !shards.is_empty() => finding.way(&causes::SHARDS),
+        causes::STUCK if im.spec.node_id.is_empty() => finding.way(&causes::NODELESS),
+        // held up by the pod alone: nothing of Longhorn's ends it
         causes::DELETION_STUCK => match ending_pod(cluster, im) {
-            Some(pod) => finding.remedy(pod_stays(cluster, pod)),
+            Some(pod) => finding
+                .way(&causes::POD_STAYS)
+                .with(Name::Pod, pod.metadata.name.as_str())
+                .with(Name::Node, pod.spec.node_name.as_str()),
             None => finding,
         },
         causes::ORPHAN_HELD => orphan(finding, im, case, orphans),
@@ -48,20 +43,6 @@ pub(super) fn advise(
     }
 }
 
-/// A deletion that is held up by the pod alone: nothing of Longhorn's ends it.
-fn pod_stays(cluster: &Cluster, pod: &Pod) -> Remedy {
-    let (name, node) = (&pod.metadata.name, &pod.spec.node_name);
-    Remedy::new(format!(
-        "See why kubelet or containerd on {node} do not end pod {name}, and restart them: the instance manager goes with its pod."
-    ))
-    .read(format!("kubectl -n {} describe pod {name}", cluster.namespace))
-    .read(format!("kubectl describe node {node}"))
-}
-
-fn look(cluster: &Cluster, im: &InstanceManager) -> String {
-    format!("kubectl -n {} get instancemanagers.longhorn.io {} -o yaml", cluster.namespace, im.metadata.name)
-}
-
 /// Orphaned instances go with their Orphan object where Longhorn has made one (1.9.0 and later,
 /// v1, and only for instances with a uuid); else with the instance manager, once nothing else
 /// runs in it.
@@ -70,33 +51,19 @@ fn orphan(finding: Finding, im: &InstanceManager, case: &StaleManager, orphans: 
     let held = || case.holders.iter().filter(|holder| holder.why == &causes::ORPHAN_HELD);
     let known: Vec<&str> = held().filter_map(|holder| orphans.get(&(name, holder.name)).copied()).collect();
     if known.len() == held().count() && !known.is_empty() {
-        let finding = finding.fix(
-            "Make sure that no volume uses the instances, then delete their Orphans: Longhorn stops the instances \
-             and removes the instance manager. Setting orphan-resource-auto-deletion with `instance` does it automatically.",
-        );
-        return known.into_iter().fold(finding, |finding, orphan| finding.with(Name::Key, orphan));
+        let named = known.into_iter().map(|orphan| (Name::Key, orphan.to_owned()));
+        return finding.way(&causes::ORPHANS).named(named);
+    }
+    if !held().all(|orphan| orphan.settled) {
+        return finding.way(&causes::UNSETTLED);
     }
     // all that would end with it, also what does not hold it in this release
     let is_orphan = |name: &str| held().any(|orphan| orphan.name == name);
     let mut active = im.status.all_instances().filter(|(_, instance)| instance.status.state.is_active());
-    if !held().all(|orphan| orphan.settled) {
-        return finding.fix(
-            "See what keeps the volume of the instance from settling: its events, and the longhorn-manager of its owner. The object of the \
-             instance has been on its way to another state for long, and Longhorn may still come back to it.",
-        );
+    match active.any(|(name, _)| !is_orphan(name)) {
+        true => finding.way(&causes::BESIDE_OTHERS),
+        false => finding.way(&causes::ALONE).with(Name::InstanceManager, name),
     }
-    if active.any(|(name, _)| !is_orphan(name)) {
-        return finding.fix(
-            "Move what else runs in it first: upgrade the engines and detach the volumes named here. When only the orphans are left, delete the \
-             instance manager: there is no Orphan object for these instances, so nothing else ends them.",
-        );
-    }
-    finding
-        .fix(
-            "Make sure that no volume uses the instances, then delete the instance manager: there is no Orphan object for them, so nothing else \
-             ends them.",
-        )
-        .with(Name::InstanceManager, name)
 }
 
 /// First the live upgrades, then the reattachments.
@@ -127,9 +94,7 @@ fn held(
     let (live, later): (Vec<_>, Vec<_>) = upgrade.partition(|volume| can_upgrade_live(cluster, &volume.name));
     let v2 = im.spec.data_engine == DataEngine::V2;
     let mut text = match *case.why {
-        causes::REPLICA_HELD if v2 => {
-            "Nothing is broken. The replicas leave when their volumes are detached and attached again; the v2 data engine has no live upgrade."
-        }
+        causes::REPLICA_HELD if v2 => causes::NO_LIVE_UPGRADE.fix,
         _ => case.why.fix,
     }
     .to_owned();
@@ -148,8 +113,8 @@ fn held(
                  persistentVolumeClaimRetentionPolicy says Delete when scaled: its claims, and with them the volumes, \
                  would be deleted.";
     }
-    let mut remedy =
-        Remedy::new(text).read(format!("kubectl -n {ns} get volumes.longhorn.io")).read(look(cluster, im));
+    let look = format!("kubectl -n {ns} get instancemanagers.longhorn.io {} -o yaml", im.metadata.name);
+    let mut remedy = Remedy::new(text).read(format!("kubectl -n {ns} get volumes.longhorn.io")).read(look);
     for volume in live.into_iter().take(SHOWN) {
         let image = serde_json::json!({ "spec": { *field: default } });
         remedy = remedy.change(kubectl::patch(ns, "volumes.longhorn.io", &volume.name, &image));

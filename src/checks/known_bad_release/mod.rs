@@ -69,10 +69,8 @@ pub static CHECK: Check = Check {
         description: "Bugs of the installed release whose trigger this cluster meets. The report and the page of the exporter \
                       also list those whose trigger does not show. Upgrade to be rid of them.",
         columns: &["cause"],
-        expr: "max by ($cluster cause) (longhorn_health_finding{$job, check=\"known_bad_release\"}) == 1",
-        legend: "{{cause}}",
         no_data: "the trigger of no known issue is met, or the exporter does not report",
-        ..Panel::TABLE
+        ..Panel::TABLE.of_findings("known_bad_release")
     }],
     run,
     ..Check::DEFAULT
@@ -147,5 +145,5 @@ fn finding(
     .impact(impact)
     .fact(format!("the managers run {release}"))
     .fact(fact)
-    .remedy(Remedy::new(issue.advice(cluster, release)))
+    .fix(issue.advice(cluster, release))
 }

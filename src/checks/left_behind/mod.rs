@@ -74,11 +74,8 @@ pub static CHECK: Check = Check {
         dashboard: Dashboard::Storage,
         title: "Orphans",
         description: "Data and processes on nodes that no object of Longhorn owns.",
-        columns: &["node", "orphan", "Value"],
-        expr: "max by ($cluster node, orphan) (longhorn_health_orphans{$job})",
-        legend: "{{node}}",
         no_data: "there are no orphans, or the exporter does not report",
-        ..Panel::TABLE
+        ..Panel::TABLE.of(&ORPHAN_COUNT)
     }],
     run,
     ..Check::DEFAULT

@@ -5,9 +5,9 @@ use jiff::SignedDuration;
 
 use crate::check::*;
 use crate::cluster::Readability;
-use crate::facts::endpoints;
+use crate::facts::start::marks;
 use crate::facts::text::{listed, shortened};
-use crate::longhorn::resource::{MUTATOR, VALIDATOR};
+use crate::facts::{endpoints, probes};
 use crate::longhorn::{ConditionStatus, Container, DISTRO_VARIABLE, Pod, Release, Resource, condition};
 
 /// Name of the Service that a starting manager waits for.
@@ -107,11 +107,8 @@ pub fn unsynced_disks(cluster: &Cluster, pod: &Pod) -> Option<String> {
 
 /// A webhook configuration of Longhorn sends the API server into another namespace, where no manager of this one answers.
 pub fn foreign_configuration(cluster: &Cluster) -> Option<String> {
-    let objects = &cluster.objects;
-    let validating = objects.validating_webhooks.get(VALIDATOR).map(|config| (VALIDATOR, &config.webhooks));
-    let mutating = objects.mutating_webhooks.get(MUTATOR).map(|config| (MUTATOR, &config.webhooks));
-    validating.into_iter().chain(mutating).find_map(|(name, webhooks)| {
-        let foreign = webhooks.iter().find_map(|webhook| webhook.foreign_service(&cluster.namespace))?;
+    cluster.webhook_configurations().into_iter().find_map(|(_, name, webhooks)| {
+        let foreign = webhooks?.iter().find_map(|webhook| webhook.foreign_service(&cluster.namespace))?;
         Some(format!(
             "{name} calls Service {} in namespace {}, and Longhorn is in {}",
             foreign.name, foreign.namespace, cluster.namespace
@@ -160,13 +157,18 @@ fn may_skip_a_minor(container: &Container, image: Release) -> bool {
     foreign && image.at_least(1, 12, 0)
 }
 
+/// The installed release and that of the image, where a start compares them.
+fn upgrade<'a>(cluster: &Cluster, pod: &'a Pod) -> Option<(Release, Release, &'a Container)> {
+    let installed = Release::parse(&cluster.setting("current-longhorn-version")?.value)?;
+    let container = pod.spec.container(super::CONTAINER)?;
+    let image = Release::from_image(&container.image)?;
+    checks_upgrade_path(container, image).then_some((installed, image, container))
+}
+
 /// A step between the installed release and that of the image which Longhorn refuses
 /// (longhorn-manager v1.12.1 upgrade/util/util.go CheckUpgradePath).
 pub fn upgrade_gap(cluster: &Cluster, pod: &Pod) -> Option<String> {
-    let installed = Release::parse(&cluster.setting("current-longhorn-version")?.value)?;
-    let container = pod.spec.container(super::CONTAINER)?;
-    let image =
-        Release::from_image(&container.image).filter(|image| checks_upgrade_path(container, *image))?;
+    let (installed, image, container) = upgrade(cluster, pod)?;
     let furthest = installed.minor + if may_skip_a_minor(container, image) { 2 } else { 1 };
     let numbers = |release: Release| (release.major, release.minor, release.patch);
     let what = if image.major == installed.major && image.minor > furthest {
@@ -204,10 +206,7 @@ pub fn by_engine(cluster: &Cluster) -> impl Iterator<Item = (&str, String)> {
 /// An engine image in use that is called incompatible while an upgrade is under way; afterwards it
 /// stops volumes but not the manager. Looked at from 1.6 on, as the upgrade path is.
 pub fn incompatible_engine(cluster: &Cluster, pod: &Pod) -> Option<String> {
-    let installed = Release::parse(&cluster.setting("current-longhorn-version")?.value)?;
-    let container = pod.spec.container(super::CONTAINER)?;
-    let image =
-        Release::from_image(&container.image).filter(|image| checks_upgrade_path(container, *image))?;
+    let (installed, image, _) = upgrade(cluster, pod)?;
     let numbers = |release: Release| (release.major, release.minor, release.patch);
     if !image.at_least(1, 6, 0) || numbers(image) == numbers(installed) {
         return None;
@@ -219,15 +218,8 @@ pub fn incompatible_engine(cluster: &Cluster, pod: &Pod) -> Option<String> {
 
 /// A kind of this release that the API server does not serve.
 pub fn missing_kind(cluster: &Cluster, release: Option<Release>) -> Option<String> {
-    let release = release?;
-    let missing = |resource: &Resource| {
-        let since = resource.info().since.map_or(Some(Release::new(1, 3, 0)), Release::parse);
-        resource.is_longhorn()
-            && cluster.readability(*resource) == Readability::NotServed
-            && since.is_some_and(|since| release >= since)
-    };
-    let resource = Resource::all().find(missing)?;
-    Some(format!("the API server does not serve {resource}, which {release} needs"))
+    let (release, kind) = release.zip(marks::kind_not_served(cluster, release))?;
+    Some(format!("the API server does not serve {kind}, which {release} needs"))
 }
 
 /// A manager pod with another image than this one.
@@ -278,12 +270,8 @@ pub fn no_webhook_endpoint(cluster: &Cluster) -> Option<String> {
 
 /// A recent event about a failed readiness probe of this pod.
 pub fn readiness_failure(cluster: &Cluster, pod: &Pod) -> Option<String> {
-    let event = cluster.events_about(&pod.metadata.name).find(|event| {
-        event.reason == "Unhealthy"
-            && event.involved_object.kind == "Pod"
-            && event.message.starts_with("Readiness probe failed")
-            && event.last_seen().is_some_and(|seen| cluster.age(seen) < RECENT)
-    })?;
+    let mut failures = probes::readiness_failures(cluster, pod);
+    let event = failures.find(|event| event.last_seen().is_some_and(|seen| cluster.age(seen) < RECENT))?;
     Some(format!("seen {}: {}", counted(event.occurrences(), "time"), event.message))
 }
 

@@ -3,10 +3,11 @@
 
 use super::causes;
 use super::diagnosis::CrashedManager;
-use super::{facts, panics, progress};
+use super::{facts, panics};
 use crate::check::*;
 use crate::facts::known_issues::{self, KnownIssue, Trigger};
 use crate::facts::looping::Loop;
+use crate::facts::start::marks;
 use crate::facts::{probes, stale_copies};
 use crate::longhorn::Release;
 
@@ -68,7 +69,7 @@ impl CrashedManager<'_> {
             self.add(EvidenceSource::Api, fact);
             return found;
         }
-        let listener = progress::stopped_at_listener(self.cluster, self.pod, self.release);
+        let listener = marks::stopped_at_listener(self.cluster, self.pod, self.release);
         if let Some(fact) = listener.filter(|_| !waited) {
             self.add(EvidenceSource::Api, fact);
             return &causes::PORT_IN_USE;
@@ -96,7 +97,7 @@ impl CrashedManager<'_> {
         }
         // up to 1.4 nothing waits, and the probe only says when the pod is Ready
         if waited
-            && !progress::was_ready(pod, crash)
+            && !marks::was_ready(pod, crash)
             && let Some(fact) = probes::foreign(cluster, pod)
         {
             return Some((&causes::MANIFEST_STALE, fact.to_string()));
@@ -107,7 +108,7 @@ impl CrashedManager<'_> {
             return Some((&causes::OLD_MANAGERS_LINGERING, fact));
         }
         // what comes after the wait for the Service is not reached by a run that ended with it
-        let reached = progress::reached_services(pod, release);
+        let reached = marks::reached_services(pod, release);
         if reached == Some(false) || just_waited {
             return None;
         }
@@ -115,8 +116,8 @@ impl CrashedManager<'_> {
         let engine = || Some((&causes::ENGINE_INCOMPATIBLE, facts::incompatible_engine(cluster, pod)?));
         // whole seconds do not tell the first step from those after it, a mark that the pod left behind does. Without one, what ends every
         // start is asked still, unless something speaks for the first step
-        if seconds <= FIRST_STEP_SECONDS && !progress::was_ready(pod, crash) {
-            let passed = progress::found_iscsiadm(cluster, pod).is_some();
+        if seconds <= FIRST_STEP_SECONDS && !marks::was_ready(pod, crash) {
+            let passed = marks::found_iscsiadm(cluster, pod).is_some();
             if self.lacks_iscsi(seconds, passed).is_some() {
                 return None;
             }
@@ -128,7 +129,7 @@ impl CrashedManager<'_> {
         let called = || {
             let fact = facts::foreign_configuration(cluster)
                 .or_else(|| self.failed_call.get_or_init(|| facts::failed_call(cluster)).clone())
-                .or_else(|| progress::stopped_at_first_write(cluster))?;
+                .or_else(|| marks::stopped_at_first_write(cluster))?;
             Some((&causes::WEBHOOK_CALL_FAILED, fact))
         };
         let denied = || Some((&causes::WEBHOOK_DENIED, facts::unsynced_disks(cluster, pod)?));
@@ -153,7 +154,7 @@ impl CrashedManager<'_> {
     }
 
     fn early_exit(&mut self, seconds: i64) -> &'static Cause {
-        let passed = progress::found_iscsiadm(self.cluster, self.pod);
+        let passed = marks::found_iscsiadm(self.cluster, self.pod);
         if let Some(fact) = self.lacks_iscsi(seconds, passed.is_some()) {
             self.add(EvidenceSource::Api, fact);
             self.add(
@@ -182,11 +183,11 @@ impl CrashedManager<'_> {
             format!("exit code 1 after {wait} s or more is the time a start waits for the webhook");
         // 1.5.0 to 1.5.3 wait for their own listener only
         let service = self.release.is_none_or(Release::waits_for_webhook_service);
-        let served = progress::served_locally(self.cluster, self.pod, self.release);
+        let served = marks::served_locally(self.cluster, self.pod, self.release);
         // the label may be of an earlier life: where others serve the Service and this pod was not Ready in its last run, most likely
         // its own listener did not answer
         let own_listener =
-            progress::was_never_ready(self.pod, crash) && facts::no_webhook_endpoint(self.cluster).is_none();
+            marks::was_never_ready(self.pod, crash) && facts::no_webhook_endpoint(self.cluster).is_none();
         if served == Some(true) && service && !own_listener {
             self.add(EvidenceSource::Fingerprint, fingerprint);
             let text = "the pod has the label that a manager puts on when its own listener answers, so it waited for the Service";
@@ -197,7 +198,7 @@ impl CrashedManager<'_> {
             return &causes::WEBHOOK_UNSERVED;
         }
         // Ready up to 1.9 is the conversion webhook's own listener
-        if served.is_none() && service && progress::was_ready(self.pod, crash) {
+        if served.is_none() && service && marks::was_ready(self.pod, crash) {
             self.add(EvidenceSource::Fingerprint, fingerprint);
             let text =
                 "the pod was Ready in that run, so its own listener answered, and it waited for the Service";
@@ -236,7 +237,7 @@ impl CrashedManager<'_> {
                 "a start that ends after 600 s waits for managers of the old release",
                 "old_managers_lingering",
             );
-        } else if progress::reached_services(self.pod, self.release) == Some(false) {
+        } else if marks::reached_services(self.pod, self.release) == Some(false) {
             self.among(
                 "exit code 1 before the Services of the webhooks were reached",
                 "port_in_use and api_unreachable",

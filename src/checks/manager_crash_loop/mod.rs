@@ -12,7 +12,6 @@ mod fingerprint;
 mod host;
 mod kubelet;
 mod panics;
-mod progress;
 mod remedy;
 pub mod rules;
 mod signatures;
@@ -26,10 +25,11 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
 use crate::facts::looping::{self, Loop};
+use crate::facts::start::{self, Hang};
 use crate::facts::text::{duration, listed};
-use crate::facts::{age, recovered, start_causes as causes, starts};
+use crate::facts::{age, start_causes as causes};
 use crate::longhorn::Resource::*;
-use crate::longhorn::{ConditionStatus, Pod, VolumeRobustness, VolumeState, condition};
+use crate::longhorn::{Pod, VolumeRobustness, VolumeState};
 
 /// The container that is judged. From 1.7 on the pod has a second one, so never by index.
 const CONTAINER: &str = "longhorn-manager";
@@ -97,10 +97,12 @@ gauges! {
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let pods = youngest_by_node(cluster);
     // what hangs now does not crash, however it ended before
-    let hanging = starts::not_ending(cluster);
+    let starts = start::observe(cluster);
+    let hanging = starts.hanging(cluster);
+    let lasts = |pod: &Pod| hanging.get(pod.metadata.name.as_str()).is_some_and(Hang::lasts);
     let looping: Vec<(&Pod, Loop)> = pods
         .values()
-        .filter(|pod| !hanging.contains(pod.metadata.name.as_str()))
+        .filter(|pod| !lasts(pod))
         .filter_map(|pod| Some((*pod, crash(cluster, pod)?)))
         .collect();
     count_managers(cluster, &pods, looping.len(), out);
@@ -175,15 +177,12 @@ fn crash<'a>(cluster: &Cluster, pod: &'a Pod) -> Option<Loop<'a>> {
     let cannot_start = || {
         (lasts && waits()).then(|| Loop { end: looping::last_end(status), restarts: status.restart_count.0 })
     };
-    recovered::looping(cluster, pod).or_else(cannot_start)
+    start::crash::looping(cluster, pod).or_else(cannot_start)
 }
 
 /// Since when it crash-loops, where that is known: a pod that was never Ready since it was started never did anything else.
 fn since(cluster: &Cluster, pod: &Pod, crash: &Loop<'_>, out: &mut Outcome) -> Option<Timestamp> {
-    let ready =
-        condition(&pod.status.conditions, "Ready").filter(|ready| ready.status == ConditionStatus::False);
-    let ready = ready.and_then(|ready| ready.last_transition_time.get());
-    let never_ready = pod.status.start_time.get().zip(ready);
+    let never_ready = pod.status.start_time.get().zip(pod.unready_since());
     let never_ready = never_ready.filter(|(start, changed)| changed.duration_since(*start) <= NEVER_READY);
     let told = age::loop_since(cluster, out, &pod.metadata.name, crash);
     told.into_iter().chain(never_ready.map(|(start, _)| start)).min()

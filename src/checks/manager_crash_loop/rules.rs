@@ -1,6 +1,6 @@
 //! Alerts and panels about managers that crash.
 
-use super::{CRASH_LOOPING, causes};
+use super::{CRASH_LOOPING, LAST_RUN, MANAGERS, causes};
 use crate::check::*;
 
 const CRASH_LOOP_RUNBOOK: &str = include_str!("LonghornManagerCrashLoopBackOff.md");
@@ -122,10 +122,8 @@ pub const PANELS: &[Panel] = &[
         title: "Managers",
         description: "How many managers the DaemonSet wants, and how many run, are ready and crash-loop. Ready \
                       below desired for more than some minutes means that nodes are not managed.",
-        expr: "max without ($without) (longhorn_health_managers{$job})",
-        legend: "{{state}}",
         no_data: "the exporter cannot read pods",
-        ..Panel::TIME_SERIES
+        ..Panel::TIME_SERIES.of(&MANAGERS)
     },
     Panel {
         dashboard: Dashboard::Managers,
@@ -133,10 +131,8 @@ pub const PANELS: &[Panel] = &[
         description: "Each manager in a crash loop with its cause, and whether the cause comes from its log or from \
                       exit code and run time. The runbook of the alert says what to do.",
         columns: &["cause", "node", "evidence"],
-        expr: "max by ($cluster node, cause, evidence) (longhorn_health_manager_crash_looping{$job}) == 1",
-        legend: "{{node}} {{cause}}",
         no_data: "no manager is in a crash loop, or the exporter does not report",
-        ..Panel::TABLE
+        ..Panel::TABLE.of(&CRASH_LOOPING)
     },
     Panel {
         dashboard: Dashboard::Managers,
@@ -155,9 +151,7 @@ pub const PANELS: &[Panel] = &[
         description: "A few seconds: the environment check or a stale manifest. 60 s (up to 1.9.1) or 120 s (1.9.2 \
                       and later) and a little: the webhook. 600 s: managers of the old release.",
         unit: Unit::Seconds,
-        expr: "max without ($without) (longhorn_health_manager_last_run_seconds{$job})",
-        legend: "{{node}}",
         no_data: "no manager is in a crash loop, or the exporter does not report",
-        ..Panel::BAR_GAUGE
+        ..Panel::BAR_GAUGE.of(&LAST_RUN)
     },
 ];

@@ -19,7 +19,7 @@ use crate::facts::certificates;
 use crate::facts::complaints::{self, Complaint, Lacks};
 use crate::facts::text::{duration, shortened};
 use crate::history::Observation;
-use crate::longhorn::{ConditionStatus, Lease, Pod, ROTATION_LATE, ROTATION_LOCK, condition};
+use crate::longhorn::{Lease, Pod, ROTATION_LATE, ROTATION_LOCK};
 
 const CONTAINER: &str = "longhorn-manager";
 /// The fact that another manager took the Lease of one that complains.
@@ -47,18 +47,31 @@ const ATTEMPTS_END: SignedDuration = SignedDuration::from_secs(100);
 /// A log holds two minutes; what is still said later is repeated.
 const REPEATED: SignedDuration = SignedDuration::from_secs(150);
 
+/// What Ready managers say of the API server.
+struct Look<'a> {
+    cluster: &'a Cluster,
+    /// Those that would have renewed or taken the Lease.
+    ready: Vec<&'a Pod>,
+    /// Those among them whose log says last that they get no answer.
+    said: Vec<(&'a Pod, Complaint<'a>)>,
+    /// Since when the API server answers this exporter.
+    answers: Option<Timestamp>,
+}
+
 /// Judges the managers by their Lease.
 pub(super) fn judge(cluster: &Cluster, out: &mut Outcome) {
     let ready: Vec<&Pod> = cluster.manager_pods().filter(|pod| takes_part(cluster, pod)).collect();
     let reads = cluster.resources.get(&Resource::Leases).is_none_or(|status| status.error.is_none());
     let answers = if reads { out.first_seen("answers", ROTATION_LOCK) } else { None };
-    let said: Vec<(&Pod, Complaint<'_>)> =
-        ready.iter().filter_map(|pod| Some((*pod, complaint(cluster, pod)?))).collect();
-    let alone = cut_off_alone(cluster, &ready, &said, answers);
+    let said = ready.iter().filter_map(|pod| Some((*pod, complaint(cluster, pod)?))).collect();
+    let look = Look { cluster, ready, said, answers };
+    let alone = look.cut_off_alone();
     let lease = cluster.objects.leases.get(ROTATION_LOCK).filter(|_| cluster.can_read(Resource::Leases));
     let renewed = lease.and_then(|lease| lease.spec.renew_time.get());
-    let (Some((lease, renewed)), false) = (lease.zip(renewed), ready.is_empty()) else {
-        for (pod, complaint) in said.iter().filter(|(pod, _)| alone.contains(&pod.metadata.name.as_str())) {
+    let (Some((lease, renewed)), false) = (lease.zip(renewed), look.ready.is_empty()) else {
+        for (pod, complaint) in
+            look.said.iter().filter(|(pod, _)| alone.contains(&pod.metadata.name.as_str()))
+        {
             out.report(cut_off(cluster, pod, None, complaint, false));
         }
         return;
@@ -74,17 +87,19 @@ pub(super) fn judge(cluster: &Cluster, out: &mut Outcome) {
     let mut taken = match cluster.is_watched() && answers.is_none() {
         // no one gets an answer now, and nothing new is learned of who got none before
         true => {
-            said.iter().map(|(pod, _)| pod.metadata.name.as_str()).filter(was_taken_from(cluster)).collect()
+            let names = look.said.iter().map(|(pod, _)| pod.metadata.name.as_str());
+            names.filter(was_taken_from(cluster)).collect()
         }
-        false => taken_from(cluster, lease, &ready, &said, answers),
+        false => look.taken_from(lease),
     };
     for pod in &taken {
         out.first_seen(TAKEN, pod);
     }
-    taken.extend(holder_lost(cluster, out, lease, &ready, &said, answers));
+    taken.extend(look.holder_lost(out, lease));
     taken.extend(alone);
-    taken.extend(lost_alone(cluster, lease, renewed, &ready, &said));
-    let complaining: Vec<&(&Pod, Complaint<'_>)> = said
+    taken.extend(look.lost_alone(lease, renewed));
+    let complaining: Vec<&(&Pod, Complaint<'_>)> = look
+        .said
         .iter()
         .filter(|(pod, complaint)| {
             let since = out.first_seen("complains", &pod.metadata.name);
@@ -92,7 +107,7 @@ pub(super) fn judge(cluster: &Cluster, out: &mut Outcome) {
             stale || repeated || complaint.is_full() || taken.contains(&pod.metadata.name.as_str())
         })
         .collect();
-    let all = complaining.len() == ready.len();
+    let all = complaining.len() == look.ready.len();
     for (pod, complaint) in &complaining {
         out.report(cut_off(cluster, pod, Some(lease), complaint, all));
     }
@@ -101,19 +116,13 @@ pub(super) fn judge(cluster: &Cluster, out: &mut Outcome) {
     }
     match written_since(cluster, renewed) {
         Some(written) => out.report(stopped(cluster, lease, renewed, written)),
-        None => out.report(silent(cluster, lease, renewed, &ready)),
+        None => out.report(silent(cluster, lease, renewed, &look.ready)),
     }
 }
 
 /// Ready for so long that it would have renewed or taken the Lease.
 fn takes_part(cluster: &Cluster, pod: &Pod) -> bool {
-    let since = ready_since(pod);
-    since.is_some_and(|since| cluster.age(since) >= TAKES_PART) && !pod.metadata.is_deleting()
-}
-
-fn ready_since(pod: &Pod) -> Option<Timestamp> {
-    let ready = condition(&pod.status.conditions, "Ready").filter(|one| one.status == ConditionStatus::True);
-    ready.and_then(|ready| ready.last_transition_time.get())
+    pod.ready_since().is_some_and(|since| cluster.age(since) >= TAKES_PART) && !pod.metadata.is_deleting()
 }
 
 /// That it gets no answer of the API server, as its log says last.
@@ -131,7 +140,7 @@ fn complaint<'a>(cluster: &'a Cluster, pod: &Pod) -> Option<Complaint<'a>> {
     if complaint.is_full() && written.is_some_and(later) {
         return None;
     }
-    let written = written.zip(ready_since(pod));
+    let written = written.zip(pod.ready_since());
     written.is_none_or(|(at, since)| at.duration_since(since) >= AFTERMATH).then_some(complaint)
 }
 
@@ -142,120 +151,104 @@ fn was_taken_from(cluster: &Cluster) -> impl Fn(&&str) -> bool {
     }
 }
 
-/// Those who complain later than another manager took the Lease, while at least one does not: the API server answered that one.
-/// Where all complain, what they say may be left of an outage that is over: an attempt to connect lasts up to 30 s.
-fn taken_from<'a>(
-    cluster: &Cluster,
-    lease: &Lease,
-    ready: &[&'a Pod],
-    said: &[(&'a Pod, Complaint<'_>)],
-    answers: Option<Timestamp>,
-) -> Vec<&'a str> {
-    let Some(taken) = lease.spec.acquire_time.get().filter(|taken| cluster.age(*taken) < TAKEN_LATELY) else {
-        return Vec::new();
-    };
-    // after an outage of all, the first that gets on takes it while others make their last attempts
-    let over = answers.filter(|_| cluster.is_watched()).and_then(|at| at.checked_add(AFTERMATH).ok());
-    let later = complaining_since(cluster, said, over.map_or(taken, |over| over.max(taken)));
-    let well = is_any_well(cluster, ready, &later);
-    let lost = later.iter().filter(|pod| well && pod.spec.node_name != lease.spec.holder_identity);
-    lost.map(|pod| pod.metadata.name.as_str()).collect()
-}
-
-/// Those whose attempts keep failing while the API server has answered this exporter for all that time, and another manager says nothing
-/// of the kind. One burst is a connection that was lost and made again.
-fn cut_off_alone<'a>(
-    cluster: &Cluster,
-    ready: &[&'a Pod],
-    said: &[(&'a Pod, Complaint<'_>)],
-    answers: Option<Timestamp>,
-) -> Vec<&'a str> {
-    let since = answers.filter(|_| cluster.is_watched()).and_then(|at| at.checked_add(AFTERMATH).ok());
-    let Some(since) = since else { return Vec::new() };
-    let complaining = complaining_since(cluster, said, since);
-    if !is_any_well(cluster, ready, &complaining) {
-        return Vec::new();
+impl<'a> Look<'a> {
+    /// Those who complain later than another manager took the Lease, while at least one does not: the API server answered that one.
+    /// Where all complain, what they say may be left of an outage that is over: an attempt to connect lasts up to 30 s.
+    fn taken_from(&self, lease: &Lease) -> Vec<&'a str> {
+        let Some(taken) =
+            lease.spec.acquire_time.get().filter(|taken| self.cluster.age(*taken) < TAKEN_LATELY)
+        else {
+            return Vec::new();
+        };
+        // after an outage of all, the first that gets on takes it while others make their last attempts
+        let over =
+            self.answers.filter(|_| self.cluster.is_watched()).and_then(|at| at.checked_add(AFTERMATH).ok());
+        let later = self.complaining_since(over.map_or(taken, |over| over.max(taken)));
+        let well = self.is_any_well(&later);
+        let lost = later.iter().filter(|pod| well && pod.spec.node_name != lease.spec.holder_identity);
+        lost.map(|pod| pod.metadata.name.as_str()).collect()
     }
-    let lasts = |pod: &&Pod| {
-        let log = cluster.history.current_log(pod, CONTAINER)?;
-        let (complaint, text) = (complaints::newest(&log.text)?, log.text.as_str());
-        let newest = complaints::written_at(complaint.line, cluster.now)?;
-        let lasts = complaints::unanswered_for(text, cluster.now)?;
-        Some(lasts >= ATTEMPTS_APART && cluster.age(newest) < ATTEMPTS_END)
-    };
-    let lost = complaining.into_iter().filter(|pod| lasts(pod) == Some(true));
-    lost.map(|pod| pod.metadata.name.as_str()).collect()
-}
 
-fn complaining_since<'a>(
-    cluster: &Cluster,
-    said: &[(&'a Pod, Complaint<'_>)],
-    since: Timestamp,
-) -> Vec<&'a Pod> {
-    let later = |complaint: &Complaint<'_>| {
-        complaints::written_at(complaint.line, cluster.now).is_some_and(|at| at > since)
-    };
-    said.iter().filter(|(_, complaint)| later(complaint)).map(|(pod, _)| *pod).collect()
-}
-
-/// True where the log of a Ready manager was read that is none of those.
-fn is_any_well(cluster: &Cluster, ready: &[&Pod], complaining: &[&Pod]) -> bool {
-    ready.iter().any(|pod| {
-        let complains = complaining.iter().any(|one| one.metadata.name == pod.metadata.name);
-        !complains && cluster.history.current_log(pod, CONTAINER).is_some()
-    })
-}
-
-/// The holder that did not renew the Lease and complains of the API server, which has answered this exporter for all that time, and
-/// another manager: so no outage of all is over. Only a watch can tell. It is remembered until its successor has the Lease and
-/// what it says itself tells it.
-fn holder_lost<'a>(
-    cluster: &Cluster,
-    out: &mut Outcome,
-    lease: &Lease,
-    ready: &[&'a Pod],
-    said: &[(&'a Pod, Complaint<'_>)],
-    answers: Option<Timestamp>,
-) -> Vec<&'a str> {
-    let (Some(answers), Some(renewed)) = (answers, lease.spec.renew_time.get()) else { return Vec::new() };
-    let is_late = !lease.spec.holder_identity.is_empty() && cluster.age(renewed) >= ROTATION_LATE;
-    let lately = lease.spec.acquire_time.get().is_some_and(|taken| cluster.age(taken) < SUCCESSION);
-    let mut lost = Vec::new();
-    let since = if is_late { renewed.max(answers) } else { answers };
-    let complaining = complaining_since(cluster, said, since);
-    let well = is_any_well(cluster, ready, &complaining);
-    for pod in complaining {
-        let name = pod.metadata.name.as_str();
-        let holds = pod.spec.node_name == lease.spec.holder_identity;
-        let found = well && is_late && holds;
-        if (found || lately && !holds) && out.ever("cut_off", name, found) {
-            lost.push(name);
+    /// Those whose attempts keep failing while the API server has answered this exporter for all that time, and another manager says nothing
+    /// of the kind. One burst is a connection that was lost and made again.
+    fn cut_off_alone(&self) -> Vec<&'a str> {
+        let since =
+            self.answers.filter(|_| self.cluster.is_watched()).and_then(|at| at.checked_add(AFTERMATH).ok());
+        let Some(since) = since else { return Vec::new() };
+        let complaining = self.complaining_since(since);
+        if !self.is_any_well(&complaining) {
+            return Vec::new();
         }
+        let lasts = |pod: &&Pod| {
+            let log = self.cluster.history.current_log(pod, CONTAINER)?;
+            let (complaint, text) = (complaints::newest(&log.text)?, log.text.as_str());
+            let newest = complaints::written_at(complaint.line, self.cluster.now)?;
+            let lasts = complaints::unanswered_for(text, self.cluster.now)?;
+            Some(lasts >= ATTEMPTS_APART && self.cluster.age(newest) < ATTEMPTS_END)
+        };
+        let lost = complaining.into_iter().filter(|pod| lasts(pod) == Some(true));
+        lost.map(|pod| pod.metadata.name.as_str()).collect()
     }
-    lost
-}
 
-/// The same by one look: it did not renew for a minute and complains, and another manager that would have lost its watches by then, too, has
-/// said nothing of the kind. Where an outage of all is over, those who got on have said so in that minute.
-fn lost_alone<'a>(
-    cluster: &Cluster,
-    lease: &Lease,
-    renewed: Timestamp,
-    ready: &[&'a Pod],
-    said: &[(&'a Pod, Complaint<'_>)],
-) -> Option<&'a str> {
-    if cluster.is_watched() || cluster.age(renewed) < ALONE {
-        return None;
+    fn complaining_since(&self, since: Timestamp) -> Vec<&'a Pod> {
+        let later = |complaint: &Complaint<'_>| {
+            complaints::written_at(complaint.line, self.cluster.now).is_some_and(|at| at > since)
+        };
+        self.said.iter().filter(|(_, complaint)| later(complaint)).map(|(pod, _)| *pod).collect()
     }
-    let holder = complaining_since(cluster, said, renewed)
-        .into_iter()
-        .find(|pod| pod.spec.node_name == lease.spec.holder_identity)?;
-    let well = |pod: &&&Pod| {
-        let log =
-            cluster.history.current_log(pod, CONTAINER).filter(|_| pod.metadata.name != holder.metadata.name);
-        log.is_some_and(|log| !complaints::has_complained(&log.text, renewed, cluster.now))
-    };
-    ready.iter().find(well).map(|_| holder.metadata.name.as_str())
+
+    /// True where the log of a Ready manager was read that is none of those.
+    fn is_any_well(&self, complaining: &[&Pod]) -> bool {
+        self.ready.iter().any(|pod| {
+            let complains = complaining.iter().any(|one| one.metadata.name == pod.metadata.name);
+            !complains && self.cluster.history.current_log(pod, CONTAINER).is_some()
+        })
+    }
+
+    /// The holder that did not renew the Lease and complains of the API server, which has answered this exporter for all that time, and
+    /// another manager: so no outage of all is over. Only a watch can tell. It is remembered until its successor has the Lease and
+    /// what it says itself tells it.
+    fn holder_lost(&self, out: &mut Outcome, lease: &Lease) -> Vec<&'a str> {
+        let (Some(answers), Some(renewed)) = (self.answers, lease.spec.renew_time.get()) else {
+            return Vec::new();
+        };
+        let is_late = !lease.spec.holder_identity.is_empty() && self.cluster.age(renewed) >= ROTATION_LATE;
+        let lately = lease.spec.acquire_time.get().is_some_and(|taken| self.cluster.age(taken) < SUCCESSION);
+        let mut lost = Vec::new();
+        let since = if is_late { renewed.max(answers) } else { answers };
+        let complaining = self.complaining_since(since);
+        let well = self.is_any_well(&complaining);
+        for pod in complaining {
+            let name = pod.metadata.name.as_str();
+            let holds = pod.spec.node_name == lease.spec.holder_identity;
+            let found = well && is_late && holds;
+            if (found || lately && !holds) && out.ever("cut_off", name, found) {
+                lost.push(name);
+            }
+        }
+        lost
+    }
+
+    /// The same by one look: it did not renew for a minute and complains, and another manager that would have lost its watches by then, too, has
+    /// said nothing of the kind. Where an outage of all is over, those who got on have said so in that minute.
+    fn lost_alone(&self, lease: &Lease, renewed: Timestamp) -> Option<&'a str> {
+        if self.cluster.is_watched() || self.cluster.age(renewed) < ALONE {
+            return None;
+        }
+        let holder = self
+            .complaining_since(renewed)
+            .into_iter()
+            .find(|pod| pod.spec.node_name == lease.spec.holder_identity)?;
+        let well = |pod: &&&Pod| {
+            let log = self
+                .cluster
+                .history
+                .current_log(pod, CONTAINER)
+                .filter(|_| pod.metadata.name != holder.metadata.name);
+            log.is_some_and(|log| !complaints::has_complained(&log.text, renewed, self.cluster.now))
+        };
+        self.ready.iter().find(well).map(|_| holder.metadata.name.as_str())
+    }
 }
 
 /// Something that only managers write, after the Lease was renewed for the last time and would have been renewed again.

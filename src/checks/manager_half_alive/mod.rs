@@ -30,7 +30,7 @@ use jiff::SignedDuration;
 use crate::check::*;
 use crate::facts::{nodes, text};
 use crate::longhorn::Resource::*;
-use crate::longhorn::{ConditionStatus, LonghornNode, Pod, condition};
+use crate::longhorn::{LonghornNode, Pod};
 use undone::Undone;
 
 causes! {
@@ -119,11 +119,8 @@ pub static CHECK: Check = Check {
         dashboard: Dashboard::Managers,
         title: "Work left undone by Ready managers",
         description: "Objects that only the longhorn-manager of the node looks after and that stand still.",
-        columns: &["node", "Value"],
-        expr: "max by ($cluster node) (longhorn_health_manager_work_undone{$job})",
-        legend: "{{node}}",
         no_data: "every Ready manager works, or the exporter does not report",
-        ..Panel::TABLE
+        ..Panel::TABLE.of(&UNDONE)
     }],
     run,
     ..Check::DEFAULT
@@ -178,11 +175,9 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
 
 /// True when the manager has been Ready for long enough to have done its work.
 fn is_settled(cluster: &Cluster, pod: &Pod) -> bool {
-    let ready =
-        condition(&pod.status.conditions, "Ready").filter(|ready| ready.status == ConditionStatus::True);
-    let since =
-        |ready: &crate::longhorn::Condition| ready.last_transition_time.get().max(pod.metadata.created());
-    ready.is_some_and(|ready| since(ready).is_none_or(|since| cluster.age(since) >= RECONCILE_GRACE))
+    let since = pod.ready_changed().max(pod.metadata.created());
+    pod.is_ready()
+        && since.is_none_or(|since| cluster.age(since) >= RECONCILE_GRACE)
         && !pod.metadata.is_deleting()
 }
 

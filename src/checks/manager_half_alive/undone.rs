@@ -8,8 +8,8 @@ use super::RECONCILE_GRACE;
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::longhorn::{
-    ConditionStatus, DataEngine, InstanceManager, InstanceManagerState, LonghornNode, Pod, Volume,
-    VolumeAttachment, VolumeState, condition,
+    DataEngine, InstanceManager, InstanceManagerState, LonghornNode, Pod, Volume, VolumeAttachment,
+    VolumeState,
 };
 
 /// One thing that only the manager of a node does, and does at once.
@@ -91,7 +91,7 @@ fn instance_manager(cluster: &Cluster, manager: &InstanceManager) -> Option<(Beg
     let pod = cluster.objects.pods.get(name);
     match (pod, state) {
         (Some(pod), InstanceManagerState::Starting | InstanceManagerState::Error) => {
-            let since = ready_since(pod)?;
+            let since = pod.ready_since().filter(|_| !pod.metadata.is_deleting())?;
             let text = format!("instance manager {name} is {}, and its pod is Ready", state.as_str());
             Some((Begun::At(Some(since)), text))
         }
@@ -105,12 +105,6 @@ fn instance_manager(cluster: &Cluster, manager: &InstanceManager) -> Option<(Beg
         }
         _ => None,
     }
-}
-
-fn ready_since(pod: &Pod) -> Option<Timestamp> {
-    let ready =
-        condition(&pod.status.conditions, "Ready").filter(|ready| ready.status == ConditionStatus::True)?;
-    ready.last_transition_time.get().filter(|_| !pod.metadata.is_deleting())
 }
 
 fn of_node(cluster: &Cluster, node: &LonghornNode) -> Vec<(Begun, String)> {

@@ -24,9 +24,9 @@ use self::events::{Failing, ProbeFailure};
 use self::model::{ProbeKind, Timing};
 use crate::check::*;
 use crate::facts::releases::release_of;
-use crate::facts::starts::{self, Done, Lost, Starts};
+use crate::facts::start::{self, Done, Lost, Starts};
 use crate::longhorn::Resource::*;
-use crate::longhorn::{ConditionStatus, Pod, Release, condition};
+use crate::longhorn::{Pod, Release, condition};
 
 pub static CHECK: Check = Check {
     id: "manager_probes",
@@ -59,7 +59,7 @@ const START_WITHOUT_LIMIT: i64 = 120;
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     config::judge(cluster, out);
-    let starts = starts::observe(cluster);
+    let starts = start::observe(cluster);
     let pods: Managers = cluster
         .manager_pods()
         .filter(|pod| !pod.metadata.is_deleting())
@@ -281,10 +281,8 @@ fn is_over(cluster: &Cluster, pod: &Pod, kind: ProbeKind, failing: &Failing, sta
 /// many failures were written that the kubelet may keep quiet about later ones.
 fn over_since(cluster: &Cluster, pod: &Pod, failing: &Failing) -> Timestamp {
     let tolerance = tolerance(pod);
-    let ready =
-        condition(&pod.status.conditions, "Ready").filter(|ready| ready.status == ConditionStatus::True);
-    let since = ready.and_then(|ready| ready.last_transition_time.get());
-    let over = since.filter(|since| cluster.age(*since) >= tolerance && failing.total() < EVENT_BURST);
+    let over =
+        pod.ready_since().filter(|since| cluster.age(*since) >= tolerance && failing.total() < EVENT_BURST);
     over.unwrap_or(Timestamp::MIN)
 }
 

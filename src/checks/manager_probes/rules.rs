@@ -1,6 +1,7 @@
 //! Alerts and panels about probes and starts of managers.
 
 use super::causes;
+use super::gauges::{FAILURES, SLOW, TIMEOUT, TOLERANCE};
 use crate::check::*;
 
 /// The alerts of the check.
@@ -9,7 +10,6 @@ pub const ALERTS: &[Alert] = &[
         name: "LonghornManagerSlowStart",
         when: When::Found(&[&causes::SLOW_START]),
         for_: "5m",
-        severity: Severity::Info,
         summary: "A Longhorn manager started more slowly than its release allows.",
         description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} needed longer from \
                       start to Ready than this Longhorn release waits for its webhook. With no other manager Ready it \
@@ -44,7 +44,6 @@ pub const PANELS: &[Panel] = &[
                       the seconds its release waits for its webhook before it exits. Above the budget a manager \
                       depends on another one being Ready.",
         unit: Unit::Seconds,
-        expr: "max by ($cluster node) (longhorn_health_manager_start_to_ready_seconds{$job})",
         legend: "slow: {{node}}",
         more: &[
             Query {
@@ -57,28 +56,24 @@ pub const PANELS: &[Panel] = &[
             },
         ],
         no_data: "no start can be read from the pods, or the exporter does not report",
-        ..Panel::TIME_SERIES
+        ..Panel::TIME_SERIES.of(&SLOW)
     },
     Panel {
         dashboard: Dashboard::Managers,
         title: "Failed manager probes",
         description: "Failed probes in the events of the last hour, by kind of failure. Refused during a start is normal; \
                       timeout afterwards means a loaded node, unreachable a broken pod network.",
-        expr: "max by ($cluster probe, failure) (longhorn_health_manager_probe_failures{$job})",
-        legend: "{{probe}} {{failure}}",
         no_data: "no probe is configured, or events cannot be read",
-        ..Panel::TIME_SERIES
+        ..Panel::TIME_SERIES.of(&FAILURES)
     },
     Panel {
         dashboard: Dashboard::Managers,
         title: "Probe timeouts",
         description: "Seconds after which one probe counts as failed. Stock releases give readiness 1 s and have no other probe.",
         unit: Unit::Seconds,
-        expr: "max by ($cluster probe) (longhorn_health_manager_probe_timeout_seconds{$job})",
-        legend: "{{probe}}",
         width: Width::Quarter,
         no_data: "no probe is configured, or the exporter does not report",
-        ..Panel::STAT
+        ..Panel::STAT.of(&TIMEOUT)
     },
     Panel {
         dashboard: Dashboard::Managers,
@@ -86,10 +81,8 @@ pub const PANELS: &[Panel] = &[
         description: "Seconds of failing that each probe tolerates (period times threshold). A startup window below 300 s can kill \
                       managers that wait for their turn to start the webhook.",
         unit: Unit::Seconds,
-        expr: "max by ($cluster probe) (longhorn_health_manager_probe_tolerance_seconds{$job})",
-        legend: "{{probe}}",
         width: Width::Quarter,
         no_data: "no probe is configured, or the exporter does not report",
-        ..Panel::BAR_GAUGE
+        ..Panel::BAR_GAUGE.of(&TOLERANCE)
     },
 ];

@@ -3,7 +3,7 @@
 use super::{CONTAINER, Stuck, causes};
 use crate::check::*;
 use crate::facts::releases::release_of;
-use crate::facts::starts::UnderWay;
+use crate::facts::start::UnderWay;
 use crate::facts::text::{duration, listed, shortened};
 use crate::longhorn::{ADMISSION_LABEL, Lease, Pod, Release, WEBHOOK_LOCK};
 

@@ -21,18 +21,13 @@ mod finding;
 #[cfg(test)]
 mod tests;
 
-use jiff::SignedDuration;
-
 use crate::check::*;
-use crate::cluster::Readability;
-use crate::facts::complaints::Lacks;
-use crate::facts::looping::looping;
+use crate::facts::complaints::{Complaint, Lacks};
 use crate::facts::releases::release_of;
-use crate::facts::starts::{self, START_GRACE, Starts, UnderWay};
+use crate::facts::start::{self, Hang, Outlook, START_GRACE, UnderWay, marks};
 use crate::facts::text::shortened;
-use crate::facts::{api, certificates, nodes, probes, start_causes, turns, unreached};
+use crate::facts::{api, certificates, nodes, start_causes};
 use crate::longhorn::Resource::*;
-use crate::longhorn::{Pod, Release};
 
 /// The container that is judged.
 const CONTAINER: &str = "longhorn-manager";
@@ -52,7 +47,6 @@ pub static CHECK: Check = Check {
         without: &["cause"],
         runbook_only: &[&causes::QUEUEING],
         for_: "3m",
-        severity: Severity::Critical,
         as_found: true,
         summary: "A Longhorn manager hangs in its start.",
         description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} runs but does not \
@@ -69,18 +63,15 @@ pub static CHECK: Check = Check {
         title: "Managers stuck in their start",
         description: "Managers that run and do not finish their start, with the cause. Such a manager does not restart \
                       and does nothing for its volumes; queueing is no trouble of its own: look at who holds the Lease.",
-        columns: &["severity", "cause", "object_kind", "object", "node"],
-        expr: "max by ($cluster severity, cause, object_kind, object, node) (longhorn_health_finding{$job, check=\"manager_start_stuck\"}) == 1",
-        legend: "{{node}} {{cause}}",
         no_data: "no manager is stuck in its start, or the exporter does not report",
-        ..Panel::TABLE
+        ..Panel::TABLE.of_findings("manager_start_stuck")
     }],
     run,
     ..Check::DEFAULT
 };
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
-    let starts = starts::observe(cluster);
+    let starts = start::observe(cluster);
     if !cluster.can_read(Resource::Leases) && !starts.under_way.is_empty() {
         out.unknown("leases cannot be read: whether managers wait for their turn is unknown");
     }
@@ -93,22 +84,15 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         if went_on {
             continue;
         }
-        match judge(cluster, &starts, start) {
-            StartVerdict::Stuck(stuck) => out.report(finding::stuck(cluster, start, stuck)),
-            StartVerdict::Queueing => queueing.push(start),
-            StartVerdict::Fine => {}
+        match start.outlook(cluster, &starts) {
+            Outlook::Hangs(hang) => out.report(finding::stuck(cluster, start, stuck(cluster, start, hang))),
+            Outlook::Queueing => queueing.push(start),
+            Outlook::Open => {}
         }
     }
     if !queueing.is_empty() {
         out.report(finding::queueing(cluster, &queueing));
     }
-}
-
-/// What a start is found to be.
-enum StartVerdict {
-    Fine,
-    Queueing,
-    Stuck(Stuck),
 }
 
 /// Why a manager hangs.
@@ -129,37 +113,39 @@ impl Stuck {
     }
 }
 
-fn judge(cluster: &Cluster, starts: &Starts, start: &UnderWay) -> StartVerdict {
-    let known = by_log(cluster, start).or_else(|| before_it_gives_up(cluster, start)).or_else(|| {
-        let what = "most likely it gets no answer from the Kubernetes API server";
-        Some(Stuck::of(&causes::API_UNREACHABLE, what, turns::overtaken(cluster, starts, start)?))
-    });
-    if let Some(known) = known {
-        return StartVerdict::Stuck(known);
+/// What is said of a start that hangs.
+fn stuck(cluster: &Cluster, start: &UnderWay, hang: Hang<'_>) -> Stuck {
+    match hang {
+        Hang::Says(complaint) => by_log(cluster, start, &complaint),
+        Hang::Misprobed(probe) => {
+            let reason = "The image was changed without its manifest, or the manifest without its image.";
+            let what = "its readiness probe asks a port that its release does not serve";
+            let remedy = start_causes::to_one_release(cluster, start.pod, false, reason);
+            Stuck { remedy, ..Stuck::of(&causes::MANIFEST_STALE, what, vec![api(probe.to_string())]) }
+        }
+        Hang::Unreached(waiting) => {
+            let text = format!("{}: {}", waiting.why.means, shortened(waiting.line, 400));
+            let service = format!("longhorn-{}-webhook", waiting.webhook);
+            let what = format!("it does not reach Service {service}");
+            Stuck {
+                way: Some(waiting.why),
+                values: vec![(Name::Service, service), (Name::Manager, start.pod.metadata.name.to_string())],
+                ..Stuck::of(&causes::WEBHOOK_SERVICE_UNREACHABLE, what, vec![EvidenceSource::Log.says(text)])
+            }
+        }
+        Hang::Overtaken(evidence) => {
+            let what = "most likely it gets no answer from the Kubernetes API server";
+            Stuck::of(&causes::API_UNREACHABLE, what, evidence)
+        }
+        Hang::LeavesLease | Hang::Overdue => by_api(cluster, start),
     }
-    let limit = start.limit(cluster);
-    if start.lets_its_turn_pass(cluster) {
-        return StartVerdict::Stuck(by_api(cluster, start));
-    }
-    if start.own(cluster) <= limit {
-        return if !start.holds && cluster.age(start.started) > limit {
-            StartVerdict::Queueing
-        } else {
-            StartVerdict::Fine
-        };
-    }
-    if gives_up(cluster, start) {
-        return StartVerdict::Fine;
-    }
-    StartVerdict::Stuck(by_api(cluster, start))
 }
 
 /// What the log of the present run complains about.
-fn by_log(cluster: &Cluster, start: &UnderWay) -> Option<Stuck> {
-    let complaint = start.complaint(cluster)?;
+fn by_log(cluster: &Cluster, start: &UnderWay, complaint: &Complaint<'_>) -> Stuck {
     let line = EvidenceSource::Log.says(format!("its log says: {}", shortened(complaint.line, 400)));
     let about = complaint.about.join(", ");
-    Some(match (complaint.lacks, certificates::refused(complaint.line)) {
+    match (complaint.lacks, certificates::refused(complaint.line)) {
         (Lacks::Api, Some(refused)) => {
             let what = format!("it refuses the certificate of the API server: {refused}");
             let asked = certificates::asked(complaint.line).map(|address| (Name::Value, address.to_owned()));
@@ -177,7 +163,7 @@ fn by_log(cluster: &Cluster, start: &UnderWay) -> Option<Stuck> {
             Stuck { values, ..Stuck::of(&causes::ACCESS_DENIED, format!("it cannot {about}"), vec![line]) }
         }
         (Lacks::Kind, _) => not_served(cluster, start, &about, line),
-    })
+    }
 }
 
 fn not_served(cluster: &Cluster, start: &UnderWay, kinds: &str, evidence: Evidence) -> Stuck {
@@ -192,47 +178,9 @@ fn not_served(cluster: &Cluster, start: &UnderWay, kinds: &str, evidence: Eviden
     Stuck { remedy, ..Stuck::of(&causes::CRD_MISMATCH, what, vec![evidence]) }
 }
 
-/// What makes a start end in vain, told before the manager gives up for the second time and its crash loop is the finding.
-fn before_it_gives_up(cluster: &Cluster, start: &UnderWay) -> Option<Stuck> {
-    let loops =
-        start.pod.container_status(CONTAINER).is_some_and(|status| looping(status, cluster.now).is_some());
-    let made = start.pod.status.start_time.get().unwrap_or(start.started);
-    // a holder that is Ready is not over with its start: see the top of facts/starts.rs
-    let ready = start.pod.is_ready();
-    if loops || ready && !start.holds || cluster.age(made) < START_GRACE {
-        return None;
-    }
-    // up to 1.9 another port is served in the end where another manager is Ready meanwhile
-    let waits = || start.own(cluster) >= START_GRACE || !cluster.manager_pods().any(Pod::is_ready);
-    if let Some(probe) = probes::foreign(cluster, start.pod).filter(|_| !ready && waits()) {
-        let reason = "The image was changed without its manifest, or the manifest without its image.";
-        let what = "its readiness probe asks a port that its release does not serve";
-        let remedy = start_causes::to_one_release(cluster, start.pod, false, reason);
-        return Some(Stuck {
-            remedy,
-            ..Stuck::of(&causes::MANIFEST_STALE, what, vec![api(probe.to_string())])
-        });
-    }
-    let waiting = unreached::waiting(cluster, start)?;
-    let text = format!("{}: {}", waiting.why.means, shortened(waiting.line, 400));
-    let service = format!("longhorn-{}-webhook", waiting.webhook);
-    let what = format!("it does not reach Service {service}");
-    Some(Stuck {
-        way: Some(waiting.why),
-        values: vec![(Name::Service, service), (Name::Manager, start.pod.metadata.name.to_string())],
-        ..Stuck::of(&causes::WEBHOOK_SERVICE_UNREACHABLE, what, vec![EvidenceSource::Log.says(text)])
-    })
-}
-
 /// Without a word in the log: a kind that we do not find either, or nothing.
 fn by_api(cluster: &Cluster, start: &UnderWay) -> Stuck {
-    let release = release_of(cluster, start.pod);
-    let gone = Resource::all().find(|kind| {
-        let since = kind.info().since.and_then(Release::parse);
-        let had = since.is_none_or(|since| release.is_some_and(|release| release >= since));
-        kind.is_longhorn() && had && cluster.readability(*kind) == Readability::NotServed
-    });
-    if let Some(kind) = gone {
+    if let Some(kind) = marks::kind_not_served(cluster, release_of(cluster, start.pod)) {
         let plural = format!("{}.{}", kind.info().plural, kind.info().group);
         let text = format!("the API server does not serve {plural}, which every start lists");
         return not_served(cluster, start, &plural, api(text));
@@ -246,14 +194,4 @@ fn by_api(cluster: &Cluster, start: &UnderWay) -> Stuck {
     let unseen = nodes::unseen_by_managers(cluster);
     let evidence = [api(way.means)].into_iter().chain(unseen).chain([log]).collect();
     Stuck { way: Some(way), ..Stuck::of(&causes::UNKNOWN, way.briefly, evidence) }
-}
-
-/// True for a manager that may still give up on its own, because it waits for its webhook or did give up before: its
-/// crash is the finding.
-fn gives_up(cluster: &Cluster, start: &UnderWay) -> bool {
-    let Some(status) = start.pod.container_status(CONTAINER) else { return false };
-    let longest = release_of(cluster, start.pod).and_then(Release::longest_start);
-    let longest = longest.map(|seconds| SignedDuration::from_secs(seconds) + START_GRACE);
-    let ends = start.waits_for_webhook(cluster) || looping(status, cluster.now).is_some();
-    ends && longest.is_none_or(|longest| start.own(cluster) <= longest)
 }

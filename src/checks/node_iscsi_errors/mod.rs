@@ -54,10 +54,8 @@ pub static CHECK: Check = Check {
             title: "iSCSI errors by node",
             description: "Errors that node-problem-detector reported, as its Events of the last hour count them. A lower \
                           bound: a burst is reported in part only. Compare with the replacements above.",
-            expr: "max by ($cluster node, cause) (longhorn_health_node_iscsi_error_events{$job})",
-            legend: "{{node}} {{cause}}",
             no_data: "no error within an hour, no node-problem-detector that reports them, or the exporter does not report",
-            ..Panel::TIME_SERIES
+            ..Panel::TIME_SERIES.of(&EVENTS)
         },
         Panel {
             dashboard: Dashboard::InstanceManagers,
@@ -65,11 +63,8 @@ pub static CHECK: Check = Check {
             description: "When the kernel of a node last lost an iSCSI connection, and containerd a shim about then.",
             unit: Unit::FromNow,
             columns: &["cause", "node", "Value"],
-            expr: "max by ($cluster node, cause) \
-                   (longhorn_health_node_iscsi_error_last_timestamp_seconds{$job}) * 1000",
-            legend: "{{node}}",
             no_data: "no error within an hour, no node-problem-detector that reports them, or the exporter does not report",
-            ..Panel::TABLE
+            ..Panel::TABLE.of(&LAST)
         },
     ],
     run,

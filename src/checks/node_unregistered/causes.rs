@@ -1,6 +1,7 @@
 //! Why a node is not managed by Longhorn.
 
 use crate::check::causes;
+use crate::facts::ways::{NOT_STARTED, REFUSED};
 
 causes! {
     NEVER_STARTED = warning "never_started" "the manager of the node has never finished a start"
@@ -28,10 +29,19 @@ causes! {
             read "kubectl -n <namespace> describe pod <pod>",
             read "kubectl -n <namespace> describe daemonset longhorn-manager",
             read "kubectl describe node <node>",
-        ];
+        ]
+        way PRESSURE "the kubelet evicts pods"
+            fix "Relieve node <node> first: the DaemonSet creates the pod again as soon as the kubelet takes it." [read "kubectl describe node <node>"]
+        ways NOT_STARTED ways REFUSED;
     UNINSTALLING = info "uninstalling" "Longhorn is being uninstalled: the nodes go before their managers"
         fix "See how far the uninstaller is. Its Job gives up after 15 minutes: then remove what it waits for, and run it again." [
             read "kubectl -n <namespace> get jobs,pods -l job-name=longhorn-uninstall",
             read "kubectl -n <namespace> logs job/longhorn-uninstall --tail=20",
-        ];
+        ]
+        way BY_HAND "its objects are deleted without its uninstaller"
+            fix "Nothing to do if this is meant, but Longhorn's uninstaller comes first the next time: without it, objects with a finalizer stay behind. If it is \
+                 not meant, delete DaemonSet longhorn-manager at once, so that no manager deletes more data." [
+                read "kubectl get crds -l app.kubernetes.io/name=longhorn",
+                read "kubectl -n <namespace> get volumes.longhorn.io,daemonsets,pods",
+            ] proven "managers that run delete data, which a DaemonSet that is gone cannot; whether it is meant, the reader has to know";
 }

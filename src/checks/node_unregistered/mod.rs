@@ -35,6 +35,7 @@ pub static CHECK: Check = Check {
     needs: &[Pods, LonghornNodes],
     uses: &[KubeNodes, Volumes, Replicas, DaemonSets, Events, Settings, EngineImages, InstanceManagers],
     causes: causes::ALL,
+    ways: &[causes::WAYS],
     gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornNodeUnregistered",
@@ -55,22 +56,17 @@ pub static CHECK: Check = Check {
             title: "Nodes by registration",
             description: "Longhorn nodes that are in order, nodes whose manager never finished a start, nodes that \
                           left Kubernetes but not Longhorn, and nodes without a manager that runs.",
-            expr: "max without ($without) (longhorn_health_nodes{$job})",
-            legend: "{{state}}",
             width: Width::Third,
             no_data: "the exporter cannot read pods or nodes.longhorn.io",
-            ..Panel::STAT
+            ..Panel::STAT.of(&NODES)
         },
         Panel {
             dashboard: Dashboard::Managers,
             title: "Nodes not registered",
             description: "Nodes that Longhorn does not know although a manager runs there (never_started), nodes \
                           that only Longhorn still knows (node_gone), and nodes without a manager that runs (manager_missing).",
-            columns: &["severity", "cause", "object_kind", "object", "node"],
-            expr: "max by ($cluster severity, cause, object_kind, object, node) (longhorn_health_finding{$job, check=\"node_unregistered\"}) == 1",
-            legend: "{{object}} {{cause}}",
             no_data: "every node is registered, or the exporter does not report",
-            ..Panel::TABLE
+            ..Panel::TABLE.of_findings("node_unregistered")
         },
     ],
     run,
@@ -178,16 +174,10 @@ fn uninstalling(cluster: &Cluster, managers: usize, removal: Removal) -> Finding
     let finding = match removal.by_uninstaller {
         true => finding.impact("none: the uninstaller deleted the volumes before the nodes"),
         false => finding
-            .impact("no volume is in use; what is left of them goes, and managers that still run delete its data")
-            .remedy(
-                Remedy::new(
-                    "Nothing to do if this is meant, but Longhorn's uninstaller comes first the next time: without it, objects with a \
-                     finalizer stay behind. If it is not meant, delete DaemonSet longhorn-manager at once, so that no manager deletes more \
-                     data.",
-                )
-                .read("kubectl get crds -l app.kubernetes.io/name=longhorn")
-                .read(format!("kubectl -n {} get volumes.longhorn.io,daemonsets,pods", cluster.namespace)),
-            ),
+            .impact(
+                "no volume is in use; what is left of them goes, and managers that still run delete its data",
+            )
+            .way(&causes::BY_HAND),
     };
     finding.fact(removal.evidence)
 }

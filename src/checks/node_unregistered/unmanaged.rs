@@ -124,7 +124,8 @@ fn finding(
             None => "it has no pod there, cause unknown".to_owned(),
         },
     };
-    let mut finding = Finding::about(
+    let way = why.as_ref().map(|why| why.way).or(pressure.map(|_| &causes::PRESSURE));
+    let finding = Finding::about(
         &causes::MANAGER_MISSING,
         cluster.object::<LonghornNode>(node),
         format!("no longhorn-manager runs on node {node}: {reason}"),
@@ -132,20 +133,12 @@ fn finding(
     .node(node)
     .since(since)
     .impact("nothing attaches, detaches, rebuilds or evicts on the node; running I/O continues")
-    .with(Name::Pod, pod.map(|pod| pod.metadata.name.to_string()).unwrap_or_default());
-    if let Some(why) = &why {
-        finding = finding.remedy(not_started::remedy(cluster, DAEMON_SET, Some(node), pod, why.obstacle));
-    }
-    if pressure.is_some() {
-        let remedy = Remedy::new(format!(
-            "Relieve node {node} first: the DaemonSet creates the pod again as soon as the kubelet takes it."
-        ));
-        finding = finding.remedy(remedy.read(format!("kubectl describe node {node}")));
-    }
-    finding = finding
-        .facts(pod.map(|pod| format!("pod {} has not started", pod.metadata.name)))
-        .facts(why.iter().flat_map(not_started::evidence))
-        .facts(nodes::taints(cluster, node).filter(|_| pod.is_none()));
+    .way(way)
+    .with(Name::Pod, pod.map(|pod| pod.metadata.name.to_string()).unwrap_or_default())
+    .with(Name::Workload, if pod.is_none() { DAEMON_SET } else { "" })
+    .facts(pod.map(|pod| format!("pod {} has not started", pod.metadata.name)))
+    .facts(why.iter().flat_map(not_started::evidence))
+    .facts(nodes::taints(cluster, node).filter(|_| pod.is_none()));
     match since {
         Some(_) => finding,
         None => finding.fact(EvidenceSource::History.says("the recording does not show since when")),

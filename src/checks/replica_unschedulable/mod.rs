@@ -35,7 +35,16 @@ causes! {
             read "kubectl -n <namespace> get settings.longhorn.io storage-over-provisioning-percentage",
             read "kubectl -n <namespace> get nodes.longhorn.io",
             read "kubectl -n <namespace> describe volumes.longhorn.io <object>",
-        ] proven "the replica has failed and still counts on the disk that the next one needs, and the volume has a healthy one";
+        ] proven "the replica has failed and still counts on the disk that the next one needs, and the volume has a healthy one"
+        way FAILED_COUNTS "a failed replica of it still counts on the disk"
+            fix "Delete its failed replica <replica>, which still counts on the disk. The volume has a healthy one, and another is created in its place." [
+                read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
+                change "kubectl -n <namespace> delete replicas.longhorn.io <replica>",
+            ]
+        way COUNTED_TWICE "this release counts a replica on every disk of its node"
+            fix "Upgrade to 1.11.1 or later, one minor release after the other: this one counts a replica on every disk of its node (Longhorn issue 12653), \
+                 from 1.11.1 on the disk has room by its figures. Until then add a disk on another node, or raise \
+                 storage-over-provisioning-percentage where the volumes stay far below their sizes.";
     ANTI_AFFINITY = warning "anti_affinity"
         "every node, zone or disk that could take the replica has one of the volume already"
         fix "Add a node, or a zone where zones are kept apart, or lower numberOfReplicas (now <value>) to the number of nodes." [
@@ -81,6 +90,7 @@ pub static CHECK: Check = Check {
     needs: &[Volumes, Replicas, LonghornNodes, Settings],
     uses: &[Engines, KubeNodes],
     causes: ALL,
+    ways: &[WAYS],
     gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornReplicaUnschedulable",
@@ -98,11 +108,8 @@ pub static CHECK: Check = Check {
         dashboard: Dashboard::Volumes,
         title: "Replicas without a disk",
         description: "Volumes for which Longhorn finds no disk for a replica. The finding has the figures of each disk.",
-        columns: &["volume", "pvc_namespace", "pvc", "Value"],
-        expr: "max by ($cluster volume, pvc_namespace, pvc) (longhorn_health_volume_replicas_without_disk{$job})",
-        legend: "{{volume}}",
         no_data: "every replica has a disk, or the exporter does not report",
-        ..Panel::TABLE
+        ..Panel::TABLE.of(&WITHOUT_DISK)
     }],
     run,
     ..Check::DEFAULT
@@ -195,21 +202,18 @@ fn finding(cluster: &Cluster, volume: &Volume, scheduled: &Condition, since: Opt
     if planned || cause == &LOCAL_ONLY && is_one_more(volume, placed) {
         finding = finding.severity(Severity::Info);
     }
-    // the validator lets nothing be deleted that is the last healthy one, and a healthy one is there
-    let degraded = volume.status.robustness == VolumeRobustness::Degraded && placed > 0;
-    let failed =
-        placement::in_its_own_way(cluster, volume).filter(|_| degraded && cause == &OVER_PROVISIONED);
     let finding = finding.with(Name::Value, wanted.to_string());
     let finding = if let Some(only) = only { finding.node(only) } else { finding };
-    let counted_twice =
-        cause == &OVER_PROVISIONED && placement::is_counted_twice(refusals.as_deref().unwrap_or_default());
-    match failed {
-        Some(failed) => finding.remedy(delete_failed(&cluster.namespace, volume, failed)),
-        None if counted_twice => finding.fix(
-            "Upgrade to 1.11.1 or later, one minor release after the other: this one counts a replica on every disk of its node (Longhorn \
-             issue 12653), from 1.11.1 on the disk has room by its figures. Until then add a disk on another node, or raise \
-             storage-over-provisioning-percentage where the volumes stay far below their sizes.",
-        ),
+    if cause != &OVER_PROVISIONED {
+        return finding;
+    }
+    // the validator lets nothing be deleted that is the last healthy one, and a healthy one is there
+    let degraded = volume.status.robustness == VolumeRobustness::Degraded && placed > 0;
+    match placement::in_its_own_way(cluster, volume).filter(|_| degraded) {
+        Some(failed) => finding.way(&FAILED_COUNTS).with(Name::Replica, failed),
+        None if placement::is_counted_twice(refusals.as_deref().unwrap_or_default()) => {
+            finding.way(&COUNTED_TWICE)
+        }
         None => finding,
     }
 }
@@ -266,13 +270,4 @@ fn is_one_more(volume: &Volume, placed: usize) -> bool {
 fn is_planned(cluster: &Cluster, since: Option<Timestamp>, refusals: &[&PlacementRefusal]) -> bool {
     since.is_some_and(|since| cluster.age(since) < MAINTENANCE)
         && refusals.iter().any(|refusal| nodes::is_cordoned(cluster, &refusal.node))
-}
-
-fn delete_failed(namespace: &str, volume: &Volume, failed: &str) -> Remedy {
-    let name = &volume.metadata.name;
-    Remedy::new(format!(
-        "Delete its failed replica {failed}, which still counts on the disk. The volume has a healthy one, and another is created in its place."
-    ))
-    .read(format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornvolume={name} -o wide"))
-    .change(format!("kubectl -n {namespace} delete replicas.longhorn.io {failed}"))
 }

@@ -1,6 +1,6 @@
 //! The recovery backend, where the NFS servers keep what they know of their clients: managers serve it, up to 1.4 a Deployment.
 
-use super::WINDOW;
+use super::{WINDOW, causes};
 use crate::check::*;
 use crate::facts::releases::manager_release;
 use crate::facts::text;
@@ -12,16 +12,18 @@ const FIXED: [Release; 2] = [Release::new(1, 5, 5), Release::new(1, 6, 2)];
 
 /// What of the backend was restarted or is not Ready, in a release whose servers end with the first request that gets no answer.
 pub(super) struct Unsteady {
-    release: Release,
-    /// Label `app` of its pods.
-    app: &'static str,
+    pub release: Release,
+    pub way: &'static Way,
     pub fact: String,
 }
 
 pub(super) fn unsteady(cluster: &Cluster) -> Option<Unsteady> {
     let ends_with_it = |release: &Release| release.at_least(1, 4, 0) && !release.has_fix(&FIXED);
     let release = manager_release(cluster).filter(ends_with_it)?;
-    let app = if release.has_webhook_deployments() { SERVICE } else { "longhorn-manager" };
+    let (app, way) = match release.has_webhook_deployments() {
+        true => (SERVICE, &causes::BACKEND_RESTARTS),
+        false => ("longhorn-manager", &causes::MANAGERS_RESTART),
+    };
     let lately = |pod: &&Pod| {
         let started = pod.container_status(app).and_then(|status| status.running_since());
         !pod.is_ready() || started.is_some_and(|at| cluster.age(at) < WINDOW)
@@ -33,27 +35,11 @@ pub(super) fn unsteady(cluster: &Cluster) -> Option<Unsteady> {
         text::duration(WINDOW),
         text::listed(&pods)
     );
-    (!pods.is_empty()).then_some(Unsteady { release, app, fact })
+    (!pods.is_empty()).then_some(Unsteady { release, way, fact })
 }
 
 impl Unsteady {
     pub fn because(&self) -> &'static str {
         "its recovery backend, which it needs for every client, was restarted in between"
-    }
-
-    pub fn remedy(&self, namespace: &str, volume: &str) -> Remedy {
-        let Unsteady { release, app, .. } = self;
-        let what = if *app == SERVICE {
-            "pods of its recovery backend"
-        } else {
-            "managers, which serve its recovery backend,"
-        };
-        Remedy::new(format!(
-            "See why the {what} restart, and leave them alone until all are Ready: the NFS server of {release} ends whenever Service {SERVICE} \
-             does not answer. Releases from 1.5.5 and 1.6.2 on wait for it."
-        ))
-        .read(format!("kubectl -n {namespace} get pods -o wide -l app={app}"))
-        .read(format!("kubectl -n {namespace} get endpointslices -l kubernetes.io/service-name={SERVICE}"))
-        .read(format!("kubectl -n {namespace} logs share-manager-{volume} --tail=50"))
     }
 }

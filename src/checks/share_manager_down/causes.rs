@@ -3,6 +3,10 @@
 use crate::check::OfData::NotServed;
 use crate::check::{Cause, causes};
 
+const SLICES: &str =
+    "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=longhorn-recovery-backend";
+const LOG: &str = "kubectl -n <namespace> logs share-manager-<object> --tail=50";
+
 causes! {
     NODE_DOWN = critical "node_down" "the NFS server was on a node that is down and has not been moved", of_data: NotServed
         fix "Bring node <node> back. Where it does not come back, see why the longhorn-manager on <owner> does not move the server, which it \
@@ -49,7 +53,15 @@ causes! {
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=share-manager-<object>",
             read "kubectl -n <namespace> logs <pod> --tail=50",
             read "kubectl -n <namespace> describe pod <pod>",
-        ];
+        ]
+        way MANAGERS_RESTART "managers, which serve its recovery backend, restart"
+            fix "See why the managers, which serve its recovery backend, restart, and leave them alone until all are Ready: the NFS server of <release> ends \
+                 whenever Service longhorn-recovery-backend does not answer. Releases from 1.5.5 and 1.6.2 on wait for it."
+            [read "kubectl -n <namespace> get pods -o wide -l app=longhorn-manager", read SLICES, read LOG]
+        way BACKEND_RESTARTS "its recovery backend restarts"
+            fix "See why the pods of its recovery backend restart, and leave them alone until all are Ready: the NFS server of <release> ends whenever Service \
+                 longhorn-recovery-backend does not answer. Releases from 1.5.5 and 1.6.2 on wait for it."
+            [read "kubectl -n <namespace> get pods -o wide -l app=longhorn-recovery-backend", read SLICES, read LOG];
 }
 
 /// The volume is not served at all.

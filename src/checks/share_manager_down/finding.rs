@@ -68,7 +68,8 @@ pub(super) fn restarting(cluster: &Cluster, share: &Share) -> Finding {
         .impact("each time the pods that use the claim wait for a minute or two, and some restart")
         .fact(source.says(format!("pod share-manager-{name} {seen} {times}")));
     if let Some(backend) = backend {
-        finding = finding.remedy(backend.remedy(&cluster.namespace, name)).fact(backend.fact);
+        finding =
+            finding.way(backend.way).with(Name::Release, backend.release.to_string()).fact(backend.fact);
     }
     if let Some(last) = last {
         let why = pods::trouble(&last.last)

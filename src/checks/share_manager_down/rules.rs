@@ -1,5 +1,6 @@
 //! Alerts and panels.
 
+use super::SHARES;
 use super::causes::*;
 use crate::check::*;
 
@@ -22,7 +23,6 @@ pub(super) const ALERTS: &[Alert] = &[
         name: "LonghornShareManagerRestarting",
         when: When::Found(&[&RESTARTING]),
         without: &["node"],
-        for_: "0m",
         keep_firing_for: "30m",
         summary: "The NFS server of an RWX volume is replaced again and again.",
         description: "The NFS server of volume {{ $labels.object }} was replaced three times in half an hour. Its clients wait each time.",
@@ -37,20 +37,16 @@ pub(super) const PANELS: &[Panel] = &[
         dashboard: Dashboard::Storage,
         title: "Share managers by state",
         description: "NFS servers of RWX volumes as Longhorn says. Stopped is normal for volumes that no pod uses.",
-        expr: "max without ($without) (longhorn_health_share_managers{$job})",
-        legend: "{{state}}",
         width: Width::Third,
         no_data: "there is no RWX volume, or the exporter cannot read sharemanagers.longhorn.io",
-        ..Panel::STAT
+        ..Panel::STAT.of(&SHARES)
     },
     Panel {
         dashboard: Dashboard::Storage,
         title: "RWX volumes not served",
         description: "RWX volumes that pods use and whose NFS server does not run or is replaced again and again, with the cause.",
         columns: &["severity", "cause", "object", "node"],
-        expr: "max by ($cluster severity, cause, object, node) (longhorn_health_finding{$job, check=\"share_manager_down\"}) == 1",
-        legend: "{{object}} {{cause}}",
         no_data: "every RWX volume that is used is served, or the exporter does not report",
-        ..Panel::TABLE
+        ..Panel::TABLE.of_findings("share_manager_down")
     },
 ];

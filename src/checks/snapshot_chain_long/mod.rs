@@ -59,11 +59,8 @@ pub static CHECK: Check = Check {
         dashboard: Dashboard::Volumes,
         title: "Longest snapshot chains",
         description: "Snapshots of attached volumes that are at their limit or near it.",
-        columns: &["volume", "Value"],
-        expr: "max by ($cluster volume) (longhorn_health_volume_snapshots{$job})",
-        legend: "{{volume}}",
         no_data: "no volume is near its limit, or the exporter does not report",
-        ..Panel::TABLE
+        ..Panel::TABLE.of(&SNAPSHOTS)
     }],
     run,
     ..Check::DEFAULT

@@ -80,7 +80,9 @@ fn failing(cluster: &Cluster, volume: &Volume, attached: &str, event: &Event) ->
         host => host,
     };
     let pod = &event.involved_object.name;
-    let finding = Finding::about(
+    let said = event.said().to_ascii_lowercase();
+    let known = ERRORS.iter().find(|(parts, _)| parts.iter().any(|part| said.contains(part)));
+    Finding::about(
         &MOUNT_FAILING,
         volumes::object(cluster, volume),
         format!("{whose} is attached, and the kubelet on node {node} cannot mount it"),
@@ -93,51 +95,19 @@ fn failing(cluster: &Cluster, volume: &Volume, attached: &str, event: &Event) ->
         "Event FailedMount of pod {pod}, {}: {}",
         counted(usize::try_from(event.occurrences()).unwrap_or(usize::MAX), "time"),
         text::both_ends(event.said().trim(), 600)
-    ));
-    match fix(event.said(), node) {
-        Some(fix) => finding.fix(fix),
-        None => finding,
-    }
+    ))
+    .way(known.map(|(_, way)| *way))
 }
 
-/// What to do about errors that are known.
-fn fix(said: &str, node: &str) -> Option<String> {
-    let said = said.to_ascii_lowercase();
-    let says = |any: &[&str]| any.iter().any(|words| said.contains(words));
-    let text = match () {
-        () if says(&["mount point busy", "apparently in use by the system", "cannot use device"]) => format!(
-            "Something on node {node} holds the device, as a rule multipathd: exclude Longhorn's devices in /etc/multipath.conf and restart it \
-             (Longhorn's page troubleshooting-volume-with-multipath)."
-        ),
-        () if says(&["missing passphrase", "crypto_luks"]) => {
-            "The kubelet gets no passphrase: spec.csi.nodeStageSecretRef of the persistent volume has to name a Secret that exists. It is taken \
-             from the StorageClass (csi.storage.k8s.io/node-stage-secret-name and -namespace) when the claim is made; a persistent volume that was \
-             made without it has to be made again for the same Longhorn volume: set its persistentVolumeReclaimPolicy to Retain first, or its \
-             deletion deletes the data."
-                .to_owned()
-        }
-        () if says(&["cryptsetup", "luks", "/dev/mapper/"]) => format!(
-            "cryptsetup fails on node {node}: see that it is installed and dm_crypt is loaded there, and that the Secret has the passphrase with \
-             which the volume was encrypted."
-        ),
-        () if says(&["fsck", "unexpected inconsistency", "structure needs cleaning", "superblock"]) => {
-            "The file system is damaged. Take a backup or a snapshot before anything else. Then scale the workload down, attach the volume by hand \
-             to a node from Longhorn's user interface, and repair the file system on /dev/longhorn there (fsck, or xfs_repair)."
-                .to_owned()
-        }
-        () if says(&["mount.nfs", "mount -t nfs", "nfs-common"]) => format!(
-            "The NFS client of node {node} fails: see that it is installed, that the kernel has NFS 4.1, and that the node reaches port 2049 of the \
-             share endpoint."
-        ),
-        () if says(&["staging path is no longer valid"]) => {
-            "The device was exchanged under the pod when its engine died. Scale the workload to nothing until the volume is detached, then up \
-             again: the kubelet mounts it from the beginning."
-                .to_owned()
-        }
-        () => return None,
-    };
-    Some(text)
-}
+/// Parts of errors that are known, in lower case, and the way that they show.
+const ERRORS: [(&[&str], &Way); 6] = [
+    (&["mount point busy", "apparently in use by the system", "cannot use device"], &DEVICE_BUSY),
+    (&["missing passphrase", "crypto_luks"], &NO_PASSPHRASE),
+    (&["cryptsetup", "luks", "/dev/mapper/"], &NOT_DECRYPTED),
+    (&["fsck", "unexpected inconsistency", "structure needs cleaning", "superblock"], &DAMAGED),
+    (&["mount.nfs", "mount -t nfs", "nfs-common"], &NFS_CLIENT),
+    (&["staging path is no longer valid"], &DEVICE_EXCHANGED),
+];
 
 /// True where Longhorn has written that this pod of the claim runs.
 fn runs(volume: &Volume, pod: &str) -> bool {

@@ -24,8 +24,6 @@ pub(super) const PANELS: &[Panel] = &[Panel {
     title: "Volumes that do not attach or detach",
     description: "Volumes that stay attaching or detaching, lose their engine again and again, or are held where no workload wants them.",
     columns: &["cause", "volume", "pvc_namespace", "pvc"],
-    expr: "max by ($cluster volume, pvc_namespace, pvc, cause) (longhorn_health_volume_attachment_stuck{$job}) == 1",
-    legend: "{{volume}} {{cause}}",
     no_data: "every volume attaches and detaches, or the exporter does not report",
-    ..Panel::TABLE
+    ..Panel::TABLE.of(&STUCK)
 }];

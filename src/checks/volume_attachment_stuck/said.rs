@@ -100,14 +100,4 @@ impl<'a> Twins<'a> {
         let [one, other] = self.names;
         api(format!("node {} has two instance managers of one type and image, {one} and {other}", self.node))
     }
-
-    pub(super) fn remedy(&self, namespace: &str) -> Remedy {
-        let [one, other] = self.names;
-        Remedy::new(format!(
-            "Longhorn starts nothing on node {} until one of its two instance managers is gone: see in which of {one} and {other} nothing \
-             runs, and delete that InstanceManager.",
-            self.node
-        ))
-        .read(format!("kubectl -n {namespace} get instancemanagers.longhorn.io {one} {other} -o yaml"))
-    }
 }

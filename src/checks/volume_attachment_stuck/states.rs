@@ -435,7 +435,6 @@ fn finding(cluster: &Cluster, stuck: StuckVolume) -> Finding {
             volume.spec.node_id,
             volume.status.current_node_id
         ))
-        .with(Name::Value, if node.is_empty() { "its node".to_owned() } else { format!("node {node}") })
         .with(
             Name::Owner,
             if volume.status.owner_id.is_empty() { "its node" } else { &volume.status.owner_id },
@@ -444,9 +443,16 @@ fn finding(cluster: &Cluster, stuck: StuckVolume) -> Finding {
     if cause != &DETACHING {
         finding = finding.facts(said::by_others(cluster, volume));
     }
-    if let Some(twins) = said::Twins::of(cluster, volume).filter(|_| cause == &ATTACHING) {
-        finding = finding.fact(twins.fact()).remedy(twins.remedy(&cluster.namespace));
-    }
+    finding = match said::Twins::of(cluster, volume).filter(|_| cause == &ATTACHING) {
+        Some(twins) => finding
+            .fact(twins.fact())
+            .way(&TWINS)
+            .with(Name::Node, twins.node)
+            .with(Name::InstanceManager, twins.names[0])
+            .with(Name::Value, twins.names[1]),
+        None if node.is_empty() => finding.with(Name::Value, "its node"),
+        None => finding.with(Name::Value, format!("node {node}")),
+    };
     // its manifests bring policies that forget the node's own connections (longhorn issue 13802)
     let policies = manager_release(cluster)
         .is_some_and(|release| (release.major, release.minor, release.patch) == (1, 12, 1));
@@ -467,13 +473,6 @@ fn one_node(cluster: &Cluster, node: &str, all: &[StuckVolume], elsewhere: usize
     let users: Vec<VolumeRef> = all.iter().map(|one| cluster.volume_ref(&one.volume.metadata.name)).collect();
     let whose = text::users_of(&users);
     let of_node = elsewhere > 0;
-    let until = if of_node { " Until then cordon it, so that new pods go elsewhere." } else { "" };
-    let remedy = Remedy::new(format!(
-        "Check node {node} for missing iscsiadm or iscsi_tcp, a multipathd that claims the devices, SELinux denials, and the instance manager \
-         there.{until}"
-    ))
-    .read(format!("kubectl -n {} get nodes.longhorn.io {node} -o yaml", cluster.namespace))
-    .read(format!("kubectl -n {} get instancemanagers.longhorn.io -l longhorn.io/node={node}", cluster.namespace));
     let told = format!(
         "{} on other nodes run, and none here, so the trouble is the node's",
         counted(elsewhere, "engine")
@@ -488,6 +487,6 @@ fn one_node(cluster: &Cluster, node: &str, all: &[StuckVolume], elsewhere: usize
     .impact(format!("pods on node {node} wait for their volumes: {whose}"))
     .volumes(users)
     .facts(of_node.then_some(told))
-    .remedy(if of_node { remedy.change(format!("kubectl cordon {node}")) } else { remedy })
+    .way(if of_node { &OF_THE_NODE } else { &SEVERAL })
     .facts(all.iter().flat_map(|one| &one.evidence).take(8).cloned())
 }

@@ -236,23 +236,32 @@ fn find(
             format!("the workload on node {} waits, and it is attached to node {at}{by}", ticket.node)
         }
     };
-    let mut finding = Finding::about(cause, volumes::object(cluster, volume), format!("{whose}: {why}"))
+    let finding = Finding::about(cause, volumes::object(cluster, volume), format!("{whose}: {why}"))
         .node(ticket.node)
         .since(ticket.since)
         .impact(format!("the pod on node {} cannot start without {whose}", ticket.node))
         .volumes(users);
-    if !broke && let Some(remedy) = remedy(cluster, volume, migrates, obstacle.as_ref()) {
-        finding = finding.remedy(remedy);
-    } else if let Some((id, kind)) = own {
-        let (namespace, name) = (&cluster.namespace, &volume.metadata.name);
-        let remedy = Remedy::new(format!(
-            "See why the work of {kind} does not end: no workload holds the volume, ticket {id} does, and it goes with that work."
-        ))
-        .read(format!("kubectl -n {namespace} get snapshots.longhorn.io,backups.longhorn.io | grep -e {name} -e NAME"))
-        .read(format!("kubectl -n {namespace} get volumeattachments.longhorn.io {name} -o yaml"));
-        finding = finding.remedy(remedy);
-    }
-    finding = finding
+    let way = match (&obstacle, own) {
+        _ if broke => None,
+        _ if migrates => Some(&MIGRATES),
+        (Some(obstacle), _) => Some(obstacle.way),
+        (None, _) if at.is_empty() => Some(&UNHELD),
+        (None, own) => own.map(|_| &OWN_WORK),
+    };
+    let owner = cluster.manager_pod_on(&volume.status.owner_id).filter(|_| obstacle.is_none());
+    let finding = finding
+        .way(way)
+        .named(owner.map(|pod| (Name::Manager, pod.metadata.name.to_string())))
+        .named(
+            obstacle
+                .as_ref()
+                .and_then(|obstacle| obstacle.replica)
+                .map(|name| (Name::Replica, name.to_owned())),
+        )
+        .named(
+            own.into_iter()
+                .flat_map(|(id, kind)| [(Name::Attachment, id.to_owned()), (Name::Kind, kind.to_owned())]),
+        )
         .facts(own.map(|(id, kind)| api(format!("ticket {id} of {kind} holds it on node {at}"))))
         .facts(obstacle.map(|obstacle| api(obstacle.fact)))
         .facts(said::by_others(cluster, volume))
@@ -261,73 +270,31 @@ fn find(
     out.report(finding);
 }
 
-/// What to do where nothing else uses the volume: about its migration, what keeps Longhorn from attaching it, or no one knows what.
-fn remedy(cluster: &Cluster, volume: &Volume, migrates: bool, obstacle: Option<&Obstacle>) -> Option<Remedy> {
-    let (namespace, name, status) = (&cluster.namespace, &volume.metadata.name, &volume.status);
-    let words = match obstacle {
-        _ if migrates => {
-            "See why the engine and the replicas of the migration do not start. Deleting the pod on the node that the virtual machine \
-             should go to takes the migration back."
-        }
-        Some(obstacle) => obstacle.words,
-        None if status.current_node_id.is_empty() => {
-            "See in the log of the longhorn-manager that owns the volume why it is not attached: nothing else holds it."
-        }
-        None => return None,
-    };
-    let remedy = Remedy::new(words)
-        .read(format!("kubectl -n {namespace} get volumes.longhorn.io,engines.longhorn.io,replicas.longhorn.io -l longhornvolume={name} -o wide"))
-        .read(format!("kubectl -n {namespace} get volumeattachments.longhorn.io {name} -o yaml"));
-    let owner = cluster.manager_pod_on(&status.owner_id).filter(|_| obstacle.is_none());
-    let remedy = match owner {
-        Some(pod) => remedy.read(format!(
-            "kubectl -n {namespace} logs {} -c longhorn-manager --tail=2000 | grep {name}",
-            pod.metadata.name
-        )),
-        None => remedy,
-    };
-    Some(match obstacle.filter(|_| !migrates).and_then(|obstacle| obstacle.change.as_ref()) {
-        Some(change) => remedy.change(format!("kubectl -n {namespace} {change}")),
-        None => remedy,
-    })
-}
-
 /// What in the objects of a volume keeps Longhorn from attaching it, and the way out.
-struct Obstacle {
+struct Obstacle<'a> {
     fact: String,
-    words: &'static str,
-    /// Arguments for kubectl.
-    change: Option<String>,
+    way: &'static Way,
+    /// The replica that is in the way.
+    replica: Option<&'a str>,
 }
 
-fn obstacle(cluster: &Cluster, volume: &Volume) -> Option<Obstacle> {
-    let name = &volume.metadata.name;
+fn obstacle<'a>(cluster: &'a Cluster, volume: &Volume) -> Option<Obstacle<'a>> {
     if let Some(replica) = surplus_replica(cluster, volume) {
-        return Some(Obstacle {
-            fact: format!("the volume is strict-local, and replica {replica} is one too many, without data"),
-            words: "Delete the replica without data: the validator of Longhorn denies every change of a strict-local volume that has two.",
-            change: Some(format!("delete replicas.longhorn.io {replica}")),
-        });
+        let fact = format!("the volume is strict-local, and replica {replica} is one too many, without data");
+        return Some(Obstacle { fact, way: &SURPLUS_REPLICA, replica: Some(replica) });
     }
     let pending = &volume.status.pending_node_id;
     if !pending.is_empty() {
-        return Some(Obstacle {
-            fact: format!(
-                "status.pendingNodeID is {pending}, which 1.4 left behind: from 1.5 on no one empties it"
-            ),
-            words: "Empty the field status.pendingNodeID: Longhorn attaches no volume that has a pending node.",
-            change: Some(format!(
-                r#"patch volumes.longhorn.io {name} --subresource=status --type merge -p '{{"status":{{"pendingNodeID":""}}}}'"#
-            )),
-        });
+        let fact = format!(
+            "status.pendingNodeID is {pending}, which 1.4 left behind: from 1.5 on no one empties it"
+        );
+        return Some(Obstacle { fact, way: &PENDING_NODE, replica: None });
     }
-    let active = cluster.engines_of(name).filter(|engine| engine.spec.active);
+    let active = cluster.engines_of(&volume.metadata.name).filter(|engine| engine.spec.active);
     let active: Vec<&str> = active.map(|engine| engine.metadata.name.as_str()).collect();
-    (active.len() > 1).then(|| Obstacle {
-        fact: format!("engines {} are active at the same time", text::listed(&active)),
-        words: "Keep the engine that the replicas name in spec.engineName, and delete the other: Longhorn stops all work on a volume with \
-                two active engines (fixed in 1.4.4 and 1.5.2).",
-        change: None,
+    (active.len() > 1).then(|| {
+        let fact = format!("engines {} are active at the same time", text::listed(&active));
+        Obstacle { fact, way: &TWO_ENGINES, replica: None }
     })
 }
 

@@ -9,9 +9,9 @@ use jiff::SignedDuration;
 use super::*;
 use crate::cluster::Readability;
 use crate::facts::age::{Begun, Unknown, observe};
-use crate::facts::not_started::{self, NotStarted, Obstacle};
+use crate::facts::not_started;
 use crate::facts::releases::manager_release;
-use crate::facts::{text, volumes};
+use crate::facts::{text, volumes, ways};
 use crate::longhorn::{CSI_DRIVER, CsiAttachment, Owner, Pod, Volume, VolumeRobustness};
 
 /// The attacher tries again with growing pauses, of five minutes at most.
@@ -79,17 +79,19 @@ pub(super) fn may_attach(volume: &Volume) -> bool {
 }
 
 fn finding(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> Finding {
-    let (namespace, name) = (&cluster.namespace, &volume.metadata.name);
+    let name = &volume.metadata.name;
     let (id, node) = (&csi.metadata.name, csi.spec.node_name.as_str());
     let users = vec![cluster.volume_ref(name)];
     let whose = text::users_of(&users);
     let error = csi.status.attach_error.message.trim();
     let refused = error.contains(REFUSED);
     let driverless = (!refused).then(|| driverless(cluster, node, error)).flatten();
-    let why = match &driverless {
-        Some(found) => format!(": {}, so that its kubelet has no CSI driver of Longhorn", found.because()),
-        None if refused => ", and Longhorn refuses to attach it".to_owned(),
-        None => ", and Longhorn was never asked to attach it".to_owned(),
+    let (way, why) = match &driverless {
+        Some(found) => {
+            (found.way, format!(": {}, so that its kubelet has no CSI driver of Longhorn", found.because))
+        }
+        None if refused => (&LONGHORN_REFUSES, ", and Longhorn refuses to attach it".to_owned()),
+        None => (&NEVER_ASKED, ", and Longhorn was never asked to attach it".to_owned()),
     };
     let lacks = driverless.as_ref().map(|_| format!("CSINode {node} does not list {CSI_DRIVER}"));
     let mut finding = Finding::about(
@@ -105,46 +107,20 @@ fn finding(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> Finding {
     )
     .facts(lacks)
     .facts(said::imageless(volume))
-    .remedy(match &driverless {
-        Some(found) => found.remedy(cluster, node),
-        None => remedy(namespace, name, id, refused),
-    });
+    .way(way)
+    .with(Name::Attachment, id.as_str())
+    .with(Name::Workload, PLUGIN);
     if !error.is_empty() {
         finding = finding.fact(format!("its last error: {}", text::both_ends(error, 500)));
     }
     finding
 }
 
-fn remedy(namespace: &str, volume: &str, attachment: &str, refused: bool) -> Remedy {
-    let remedy = match refused {
-        true => Remedy::new(
-            "Fix what Longhorn's answer names, often an engine image that is missing on a node; csi-attacher tries again on its own.",
-        ),
-        false => Remedy::new(
-            "See why csi-attacher does not get through to Service longhorn-backend (port 9500): DNS, a NetworkPolicy (the default ones of 1.12.1 \
-             leave the side-cars of CSI out), a service mesh. Where its log has an answer of Longhorn, that names the reason.",
-        ),
-    };
-    let remedy = remedy.read(format!("kubectl get volumeattachments.storage.k8s.io {attachment} -o yaml"));
-    match refused {
-        true => remedy
-            .read(format!(
-                "kubectl -n {namespace} get volumes.longhorn.io {volume} -o jsonpath='{{.spec.image}}'"
-            ))
-            .read(format!("kubectl -n {namespace} get engineimages.longhorn.io")),
-        false => remedy
-            .read(format!("kubectl -n {namespace} logs -l app=csi-attacher --tail=50"))
-            .read(format!("kubectl -n {namespace} get networkpolicies")),
-    }
-}
-
 /// A node whose kubelet does not know the driver: csi-attacher asks Longhorn for nothing there (kubernetes-csi external-attacher
 /// pkg/controller/csi_handler.go getNodeID).
-enum Driverless {
-    /// The plugin is there, and csi_plugin_down looks at it.
-    Plugin,
-    /// It is not there, and why, where an object says so.
-    NoPlugin(Option<NotStarted>),
+struct Driverless {
+    because: String,
+    way: &'static Way,
 }
 
 fn driverless(cluster: &Cluster, node: &str, error: &str) -> Option<Driverless> {
@@ -152,56 +128,27 @@ fn driverless(cluster: &Cluster, node: &str, error: &str) -> Option<Driverless> 
         Some(known) => known.spec.drivers.iter().any(|driver| driver.name == CSI_DRIVER),
         None => !error.contains("does not contain driver"),
     };
-    let here = || cluster.pods_of(PLUGIN).any(|pod| pod.spec.node() == node);
-    match registered {
-        true => None,
-        false if here() => Some(Driverless::Plugin),
-        false => Some(Driverless::NoPlugin(not_started::no_pod(cluster, PLUGIN, node, None))),
+    if registered {
+        return None;
     }
-}
-
-impl Driverless {
-    fn because(&self) -> &str {
-        match self {
-            Driverless::NoPlugin(Some(found)) => &found.text,
-            Driverless::NoPlugin(None) => "no pod of Longhorn's CSI plugin is on it",
-            Driverless::Plugin => "Longhorn's CSI plugin on it is not registered",
-        }
+    // the plugin is there, and csi_plugin_down looks at it
+    if cluster.pods_of(PLUGIN).any(|pod| pod.spec.node() == node) {
+        let because = "Longhorn's CSI plugin on it is not registered".to_owned();
+        return Some(Driverless { because, way: &PLUGIN_UNREGISTERED });
     }
-
-    fn remedy(&self, cluster: &Cluster, node: &str) -> Remedy {
-        const SETTINGS: &str = "taint-toleration system-managed-components-node-selector";
-        let namespace = &cluster.namespace;
-        let look = format!("kubectl -n {namespace} get settings.longhorn.io {SETTINGS}");
-        // what Longhorn makes itself goes by the settings, which it takes up with all volumes detached (longhorn-manager v1.3.3 to
-        // v1.12.1 types/setting.go), its manager by the manifest
-        let manager = not_started::no_pod(cluster, MANAGER, node, None);
-        let so = manager.map_or("", |_| ", and the same in DaemonSet longhorn-manager");
-        let kept_away = |how: &str| {
-            Remedy::new(format!(
-                "Keep pods with a Longhorn volume off node {node}, or let Longhorn onto it: {how}, with all volumes detached{so}. csi-attacher \
-                 tries again on its own."
-            ))
-            .read(format!("kubectl describe node {node}"))
-            .read(look.clone())
-        };
-        match self {
-            Driverless::NoPlugin(Some(found)) if found.obstacle == Obstacle::Taint => {
-                kept_away("tolerate its taint in setting taint-toleration")
-            }
-            Driverless::NoPlugin(Some(found)) if found.obstacle == Obstacle::Label => {
-                kept_away("give it the label, or change setting system-managed-components-node-selector")
-            }
-            Driverless::NoPlugin(found) => {
-                let obstacle = found.as_ref().map_or(Obstacle::Waiting, |found| found.obstacle);
-                not_started::remedy(cluster, PLUGIN, Some(node), None, obstacle)
-            }
-            Driverless::Plugin => Remedy::new(format!(
-                "Get the CSI plugin on node {node} to register with its kubelet first: csi-attacher tries again on its own."
-            ))
-            .read(format!("kubectl -n {namespace} get pods -l app={PLUGIN} -o wide --field-selector spec.nodeName={node}"))
-            .read(format!("kubectl -n {namespace} logs -l app={PLUGIN} -c node-driver-registrar --tail=30 --prefix"))
-            .read(format!("kubectl get csinode {node} -o yaml")),
-        }
-    }
+    let Some(found) = not_started::no_pod(cluster, PLUGIN, node, None) else {
+        let because = "no pod of Longhorn's CSI plugin is on it".to_owned();
+        return Some(Driverless { because, way: &NO_PLUGIN });
+    };
+    // what Longhorn makes itself goes by the settings, which it takes up with all volumes detached (longhorn-manager v1.3.3 to
+    // v1.12.1 types/setting.go), its manager by the manifest
+    let both = not_started::no_pod(cluster, MANAGER, node, None).is_some();
+    let way = match *found.way {
+        ways::TAINT if both => &KEPT_OUT_BY_TAINT,
+        ways::TAINT => &KEPT_AWAY_BY_TAINT,
+        ways::LABEL if both => &KEPT_OUT_BY_LABEL,
+        ways::LABEL => &KEPT_AWAY_BY_LABEL,
+        _ => found.way,
+    };
+    Some(Driverless { because: found.text, way })
 }

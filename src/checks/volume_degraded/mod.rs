@@ -68,7 +68,20 @@ causes! {
              replica is then created on another node that has room." [
             read "kubectl describe node <node>",
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
-        ] proven "the node never comes back, and the volume has a healthy replica elsewhere";
+        ] proven "the node never comes back, and the volume has a healthy replica elsewhere"
+        way NEVER_STARTED "a replica never started there"
+            fix "Bring node <node> back. Where that takes long, delete replica <replica>: it never started and holds nothing, and Longhorn makes another \
+                 on a node that is there (Longhorn issue 13571)." [
+                read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
+                read "kubectl describe node <node>",
+                change "kubectl -n <namespace> delete replicas.longhorn.io <replica>",
+            ] proven "the replica never started, and holds nothing"
+        way NODE_GONE "the node no longer exists in Kubernetes"
+            fix "Node <node> no longer exists in Kubernetes, so its replica does not come back: see that another node has room for one. Longhorn creates it \
+                 there." [read "kubectl -n <namespace> get nodes.longhorn.io"]
+        way NODE_CORDONED "the node is only cordoned"
+            fix "Uncordon node <node> once the work on it is done: Longhorn then rebuilds from what is left on it."
+            [read "kubectl describe node <node>", change "kubectl uncordon <node>"];
     NOT_REBUILDING = warning "not_rebuilding" "nothing is being rebuilt, cause unknown"
         fix "See the log of the longhorn-manager on <owner>, which owns the volume and starts its rebuilds." [
             read "kubectl -n <namespace> get pods -o wide -l app=longhorn-manager",
@@ -85,6 +98,7 @@ pub static CHECK: Check = Check {
     needs: &[Volumes, Replicas, Engines, LonghornNodes, Settings],
     uses: &[KubeNodes, Pods, Events, ShareManagers],
     causes: ALL,
+    ways: &[WAYS],
     gauges: GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,
@@ -162,7 +176,6 @@ fn patience(cluster: &Cluster) -> SignedDuration {
 
 fn finding(cluster: &Cluster, volume: &Volume, reason: DegradedReason, age: &Age, healthy: i64) -> Finding {
     let name = &volume.metadata.name;
-    let remedy = reasons::remedy(cluster, &reason, name);
     let users = vec![cluster.volume_ref(name)];
     let whose = text::users_of(&users);
     let wanted = volume.spec.number_of_replicas.0;
@@ -182,7 +195,9 @@ fn finding(cluster: &Cluster, volume: &Volume, reason: DegradedReason, age: &Age
     } else {
         format!("{whose}: {left}")
     })
-    .node(&reason.node);
+    .node(&reason.node)
+    .way(reason.way)
+    .with(Name::Replica, reason.never_started);
     if reason.planned {
         finding = finding.severity(Severity::Info);
     }
@@ -192,9 +207,5 @@ fn finding(cluster: &Cluster, volume: &Volume, reason: DegradedReason, age: &Age
         .facts(reason.evidence)
         .facts(nodes::manager_not_ready(cluster, &volume.status.owner_id));
     let owner = &volume.status.owner_id;
-    let finding = finding.with(Name::Owner, if owner.is_empty() { "its node" } else { owner });
-    match remedy {
-        Some(remedy) => finding.remedy(remedy),
-        None => finding,
-    }
+    finding.with(Name::Owner, if owner.is_empty() { "its node" } else { owner })
 }

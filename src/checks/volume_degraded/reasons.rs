@@ -22,6 +22,7 @@ const SHOWN: usize = 8;
 /// What keeps a volume degraded.
 pub(super) struct DegradedReason {
     pub cause: &'static Cause,
+    pub way: Option<&'static Way>,
     pub why: String,
     pub evidence: Vec<Evidence>,
     pub node: String,
@@ -35,6 +36,7 @@ impl DegradedReason {
     fn new(cause: &'static Cause, why: impl Into<String>) -> Self {
         DegradedReason {
             cause,
+            way: None,
             why: why.into(),
             evidence: Vec::new(),
             node: String::new(),
@@ -263,6 +265,11 @@ fn waits_for_node(cluster: &Cluster, volume: &Volume, age: &Age) -> Option<Degra
     let how = if down.is_some() { "down" } else { "cordoned" };
     let mut reason =
         DegradedReason::new(&WAITS_FOR_NODE, format!("a failed replica is on node {node}, which is {how}"));
+    reason.way = match &down {
+        _ if nodes::is_gone(cluster, &node) => Some(&NODE_GONE),
+        None => Some(&NODE_CORDONED),
+        Some(_) => None,
+    };
     reason.evidence.extend(down);
     reason.planned = is_planned(cluster, &node, age);
     reason.node = node;
@@ -284,6 +291,7 @@ fn never_started(cluster: &Cluster, volume: &Volume) -> Option<DegradedReason> {
         "replica {name}: desireState running, currentState stopped, neither healthyAt nor failedAt"
     ));
     reason.evidence.extend(nodes::down(cluster, node));
+    reason.way = Some(if nodes::is_gone(cluster, node) { &NODE_GONE } else { &NEVER_STARTED });
     reason.node = node.to_string();
     reason.never_started = name.to_string();
     Some(reason)
@@ -314,40 +322,4 @@ fn not_rebuilding(
         reason.node = node.to_string();
     }
     Some(reason)
-}
-
-/// What to do about a node for which a replica waits, where it is there and only cordoned, or gone for good.
-pub(super) fn remedy(cluster: &Cluster, reason: &DegradedReason, volume: &str) -> Option<Remedy> {
-    if reason.cause != &WAITS_FOR_NODE {
-        return None;
-    }
-    let (namespace, node, replica) = (&cluster.namespace, &*reason.node, &reason.never_started);
-    if !replica.is_empty() && !nodes::is_gone(cluster, node) {
-        return Some(
-            Remedy::new(format!(
-                "Bring node {node} back. Where that takes long, delete replica {replica}: it never started and holds nothing, and Longhorn makes \
-                 another on a node that is there (Longhorn issue 13571)."
-            ))
-            .read(format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornvolume={volume} -o wide"))
-            .read(format!("kubectl describe node {node}"))
-            .change(format!("kubectl -n {namespace} delete replicas.longhorn.io {replica}")),
-        );
-    }
-    if nodes::is_gone(cluster, node) {
-        return Some(
-            Remedy::new(format!(
-                "Node {node} no longer exists in Kubernetes, so its replica does not come back: see that another node has room for one. Longhorn \
-                 creates it there."
-            ))
-            .read(format!("kubectl -n {namespace} get nodes.longhorn.io")),
-        );
-    }
-    let cordoned = nodes::is_cordoned(cluster, node) && nodes::down(cluster, node).is_none();
-    cordoned.then(|| {
-        Remedy::new(format!(
-            "Uncordon node {node} once the work on it is done: Longhorn then rebuilds from what is left on it."
-        ))
-        .read(format!("kubectl describe node {node}"))
-        .change(format!("kubectl uncordon {node}"))
-    })
 }

@@ -23,11 +23,8 @@ pub(super) const PANELS: &[Panel] = &[
         dashboard: Dashboard::Volumes,
         title: "Degraded volumes",
         description: "Replicas that degraded volumes lack. A rebuild brings them back; the next panel shows how far it is.",
-        columns: &["volume", "pvc_namespace", "pvc", "Value"],
-        expr: "max by ($cluster volume, pvc_namespace, pvc) (longhorn_health_volume_missing_replicas{$job})",
-        legend: "{{volume}}",
         no_data: "no volume is degraded, or the exporter does not report",
-        ..Panel::TABLE
+        ..Panel::TABLE.of(&MISSING)
     },
     Panel {
         dashboard: Dashboard::Volumes,
@@ -35,19 +32,15 @@ pub(super) const PANELS: &[Panel] = &[
         description: "How far the rebuild of each degraded volume is. A flat line for half an hour is a stalled rebuild; one that falls to 0 \
                       again and again is a loop.",
         unit: Unit::Ratio,
-        expr: "max by ($cluster volume) (longhorn_health_volume_rebuild_progress_ratio{$job})",
-        legend: "{{volume}}",
         no_data: "no degraded volume is being rebuilt, or the exporter does not report",
-        ..Panel::TIME_SERIES
+        ..Panel::TIME_SERIES.of(&PROGRESS)
     },
     Panel {
         dashboard: Dashboard::Volumes,
         title: "Degraded volumes that do not recover",
         description: "Degraded volumes whose rebuild stalls, loops, finds no disk or is switched off.",
         columns: &["cause", "volume", "pvc_namespace", "pvc"],
-        expr: "max by ($cluster volume, pvc_namespace, pvc, cause) (longhorn_health_volume_not_recovering{$job}) == 1",
-        legend: "{{volume}} {{cause}}",
         no_data: "every degraded volume recovers, or the exporter does not report",
-        ..Panel::TABLE
+        ..Panel::TABLE.of(&STUCK)
     },
 ];

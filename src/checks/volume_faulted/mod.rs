@@ -29,31 +29,47 @@ use crate::longhorn::Resource::*;
 use crate::longhorn::{Volume, VolumeRobustness, condition};
 use salvage::{Candidate, is_automatic, newer, together};
 
+const REPLICAS: &str = "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide";
+
+ways! { NEWER:
+    NEWER_AWAY "a newer copy cannot be used now"
+        fix "Bring back replica <replica> on <node> first if that is possible: it failed later than the usable one and alone has the last writes \
+             (<reason>). Scale the workload down meanwhile, and switch auto-salvage off, which would take the older copy."
+        [read "kubectl describe node <node>", read REPLICAS];
+}
+
 causes! {
     REPLICAS_UNREACHABLE = critical "replicas_unreachable"
         "the replicas that hold the data are on nodes that are down, or on disks that Longhorn cannot use"
         fix "Bring node <node> and its disk back, or free space where the disk is full: it has the newest copy. Longhorn then salvages it, if \
              auto-salvage is on. Do not delete replicas, they are the only copies." [
             read "kubectl -n <namespace> get nodes.longhorn.io <node> -o yaml",
-            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
+            read REPLICAS,
         ] proven "the node of the newest copy is gone from Kubernetes and its disk is not to be had; the backup goes into a new \
-             volume, and nothing is deleted";
+             volume, and nothing is deleted"
+        way NODE_GONE "the node of the newest copy no longer exists"
+            fix "Find the disk of replica <replica>, which has the newest copy: its node no longer exists. Attach the disk to a node and add it to Longhorn \
+                 there, or export the volume from the replica's directory on it. Else restore the last backup into a new volume. Do not delete \
+                 replicas, they are the only copies."
+            [read REPLICAS, read "kubectl get nodes"];
     AUTO_SALVAGE_OFF = critical "auto_salvage_off"
         "a replica is usable, but auto-salvage is switched off, so a person has to choose"
         fix "Scale the workload down until the volume is detached, then salvage the replica that failed last and any that failed within a minute \
              of it. Replicas that failed earlier missed writes." [
-            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
+            read REPLICAS,
             read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml",
             change "kubectl -n <namespace> patch replicas.longhorn.io <replica> --type merge -p '{\"spec\":{\"failedAt\":\"\"}}'",
         ] proven "the replicas failed last, within a minute of each other, and their nodes and disks are there; where a newer one is \
-             away, none is named";
+             away, none is named"
+        ways NEWER;
     SALVAGE_PENDING = critical "salvage_pending"
         "a replica is usable and auto-salvage may take it, but has not" but "info in the first minute, in which Longhorn does it"
         fix "Scale the workload of <claim> down: Longhorn salvages only while the volume is detached. Where it is detached, see the log of the \
              longhorn-manager on <owner>, which owns the volume." [
             read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml",
-            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
-        ] proven "a replica is usable; the workload has no I/O as it is, and Longhorn salvages only a detached volume";
+            read REPLICAS,
+        ] proven "a replica is usable; the workload has no I/O as it is, and Longhorn salvages only a detached volume"
+        ways NEWER;
     ENGINE_DIED = critical "engine_died"
         "the engine stopped unexpectedly; replicas with the data have not failed"
         but "info in the first minute, in which Longhorn attaches the volume again"
@@ -67,14 +83,14 @@ causes! {
         fix "Restore the backup into another volume once the reason in the evidence is gone, and an older one where a block of it is damaged: the \
              data is in the backup. Delete this volume when that one is healthy." [
             read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml",
-            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
+            read REPLICAS,
         ] proven "every replica failed during the restore, so the data is in the backup; this volume goes when the other is healthy";
     NO_DATA = critical "no_data"
         "no replica is left that ever held all data of the volume, although it was up once or has no replica at all"
         fix "Look for the directory of a replica whose object is gone, among the orphans and under replicas/<object>-* on the disks: a volume can \
              be exported from a single one. Else restore the last backup into a new volume. Delete nothing before." [
             read "kubectl -n <namespace> get orphans.longhorn.io -o wide",
-            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
+            read REPLICAS,
             read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml",
         ] proven "the volume was up once, and every replica that was healthy is gone; orphans and directories come first, the backup \
              goes into a new volume, and nothing is deleted";
@@ -84,7 +100,7 @@ causes! {
         fix "See why its engine and replicas do not start: their condition InstanceCreation, the engine image and the instance managers on \
              their nodes, and the longhorn-manager on <owner>. Nothing is lost, and nothing has to be deleted." [
             read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<object> -o yaml | grep -A5 InstanceCreation",
-            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
+            read REPLICAS,
         ];
 }
 
@@ -96,6 +112,7 @@ pub static CHECK: Check = Check {
     needs: &[Volumes, Replicas, LonghornNodes, Settings],
     uses: &[Engines, Pods, KubeNodes],
     causes: ALL,
+    ways: &[WAYS],
     gauges: GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,
@@ -180,14 +197,26 @@ fn finding(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Finding {
         .facts(age.map(|age| age.evidence()));
     let owner = &volume.status.owner_id;
     finding = finding.with(Name::Owner, if owner.is_empty() { "its node" } else { owner });
-    for one in together(&candidates).into_iter().filter(|_| cause == &AUTO_SALVAGE_OFF) {
-        finding = finding.with(Name::Replica, one.replica.metadata.name.as_str());
-    }
-    let finding = match remedy(cluster, volume, cause, &candidates) {
-        Some(remedy) => finding.remedy(remedy),
-        None => finding,
+    finding = match (cause, candidates.first(), newer(&candidates)) {
+        (&REPLICAS_UNREACHABLE, Some(best), _) if is_nowhere(cluster, &best.replica.spec.node_id) => {
+            finding.way(&NODE_GONE).with(Name::Replica, best.replica.metadata.name.as_str())
+        }
+        (&AUTO_SALVAGE_OFF | &SALVAGE_PENDING, _, Some(newer)) => finding
+            .way(&NEWER_AWAY)
+            .with(Name::Replica, newer.replica.metadata.name.as_str())
+            .with(Name::Node, newer.replica.spec.node_id.as_str())
+            .with(Name::Reason, newer.obstacle.as_deref().unwrap_or_default()),
+        (&AUTO_SALVAGE_OFF, ..) => {
+            let usable = together(&candidates).into_iter();
+            finding.named(usable.map(|one| (Name::Replica, one.replica.metadata.name.to_string())))
+        }
+        _ => finding,
     };
     if young { finding.severity(Severity::Info) } else { finding }
+}
+
+fn is_nowhere(cluster: &Cluster, node: &str) -> bool {
+    node.is_empty() || nodes::is_gone(cluster, node)
 }
 
 /// State in words, with the node where it is, or should be, attached.
@@ -247,35 +276,4 @@ fn have(count: usize) -> String {
 
 fn are(count: usize) -> String {
     format!("{} {}", counted(count, "replica"), if count == 1 { "is" } else { "are" })
-}
-
-/// What to do where the case decides it: the node of the newest copy is gone, or only away while an older copy could be taken.
-fn remedy(cluster: &Cluster, volume: &Volume, cause: &Cause, candidates: &[Candidate]) -> Option<Remedy> {
-    let (namespace, name) = (&cluster.namespace, &volume.metadata.name);
-    let show = format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornvolume={name} -o wide");
-    let best = candidates.first()?;
-    let node = &best.replica.spec.node_id;
-    if cause == &REPLICAS_UNREACHABLE && (node.is_empty() || nodes::is_gone(cluster, node)) {
-        let replica = &best.replica.metadata.name;
-        return Some(
-            Remedy::new(format!(
-                "Find the disk of replica {replica}, which has the newest copy: its node no longer exists. Attach the disk to a node and add it to \
-                 Longhorn there, or export the volume from the replica's directory on it. Else restore the last backup into a new volume. Do \
-                 not delete replicas, they are the only copies."
-            ))
-            .read(show)
-            .read(nodes::look_at(cluster, node)),
-        );
-    }
-    let newer = newer(candidates).filter(|_| [&AUTO_SALVAGE_OFF, &SALVAGE_PENDING].contains(&cause))?;
-    let (replica, node) = (&newer.replica.metadata.name, &newer.replica.spec.node_id);
-    let why = newer.obstacle.as_deref().unwrap_or_default();
-    Some(
-        Remedy::new(format!(
-            "Bring back replica {replica} on {node} first if that is possible: it failed later than the usable one and alone has the last \
-             writes ({why}). Scale the workload down meanwhile, and switch auto-salvage off, which would take the older copy."
-        ))
-        .read(nodes::look_at(cluster, node))
-        .read(show),
-    )
 }

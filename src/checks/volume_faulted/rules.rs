@@ -1,5 +1,6 @@
 //! The alert and the panels.
 
+use super::FAULTED;
 use crate::check::*;
 
 pub(super) const ALERTS: &[Alert] = &[Alert {
@@ -22,8 +23,6 @@ pub(super) const PANELS: &[Panel] = &[Panel {
     title: "Faulted volumes",
     description: "Volumes without a usable replica, with their claims. Their workloads cannot read or write.",
     columns: &["volume", "pvc_namespace", "pvc"],
-    expr: "max by ($cluster volume, pvc_namespace, pvc) (longhorn_health_volume_faulted{$job}) == 1",
-    legend: "{{volume}}",
     no_data: "no volume is faulted, or the exporter does not report",
-    ..Panel::TABLE
+    ..Panel::TABLE.of(&FAULTED)
 }];

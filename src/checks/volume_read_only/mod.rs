@@ -60,10 +60,8 @@ pub static CHECK: Check = Check {
         title: "Read-only volumes",
         description: "Attached volumes whose file system is mounted read-only. Not seen on kernels from 6.12.",
         columns: &["volume", "pvc_namespace", "pvc"],
-        expr: "max by ($cluster volume, pvc_namespace, pvc) (longhorn_health_volume_read_only{$job}) == 1",
-        legend: "{{volume}}",
         no_data: "no volume is known to be read-only, or the exporter does not report",
-        ..Panel::TABLE
+        ..Panel::TABLE.of(&READ_ONLY)
     }],
     run,
     ..Check::DEFAULT

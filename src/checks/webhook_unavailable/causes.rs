@@ -1,7 +1,7 @@
 //! Why a webhook does not answer as it should.
 
 use crate::check::{causes, ways};
-use crate::facts::ways::UNREACHED;
+use crate::facts::ways::{REFUSED, UNREACHED};
 
 // Where something else holds it up, that has to be fixed: the finding of another check.
 ways! { HELD_UP:
@@ -41,7 +41,7 @@ causes! {
             read "kubectl -n <namespace> describe replicasets -l app=<workload>",
             read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
         ]
-        ways HELD_UP ways UNREACHED;
+        ways HELD_UP ways UNREACHED ways REFUSED;
     DEADLOCK = critical "deadlock"
         "several managers run or crash-loop, none becomes Ready, and nothing names another reason: each waits for the webhook of another",
         rejects_changes: true

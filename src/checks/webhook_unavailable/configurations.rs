@@ -8,26 +8,18 @@ use crate::check::*;
 use crate::cluster::Readability;
 use crate::facts::age;
 use crate::longhorn::WebhookService;
-use crate::longhorn::resource::{MUTATOR, VALIDATOR};
 
 /// Longhorn's two webhook configurations, where they may be read.
 pub fn judge(cluster: &Cluster, admission_down: bool, out: &mut Outcome) {
-    let objects = &cluster.objects;
-    let validator = objects.validating_webhooks.get(VALIDATOR).map(|object| object.webhooks.as_slice());
-    let mutator = objects.mutating_webhooks.get(MUTATOR).map(|object| object.webhooks.as_slice());
-    let (validating, mutating) =
-        (Resource::ValidatingWebhookConfigurations, Resource::MutatingWebhookConfigurations);
-    let kinds = [
-        (validating, mutating, VALIDATOR, "validator", validator),
-        (mutating, validating, MUTATOR, "mutator", mutator),
-    ];
+    let recorded = |(kind, ..): &(Resource, _, _)| cluster.readability(*kind) == Readability::Readable;
+    let configurations = cluster.webhook_configurations();
+    let any_recorded = configurations.iter().any(recorded);
     let (mut trusted, mut told) = (Vec::new(), false);
-    for (kind, other, name, label, webhooks) in kinds {
-        let sibling_recorded = cluster.readability(other) == Readability::Readable;
+    for (kind, name, webhooks) in configurations {
         match cluster.readability(kind) {
             Readability::Readable => {}
             // a recording has both or neither; if neither is there, neither was asked for
-            Readability::NotRecorded if sibling_recorded => {}
+            Readability::NotRecorded if any_recorded => {}
             Readability::NotRecorded => continue,
             state => {
                 let state = state.as_str().replace('_', " ");
@@ -36,11 +28,16 @@ pub fn judge(cluster: &Cluster, admission_down: bool, out: &mut Outcome) {
             }
         }
         let present = webhooks.is_some_and(|webhooks| !webhooks.is_empty());
-        out.sample(&gauges::CONFIGURED, &[label], f64::from(u8::from(present)));
+        out.sample(
+            &gauges::CONFIGURED,
+            &[name.trim_start_matches("longhorn-webhook-")],
+            f64::from(u8::from(present)),
+        );
         let installed = cluster.manager_daemon_set().is_some_and(|set| !set.metadata.is_deleting());
         // managers of a new installation write them when they come so far
-        let new =
-            admission_down && cluster.can_read(Resource::LonghornNodes) && objects.longhorn_nodes.is_empty();
+        let new = admission_down
+            && cluster.can_read(Resource::LonghornNodes)
+            && cluster.objects.longhorn_nodes.is_empty();
         // one that cannot be decoded is not missing
         let known = webhooks.is_some() || cluster.decoded_all(kind);
         if !present && installed && !new && known {
@@ -65,11 +62,9 @@ pub fn judge(cluster: &Cluster, admission_down: bool, out: &mut Outcome) {
 
 /// True when the API server is known not to ask: no configuration lists a webhook.
 pub fn nobody_is_asked(cluster: &Cluster) -> bool {
-    let kinds = [Resource::ValidatingWebhookConfigurations, Resource::MutatingWebhookConfigurations];
-    let objects = &cluster.objects;
-    let validators = objects.validating_webhooks.get(VALIDATOR).map_or(0, |object| object.webhooks.len());
-    let mutators = objects.mutating_webhooks.get(MUTATOR).map_or(0, |object| object.webhooks.len());
-    kinds.iter().all(|kind| cluster.readability(*kind) == Readability::Readable) && validators + mutators == 0
+    cluster.webhook_configurations().into_iter().all(|(kind, _, webhooks)| {
+        cluster.readability(kind) == Readability::Readable && webhooks.unwrap_or_default().is_empty()
+    })
 }
 
 fn foreign_configuration(

@@ -10,7 +10,7 @@ use crate::cluster::Readability;
 use crate::facts::probes::ForeignProbe;
 use crate::facts::releases::manager_release;
 use crate::facts::text::duration;
-use crate::facts::{age, installation, looping, not_started, pods as words, probes, starts, unreached};
+use crate::facts::{age, installation, looping, not_started, pods as words, probes, start, unreached};
 use crate::longhorn::{Pod, Release, Service, Suffix, WEBHOOK_LOCK};
 
 /// Makes the pods that serve it from 1.5 on.
@@ -25,7 +25,10 @@ struct Outage<'a> {
     webhook: WebhookRole,
     since: Option<Timestamp>,
     states: States,
-    /// The holder of the start Lease, where it hangs for a reason of its own.
+    /// What the managers do whatever serves this webhook: up to 1.4 that is not they.
+    managers: States,
+    /// The holder of the start Lease, where it hangs for a reason of its own: the others wait for it, and another start ends in the
+    /// same place.
     holder: Option<&'a Pod>,
     /// A readiness probe by which no manager of this release becomes Ready.
     probe: Option<ForeignProbe>,
@@ -45,7 +48,9 @@ struct Verdict {
 
 /// Judges one webhook without a ready endpoint.
 pub fn judge(cluster: &Cluster, webhook: WebhookRole, endpoints: ServiceEndpoints, out: &mut Outcome) {
-    let states = States::of(cluster, webhook.pods(cluster), webhook.container(cluster));
+    let starts = start::observe(cluster);
+    let hanging = starts.hanging(cluster);
+    let states = States::of(cluster, &hanging, webhook.pods(cluster), webhook.container(cluster));
     // pods that are Ready do not tell since when, and are never without for long: after an outage of the API server the
     // EndpointSlices come some seconds before the pods that explain them
     let begins = || states.ready > 0 && age::began_under_watch(cluster, cluster.now);
@@ -54,12 +59,14 @@ pub fn judge(cluster: &Cluster, webhook: WebhookRole, endpoints: ServiceEndpoint
         .or_else(|| begins().then_some(cluster.now));
     let since = since(cluster, webhook, seen);
     let unready = |pod: &&Pod| !pod.is_ready();
+    let live = |pod: &&Pod| !pod.metadata.is_deleting();
     let outage = Outage {
         cluster,
         webhook,
         since,
         states,
-        holder: starts::stuck_holder(cluster),
+        managers: States::of(cluster, &hanging, cluster.manager_pods().filter(live), DAEMON_SET),
+        holder: starts.stuck_holder(&hanging),
         probe: cluster.manager_pods().filter(unready).find_map(|pod| probes::foreign(cluster, pod)),
         unreached: unreached::named(cluster),
     };
@@ -134,13 +141,8 @@ impl<'a> Outage<'a> {
         if let Some(refused) = refused {
             let who = if deployed { "pod" } else { "longhorn-manager" };
             let message = format!("there is no {who} to serve {}: {}", webhook.service(), refused.text);
-            let remedy = match deployed {
-                true => Remedy::default(),
-                false => not_started::remedy(cluster, DAEMON_SET, None, None, refused.obstacle),
-            };
             return Verdict {
-                way: deployed.then_some(&causes::REPLICA_SETS_REFUSED),
-                remedy,
+                way: Some(if deployed { &causes::REPLICA_SETS_REFUSED } else { refused.way }),
                 evidence: refused.evidence,
                 ..of(&causes::NO_READY_ENDPOINT, message)
             };
@@ -255,7 +257,7 @@ impl<'a> Outage<'a> {
             return false;
         }
         match self.webhook.has_deployment(self.cluster) {
-            true => managers(self.cluster).init > 0,
+            true => self.managers.init > 0,
             // one alone waits for no other
             false => self.states.trying() > 1,
         }
@@ -288,7 +290,7 @@ impl<'a> Outage<'a> {
         facts.extend(self.probe.map(|probe| probe.to_string()));
         facts.push(format!("pods behind it ({} expected): {}", webhook.expected(cluster), self.states));
         if webhook.has_deployment(cluster) {
-            facts.push(format!("longhorn-manager pods: {}", managers(cluster)));
+            facts.push(format!("longhorn-manager pods: {}", self.managers));
         }
         let container = webhook.container(cluster);
         for pod in webhook.pods(cluster).take(5) {
@@ -322,10 +324,6 @@ fn all_are_new(cluster: &Cluster, webhook: WebhookRole) -> bool {
         begun.is_some_and(|begun| cluster.age(begun) < HOLD)
     };
     pods.peek().is_some() && pods.all(is_new)
-}
-
-fn managers(cluster: &Cluster) -> States {
-    States::of(cluster, cluster.manager_pods().filter(|pod| !pod.metadata.is_deleting()), "longhorn-manager")
 }
 
 /// What is rejected while no one answers: the webhooks have failurePolicy Fail

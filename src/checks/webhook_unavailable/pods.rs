@@ -7,9 +7,10 @@ use jiff::{SignedDuration, Timestamp};
 use super::service::WebhookRole;
 use crate::cluster::Cluster;
 use crate::facts::looping::{self, Loop};
+use crate::facts::nodes;
 use crate::facts::releases::release_of;
-use crate::facts::{nodes, recovered, starts};
-use crate::longhorn::{ContainerStatus, Pod, Release, condition};
+use crate::facts::start::{self, Hanging};
+use crate::longhorn::{ContainerStatus, Pod, Release};
 
 /// What ends within this time has not begun to start its webhook: the environment check comes first
 /// (longhorn-manager v1.12.1 app/daemon.go startManager).
@@ -45,11 +46,15 @@ pub struct States {
 
 impl States {
     /// Counts pods by the state of one container.
-    pub fn of<'a>(cluster: &Cluster, pods: impl Iterator<Item = &'a Pod>, container: &str) -> Self {
+    pub fn of<'a>(
+        cluster: &Cluster,
+        hanging: &Hanging<'_>,
+        pods: impl Iterator<Item = &'a Pod>,
+        container: &str,
+    ) -> Self {
         let mut states = States::default();
-        let hanging = starts::hanging(cluster);
         for pod in pods {
-            let hangs = hanging.contains(pod.metadata.name.as_str());
+            let hangs = hanging.contains_key(pod.metadata.name.as_str());
             *(if hangs { &mut states.hanging } else { states.slot(cluster, pod, container) }) += 1;
         }
         states
@@ -184,7 +189,7 @@ pub fn is_about_to_crash(cluster: &Cluster, pod: &Pod, container: &str) -> bool 
 /// The crash loop of the container that serves the webhook: managers from 1.5 on, which may be over theirs.
 fn in_loop<'a>(cluster: &Cluster, pod: &'a Pod, container: &str) -> Option<Loop<'a>> {
     match container {
-        "longhorn-manager" => recovered::looping(cluster, pod),
+        "longhorn-manager" => start::crash::looping(cluster, pod),
         _ => looping::looping(pod.container_status(container)?, cluster.now),
     }
 }
@@ -207,6 +212,5 @@ pub fn crash_looping<'a>(cluster: &Cluster, pods: impl Iterator<Item = &'a Pod>,
 
 /// When the pod last became Ready or not Ready; its creation when it says nothing yet.
 pub fn ready_changed(pod: &Pod) -> Option<Timestamp> {
-    let ready = condition(&pod.status.conditions, "Ready");
-    ready.and_then(|ready| ready.last_transition_time.get()).or(pod.metadata.created())
+    pod.ready_changed().or(pod.metadata.created())
 }

@@ -1,6 +1,7 @@
 //! Alerts and panels about webhooks.
 
 use super::causes;
+use super::gauges::{LOCK_ACQUIRED, READY};
 use crate::check::*;
 
 /// The alerts of the check.
@@ -19,7 +20,6 @@ pub const ALERTS: &[Alert] = &[
         ]),
         for_: "3m",
         keep_firing_for: "5m",
-        severity: Severity::Critical,
         summary: "Longhorn's admission webhook is not available.",
         description: "{{ $labels.object_kind }} {{ $labels.object }}: $cause. Changes of Longhorn objects are rejected, and from 1.8 on updates \
                       of every PVC; without its configuration they are accepted unchecked. Look at the longhorn-manager pods first.",
@@ -44,7 +44,6 @@ pub const ALERTS: &[Alert] = &[
         when: When::Found(&[&causes::DEADLOCK]),
         for_: "2m",
         keep_firing_for: "10m",
-        severity: Severity::Critical,
         summary: "Longhorn managers wait for a webhook that none of them serves.",
         description: "Service {{ $labels.object }} has no ready endpoint while the pods behind it run or crash-loop and none \
                       becomes Ready. Changes of Longhorn objects (and from 1.8 on updates of every PVC) are rejected. Read \
@@ -97,7 +96,6 @@ pub const PANELS: &[Panel] = &[
         title: "Webhook endpoints",
         description: "Ready endpoints of each webhook beside those expected. The lines should touch; a gap is a manager that \
                       is not Ready or lacks its label.",
-        expr: "max by ($cluster webhook) (longhorn_health_webhook_ready_endpoints{$job})",
         legend: "{{webhook}} ready",
         more: &[
             Query {
@@ -110,7 +108,7 @@ pub const PANELS: &[Panel] = &[
             },
         ],
         no_data: "EndpointSlices cannot be read",
-        ..Panel::TIME_SERIES
+        ..Panel::TIME_SERIES.of(&READY)
     },
     Panel {
         dashboard: Dashboard::Managers,
@@ -118,12 +116,9 @@ pub const PANELS: &[Panel] = &[
         description: "Who starts its webhook now, since when. Managers start one after the other; more than 250 s for one node \
                       is too long: see manager_start_stuck.",
         unit: Unit::FromNow,
-        columns: &["node", "Value"],
-        expr: "max by ($cluster node) (longhorn_health_webhook_lock_acquired_timestamp_seconds{$job}) * 1000",
-        legend: "{{node}}",
         width: Width::Quarter,
         no_data: "no one holds the Lease, or the exporter does not report",
-        ..Panel::TABLE
+        ..Panel::TABLE.of(&LOCK_ACQUIRED)
     },
     Panel {
         dashboard: Dashboard::Managers,

@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::pods;
 use crate::cluster::{Cluster, Readability};
 use crate::facts::releases::{manager_release, release_of};
-use crate::facts::{endpoints, starts};
+use crate::facts::{endpoints, start};
 use crate::longhorn::{ADMISSION_LABEL, Meta, Pod, Release, Resource};
 use crate::word_enum::word_enum;
 
@@ -182,7 +182,7 @@ impl ServiceEndpoints {
     }
 
     fn count(&mut self, webhook: WebhookRole, cluster: &Cluster, pod: Option<&Pod>, ready: bool) {
-        let starts = |pod| webhook == WebhookRole::Admission && starts::is_ready_too_early(cluster, pod);
+        let starts = |pod| webhook == WebhookRole::Admission && start::is_ready_too_early(cluster, pod);
         if !ready || pod.is_some_and(starts) {
             self.not_ready += 1;
             return;

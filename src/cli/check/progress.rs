@@ -4,8 +4,11 @@
 use std::io::{self, IsTerminal, Stderr, Write};
 use std::time::Duration;
 
+use jiff::SignedDuration;
+
+use crate::facts::text::age;
 use crate::report::Report;
-use crate::report::text::{duration, plain};
+use crate::report::text::plain;
 
 /// Progress, by default on standard error so that standard output holds the report alone. It is a
 /// courtesy: what cannot be written does not end the wait.
@@ -97,7 +100,7 @@ impl<W: Write> Progress<W> {
 }
 
 fn seconds(time: Duration) -> String {
-    duration(i64::try_from(time.as_secs()).unwrap_or(i64::MAX))
+    age(SignedDuration::try_from(time).unwrap_or(SignedDuration::MAX))
 }
 
 fn cut(text: &str, columns: usize) -> String {
@@ -170,9 +173,9 @@ mod tests {
         progress.end(false, &absent, 300 * second);
         let text = written(progress);
         let lines: Vec<_> = text.split("\r\x1b[2K").collect();
-        assert_eq!(lines[..4], ["", "reading the cluster", "", "waiting 1s of 5m0s: cluster …"]);
-        assert!(lines[4].starts_with("waiting 2s of 5m0s: "), "{text:?}");
-        assert!(lines[5].starts_with("not healthy within 5m0s: cluster unknown: nothing of Longhorn in"));
+        assert_eq!(lines[..4], ["", "reading the cluster", "", "waiting 1 s of 5 min: cluste…"]);
+        assert!(lines[4].starts_with("waiting 2 s of 5 min: "), "{text:?}");
+        assert!(lines[5].starts_with("not healthy within 5 min: cluster unknown: nothing of Longhorn in"));
         assert!(lines[5].ends_with("; give Longhorn's with --namespace\n") && lines.len() == 6, "{text:?}");
     }
 
@@ -191,11 +194,11 @@ mod tests {
         let lines: Vec<_> = text.lines().collect();
         assert!(!text.contains(['\r', '\x1b']) && lines.len() == 3, "{text}");
         assert!(
-            lines[0].starts_with("waiting 0s of 5m0s: cluster unknown: nothing of Longhorn in"),
+            lines[0].starts_with("waiting 0 s of 5 min: cluster unknown: nothing of Longhorn in"),
             "{text}"
         );
-        assert!(lines[1].starts_with("waiting 3s of 5m0s: info Setting "), "{text}");
-        assert_eq!(lines[2], "healthy after 4s");
+        assert!(lines[1].starts_with("waiting 3 s of 5 min: info Setting "), "{text}");
+        assert_eq!(lines[2], "healthy after 4 s");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Panels about all checks together and about the exporter itself.
 
+use super::gauges::{RESOURCE_STATE, STATUS, VOLUMES, VOLUMES_AT_RISK, VOLUMES_HURT};
 use crate::check::{Dashboard, Panel, Query, Step, Unit, Width};
 
 const GOOD_IS_ZERO: &[Step] = &[Step::at(0.0, "green"), Step::at(1.0, "red")];
@@ -133,27 +134,22 @@ pub const PANELS: &[Panel] = &[
     Panel {
         title: "Volumes whose data is hurt",
         description: "Each volume once, by the worst: faulted, not served (RWX), read-only, on the last copy, rebuilding, degraded.",
-        expr: "max by ($cluster how) (longhorn_health_volumes_hurt{$job})",
-        legend: "{{how}}",
         no_data: "no volume is hurt, or the exporter does not report",
-        ..Panel::TIME_SERIES
+        ..Panel::TIME_SERIES.of(&VOLUMES_HURT)
     },
     Panel {
         title: "Volumes that are lost with one of something",
         description: "Volumes whose healthy copies are on one disk, one node or in one zone, or that have one copy; promised: volume or \
                       settings say that this is not to be. /plan/loss of the exporter names them.",
-        expr: "max by ($cluster place, promised) (longhorn_health_volumes_at_risk{$job})",
         legend: "{{place}}, promised otherwise: {{promised}}",
         no_data: "no volume is, or the exporter does not report",
-        ..Panel::TIME_SERIES
+        ..Panel::TIME_SERIES.of(&VOLUMES_AT_RISK)
     },
     Panel {
         title: "Volumes by robustness",
         description: "Volumes as Longhorn itself reports them; nothing is known about the replicas of detached ones.",
-        expr: "max without ($without) (longhorn_health_volumes{$job})",
-        legend: "{{robustness}}",
         no_data: "the exporter is down or not synced",
-        ..Panel::TIME_SERIES
+        ..Panel::TIME_SERIES.of(&VOLUMES)
     },
     Panel {
         dashboard: Dashboard::Exporter,
@@ -161,10 +157,8 @@ pub const PANELS: &[Panel] = &[
         description: "Kinds that are not readable, which makes checks unknown; \
                       not_served is normal for kinds that are younger than the Longhorn release.",
         columns: &["state", "resource"],
-        expr: "max by ($cluster resource, state) (longhorn_health_resource_state{$job}) == 1",
-        legend: "{{resource}} {{state}}",
         no_data: "every kind is readable, or the exporter is down",
-        ..Panel::TABLE
+        ..Panel::TABLE.of(&RESOURCE_STATE)
     },
     Panel {
         dashboard: Dashboard::Exporter,
@@ -251,7 +245,6 @@ pub const PANELS: &[Panel] = &[
             "status", "Value #B", "Value #C", "Value #D", "Value #E", "Value #F", "Value #G", "Value #H",
             "Value #I", "release", "exporter",
         ],
-        expr: "max by ($cluster status) (longhorn_health_status{$job}) == 1",
         legend: "status",
         more: &[
             Query {
@@ -297,6 +290,6 @@ pub const PANELS: &[Panel] = &[
         ],
         width: Width::Full,
         no_data: "no exporter reports",
-        ..Panel::TABLE
+        ..Panel::TABLE.of(&STATUS)
     },
 ];

@@ -71,11 +71,9 @@ impl Cards<'_> {
                     @for run in &finding.remedy.commands { (command(run)) }
                     @if !finding.evidence().is_empty() {
                         h4 { "Evidence" }
-                        ul.evidence {
-                            @for fact in finding.evidence() {
-                                li { span.source { (fact.source.as_str()) } " " span { (capitalised(&fact.text)) } }
-                            }
-                        }
+                        ul.evidence { @for fact in finding.evidence() {
+                            li { span.source { (fact.source.as_str()) } " " span { (capitalised(&fact.text)) } }
+                        } }
                     }
                     (volumes(&finding.volumes))
                     (self.more(finding))
@@ -132,21 +130,15 @@ fn volumes(volumes: &[VolumeRef]) -> Markup {
     html! {
         @if !volumes.is_empty() {
             h4 { (counted(volumes.len(), "volume")) }
-            div.scroll tabindex="0" role="group" aria-label="Volumes" {
-                table {
-                    thead { tr { @for head in ["Volume", "State", "Claim", "Used by"] { th scope="col" { (head) } } } }
-                    tbody {
-                        @for volume in volumes.iter().take(MAX_VOLUMES) {
-                            tr {
-                                td { (volume.name) }
-                                td { (volume.robustness.map_or("–", |robustness| robustness.as_str())) }
-                                td { (volume.pvc.as_deref().unwrap_or("–")) }
-                                td { @if volume.workloads.is_empty() { "–" } @else { (volume.workloads.join(", ")) } }
-                            }
-                        }
-                    }
-                }
-            }
+            div.scroll tabindex="0" role="group" aria-label="Volumes" { table {
+                thead { tr { @for head in ["Volume", "State", "Claim", "Used by"] { th scope="col" { (head) } } } }
+                tbody { @for volume in volumes.iter().take(MAX_VOLUMES) { tr {
+                    td { (volume.name) }
+                    td { (volume.robustness.map_or("–", |robustness| robustness.as_str())) }
+                    td { (volume.pvc.as_deref().unwrap_or("–")) }
+                    td { @if volume.workloads.is_empty() { "–" } @else { (volume.workloads.join(", ")) } }
+                } } }
+            } }
             @if more > 0 {
                 p.more { "and " (more) " more, which are in " a href="api/v1/report" { "the report" } }
             }

@@ -48,12 +48,10 @@ fn incident(report: &Report, incident: &Incident, cards: &mut Cards<'_>) -> Mark
             @if !incident.fix.is_empty() { p { (incident.fix) } }
             @if let Some(first) = incident.first.as_ref().filter(|_| incident.waits_for.is_empty()) { (command(first)) }
             details.part { summary { "Evidence and all commands" } (cards.of(report.by_cause(roots))) }
-            @if !consequences.is_empty() {
-                details.part {
-                    summary { "Follows: " (follows(incident)) }
-                    (cards.of(report.by_cause(consequences)))
-                }
-            }
+            @if !consequences.is_empty() { details.part {
+                summary { "Follows: " (follows(incident)) }
+                (cards.of(report.by_cause(consequences)))
+            } }
         }
     }
 }
@@ -67,18 +65,16 @@ fn anchor(incident: &Incident) -> String {
 fn waits(report: &Report, incident: &Incident) -> Markup {
     let numbered = |number: &usize| report.incidents.iter().find(|other| other.number == *number);
     html! {
-        @if !incident.waits_for.is_empty() {
-            p.more {
-                "Cannot recover until "
-                @for (index, number) in incident.waits_for.iter().enumerate() {
-                    @if index > 0 { " and " }
-                    @match numbered(number) {
-                        Some(other) => a href={ "#" (anchor(other)) } { (number) " (" (other.cause) ")" },
-                        None => (number),
-                    }
+        @if !incident.waits_for.is_empty() { p.more {
+            "Cannot recover until "
+            @for (index, number) in incident.waits_for.iter().enumerate() {
+                @if index > 0 { " and " }
+                @match numbered(number) {
+                    Some(other) => a href={ "#" (anchor(other)) } { (number) " (" (other.cause) ")" },
+                    None => (number),
                 }
-                @if incident.waits_for.len() > 1 { " are fixed" } @else { " is fixed" }
             }
-        }
+            @if incident.waits_for.len() > 1 { " are fixed" } @else { " is fixed" }
+        } }
     }
 }

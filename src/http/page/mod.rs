@@ -19,10 +19,10 @@ use super::view::View;
 use crate::check::{Severity, capitalised, counted, is_hidden};
 use crate::checks;
 use crate::exporter::Moment;
+use crate::facts::text::age;
 use crate::report::text::{reasons, sentence};
 use crate::report::{Report, Selection, Status};
 use findings::Cards;
-use pieces::ago;
 pub use runbook::document;
 
 const STYLE: &str = include_str!("style.css");
@@ -124,15 +124,13 @@ fn scope(moment: &Moment, wall: Timestamp) -> Markup {
             "Longhorn " (cluster.longhorn_version.as_deref().unwrap_or("of unknown release"))
             " in " code { (cluster.namespace) } ", "
             @if cluster.recorded { "recorded " } @else { "as of " }
-            time {
-                @match cluster.now {
-                    Some(now) => (now.strftime("%Y-%m-%d %H:%M:%S UTC")),
-                    None => "at an unknown time",
-                }
-            }
+            time { @match cluster.now {
+                Some(now) => (now.strftime("%Y-%m-%d %H:%M:%S UTC")),
+                None => "at an unknown time",
+            } }
             @match (cluster.recorded, cluster.now, oldest) {
-                (true, Some(now), _) => { " (" (ago(wall, now)) " ago)" }
-                (false, _, Some(oldest)) => { ", data at most " (ago(wall, oldest)) " old" }
+                (true, Some(now), _) => { " (" (age(wall.duration_since(now))) " ago)" }
+                (false, _, Some(oldest)) => { ", data at most " (age(wall.duration_since(oldest))) " old" }
                 _ => {}
             }
             @if let Some(wrong) = cluster.wrong_clock() { "; " b { (wrong) } }
@@ -166,93 +164,73 @@ fn filters(view: &View) -> Markup {
 fn selected(report: &Report, view: &View) -> Markup {
     let everything = View { selection: Selection::default(), ..view.clone() };
     html! {
-        @if let Some(selected) = &report.selected {
-            section.notice {
-                p {
-                    b { "Shown: " (selected.by) } ". "
-                    @if selected.left_out > 0 {
-                        (counted(selected.left_out, "finding"))
-                        @if selected.left_out == 1 { " is" } @else { " are" } " not shown. "
-                    }
-                    a href=(everything.link()) { "Show everything" }
-                }
+        @if let Some(selected) = &report.selected { section.notice { p {
+            b { "Shown: " (selected.by) } ". "
+            @if selected.left_out > 0 {
+                (counted(selected.left_out, "finding"))
+                @if selected.left_out == 1 { " is" } @else { " are" } " not shown. "
             }
-        }
+            a href=(everything.link()) { "Show everything" }
+        } } }
     }
 }
 
 fn waiting(moment: &Moment) -> Markup {
     html! {
-        @if !moment.waiting_for.is_empty() {
-            section.notice {
-                h2 { "Waiting for the Kubernetes API" }
-                p {
-                    "There is no verdict before these kinds were listed or refused: "
-                    @for (index, resource) in moment.waiting_for.iter().enumerate() {
-                        @if index > 0 { ", " } code { (resource) }
-                    }
-                    "."
+        @if !moment.waiting_for.is_empty() { section.notice {
+            h2 { "Waiting for the Kubernetes API" }
+            p {
+                "There is no verdict before these kinds were listed or refused: "
+                @for (index, resource) in moment.waiting_for.iter().enumerate() {
+                    @if index > 0 { ", " } code { (resource) }
                 }
+                "."
             }
-        }
+        } }
     }
 }
 
 fn unknown(report: &Report) -> Markup {
     html! {
-        @if !report.unknown.is_empty() {
-            section.notice {
-                h2 { "Unknown" }
-                p { "These checks lack data. No findings here does not mean healthy." }
-                ul {
-                    @for (reason, checks) in reasons(report) {
-                        li {
-                            b { (sentence(&reason)) } " "
-                            @match checks.len() {
-                                0..=MAX_CHECKS => (checks.join(", ")),
-                                number => { (number) " of " (checks::ALL.len()) " checks" }
-                            }
-                        }
-                    }
+        @if !report.unknown.is_empty() { section.notice {
+            h2 { "Unknown" }
+            p { "These checks lack data. No findings here does not mean healthy." }
+            ul { @for (reason, checks) in reasons(report) { li {
+                b { (sentence(&reason)) } " "
+                @match checks.len() {
+                    0..=MAX_CHECKS => (checks.join(", ")),
+                    number => { (number) " of " (checks::ALL.len()) " checks" }
                 }
-            }
-        }
+            } } }
+        } }
     }
 }
 
 /// What someone has looked at and accepted: part of neither headline nor colour, and never hidden.
 fn accepted(report: &Report) -> Markup {
     html! {
-        @if !report.accepted.is_empty() {
-            section {
-                h2 { "Accepted " span.count { (report.accepted.len()) } }
-                dl.facts {
-                    @for one in &report.accepted {
-                        div {
-                            dt { (sentence(&one.message)) }
-                            dd {
-                                (one.name()) br; (one.reason)
-                                @if let Some(until) = one.until { " (until " (until) ")" }
-                            }
-                        }
-                    }
+        @if !report.accepted.is_empty() { section {
+            h2 { "Accepted " span.count { (report.accepted.len()) } }
+            dl.facts { @for one in &report.accepted { div {
+                dt { (sentence(&one.message)) }
+                dd {
+                    (one.name()) br; (one.reason)
+                    @if let Some(until) = one.until { " (until " (until) ")" }
                 }
-            }
-        }
+            } } }
+        } }
     }
 }
 
 /// What every cluster with this release has.
 fn facts(report: &Report) -> Markup {
     html! {
-        @if !report.facts.is_empty() {
-            section {
-                h2 { "Facts about this release" }
-                dl.facts {
-                    @for fact in &report.facts { div { dt { (capitalised(&fact.text)) } dd { (fact.advice) } } }
-                }
+        @if !report.facts.is_empty() { section {
+            h2 { "Facts about this release" }
+            dl.facts {
+                @for fact in &report.facts { div { dt { (capitalised(&fact.text)) } dd { (fact.advice) } } }
             }
-        }
+        } }
     }
 }
 
@@ -270,12 +248,10 @@ fn foot(links: Option<&Links>) -> Markup {
     ];
     html! {
         footer {
-            @if let Some(links) = links {
-                nav aria-label="More" {
-                    a href=(links.metrics.trim_start_matches('/')) { "Metrics" }
-                    @for (address, name) in MORE { " " a href=(address) { (name) } }
-                }
-            }
+            @if let Some(links) = links { nav aria-label="More" {
+                a href=(links.metrics.trim_start_matches('/')) { "Metrics" }
+                @for (address, name) in MORE { " " a href=(address) { (name) } }
+            } }
             p {
                 "longhorn-health-exporter " (env!("CARGO_PKG_VERSION")) ", revision "
                 (env!("LONGHORN_HEALTH_BUILD_REVISION"))

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use maud::{Markup, html};
 
-use super::pieces::ago;
 use crate::cluster::Readability;
 use crate::exporter::{Moment, ResourceFacts};
+use crate::facts::text::age;
 use crate::longhorn::Resource;
 
 /// Counts of the objects that matter; "–" where nothing could be read.
@@ -28,25 +28,19 @@ pub fn counts(moment: &Moment) -> Markup {
     ];
     let unread = |kind| moment.resources.iter().any(|facts| facts.resource == kind && nothing_read(facts));
     html! {
-        @if moment.waiting_for.is_empty() {
-            section {
-                h2 { "Cluster" }
-                dl.counts {
-                    @for (name, kind, count, parts) in counts {
-                        div {
-                            dt { (name) }
-                            dd {
-                                @if unread(kind) {
-                                    "–" ul { li { "could not be read" } }
-                                } @else {
-                                    (count) ul { @for (name, count) in parts { li { (count) " " (name) } } }
-                                }
-                            }
-                        }
+        @if moment.waiting_for.is_empty() { section {
+            h2 { "Cluster" }
+            dl.counts { @for (name, kind, count, parts) in counts { div {
+                dt { (name) }
+                dd {
+                    @if unread(kind) {
+                        "–" ul { li { "could not be read" } }
+                    } @else {
+                        (count) ul { @for (name, count) in parts { li { (count) " " (name) } } }
                     }
                 }
-            }
-        }
+            } } }
+        } }
     }
 }
 
@@ -70,33 +64,27 @@ pub fn freshness(moment: &Moment, wall: Timestamp) -> Markup {
                 h2 { "What was read" } " "
                 span.count { (resources.len() - troubled) " of " (resources.len()) " kinds without trouble" }
             }
-            div.scroll tabindex="0" role="region" aria-label="What was read" {
-                table.freshness {
-                    thead {
-                        tr {
-                            th scope="col" { "Kind" }
-                            th scope="col" { "State" }
-                            th.number scope="col" { "Objects" }
-                            th scope="col" { "Last answer" }
-                            th scope="col" { "Trouble" }
+            div.scroll tabindex="0" role="region" aria-label="What was read" { table.freshness {
+                thead { tr {
+                    th scope="col" { "Kind" }
+                    th scope="col" { "State" }
+                    th.number scope="col" { "Objects" }
+                    th scope="col" { "Last answer" }
+                    th scope="col" { "Trouble" }
+                } }
+                tbody { @for facts in resources.iter().copied() {
+                    tr class=[(!facts.synced).then_some("blind")] {
+                        td { (facts.resource) }
+                        td { (words(facts.status.readability, facts.synced)) }
+                        td.number { @if nothing_read(facts) { "–" } @else { (facts.objects) } }
+                        td { @match facts.status.last_success { Some(time) => { (age(wall.duration_since(time))) " ago" }, None => "–" } }
+                        td {
+                            @if facts.status.undecodable > 0 { (facts.status.undecodable) " could not be decoded. " }
+                            @if says(facts) { (facts.status.error.as_deref().unwrap_or_default()) }
                         }
                     }
-                    tbody {
-                        @for facts in resources.iter().copied() {
-                            tr class=[(!facts.synced).then_some("blind")] {
-                                td { (facts.resource) }
-                                td { (words(facts.status.readability, facts.synced)) }
-                                td.number { @if nothing_read(facts) { "–" } @else { (facts.objects) } }
-                                td { @match facts.status.last_success { Some(time) => { (ago(wall, time)) " ago" }, None => "–" } }
-                                td {
-                                    @if facts.status.undecodable > 0 { (facts.status.undecodable) " could not be decoded. " }
-                                    @if says(facts) { (facts.status.error.as_deref().unwrap_or_default()) }
-                                }
-                            }
-                        }
-                    }
-                }
-            }
+                } }
+            } }
         }
     }
 }

@@ -13,18 +13,16 @@ const MAX_NAMED: usize = 5;
 pub fn section(report: &Report) -> Markup {
     let risks = report.data.at_risk.as_deref();
     html! {
-        @if risks != Some(&[]) {
-            section {
-                h2 { "What is lost with what" }
-                @match risks {
-                    None => p { "Not known: volumes, replicas, nodes or settings could not be read." },
-                    Some(risks) => {
-                        dl.facts { @for risk in risks { div { dt { (told(risk)) } dd { (whose(risk)) } } } }
-                        p { a href="plan/loss" { "All that is lost with each node, disk and zone" } }
-                    }
+        @if risks != Some(&[]) { section {
+            h2 { "What is lost with what" }
+            @match risks {
+                None => p { "Not known: volumes, replicas, nodes or settings could not be read." },
+                Some(risks) => {
+                    dl.facts { @for risk in risks { div { dt { (told(risk)) } dd { (whose(risk)) } } } }
+                    p { a href="plan/loss" { "All that is lost with each node, disk and zone" } }
                 }
             }
-        }
+        } }
     }
 }
 

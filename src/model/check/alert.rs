@@ -22,9 +22,10 @@ pub struct Alert {
     pub for_: &'static str,
     /// How long the alert goes on after the expression ends; empty for not at all.
     pub keep_firing_for: &'static str,
-    /// `critical` means act now, `warning` a ticket, `info` context only.
+    /// `critical` means act now, `warning` a ticket, `info` context only. Of an alert on findings that of the worst
+    /// cause, whatever stands here: see [`Alert::severity`].
     pub severity: Severity,
-    /// What it fires on differs in severity: each alert takes that of its series, and `severity` is the worst of them.
+    /// What it fires on differs in severity: each alert takes that of its series.
     pub as_found: bool,
     /// Numbers in the expression that a user may set.
     pub thresholds: &'static [Threshold],
@@ -112,6 +113,12 @@ impl Alert {
             When::Found(causes) => causes,
             When::Flag { .. } | When::Promql { .. } => &[],
         }
+    }
+
+    /// How bad it is: as the findings that it fires on, the worst of them where they differ.
+    pub fn severity(&self) -> Severity {
+        let worst = self.fires_on().iter().map(|cause| cause.severity).max();
+        self.only.or(worst).unwrap_or(self.severity)
     }
 
     /// Labels of the finding that are aggregated away.

@@ -28,7 +28,7 @@ pub use finding::{Command, Evidence, EvidenceSource, Finding, Remedy, Severity, 
 pub use gauge::gauges;
 pub use gauge::{Gauge, GaugeKind, Sample};
 pub use outcome::{Omitted, Outcome, truncate_to_worst};
-pub use panel::{Bound, Dashboard, Panel, PanelKind, Query, Step, Unit, Width};
+pub use panel::{Bound, Dashboard, Panel, PanelKind, Query, Shows, Step, Unit, Width};
 pub use record::Record;
 pub use way::{Way, WaysOf};
 pub use way::{way, ways};
@@ -148,12 +148,18 @@ impl Check {
         }
     }
 
-    /// Stops the build where a table has no column, and so would show nothing.
+    /// Stops the build where a table has no column, and so would show nothing, or shows what another check finds.
     pub const fn assert_tables_have_columns(&self) {
         let mut panels = self.panels;
         while let [panel, rest @ ..] = panels {
-            let is_empty = matches!(panel.kind, PanelKind::Table) && panel.columns.is_empty();
-            assert!(!is_empty, "a table has no columns");
+            let of_expr = matches!((panel.kind, panel.shows), (PanelKind::Table, Shows::Expr));
+            assert!(!of_expr || !panel.columns.is_empty(), "a table has no columns");
+            if let Shows::Findings(check) = panel.shows {
+                assert!(
+                    cause::same(check.as_bytes(), self.id.as_bytes()),
+                    "a panel shows the findings of another check"
+                );
+            }
             panels = rest;
         }
     }

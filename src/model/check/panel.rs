@@ -1,12 +1,14 @@
 //! Dashboard panels as data.
 
+use std::borrow::Cow;
+
 use clap::ValueEnum;
 use serde::Serialize;
 
-use super::Threshold;
+use super::{Gauge, Threshold};
 
 /// A panel of one of the dashboards. Its place follows from the order of the checks. Say only what is
-/// special: `Panel { title: …, ..Panel::TABLE }`.
+/// special: `Panel { title: …, ..Panel::TABLE.of(&FAULTED) }`.
 #[derive(Debug)]
 pub struct Panel {
     /// Where it is drawn.
@@ -19,6 +21,8 @@ pub struct Panel {
     pub kind: PanelKind,
     /// Unit of the values.
     pub unit: Unit,
+    /// What its first query follows from, if not from `expr`: see [`Panel::of`] and [`Panel::of_findings`].
+    pub shows: Shows,
     /// What it asks for. Placeholders as in alerts; with `$job` come the matchers of the dashboard's
     /// variables (cluster, node, volume, PVC namespace) for which the family has a label, and `$alerts`
     /// selects the alerts of these rules in `ALERTS`. The name of a [`super::Record`] is drawn from the
@@ -29,7 +33,7 @@ pub struct Panel {
     /// What it asks for beside that.
     pub more: &'static [Query],
     /// Columns of a table, in order, beside the cluster: labels that the queries keep, and `Value` where
-    /// it says something. Other labels are kept for links and not shown.
+    /// it says something. Other labels are kept for links and not shown. Without any, those of the family that it shows.
     pub columns: &'static [&'static str],
     /// Colours by value, ascending; empty for neutral. Below the first one, and without data, a
     /// panel is grey.
@@ -49,6 +53,7 @@ impl Panel {
         description: "",
         kind: PanelKind::Stat,
         unit: Unit::Short,
+        shows: Shows::Expr,
         expr: "",
         legend: "",
         more: &[],
@@ -66,11 +71,70 @@ impl Panel {
     /// Horizontal bars, half a row wide.
     pub const BAR_GAUGE: Panel = Panel { kind: PanelKind::BarGauge, ..Self::TIME_SERIES };
 
-    /// All it asks for.
-    pub fn queries(&self) -> impl Iterator<Item = Query> {
-        let first = Query { expr: self.expr, legend: self.legend };
-        [first].into_iter().chain(self.more.iter().copied())
+    /// Shows the series of a family, by all its labels or by those that are columns: the greatest that pods of the
+    /// exporter say. Without a column `Value` only series that are 1.
+    pub const fn of(self, gauge: &'static Gauge) -> Panel {
+        Panel { shows: Shows::Family(gauge), ..self }
     }
+
+    /// Shows the findings of a check, by the labels that are columns.
+    pub const fn of_findings(self, check: &'static str) -> Panel {
+        let columns = &["severity", "cause", "object_kind", "object", "node"];
+        Panel { shows: Shows::Findings(check), columns, ..self }
+    }
+
+    /// All it asks for.
+    pub fn queries(&self) -> impl Iterator<Item = Query<Cow<'static, str>>> {
+        let more =
+            self.more.iter().map(|query| Query { expr: query.expr.into(), legend: query.legend.into() });
+        [self.first()].into_iter().chain(more)
+    }
+
+    fn first(&self) -> Query<Cow<'static, str>> {
+        let columns = self.columns();
+        let (by, series) = match self.shows {
+            Shows::Expr => return Query { expr: self.expr.into(), legend: self.legend.into() },
+            Shows::Family(gauge) => {
+                let kept = |label: &&str| columns.is_empty() || columns.contains(label);
+                let by = gauge.labels.iter().copied().filter(kept).collect();
+                (by, format!("{}{{$job}}", gauge.name))
+            }
+            Shows::Findings(check) => {
+                (columns.clone(), format!("longhorn_health_finding{{$job, check=\"{check}\"}}"))
+            }
+        };
+        let suffix = match self.unit {
+            Unit::FromNow => " * 1000",
+            _ if columns.is_empty() || columns.contains(&"Value") => "",
+            _ => " == 1",
+        };
+        let legend = match self.legend {
+            "" => by.iter().map(|label| format!("{{{{{label}}}}}")).collect::<Vec<_>>().join(" ").into(),
+            legend => legend.into(),
+        };
+        Query { expr: format!("max by ($cluster {}) ({series}){suffix}", by.join(", ")).into(), legend }
+    }
+
+    /// The columns of a table, in order.
+    pub fn columns(&self) -> Vec<&'static str> {
+        match self.shows {
+            Shows::Family(gauge) if self.columns.is_empty() && self.kind == PanelKind::Table => {
+                gauge.labels.iter().copied().chain(["Value"]).collect()
+            }
+            _ => self.columns.to_vec(),
+        }
+    }
+}
+
+/// What a panel shows.
+#[derive(Debug, Clone, Copy)]
+pub enum Shows {
+    /// What its expression says.
+    Expr,
+    /// The series of a family.
+    Family(&'static Gauge),
+    /// The findings of a check.
+    Findings(&'static str),
 }
 
 /// The dashboards.
@@ -137,11 +201,11 @@ pub enum PanelKind {
 
 /// A query of a panel.
 #[derive(Debug, Clone, Copy)]
-pub struct Query {
+pub struct Query<Text = &'static str> {
     /// PromQL.
-    pub expr: &'static str,
+    pub expr: Text,
     /// Legend template such as `{{node}}`.
-    pub legend: &'static str,
+    pub legend: Text,
 }
 
 /// Unit of a panel.

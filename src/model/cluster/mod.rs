@@ -12,6 +12,7 @@ use foldhash::HashMap;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::history::History;
+use crate::longhorn::resource::{MUTATOR, VALIDATOR};
 use crate::longhorn::*;
 
 pub use absence::Absence;
@@ -309,6 +310,16 @@ impl Cluster {
     /// Container `longhorn-manager` of the DaemonSet's template.
     pub fn manager_container(&self) -> Option<&Container> {
         self.manager_daemon_set()?.spec.template.spec.container("longhorn-manager")
+    }
+
+    /// Longhorn's two webhook configurations: their kind, their name, and their webhooks where they exist.
+    pub fn webhook_configurations(&self) -> [(Resource, &'static str, Option<&[Webhook]>); 2] {
+        let validating = self.objects.validating_webhooks.get(VALIDATOR).map(|one| one.webhooks.as_slice());
+        let mutating = self.objects.mutating_webhooks.get(MUTATOR).map(|one| one.webhooks.as_slice());
+        [
+            (Resource::ValidatingWebhookConfigurations, VALIDATOR, validating),
+            (Resource::MutatingWebhookConfigurations, MUTATOR, mutating),
+        ]
     }
 
     /// Pods of the DaemonSet `longhorn-manager`.

@@ -364,6 +364,22 @@ impl Pod {
         super::meta::status(&self.status.conditions, "Ready") == super::ConditionStatus::True
     }
 
+    /// Since when its Ready condition is what it is.
+    pub fn ready_changed(&self) -> Option<jiff::Timestamp> {
+        super::condition(&self.status.conditions, "Ready")?.last_transition_time.get()
+    }
+
+    /// Since when it is Ready.
+    pub fn ready_since(&self) -> Option<jiff::Timestamp> {
+        self.ready_changed().filter(|_| self.is_ready())
+    }
+
+    /// Since when its Ready condition is False.
+    pub fn unready_since(&self) -> Option<jiff::Timestamp> {
+        let ready = super::meta::status(&self.status.conditions, "Ready");
+        self.ready_changed().filter(|_| ready == super::ConditionStatus::False)
+    }
+
     /// The tolerations of the setting taint-toleration that Longhorn gave it, by the note that it leaves at each pod which it
     /// makes; `None` without such a note.
     pub fn applied_tolerations(&self) -> Option<Vec<Toleration>> {
@@ -434,14 +450,11 @@ impl Pod {
         let unknown = |status: &ContainerStatus| {
             status.state.terminated.as_ref().is_some_and(|end| end.reason == "ContainerStatusUnknown")
         };
-        let ready = super::condition(&self.status.conditions, "Ready");
-        let since = ready.filter(|ready| ready.status == super::ConditionStatus::False);
-        let since = since.and_then(|ready| ready.last_transition_time.get());
         let never_ready = self
             .status
             .start_time
             .get()
-            .zip(since)
+            .zip(self.unready_since())
             .is_some_and(|(start, since)| since.as_second() <= start.as_second().saturating_add(1));
         self.metadata.is_deleting() && never_ready && self.status.container_statuses.iter().any(unknown)
     }

@@ -5,9 +5,10 @@ use std::io::{self, Write};
 use jiff::Timestamp;
 
 use super::table::INDENT;
-use super::{Style, duration, plain, sentence, volume, waits};
+use super::{Style, plain, sentence, volume, waits};
 use crate::Report;
 use crate::check::{Finding, VolumeRef};
+use crate::facts::text::age;
 use crate::incidents::Incident;
 
 /// Names more volumes than this only by number.
@@ -70,7 +71,7 @@ fn cause(out: &mut dyn Write, alike: &[&Finding], now: Option<Timestamp>, style:
 /// Which objects, where, and for how long; a column that says nothing is left out.
 fn objects(out: &mut dyn Write, alike: &[&Finding], now: Option<Timestamp>) -> io::Result<()> {
     let row = |finding: &&Finding| {
-        let age = finding.since.zip(now).map(|(since, now)| duration(now.duration_since(since).as_secs()));
+        let age = finding.since.zip(now).map(|(since, now)| age(now.duration_since(since)));
         // a node is where it is
         let node = finding.node.clone().filter(|node| *node != finding.object.name);
         let object = plain(&finding.object.to_string()).into_owned();

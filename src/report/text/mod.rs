@@ -10,7 +10,7 @@ pub mod wide;
 
 pub use crate::check::plain;
 pub use markdown::escaped;
-pub use style::{Style, duration};
+pub use style::Style;
 
 use crate::check::{VolumeRef, capitalised, counted, is_hidden};
 use crate::incidents::{Consequence, Incident, places};

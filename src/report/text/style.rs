@@ -100,15 +100,3 @@ impl Style {
         format!("{} …", first(narrower.lines(indent, text)))
     }
 }
-
-/// A duration in its two largest units: `3m20s`, `5h12m`, `11d4h`.
-pub fn duration(seconds: i64) -> String {
-    let seconds = seconds.max(0);
-    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86400);
-    match () {
-        () if days > 0 => format!("{days}d{}h", hours % 24),
-        () if hours > 0 => format!("{hours}h{}m", minutes % 60),
-        () if minutes > 0 => format!("{minutes}m{}s", seconds % 60),
-        () => format!("{seconds}s"),
-    }
-}

@@ -118,15 +118,6 @@ fn markdown_has_the_incidents_and_nothing_from_outside_is_markup() {
 }
 
 #[test]
-fn durations_have_two_units() {
-    assert_eq!(duration(-3), "0s");
-    assert_eq!(duration(59), "59s");
-    assert_eq!(duration(200), "3m20s");
-    assert_eq!(duration(18_720), "5h12m");
-    assert_eq!(duration(11 * 86_400 + 4 * 3_600), "11d4h");
-}
-
-#[test]
 fn sentences_end() {
     assert_eq!(sentence("setting x waits"), "Setting x waits.");
     assert_eq!(sentence("Really?"), "Really?");

@@ -73,7 +73,7 @@ fn whatever_packed_it_is_read_and_the_second_files_of_a_mac_are_not() {
         assert_eq!(recording.warnings, [""; 0]);
         assert_eq!(recording.objects.count(Resource::Pods), 1);
         let kept = recording.history.crash_log("p", "c").unwrap();
-        assert!((20_000..=logs::MAX_LOG_BYTES).contains(&kept.text.len()), "{}", kept.text.len());
+        assert!((20_000..=crate::log_text::MAX_LOG_BYTES).contains(&kept.text.len()), "{}", kept.text.len());
     }
 }
 

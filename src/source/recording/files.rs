@@ -6,8 +6,9 @@ use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::archive::Archive;
-use super::logs::{self, MAX_LOG_BYTES};
+use super::logs;
 use super::{RecordedFile, RecordingError, archive, bundle};
+use crate::log_text::MAX_LOG_BYTES;
 
 /// How much of the end of a log is read: more than is kept, as heads of lines are taken off.
 pub(super) const LOG_BYTES: usize = 4 * MAX_LOG_BYTES;

@@ -14,7 +14,7 @@ mod document;
 pub(crate) mod files;
 mod json;
 mod lists;
-pub(crate) mod logs;
+mod logs;
 #[cfg(test)]
 mod loss_tests;
 mod scalar;

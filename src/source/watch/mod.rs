@@ -34,7 +34,6 @@ pub use backoff::Pauses;
 pub(crate) use trouble::{describe, is_untrusted, reason_of, reason_of_code, speaks_no_tls};
 
 use super::{ApiTotals, Source};
-use crate::checks;
 use crate::cluster::Cluster;
 use crate::history::Observation;
 use crate::history::saved::{CheckId, Restored, Saved};
@@ -91,8 +90,8 @@ pub struct LiveOptions {
 }
 
 impl LiveOptions {
-    /// The behaviour for production.
-    pub fn new(namespace: impl Into<String>, clock: Clock) -> Self {
+    /// The behaviour for production, for these kinds.
+    pub fn new(namespace: impl Into<String>, clock: Clock, kinds: BTreeSet<Resource>) -> Self {
         LiveOptions {
             namespace: namespace.into(),
             clock,
@@ -107,7 +106,7 @@ impl LiveOptions {
             look_again: Duration::from_secs(30),
             rebuild_after: Duration::from_secs(120),
             crash_logs_again: Duration::from_secs(600),
-            kinds: checks::kinds().clone(),
+            kinds,
             once: false,
         }
     }

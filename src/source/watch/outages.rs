@@ -8,7 +8,6 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::ApiErrorReason;
-use crate::checks;
 use crate::longhorn::Resource;
 use crate::sync;
 
@@ -20,7 +19,11 @@ const NEXT: Duration = Duration::from_secs(60);
 
 /// The outages of the moment, by what goes wrong.
 #[derive(Debug, Default)]
-pub(super) struct Outages(Mutex<BTreeMap<&'static str, Outage>>);
+pub(super) struct Outages {
+    /// The kinds that are followed, which a line does not name where all of them are meant.
+    followed: BTreeSet<Resource>,
+    by_class: Mutex<BTreeMap<&'static str, Outage>>,
+}
 
 #[derive(Debug)]
 struct Outage {
@@ -44,6 +47,10 @@ enum OutageLine {
 }
 
 impl Outages {
+    pub(super) fn new(followed: BTreeSet<Resource>) -> Self {
+        Outages { followed, by_class: Mutex::default() }
+    }
+
     /// A kind cannot be followed.
     pub(super) fn failed(self: &Arc<Self>, kind: Resource, reason: ApiErrorReason, message: &str) {
         let due = self.note_failed(kind, reason, message, Instant::now());
@@ -53,7 +60,7 @@ impl Outages {
     /// A kind is followed again.
     pub(super) fn recovered(self: &Arc<Self>, kind: Resource) {
         let (lines, due) = self.note_recovered(kind, Instant::now());
-        lines.iter().for_each(OutageLine::log);
+        self.log(&lines);
         self.tell_at(due);
     }
 
@@ -62,7 +69,7 @@ impl Outages {
         let outages = self.clone();
         tokio::spawn(async move {
             tokio::time::sleep_until(due).await;
-            outages.due(Instant::now()).iter().for_each(OutageLine::log);
+            outages.log(&outages.due(Instant::now()));
         });
     }
 
@@ -74,7 +81,7 @@ impl Outages {
         message: &str,
         now: Instant,
     ) -> Option<Instant> {
-        let mut outages = sync::lock(&self.0);
+        let mut outages = sync::lock(&self.by_class);
         let alike = class(reason);
         outages.retain(|class, outage| *class == alike || !outage.forget(kind));
         let outage = outages.entry(alike).or_insert_with(|| Outage {
@@ -98,7 +105,7 @@ impl Outages {
     }
 
     fn note_recovered(&self, kind: Resource, now: Instant) -> (Vec<OutageLine>, Option<Instant>) {
-        let mut outages = sync::lock(&self.0);
+        let mut outages = sync::lock(&self.by_class);
         let (mut lines, mut due) = (Vec::new(), None);
         outages.retain(|_, outage| {
             outage.joined.remove(&kind);
@@ -115,11 +122,15 @@ impl Outages {
         (lines, due)
     }
 
+    fn log(&self, lines: &[OutageLine]) {
+        lines.iter().for_each(|line| line.log(&self.followed));
+    }
+
     /// What is to be told by now.
     fn due(&self, now: Instant) -> Vec<OutageLine> {
         let mut lines = Vec::new();
         for outage in
-            sync::lock(&self.0).values_mut().filter(|outage| outage.due.is_some_and(|due| due <= now))
+            sync::lock(&self.by_class).values_mut().filter(|outage| outage.due.is_some_and(|due| due <= now))
         {
             outage.due = None;
             if !outage.joined.is_empty() {
@@ -162,7 +173,8 @@ impl Outage {
 }
 
 impl OutageLine {
-    fn log(&self) {
+    fn log(&self, followed: &BTreeSet<Resource>) {
+        let names = |kinds| names(kinds, followed);
         match self {
             OutageLine::Begins { kinds, reason, message } => {
                 let (resources, reason) = (names(kinds), reason.as_str());
@@ -178,8 +190,8 @@ impl OutageLine {
     }
 }
 
-fn names(kinds: &BTreeSet<Resource>) -> String {
-    if checks::kinds().is_subset(kinds) {
+fn names(kinds: &BTreeSet<Resource>, followed: &BTreeSet<Resource>) -> String {
+    if followed.is_subset(kinds) {
         return format!("all {}", kinds.len());
     }
     kinds.iter().map(|kind| kind.label()).collect::<Vec<_>>().join(",")
@@ -224,7 +236,7 @@ mod tests {
         }
         let all = Resource::all().count();
         assert_eq!(kinds(&told), [(true, all), (false, all)]);
-        assert!(outages.due(start + 10 * NEXT).is_empty() && sync::lock(&outages.0).is_empty());
+        assert!(outages.due(start + 10 * NEXT).is_empty() && sync::lock(&outages.by_class).is_empty());
     }
 
     #[test]
@@ -244,6 +256,9 @@ mod tests {
         assert!(lines.is_empty() && due.is_some(), "another still fails");
         assert_eq!(kinds(&outages.due(start + NEXT)), [(false, 1)]);
         outages.note_failed(Resource::Pods, Forbidden, "403", start);
-        assert_eq!(sync::lock(&outages.0).keys().copied().collect::<Vec<_>>(), ["decode", "forbidden"]);
+        assert_eq!(
+            sync::lock(&outages.by_class).keys().copied().collect::<Vec<_>>(),
+            ["decode", "forbidden"]
+        );
     }
 }

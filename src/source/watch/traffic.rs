@@ -112,7 +112,7 @@ impl Traffic {
             watch_life: options.watch_timeout() + options.watch_grace,
             pauses: options.pauses,
             turns: Arc::new(Semaphore::new(PAGES_AT_ONCE)),
-            outages: Arc::default(),
+            outages: Arc::new(Outages::new(options.kinds.clone())),
             skew: Mutex::default(),
         }
     }

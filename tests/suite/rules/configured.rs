@@ -7,8 +7,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::{list, yaml};
-use crate::promtool::{promtools, run};
+use super::list;
+use crate::promtool::{promtools, run, with_their_own_rules, yaml};
 
 /// What `generate rules` makes of a configuration.
 struct Generated {
@@ -49,8 +49,9 @@ impl Generated {
     fn pass(&self) {
         self.load();
         for promtool in promtools() {
-            let test = ["test", "rules"].map(PathBuf::from);
-            run(&promtool, test.into_iter().chain(self.files("tests", ".test.yaml"))).unwrap();
+            let (test, directory) = (["test", "rules"].map(PathBuf::from), tempfile::tempdir().unwrap());
+            let cases = with_their_own_rules(&self.files("tests", ".test.yaml"), directory.path());
+            run(&promtool, test.into_iter().chain(cases)).unwrap();
         }
         let example = self.rules.join("alertmanager.example.yaml");
         run(Path::new("amtool"), ["check-config".into(), example]).unwrap();

@@ -12,7 +12,7 @@ use longhorn_health_exporter::generate::promtool::{self, CaseKind, TestCase};
 use longhorn_health_exporter::generate::rules;
 use serde_json::{Value, json};
 
-use crate::promtool::{RULES, promtools, run};
+use crate::promtool::{RULES, promtools, run, with_their_own_rules};
 
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/rules/texts.txt");
 
@@ -118,7 +118,9 @@ fn said(rule_file: &str, alert: &str, tests: &[Value]) -> BTreeMap<String, ()> {
     let interval = &tests[0]["interval"];
     let file = json!({ "rule_files": [rules], "evaluation_interval": interval, "tests": tests });
     std::fs::write(&path, file.to_string()).unwrap();
-    let answer = run(&promtools()[0], ["test".as_ref(), "rules".as_ref(), path.as_os_str()]).unwrap_err();
+    let tests = with_their_own_rules(&[path], directory.path());
+    let args = ["test", "rules"].map(std::path::PathBuf::from).into_iter().chain(tests);
+    let answer = run(&promtools()[0], args).unwrap_err();
     let description = regex::Regex::new(r#"description="((?:[^"\\]|\\.)*)""#).unwrap();
     let texts: BTreeMap<_, _> = description
         .captures_iter(&answer)

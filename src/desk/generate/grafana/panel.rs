@@ -1,5 +1,7 @@
 //! One panel: queries, units, colours, links.
 
+use std::borrow::Cow;
+
 use anyhow::Result;
 use serde_json::{Value, json};
 
@@ -41,10 +43,10 @@ fn without_empty(mut object: Value) -> Value {
 }
 
 /// The number of a tile stands for a cluster, and says for which.
-fn legend(query: &check::Query, declared: &check::Panel, settings: &Settings) -> String {
+fn legend(query: &check::Query<Cow<'_, str>>, declared: &check::Panel, settings: &Settings) -> String {
     match (declared.kind, settings.cluster_label.as_str()) {
         (PanelKind::Stat, label) if !label.is_empty() => format!("{{{{{label}}}}} {}", query.legend),
-        _ => query.legend.to_owned(),
+        _ => query.legend.to_string(),
     }
 }
 
@@ -54,11 +56,11 @@ pub fn letter(number: usize) -> String {
 
 fn target(
     number: usize,
-    query: &check::Query,
+    query: &check::Query<Cow<'_, str>>,
     declared: &check::Panel,
     settings: &Settings,
 ) -> Result<Value> {
-    let mut expr = expression(declared.title, query.expr, settings)?;
+    let mut expr = expression(declared.title, &query.expr, settings)?;
     if table::lists_alerts(declared) {
         expr = table::with_dashboard(&expr);
     }

@@ -1,5 +1,6 @@
 //! Tables: which labels are columns, in which order and under which heading, and where they lead.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
@@ -28,10 +29,10 @@ pub fn with_dashboard(expr: &str) -> String {
 /// One table of all queries, with the declared columns in order.
 pub fn transformations(declared: &check::Panel, settings: &Settings) -> Vec<Value> {
     let cluster = Some(settings.cluster_label.as_str()).filter(|label| !label.is_empty());
-    let columns: Vec<&str> = cluster.into_iter().chain(declared.columns.iter().copied()).collect();
+    let columns: Vec<&str> = cluster.into_iter().chain(declared.columns()).collect();
     // with several queries each has a column of its own
-    let of_query = |(number, query): (usize, Query)| {
-        (format!("Value #{}", super::panel::letter(number)), check::capitalised(query.legend))
+    let of_query = |(number, query): (usize, Query<Cow<'_, str>>)| {
+        (format!("Value #{}", super::panel::letter(number)), check::capitalised(&query.legend))
     };
     let several = declared.queries().enumerate().filter(|_| !declared.more.is_empty());
     let values: BTreeMap<String, String> = several.map(of_query).collect();
@@ -71,7 +72,8 @@ fn heading(column: &str, unit: Unit, settings: &Settings) -> String {
 
 /// Colours of severities, hidden helpers, and links from what a cell names to where more is said.
 pub fn overrides(declared: &check::Panel, area: &Check, settings: &Settings) -> Vec<Value> {
-    let has = |label: &str| declared.columns.contains(&label);
+    let columns = declared.columns();
+    let has = |label: &str| columns.contains(&label);
     let mut overrides = Vec::new();
     if has("severity") {
         let value = |color: &str, index: u8| json!({ "color": color, "index": index });

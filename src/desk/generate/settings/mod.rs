@@ -157,12 +157,12 @@ impl Settings {
             enabled: config.enabled.is_none_or(|enabled| enabled.0),
             for_: set(&config.for_, alert.for_),
             keep_firing_for: set(&config.keep_firing_for, alert.keep_firing_for),
-            severity: config.severity.unwrap_or(alert.severity),
+            severity: config.severity.unwrap_or(alert.severity()),
             severity_label: match config.severity {
                 None if alert.as_found => OF_THE_SERIES.to_owned(),
                 // Alertmanager's own word for what no one is told
                 None if alert.name == INHIBITOR => "none".to_owned(),
-                severity => severity.unwrap_or(alert.severity).to_string(),
+                severity => severity.unwrap_or(alert.severity()).to_string(),
             },
             labels: config.labels.clone().unwrap_or_default(),
             thresholds: alert.thresholds.iter().map(threshold).collect(),

@@ -6,7 +6,7 @@ use kube::Client;
 use tokio::time::timeout;
 
 use crate::ApiErrorReason;
-use crate::recording::logs::{is_gone, tail};
+use crate::log_text::{is_gone, tail};
 use crate::wanted_logs::Run;
 use crate::watch::state::SharedState;
 use crate::watch::trouble::{describe, one_line, reason_of, reason_of_code};

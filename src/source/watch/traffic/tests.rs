@@ -7,7 +7,7 @@ fn call(uri: &str) -> Option<(Resource, bool, bool)> {
 }
 
 fn call_in(namespace: &str, uri: &str) -> Option<(Resource, bool, bool)> {
-    let options = LiveOptions::new(namespace, || Timestamp::UNIX_EPOCH);
+    let options = LiveOptions::new(namespace, || Timestamp::UNIX_EPOCH, std::collections::BTreeSet::new());
     let call = Arc::new(Traffic::new(&options)).call(&uri.parse().unwrap())?;
     Some((call.resource, call.watch, call.first))
 }

@@ -5,18 +5,20 @@
 //! startWebhooksByLeaderElection). Up to 1.9 a manager is Ready as soon as its conversion webhook (9501)
 //! answers, which is before it fills its caches and serves the admission webhook (9502).
 
-use std::collections::BTreeSet;
+pub mod crash;
+mod hang;
+pub mod marks;
+mod turns;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::complaints::{self, Complaint};
-use super::leases::{self, is_expired};
-use super::looping;
-use super::nodes::kube_ready;
-use super::probes;
-use super::releases::{manager_release, release_of};
+pub use self::hang::{Hang, Hanging, Outlook};
 use crate::cluster::Cluster;
+use crate::leases::{self, is_expired};
 use crate::longhorn::{ConditionStatus, ContainerStatus, Pod, Release, WEBHOOK_LOCK, condition};
+use crate::nodes::kube_ready;
+use crate::releases::{manager_release, release_of};
+use crate::{looping, probes};
 
 const CONTAINER: &str = "longhorn-manager";
 /// A start takes seconds; what it complains about before this may pass on its own.
@@ -29,8 +31,6 @@ const LONGEST_START: SignedDuration = SignedDuration::from_mins(15);
 const SLACK: SignedDuration = SignedDuration::from_secs(10);
 /// A start may take so long where the release does not say.
 const WAIT_WITHOUT_LIMIT: i64 = 240;
-/// A start is more than its waits: it fills caches and opens listeners, on a loaded node not at once.
-const GRACE: i64 = 30;
 
 /// A start that is over.
 #[derive(Debug, Clone, Copy)]
@@ -124,64 +124,10 @@ pub fn observe(cluster: &Cluster) -> Starts<'_> {
 }
 
 impl UnderWay<'_> {
-    /// What the manager complains about, once its start lasts for a minute.
-    pub fn complaint<'c>(&self, cluster: &'c Cluster) -> Option<Complaint<'c>> {
-        // with the Lease in its hand a start lasts since then
-        let long = if self.holds { self.own(cluster) } else { cluster.age(self.started) };
-        let log = cluster.history.current_log(self.pod, CONTAINER).filter(|_| long >= START_GRACE)?;
-        complaints::newest(&log.text)
-    }
-
-    /// True when no one holds the Lease and the manager, which tries every two seconds, does not take it: it hangs, however it
-    /// ended before. Where its log can still tell why, it has a minute for that.
-    pub fn lets_its_turn_pass(&self, cluster: &Cluster) -> bool {
-        const TRIES: SignedDuration = SignedDuration::from_secs(30);
-        let patience = if cluster.is_recorded() { TRIES } else { START_GRACE + TRIES };
-        self.free && self.own(cluster) >= patience && !self.waits_for_webhook(cluster)
-    }
-
     /// How long its own start takes by now, without the time for which others had their turn.
     pub fn own(&self, cluster: &Cluster) -> SignedDuration {
         cluster.age(self.turn)
     }
-
-    /// True when the manager waits for its own webhook or its Service, which it does for a limited time (webhook/webhook.go
-    /// isServiceAvailable).
-    pub fn waits_for_webhook(&self, cluster: &Cluster) -> bool {
-        const WAITS: [&str; 2] = ["Failed to check endpoint https://", "webhook configuration"];
-        let log = cluster.history.current_log(self.pod, CONTAINER);
-        log.is_some_and(|log| {
-            log.text.lines().rev().take(5).any(|line| WAITS.iter().any(|words| line.contains(words)))
-        })
-    }
-
-    /// How long its turn may last: as long as the release at hand waits for one webhook, and a moment. What takes
-    /// longer neither serves its first webhook nor has given up.
-    pub fn limit(&self, cluster: &Cluster) -> SignedDuration {
-        let wait = release_of(cluster, self.pod).and_then(Release::webhook_wait);
-        SignedDuration::from_secs(wait.unwrap_or(WAIT_WITHOUT_LIMIT).saturating_add(GRACE))
-    }
-}
-
-/// Names of the manager pods that hang in their start: by what their log says, or because they neither serve
-/// their first webhook nor give up.
-pub fn hanging(cluster: &Cluster) -> BTreeSet<&str> {
-    let under_way = observe(cluster).under_way;
-    let hang = under_way
-        .iter()
-        .filter(|start| start.complaint(cluster).is_some() || start.own(cluster) > start.limit(cluster));
-    hang.map(|start| start.pod.metadata.name.as_str()).collect()
-}
-
-/// The holder of the webhook start Lease where it hangs for a reason of its own: its log names one, or it neither finishes
-/// nor gives up within the longest start of its release. The others wait for it, and another start ends in the same place.
-pub fn stuck_holder(cluster: &Cluster) -> Option<&Pod> {
-    let holder = observe(cluster).under_way.into_iter().find(|start| start.holds)?;
-    let longest =
-        release_of(cluster, holder.pod).and_then(Release::longest_start).unwrap_or(WAIT_WITHOUT_LIMIT);
-    let stuck = holder.complaint(cluster).is_some()
-        || holder.own(cluster) > SignedDuration::from_secs(longest.saturating_add(GRACE));
-    stuck.then_some(holder.pod)
 }
 
 /// True for a pod that is Ready while its manager has not served the admission webhook yet: up to 1.9
@@ -190,16 +136,6 @@ pub fn is_ready_too_early(cluster: &Cluster, pod: &Pod) -> bool {
     let too_early = release_of(cluster, pod)
         .is_some_and(|release| release.has_webhook_lock() && (release.major, release.minor) < (1, 10));
     too_early && leases::holder(cluster, WEBHOOK_LOCK) == Some(pod.spec.node_name.as_str())
-}
-
-/// Names of the manager pods that hang by what their log says or because they leave a free Lease alone: however they ended
-/// before, they do not end now.
-pub fn not_ending(cluster: &Cluster) -> BTreeSet<&str> {
-    let under_way = observe(cluster).under_way;
-    let hang = under_way
-        .iter()
-        .filter(|start| start.complaint(cluster).is_some() || start.lets_its_turn_pass(cluster));
-    hang.map(|start| start.pod.metadata.name.as_str()).collect()
 }
 
 /// True when the present run of a manager has come to the end of its start, as far as readiness and Lease tell.

@@ -2,13 +2,13 @@
 
 use jiff::SignedDuration;
 
-use super::looping::{self, Loop};
-use super::releases::release_of;
-use super::{leases, nodes, removal, starts};
+use super::CONTAINER;
 use crate::cluster::Cluster;
-use crate::longhorn::{Pod, Release, Terminated, UPGRADE_LOCK, condition};
+use crate::longhorn::{Pod, Release, Terminated, UPGRADE_LOCK};
+use crate::looping::{self, Loop};
+use crate::releases::release_of;
+use crate::{leases, nodes, removal};
 
-const CONTAINER: &str = "longhorn-manager";
 /// How long a start goes on after its manager gave the Lease back: upgrade of objects, settings, node.
 const REST_OF_A_START: SignedDuration = SignedDuration::from_secs(60);
 /// The same where no manager upgrades objects, for which they queue by a Lease of their own: a second or two (seen with v1.11.3 and
@@ -40,7 +40,7 @@ pub fn looping<'a>(cluster: &Cluster, pod: &'a Pod) -> Option<Loop<'a>> {
         && running.zip(found.run()).is_some_and(|(started, last)| {
             cluster.age(started) >= place(cluster, pod, last) + rest(cluster, pod)
         })
-        && starts::is_over(cluster, pod)
+        && super::is_over(cluster, pod)
         // its node may go before it does
         && (nodes::is_ready(cluster, &pod.spec.node_name) || removal::under_way(cluster).is_some());
     (!past).then_some(found)
@@ -51,8 +51,7 @@ pub fn looping<'a>(cluster: &Cluster, pod: &'a Pod) -> Option<Loop<'a>> {
 fn rest(cluster: &Cluster, pod: &Pod) -> SignedDuration {
     let queue =
         cluster.objects.leases.get(UPGRADE_LOCK).is_none() || leases::holder(cluster, UPGRADE_LOCK).is_some();
-    let ready = condition(&pod.status.conditions, "Ready").and_then(|ready| ready.last_transition_time.get());
-    let lasts = ready.is_some_and(|since| cluster.age(since) >= REST_WITHOUT_QUEUE);
+    let lasts = pod.ready_changed().is_some_and(|since| cluster.age(since) >= REST_WITHOUT_QUEUE);
     if queue || !lasts { REST_OF_A_START } else { REST_WITHOUT_QUEUE }
 }
 

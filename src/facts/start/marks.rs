@@ -14,12 +14,9 @@
 //! there says something only beside others that are: a report may leave labels out.
 
 use crate::cluster::{Cluster, Readability};
-use crate::facts::looping::Loop;
-use crate::facts::releases::release_of;
-use crate::longhorn::resource::{MUTATOR, VALIDATOR};
-use crate::longhorn::{
-    ADMISSION_LABEL, ConditionStatus, Pod, Release, Resource, UPGRADE_LOCK, WEBHOOK_LOCK, condition,
-};
+use crate::longhorn::{ADMISSION_LABEL, Pod, Release, Resource, UPGRADE_LOCK, WEBHOOK_LOCK, Webhook};
+use crate::looping::Loop;
+use crate::releases::release_of;
 
 /// Labels that a manager puts on its own pod from 1.7 on (longhorn-manager v1.7.0 types/types.go).
 const CONVERSION_LABEL: &str = "longhorn.io/conversion-webhook";
@@ -45,13 +42,12 @@ pub fn found_iscsiadm(cluster: &Cluster, pod: &Pod) -> Option<String> {
     if !cluster.objects.longhorn_nodes.is_empty() || !cluster.knows_all(Resource::LonghornNodes) {
         return None;
     }
-    let objects = &cluster.objects;
     // up to 1.4 the Deployments of the webhooks write them
     let by_managers = !release_of(cluster, pod).is_some_and(Release::has_webhook_deployments);
-    let configured = by_managers
-        && (objects.validating_webhooks.get(VALIDATOR).is_some_and(|config| !config.webhooks.is_empty())
-            || objects.mutating_webhooks.get(MUTATOR).is_some_and(|config| !config.webhooks.is_empty()));
-    let upgrading = objects.leases.get(UPGRADE_LOCK).is_some();
+    let written = |webhooks: Option<&[Webhook]>| webhooks.is_some_and(|webhooks| !webhooks.is_empty());
+    let configured =
+        by_managers && cluster.webhook_configurations().iter().any(|(.., webhooks)| written(*webhooks));
+    let upgrading = cluster.objects.leases.get(UPGRADE_LOCK).is_some();
     let what = match (configured, upgrading) {
         (true, _) => "Longhorn's webhook configurations exist, and managers write them",
         (_, true) => "Lease longhorn-manager-upgrade-lock exists, and managers make it",
@@ -126,17 +122,21 @@ pub fn stopped_at_first_write(cluster: &Cluster) -> Option<String> {
 pub fn was_ready(pod: &Pod, crash: &Loop<'_>) -> bool {
     let Some(end) = crash.end else { return false };
     let Some((started, finished)) = end.started_at.get().zip(end.finished_at.get()) else { return false };
-    let Some(ready) = condition(&pod.status.conditions, "Ready") else { return false };
-    let changed = ready.last_transition_time.get();
-    ready.status == ConditionStatus::False
-        && changed.is_some_and(|at| at > started && at.duration_since(finished).as_secs() <= LATE_SECONDS)
+    pod.unready_since()
+        .is_some_and(|at| at > started && at.duration_since(finished).as_secs() <= LATE_SECONDS)
 }
 
 /// True when the pod's readiness did not change in the run that ended.
 pub fn was_never_ready(pod: &Pod, crash: &Loop<'_>) -> bool {
     let started = crash.end.and_then(|end| end.started_at.get());
-    let ready =
-        condition(&pod.status.conditions, "Ready").filter(|ready| ready.status == ConditionStatus::False);
-    let changed = ready.and_then(|ready| ready.last_transition_time.get());
-    started.zip(changed).is_some_and(|(started, changed)| changed <= started)
+    started.zip(pod.unready_since()).is_some_and(|(started, changed)| changed <= started)
+}
+
+/// A kind that a start of this release lists and the API server does not serve. Of an unknown release those count that all have.
+pub fn kind_not_served(cluster: &Cluster, release: Option<Release>) -> Option<Resource> {
+    Resource::all().find(|kind| {
+        let since = kind.info().since.and_then(Release::parse);
+        let had = since.is_none_or(|since| release.is_some_and(|release| release >= since));
+        kind.is_longhorn() && had && cluster.readability(*kind) == Readability::NotServed
+    })
 }

@@ -8,14 +8,13 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::releases::release_of;
-use super::starts::{Done, START_GRACE, Starts, UnderWay};
-use super::{api, leases, looping, probes};
+use super::{CONTAINER, Done, START_GRACE, Starts, UnderWay};
 use crate::check::{Evidence, EvidenceSource};
 use crate::cluster::Cluster;
 use crate::longhorn::{Pod, Release, WEBHOOK_LOCK};
+use crate::releases::release_of;
+use crate::{api, leases, looping, probes};
 
-const CONTAINER: &str = "longhorn-manager";
 /// How long a Lease has to be left alone.
 const WAITED: SignedDuration = SignedDuration::from_secs(30);
 
@@ -27,9 +26,9 @@ pub fn overtaken(cluster: &Cluster, starts: &Starts, start: &UnderWay) -> Option
     let (at, by) = by_holder(cluster, starts, start).or_else(|| by_one_that_is_over(cluster, start))?;
     let failed =
         probes::failed_lately(cluster, start.pod).filter(|failed| failed.refused && failed.at > at)?;
-    let refused = failed.at;
     let probe = format!(
-        "its readiness probe was still refused at {refused}, so its own start has not come to its end"
+        "its readiness probe was still refused at {}, so its own start has not come to its end",
+        failed.at
     );
     let right = "all managers have one service account, so no right is missing: most likely the API server does not answer this pod";
     Some(vec![api(by), EvidenceSource::Event.says(probe), api(right)])
