@@ -18,7 +18,6 @@ manifests! {
     SystemRestore { status: SystemRestoreStatus }
     /// A backup of a backing image, since 1.6.
     BackupBackingImage { spec: BackupBackingImageSpec, status: BackupStatus }
-    /// A CronJob.
     CronJob { spec: CronJobSpec, status: CronJobStatus }
 }
 
@@ -59,7 +58,6 @@ narrow! {
         pub user_created: bool,
     }
 
-    /// The place.
     pub struct BackupTargetSpec {
         /// Empty where backups are not wanted.
         pub backup_target_url: SharedText = "backupTargetURL",

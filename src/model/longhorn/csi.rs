@@ -19,7 +19,6 @@ narrow! {
         pub drivers: Vec<CsiDriver>,
     }
 
-    /// One driver.
     pub struct CsiDriver {
         pub name: SharedText as name,
     }
@@ -31,7 +30,6 @@ narrow! {
         pub source: CsiAttachmentSource,
     }
 
-    /// The volume.
     pub struct CsiAttachmentSource {
         pub persistent_volume_name: SharedText as name,
     }

@@ -5,7 +5,6 @@ use super::map::Map;
 use super::shared_text::SharedText;
 
 manifests! {
-    /// An engine image.
     EngineImage { spec: EngineImageSpec, status: EngineImageStatus }
 }
 

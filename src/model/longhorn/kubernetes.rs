@@ -9,23 +9,16 @@ use super::pod::{PodSpec, Quantity};
 use super::shared_text::SharedText;
 
 manifests! {
-    /// A Kubernetes node.
     KubeNode { spec: KubeNodeSpec, status: KubeNodeStatus }
-    /// A Service.
     Service { spec: ServiceSpec }
     /// An EndpointSlice; its Service is named by the label `kubernetes.io/service-name`.
     EndpointSlice { endpoints: Vec<Endpoint> }
-    /// A DaemonSet.
     DaemonSet { spec: WorkloadSpec, status: DaemonSetStatus }
-    /// Pod template.
     PodTemplate { spec: PodSpec }
-    /// A Deployment.
     Deployment { spec: WorkloadSpec, status: DeploymentStatus }
     /// A PodDisruptionBudget; those of instance managers carry the instance manager's name.
     PodDisruptionBudget { spec: PodDisruptionBudgetSpec }
-    /// A Lease.
     Lease { spec: LeaseSpec }
-    /// A PriorityClass.
     PriorityClass { global_default: bool }
     /// Longhorn's ValidatingWebhookConfiguration.
     ValidatingWebhookConfiguration { webhooks: Vec<Webhook> }
@@ -33,12 +26,10 @@ manifests! {
     MutatingWebhookConfiguration { webhooks: Vec<Webhook> }
     /// A CustomResourceDefinition; its schemas are not read.
     CustomResourceDefinition { spec: CrdSpec, status: CrdStatus }
-    /// A StorageClass.
     StorageClass {
         provisioner: SharedText, reclaim_policy: SharedText, volume_binding_mode: SharedText,
         allow_volume_expansion: Option<bool>, parameters: StringMap
     }
-    /// A NetworkPolicy.
     NetworkPolicy { spec: NetworkPolicySpec }
 }
 
@@ -106,7 +97,6 @@ narrow! {
         pub taints: Vec<Taint>,
     }
 
-    /// A taint.
     pub struct Taint {
         pub key: SharedText as name,
         pub value: SharedText as name,
@@ -140,7 +130,6 @@ narrow! {
         pub selector: StringMap,
     }
 
-    /// One endpoint.
     pub struct Endpoint {
         pub conditions: EndpointConditions,
         pub node_name: SharedText as name,
@@ -194,7 +183,6 @@ narrow! {
         pub lease_transitions: Int,
     }
 
-    /// One webhook.
     pub struct Webhook {
         pub name: SharedText as name,
         pub client_config: WebhookClientConfig,

@@ -16,7 +16,6 @@ use super::shared_text::SharedText;
 pub struct Map<V>(Vec<(SharedText, V)>);
 
 impl<V> Map<V> {
-    /// An empty map.
     pub const fn new() -> Self {
         Map(Vec::new())
     }
@@ -83,7 +82,6 @@ impl<V> Map<V> {
         self.0.len()
     }
 
-    /// True without any.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -12,7 +12,6 @@ pub trait Kind:
 {
     /// Which kind it is.
     const RESOURCE: Resource;
-    /// Its metadata.
     fn meta(&self) -> &Meta;
     /// Its metadata, to prune labels that nothing reads.
     fn meta_mut(&mut self) -> &mut Meta;

@@ -11,7 +11,6 @@ use super::meta::Condition;
 use super::shared_text::SharedText;
 
 manifests! {
-    /// A pod.
     Pod { spec: PodSpec, status: PodStatus }
 }
 
@@ -142,12 +141,10 @@ narrow! {
         pub message: SharedText,
     }
 
-    /// Running.
     pub struct Running {
         pub started_at: Time,
     }
 
-    /// Ended.
     pub struct Terminated {
         pub exit_code: i64,
         pub reason: SharedText,

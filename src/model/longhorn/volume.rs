@@ -8,7 +8,6 @@ use super::shared_text::SharedText;
 use crate::word_enum::word_enum;
 
 manifests! {
-    /// A volume.
     Volume { spec: VolumeSpec, status: VolumeStatus }
     /// Longhorn's own attachment object (since 1.5), named as the volume.
     VolumeAttachment { spec: VolumeAttachmentSpec, status: VolumeAttachmentStatus }
