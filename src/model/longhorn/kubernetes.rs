@@ -98,9 +98,9 @@ narrow! {
     }
 
     pub struct Taint {
-        pub key: SharedText,
-        pub value: SharedText,
-        pub effect: SharedText,
+        pub key: SharedText as name,
+        pub value: SharedText as name,
+        pub effect: SharedText as name,
         /// Written by the node controller for the taints that it puts on itself.
         pub time_added: Time,
     }
@@ -115,7 +115,7 @@ narrow! {
     /// An address by which the node is reached, or its name.
     pub struct NodeAddress {
         pub kind: SharedText = "type",
-        pub address: SharedText,
+        pub address: SharedText as name,
     }
 
     /// What the node runs.
@@ -132,7 +132,7 @@ narrow! {
 
     pub struct Endpoint {
         pub conditions: EndpointConditions,
-        pub node_name: SharedText,
+        pub node_name: SharedText as name,
         pub target_ref: TargetRef,
     }
 
@@ -145,7 +145,7 @@ narrow! {
     /// The pod behind an endpoint.
     pub struct TargetRef {
         pub kind: SharedText,
-        pub name: SharedText,
+        pub name: SharedText as name,
     }
 
     /// Template of a DaemonSet or Deployment.
@@ -175,7 +175,7 @@ narrow! {
 
     /// Who holds a Lease since when.
     pub struct LeaseSpec {
-        pub holder_identity: SharedText,
+        pub holder_identity: SharedText as name,
         pub lease_duration_seconds: Int,
         pub acquire_time: Time,
         pub renew_time: Time,
@@ -184,7 +184,7 @@ narrow! {
     }
 
     pub struct Webhook {
-        pub name: SharedText,
+        pub name: SharedText as name,
         pub client_config: WebhookClientConfig,
     }
 
@@ -197,8 +197,8 @@ narrow! {
 
     /// A Service in front of a webhook.
     pub struct WebhookService {
-        pub namespace: SharedText,
-        pub name: SharedText,
+        pub namespace: SharedText as name,
+        pub name: SharedText as name,
     }
 }
 

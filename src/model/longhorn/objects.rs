@@ -86,7 +86,11 @@ macro_rules! objects {
             /// Decodes one object and adds it; the error names what does not fit.
             pub fn insert<'de, D: Deserializer<'de>>(&mut self, resource: Resource, object: D) -> Result<(), D::Error> {
                 match resource {
-                    $( Resource::$resource => self.$field.insert(<$type>::deserialize(object)?), )*
+                    $( Resource::$resource => {
+                        let mut object = <$type>::deserialize(object)?;
+                        object.tidy();
+                        self.$field.insert(object);
+                    } )*
                 }
                 Ok(())
             }
