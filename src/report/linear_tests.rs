@@ -36,7 +36,11 @@ const COMPARED: &[(&str, &str)] = &[
 const COMPARISONS: usize = 30;
 
 fn objects(scenario: &str) -> Vec<Value> {
-    scenario_files::objects(&Path::new(crate::testing::ROOT).join(scenario))
+    let path = Path::new(crate::testing::ROOT).join(scenario);
+    match scenario.starts_with("tests/") {
+        true => scenario_files::objects(&path),
+        false => scenario_files::documents(&std::fs::read_to_string(path.join("cluster.yaml")).unwrap()),
+    }
 }
 
 /// What names an object that is multiplied: its name, its uid, and the UUIDs of its disks.

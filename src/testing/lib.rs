@@ -8,7 +8,6 @@ pub mod instance_managers;
 #[path = "../../tests/support/longhorn_drain.rs"]
 pub mod longhorn_drain;
 mod objects;
-#[path = "../../tests/support/scenario_files.rs"]
 pub mod scenario_files;
 
 pub use objects::*;

@@ -13,5 +13,3 @@ mod kubelet;
 #[path = "../ordinary_day/mod.rs"]
 mod ordinary_day;
 mod scenarios;
-
-use scenario::files as scenario_files;

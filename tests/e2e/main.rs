@@ -10,8 +10,6 @@ mod exporter;
 #[path = "../support/longhorn_drain.rs"]
 mod longhorn_drain;
 mod recordings;
-#[path = "../support/scenario_files.rs"]
-mod scenario_files;
 mod support;
 #[path = "../live/web_auth/support.rs"]
 #[allow(dead_code, reason = "shared with the tests of the web server, which use all of it")]

@@ -8,8 +8,6 @@
 #[path = "../support/built.rs"]
 mod built;
 mod nights;
-#[path = "../support/scenario_files.rs"]
-mod scenario_files;
 #[path = "../support/stack.rs"]
 mod stack;
 mod victoria;

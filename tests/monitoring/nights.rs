@@ -7,7 +7,9 @@ use std::time::Duration;
 use longhorn_health_exporter::exporter::INHIBITOR;
 use serde_json::Value;
 
-use crate::{Alert, ROOT, Stack, scenario_files, stack};
+use testing::scenario_files;
+
+use crate::{Alert, ROOT, Stack, stack};
 
 /// A night and the most alerts that may be heard of it, and critical ones.
 struct Night {

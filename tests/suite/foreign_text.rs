@@ -36,9 +36,7 @@ const BREAKING_OUT: &[&str] = &[
 
 /// A recording whose nodes are called strange names wherever they are named, and whose conditions say so.
 fn hostile(strange: &str) -> tempfile::TempDir {
-    let text = std::fs::read_to_string(scenario::root().join("storage-unavailable/cluster.yaml")).unwrap();
-    let documents = text.split("\n---\n");
-    let objects: Vec<Value> = documents.map(|document| serde_yaml::from_str(document).unwrap()).collect();
+    let objects = scenario::files::objects(&scenario::root().join("storage-unavailable"));
     let text = json!({ "apiVersion": "v1", "kind": "List", "items": objects }).to_string();
     let escaped = serde_json::to_string(strange).unwrap();
     let escaped = &escaped[1..escaped.len() - 1];

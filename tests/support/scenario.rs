@@ -2,9 +2,6 @@
 
 #![allow(dead_code, reason = "each test uses a part")]
 
-#[path = "scenario_files.rs"]
-pub mod files;
-
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,6 +11,7 @@ use longhorn_health_exporter::exporter::Evaluator;
 use longhorn_health_exporter::metrics::Format;
 use longhorn_health_exporter::source::recording::RecordedFile;
 use longhorn_health_exporter::source::{Fixed, Recording, demo};
+pub use testing::scenario_files as files;
 
 const NAMESPACE: &str = "longhorn-system";
 

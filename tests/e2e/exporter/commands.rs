@@ -13,8 +13,8 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::{NAMESPACE, bench, scenario, scenarios};
-use crate::scenario_files;
 use crate::support::Bench;
+use testing::scenario_files;
 
 /// What cannot succeed here, by what kubectl says of it, and why that is no fault of the command.
 const EXCUSED: &[(&str, &str)] = &[

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use super::remedies::{line, said};
 use super::{NAMESPACE, bench, scenario, scenarios};
 use crate::longhorn_drain::{Longhorn, text};
-use crate::scenario_files;
 use crate::support::Bench;
+use testing::scenario_files;
 
 /// A case of tests/plan/drain.yaml, as far as this test reads it.
 #[derive(Deserialize)]

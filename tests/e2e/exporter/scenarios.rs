@@ -14,9 +14,9 @@ use regex::{Captures, Regex};
 use serde_json::Value;
 
 use super::{Exporter, NAMESPACE, bench};
-use crate::scenario_files;
 use crate::support::Bench;
 use crate::support::apply::objects;
+use testing::scenario_files;
 
 #[tokio::test]
 async fn every_scenario_shows_its_findings() -> Result<()> {

@@ -1,21 +1,14 @@
-//! The files of a scenario. Its `cluster.yaml` holds every object, or names another scenario as its base and
-//! says only what differs:
+//! The files of a scenario. Its `cluster.yaml` is what differs from another scenario, its `base`, or from nothing:
 //!
 //! ```yaml
 //! base: healthy-1.12
 //! words: {v1.12.1: v1.11.3}     # replaced wherever the base has them
-//! without: [Pod/longhorn-ui-1, Volume.longhorn.io/a]
-//! ---
-//! …                             # objects: new ones, or fields to change in those of the base
+//! Pod longhorn-ui-1: null       # every other key is `KIND NAME` of objects and how they differ (fixture.rs)
+//! events: ['11:40:00Z Warning …']
 //! ```
 //!
-//! Fields are changed as `kubectl apply` would: maps are merged, `null` takes a field away, items of lists are
-//! matched by their `type`, `name` or `nodeName`, and `$patch: delete` takes such an item away.
-//!
-//! A document `copy: {pvc-a: pvc-b}` adds what was read so far of every object whose kind or name has one of these
-//! words, with the words replaced; ids under `without` are not copied.
-
-#![allow(dead_code, reason = "each test uses a part")]
+//! Without a base it names its `release`. A further document goes on from there; one with `copy: {pvc-a: pvc-b}` adds what
+//! was read so far of every object whose kind or name has one of these words, with the words replaced, `except` those named.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,40 +17,96 @@ use regex::{Captures, Regex};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// Objects to be added as others are.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Copies {
-    copy: BTreeMap<String, String>,
-    #[serde(default)]
-    without: Vec<String>,
-}
+use crate::fixture::Fixture;
 
 /// What separates two objects in a file.
 const NEXT: &str = "\n---\n";
 
+/// The day of times without one.
+const DAY: &str = "2026-03-01";
+
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Head {
-    base: String,
+struct Difference {
+    base: Option<String>,
+    release: Option<String>,
     #[serde(default)]
     words: BTreeMap<String, String>,
     #[serde(default)]
-    without: Vec<String>,
+    copy: BTreeMap<String, String>,
+    #[serde(default)]
+    except: Vec<String>,
+    #[serde(default)]
+    events: Vec<String>,
+    #[serde(flatten)]
+    objects: Map<String, Value>,
+}
+
+/// The objects of a scenario.
+pub fn objects(scenario: &Path) -> Vec<Value> {
+    fixture(scenario).objects()
 }
 
 /// `cluster.yaml` of a scenario with every object in it.
 pub fn text(scenario: &Path) -> String {
-    let own = std::fs::read_to_string(scenario.join("cluster.yaml")).unwrap();
-    let (first, changes) = own.split_once(NEXT).unwrap_or((&own, ""));
-    if !first.lines().any(|line| line.starts_with("base: ")) {
-        return own;
-    }
-    let Head { base, words, without } = serde_yaml::from_str(first).unwrap();
-    changed(&replaced(&text(&scenario.with_file_name(base)), &words), &without, changes)
+    let all: Vec<String> = objects(scenario).iter().map(written).collect();
+    all.join(NEXT) + "\n"
 }
 
-/// The text of a recording without some objects, with others changed or added.
+fn fixture(scenario: &Path) -> Fixture {
+    let own = std::fs::read_to_string(scenario.join("cluster.yaml")).unwrap();
+    let mut documents = own.split(NEXT).map(|document| {
+        serde_yaml::from_str::<Difference>(document)
+            .unwrap_or_else(|error| panic!("{}: {error}\n{document}", scenario.display()))
+    });
+    let first = documents.next().unwrap();
+    let mut fixture = match &first.base {
+        Some(base) => {
+            let base = fixture(&scenario.with_file_name(base));
+            started(first.words.get(&base.release).unwrap_or(&base.release), &base.objects(), &first.words)
+        }
+        None => started(first.release.as_deref().unwrap(), &[], &first.words),
+    };
+    change(&mut fixture, first);
+    for next in documents {
+        let is_copied = |head: &str| {
+            next.copy.keys().any(|word| head.contains(word.as_str()))
+                && !next.except.iter().any(|of| of == head)
+        };
+        let mut copied = fixture.clone();
+        copied.retain(is_copied);
+        put(&mut fixture, &copied.objects(), &next.copy);
+        change(&mut fixture, next);
+    }
+    fixture
+}
+
+fn started(release: &str, objects: &[Value], words: &BTreeMap<String, String>) -> Fixture {
+    let mut fixture = Fixture::new(release, release, DAY);
+    put(&mut fixture, objects, words);
+    fixture
+}
+
+/// Adds objects with other words in them.
+fn put(fixture: &mut Fixture, objects: &[Value], words: &BTreeMap<String, String>) {
+    let text = serde_json::to_string(objects).unwrap();
+    let objects: Vec<Value> = serde_json::from_str(&replaced(&text, words)).unwrap();
+    objects.into_iter().for_each(|object| fixture.put(object));
+}
+
+fn change(fixture: &mut Fixture, difference: Difference) {
+    for (head, difference) in difference.objects {
+        fixture.with(&head, difference);
+    }
+    difference.events.iter().for_each(|event| fixture.event(event));
+}
+
+fn written(object: &Value) -> String {
+    serde_yaml::to_string(object).unwrap().trim_end().to_owned()
+}
+
+/// The text of a recording without some objects, with others changed or added, as `kubectl apply` would change them: maps are
+/// merged, `null` takes a field away, items of lists are matched by their `type`, `name` or `nodeName`, and `$patch: delete`
+/// takes such an item away.
 pub fn changed(base: &str, without: &[String], changes: &str) -> String {
     let mut all: Vec<(String, String)> =
         base.trim_end().split(NEXT).map(|document| (id(&value(document)), document.to_owned())).collect();
@@ -66,38 +115,19 @@ pub fn changed(base: &str, without: &[String], changes: &str) -> String {
         all.remove(at.unwrap_or_else(|| panic!("the base has no {gone}")));
     }
     for document in changes.split(NEXT).filter(|document| !document.is_empty()) {
-        if document.starts_with("copy: ") {
-            let copied = copied(&all, serde_yaml::from_str(document).unwrap());
-            all.extend(copied);
-            continue;
-        }
         let change = value(document);
         let id = id(&change);
         match all.iter_mut().find(|(known, _)| *known == id) {
             Some((_, known)) => {
                 let mut object = value(known);
                 merge(&mut object, change);
-                *known = serde_yaml::to_string(&object).unwrap().trim_end().to_owned();
+                *known = written(&object);
             }
             None => all.push((id, document.trim_end().to_owned())),
         }
     }
     let all: Vec<String> = all.into_iter().map(|(_, document)| document).collect();
     all.join(NEXT) + "\n"
-}
-
-fn copied(all: &[(String, String)], Copies { copy, without }: Copies) -> Vec<(String, String)> {
-    let is_copied =
-        |id: &str| copy.keys().any(|word| id.contains(word.as_str())) && !without.iter().any(|of| of == id);
-    let of: Vec<&str> =
-        all.iter().filter(|(id, _)| is_copied(id)).map(|(_, document)| document.as_str()).collect();
-    let copies = replaced(&of.join(NEXT), &copy);
-    copies.split(NEXT).map(|document| (id(&value(document)), document.to_owned())).collect()
-}
-
-/// The objects of a scenario.
-pub fn objects(scenario: &Path) -> Vec<Value> {
-    text(scenario).split(NEXT).map(value).collect()
 }
 
 /// Every file of the recording, with its name: the objects and the logs.
@@ -112,6 +142,11 @@ pub fn files(scenario: &Path) -> Vec<(String, String)> {
     }
     files.sort();
     files
+}
+
+/// The objects of a text.
+pub fn documents(text: &str) -> Vec<Value> {
+    text.trim_end().split(NEXT).map(value).collect()
 }
 
 fn value(document: &str) -> Value {
