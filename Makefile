@@ -1,20 +1,26 @@
 # Recipes for those who like make; the scripts do the work.
 
-.PHONY: demo test quick generate golden bench bench-peers
+.PHONY: demo test quick check-of generate golden bench bench-peers
 demo: ; scripts/demo
 test: ; scripts/test
 
-# what a change of a check breaks first, within a minute of a build
-quick: ; cargo test --quiet --locked --no-fail-fast --workspace --lib --test suite --test scenarios -- checks:: incidents:: docs:: catalogue:: generated:: verdicts:: reads:: written_down
+# what a change of a check breaks first, its cases among them
+quick:
+	cargo test --quiet --locked --no-fail-fast --lib -p longhorn-health-checks -p longhorn-health-facts -p longhorn-health-report
+	cargo test --quiet --locked --no-fail-fast --test suite --test clusters -- catalogue:: docs:: generated:: verdicts:: reads:: corpus:: scenarios::
+
+# the tests and the cases of one check: make check-of CHECK=manager_crash_loop
+check-of:
+	cargo test --quiet --locked --package longhorn-health-checks --lib -- $(CHECK)::
+	cargo test --quiet --locked --test clusters -- corpus::$(CHECK)
 
 # writes rules/, dashboards/, deploy/ and docs/ anew from the checks
 generate: ; cargo run --quiet --locked -- generate all
 
 # writes the golden files of the tests anew; read the difference before committing it
-# (not the other tests: they would take minutes, and the first that fails would end it)
 golden:
-	UPDATE_GOLDEN=1 cargo test --locked --no-fail-fast --test scenarios --test monitoring
-	UPDATE_GOLDEN=1 cargo test --locked --test suite chain::
+	UPDATE_GOLDEN=1 cargo test --locked --no-fail-fast --test monitoring
+	UPDATE_GOLDEN=1 cargo test --locked --no-fail-fast --test clusters --test suite -- scenarios:: chain::
 
 bench: ; cargo bench --locked --bench sync
 

@@ -30,13 +30,9 @@ pub struct Relation {
 /// What two findings have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Same {
-    /// The node.
     Node,
-    /// The object.
     Object,
-    /// The disk.
     Disk,
-    /// A volume.
     Volume,
     /// The cluster, and with it the release.
     Cluster,

@@ -42,7 +42,6 @@ enum AgeSource {
     Objects,
     /// This exporter saw it hold.
     Watch,
-    /// Nothing.
     Nothing,
 }
 

@@ -25,9 +25,7 @@ pub enum Lacks {
 /// The newest complaint of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Complaint<'a> {
-    /// What is lacking.
     pub lacks: Lacks,
-    /// The line.
     pub line: &'a str,
     /// What it is about, once each: rights as `list volumeattachments.storage.k8s.io`, kinds by their plural
     /// name, the API server by what its client met.

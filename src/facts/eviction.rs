@@ -40,7 +40,6 @@ pub enum Request {
 /// A disk that is asked to be emptied.
 #[derive(Debug, Clone, Copy)]
 pub struct EvictingDisk<'a> {
-    /// Its node.
     pub node: &'a LonghornNode,
     /// Its name on the node.
     pub name: &'a str,

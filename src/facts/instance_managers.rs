@@ -42,9 +42,7 @@ word_enum! {
 pub struct NamedInstance<'a> {
     /// Name of the instance and of its Engine, Replica or EngineFrontend.
     pub name: &'a str,
-    /// What it is.
     pub role: Role,
-    /// Its state.
     pub state: InstanceState,
 }
 

@@ -42,7 +42,6 @@ pub enum Obstacle {
 pub struct PlacementRefusal {
     /// What keeps the replica from it.
     pub obstacle: Obstacle,
-    /// Its node.
     pub node: String,
     /// The disk; empty where it is the node.
     pub disk: String,

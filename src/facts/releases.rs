@@ -11,7 +11,6 @@ use crate::longhorn::{Container, Pod, Release, Suffix};
 /// A minor line that is known.
 #[derive(Debug)]
 pub struct Line {
-    /// Second number.
     pub minor: u32,
     /// The last patch with a manifest and a chart.
     pub last: u32,

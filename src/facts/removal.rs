@@ -16,7 +16,6 @@ const FLAG: &str = "deleting-confirmation-flag";
 /// What shows that Longhorn is being taken away.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Removal {
-    /// The sign.
     pub evidence: String,
     /// True for its uninstaller, which deletes the volumes before all else.
     pub by_uninstaller: bool,

@@ -39,13 +39,11 @@ pub enum Exposure {
 /// A copy that is in the status only, on a disk that the manager goes through.
 #[derive(Debug, Clone, Copy)]
 pub struct StaleCopy<'a> {
-    /// The backing image.
     pub image: &'a BackingImage,
     /// UUID of the disk.
     pub uuid: &'a str,
     /// The copy as the status has it.
     pub copy: &'a CopyStatus,
-    /// The disk.
     pub place: DiskOfNode<'a>,
     /// The release of the manager that comes across it: that of the node.
     pub release: Option<Release>,

@@ -13,7 +13,6 @@ use crate::patience::{QUICKEST_PERCENT, SLOW_RATE, SLOWEST_PERCENT, SLOWEST_RATE
 
 /// Work that is under way.
 pub struct Work<'a> {
-    /// Names the fact.
     pub fact: &'static str,
     /// What is worked on.
     pub object: &'a str,

@@ -11,7 +11,7 @@ use jsonschema::Validator;
 use serde_json::{Value, json};
 
 use super::cases::{cases, cluster};
-use super::scenario;
+use crate::scenario;
 
 /// The releases of which we have the schemas.
 const RELEASES: [&str; 10] =

@@ -9,8 +9,8 @@ use jiff::{SignedDuration, Timestamp};
 use regex::{Captures, Regex};
 use serde_json::{Value, json};
 
+use super::timeline::seconds;
 use crate::scenario_files;
-use crate::timeline::seconds;
 
 pub const NAMESPACE: &str = "longhorn-system";
 const VOLUME: &str = "pvc-7c1d2f60-9a3b-4f0e-8f1c-0d5b2a9e4c11";

@@ -15,9 +15,9 @@ use longhorn_health_exporter::source::watch::Pauses;
 use longhorn_health_exporter::source::{Live, LiveOptions, Recording, Source};
 use serde_json::{Value, json};
 
-use crate::cluster::{MANAGER, NAMESPACE, Surroundings, id};
-use crate::steps::{Step, steps, transplanted};
-use crate::timeline::{Timeline, What, event_time, pod_at, seconds};
+use super::cluster::{MANAGER, NAMESPACE, Surroundings, id};
+use super::steps::{Step, steps, transplanted};
+use super::timeline::{Timeline, What, event_time, pod_at, seconds};
 
 /// The clock of the test, in milliseconds.
 static CLOCK: AtomicI64 = AtomicI64::new(0);

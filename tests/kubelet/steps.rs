@@ -3,8 +3,8 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use crate::cluster::{MANAGER, NAMESPACE, Surroundings};
-use crate::timeline::{Change, Timeline, What, event_time};
+use super::cluster::{MANAGER, NAMESPACE, Surroundings};
+use super::timeline::{Change, Timeline, What, event_time};
 
 /// What happens next.
 pub enum Step {

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use regex::Regex;
 use serde_json::Value;
 
+use crate::corpus::cases::{cases, cluster};
+
 /// Component, reason, message. `…` stands for anything.
 const TEXTS: &[(&str, &str, &str)] = &[
     // starts
@@ -136,21 +138,32 @@ fn what_we_wrote_ourselves_holds_only_texts_of_the_list() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut strange = Vec::new();
     let mut seen = 0;
-    for folder in ["src/source/demo", "tests/scenarios", "tests/corpus", "tests/ordinary_day"] {
-        for found in yaml_below(&root.join(folder)).iter().flat_map(|path| events(path)) {
-            let component = component(&found.event);
-            if OTHERS.iter().any(|other| component.starts_with(other)) {
-                continue;
-            }
-            seen += 1;
-            if row(&found.event, TEXTS).or(row(&found.event, READ)).is_none() {
-                let [reason, message] = ["reason", "message"].map(|field| &found.event[field]);
-                strange.push(format!("{}: {component} {reason} {message}", found.place));
-            }
+    let folders = ["src/source/demo", "tests/scenarios", "tests/ordinary_day"];
+    let paths = folders.iter().flat_map(|folder| yaml_below(&root.join(folder)));
+    for found in paths.flat_map(|path| events(&path)).chain(of_corpus()) {
+        let component = component(&found.event);
+        if OTHERS.iter().any(|other| component.starts_with(other)) {
+            continue;
+        }
+        seen += 1;
+        if row(&found.event, TEXTS).or(row(&found.event, READ)).is_none() {
+            let [reason, message] = ["reason", "message"].map(|field| &found.event[field]);
+            strange.push(format!("{}: {component} {reason} {message}", found.place));
         }
     }
-    assert!(seen > 20, "only {seen} Events of Kubernetes found");
+    assert!(seen > 200, "only {seen} Events of Kubernetes found");
     assert!(strange.is_empty(), "no component of Kubernetes writes these:\n{}", strange.join("\n"));
+}
+
+/// The Events of cases that say who wrote them.
+fn of_corpus() -> Vec<Found> {
+    let mut found = Vec::new();
+    for case in cases().into_values().flatten() {
+        let objects = cluster::fixture(&case).objects().into_iter();
+        let events = objects.filter(|object| object["kind"] == "Event" && !component(object).is_empty());
+        found.extend(events.map(|event| Found { place: case.report.clone(), event }));
+    }
+    found
 }
 
 /// The row of an Event.

@@ -16,7 +16,7 @@ use longhorn_health_exporter::source::connect::Connection;
 use longhorn_health_exporter::source::{Live, LiveOptions, Source};
 use serde_json::{Value, json};
 
-use super::scenario_files;
+use crate::scenario_files;
 
 pub const NAMESPACE: &str = "longhorn-system";
 pub const NODES: [&str; 3] = ["worker-1", "worker-2", "worker-3"];

@@ -4,4 +4,5 @@
 mod anonymized;
 mod forms;
 mod mutants;
+mod pasted;
 mod written;

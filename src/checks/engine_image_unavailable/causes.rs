@@ -33,5 +33,8 @@ causes! {
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
             read IMAGES,
             change "kubectl -n <namespace> patch volumes.longhorn.io <object> --type merge -p '{\"spec\":{\"numberOfReplicas\":<value>}}'",
-        ];
+        ]
+        way SURPLUS "more replicas run than the volume wants"
+            fix "Raise numberOfReplicas to as many as run until the upgrade has ended: more replicas run than the volume wants, and this release counts for \
+                 equality.";
 }

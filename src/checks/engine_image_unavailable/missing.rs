@@ -148,7 +148,6 @@ fn on_node(cluster: &Cluster, image: &EngineImage, missing: &Missing, users: &Us
     told(cluster, image, finding, std::slice::from_ref(missing), volumes).impact(impact)
 }
 
-/// Adds evidence.
 fn told(
     cluster: &Cluster,
     image: &EngineImage,

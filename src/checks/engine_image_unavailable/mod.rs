@@ -35,6 +35,7 @@ pub static CHECK: Check = Check {
     needs: &[EngineImages, LonghornNodes],
     uses: &[Pods, Volumes, Replicas, KubeNodes, Settings],
     causes: causes::ALL,
+    ways: &[causes::WAYS],
     gauges: GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,

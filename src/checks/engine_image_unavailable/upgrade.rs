@@ -94,10 +94,7 @@ fn finding(cluster: &Cluster, volume: &Volume, new: &[&Replica]) -> Finding {
     .fact(format!("{} of the new image, {} in use, {wanted} wanted", counted(new.len(), "replica"), old));
     let allowed = manager_release(cluster).is_some_and(|release| release.has_fix(SURPLUS_ALLOWED));
     if old > wanted && !allowed {
-        finding = finding.with(Name::Value, old.to_string()).fix(
-            "Raise numberOfReplicas to as many as run until the upgrade has ended: more replicas run than the volume wants, and this \
-             release counts for equality.",
-        );
+        finding = finding.with(Name::Value, old.to_string()).way(&causes::SURPLUS);
     }
     if volume.status.robustness == VolumeRobustness::Degraded {
         finding = finding.fact("the volume is degraded, and a live upgrade goes on only while it is healthy");

@@ -19,7 +19,9 @@ causes! {
         "a copy of a backing image is wanted on a disk but its status never appears"
         fix "See why the backing image manager of disk <disk> and the longhorn-manager of node <node> do not make the copy." [
             read IMAGE_MANAGERS, read IMAGE, read MANAGERS,
-        ];
+        ]
+        way ALIKE "another disk begins with the same four characters"
+            fix "Upgrade to 1.9.2 or later. Until then, let one of the two disks hold no copy: request its eviction, or give it a new UUID while it is empty.";
     MISSING_DISK = warning "missing_disk" "a copy of a backing image is on a disk that no node lists"
         fix "Bring disk <disk> back. Where it is gone for good and another disk has a copy that is ready, ask the lost copy to leave: Longhorn then \
              creates another where one is missing." [
@@ -78,7 +80,10 @@ causes! {
             read "kubectl -n <namespace> get backingimages.longhorn.io <backing_image> -o yaml",
             change "kubectl -n <namespace> delete replicas.longhorn.io <replica>",
         ] proven "the replica has failed, its backing image is gone from the disk, and the volume is healthy without it: else no \
-             replica is named";
+             replica is named"
+        way ALREADY_REMOVED "it was removed under a replica, which failed"
+            fix "Delete the failed replica once the volume is healthy elsewhere, and not before: until then it may be what the volume is salvaged from. Upgrade to \
+                 1.8.2, 1.9.1 or later.";
     SCHEDULING_STILL_ALLOWED = warning "scheduling_still_allowed"
         "eviction is requested where scheduling is allowed, which the webhook refuses"
         fix "Switch scheduling off for what is being evicted, or withdraw the request. See why the validating webhook did not refuse the change." [
@@ -114,5 +119,8 @@ causes! {
         fix "Bring a node with a copy back. If every copy is lost, prepare the image again under the same name from a source with the same content, \
              checked by its checksum: volumes hold only what differs from it, and another content under them is corruption." [
             read IMAGE, read NODES, read IMAGE_MANAGERS,
-        ];
+        ]
+        way UNUSED "no volume uses the image"
+            fix "No volume uses the image, so nothing is lost: repair what the message names, then delete the image and prepare it again."
+            proven "no volume uses the image";
 }

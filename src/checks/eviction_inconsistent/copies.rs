@@ -135,13 +135,7 @@ impl<'a> CopyView<'a> {
             .impact("the image has less redundancy, and eviction waits for this copy")
             // the manager of the disk may just have been replaced, as all are after an upgrade
             .not_before(image.metadata.created().max(managers_made(cluster)).max(served_since));
-        Some(match twin {
-            Some(_) => suspicion.fix(
-                "Upgrade to 1.9.2 or later. Until then, let one of the two disks hold no copy: request its eviction, or give it a new UUID while \
-                 it is empty.",
-            ),
-            None => suspicion,
-        })
+        Some(if twin.is_some() { suspicion.way(&causes::ALIKE) } else { suspicion })
     }
 
     /// Another disk whose backing image manager has the same name on this release.
@@ -294,10 +288,7 @@ impl<'a> CopyView<'a> {
                 .fact(format!("spec.failedAt is set, and backing image {image} no longer has a copy on that disk"))
                 .fact("this release removes copies that replicas need (fixed in 1.8.2 and 1.9.1)")
                 .impact("the failed replica stays, so the node or disk never becomes empty")
-                .fix(
-                    "Delete the failed replica once the volume is healthy elsewhere, and not before: until then it may be what the volume is \
-                     salvaged from. Upgrade to 1.8.2, 1.9.1 or later.",
-                )
+                .way(&causes::ALREADY_REMOVED)
                 .with(Name::BackingImage, image)
                 .with(Name::Replica, surplus)
                 .not_before(replica.spec.failed_at.get()),
@@ -346,9 +337,9 @@ impl<'a> CopyView<'a> {
         .not_before(changed);
         let volumes = self.volumes_of(name);
         Some(match volumes.is_empty() && self.cluster.can_read(Resource::Volumes) {
-            true => suspicion.impact("volumes on the image cannot start; there are none").fix(
-                "No volume uses the image, so nothing is lost: repair what the message names, then delete the image and prepare it again.",
-            ),
+            true => {
+                suspicion.impact("volumes on the image cannot start; there are none").way(&causes::UNUSED)
+            }
             false => suspicion.volumes(volumes).impact("volumes on the image cannot attach or rebuild"),
         })
     }

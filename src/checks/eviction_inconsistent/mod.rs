@@ -35,6 +35,7 @@ pub static CHECK: Check = Check {
         DaemonSets,
     ],
     causes: causes::ALL,
+    ways: &[causes::WAYS],
     gauges: &[],
     alerts: &[Alert {
         name: "LonghornEvictionInconsistent",
@@ -134,8 +135,8 @@ impl Candidate {
         self
     }
 
-    fn fix(mut self, words: &str) -> Self {
-        self.finding = self.finding.fix(words);
+    fn way(mut self, way: &'static Way) -> Self {
+        self.finding = self.finding.way(way);
         self
     }
 

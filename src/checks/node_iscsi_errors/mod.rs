@@ -33,6 +33,7 @@ pub static CHECK: Check = Check {
     needs: &[NodeEvents],
     uses: &[LonghornNodes, InstanceManagers, Pods, Engines, Volumes],
     causes: causes::ALL,
+    ways: &[causes::WAYS],
     gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornNodeIscsiErrors",
@@ -162,18 +163,11 @@ fn iscsi_finding(cluster: &Cluster, scene: &IscsiScene, count: u64) -> Finding {
             users_of(&scene.volumes)
         )
     };
-    let finding = Finding::about(&causes::ISCSI_CONN_ERROR, cluster.object::<KubeNode>(node), message)
+    Finding::about(&causes::ISCSI_CONN_ERROR, cluster.object::<KubeNode>(node), message)
+        .way(replaced.is_empty().then_some(&causes::NONE_REPLACED))
         .node(node)
         .volumes(scene.volumes.clone())
-        .impact(impact);
-    match replaced.is_empty() {
-        true => finding.fix(
-            "Make sure that the volumes of the node are attached and writable. No instance manager of the node was seen to be \
-             replaced about then: look in the node's kernel log for what came before the errors (memory, network, iscsid), \
-             and whether other storage there uses iSCSI.",
-        ),
-        false => finding,
-    }
+        .impact(impact)
 }
 
 fn shim_finding(cluster: &Cluster, scene: &IscsiScene, count: u64) -> Finding {

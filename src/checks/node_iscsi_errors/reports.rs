@@ -17,7 +17,6 @@ pub const RECENT: SignedDuration = SignedDuration::from_hours(1);
 /// A shim that went this close to an iSCSI error of the node went with it.
 pub const SAME_OUTAGE: SignedDuration = SignedDuration::from_mins(5);
 
-/// One Event.
 pub struct IscsiReport<'a> {
     pub first: Timestamp,
     pub last: Timestamp,

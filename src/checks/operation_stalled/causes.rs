@@ -9,7 +9,10 @@ causes! {
              add room on the disks of its replicas." [
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o custom-columns='NAME:.metadata.name,WANTED:.spec.volumeSize,SIZE:.status.currentSize,ERROR:.status.lastExpansionError'",
             read "kubectl -n <namespace> get events --field-selector reason=FailedExpansion",
-        ];
+        ]
+        way OVERSIZED "the engine is larger than the volume"
+            fix "No one asked for it: the engine of another volume enlarged a replica of this one, and it cannot be cancelled. Take a backup, then expand the \
+                 claim to the engine's currentSize: replicas are rebuilt again. Delete no replica that holds data.";
     EXPANSION_STALLED = warning "expansion_stalled"
         "an expansion of a volume has stood still for half an hour"
         fix "See whether the volume is attached and its engine runs: an expansion needs both. The log of the longhorn-manager of <owner> says what it \

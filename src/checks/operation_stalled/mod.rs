@@ -37,6 +37,7 @@ pub static CHECK: Check = Check {
         BackingImageManagers, Pods, Events,
     ],
     causes: causes::ALL,
+    ways: &[causes::WAYS],
     gauges: GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,

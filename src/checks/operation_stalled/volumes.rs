@@ -52,10 +52,7 @@ fn expansion(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Opti
             .fact(format!("lastExpansionError: {}", text::both_ends(&status.last_expansion_error, 600)))
             .fact(sizes);
         if oversized {
-            finding = finding.fix(
-                "No one asked for it: the engine of another volume enlarged a replica of this one, and it cannot be cancelled. Take a backup, then \
-                 expand the claim to the engine's currentSize: replicas are rebuilt again. Delete no replica that holds data.",
-            );
+            finding = finding.way(&OVERSIZED);
         }
         out.report(finding);
         return;

@@ -12,6 +12,7 @@ mod causes;
 mod certificates;
 mod configurations;
 mod gauges;
+mod impact;
 mod others;
 mod outage;
 mod pods;

@@ -4,14 +4,14 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::pods::{self, States};
 use super::service::{ServiceEndpoints, WebhookRole};
-use super::{HOLD, causes, configurations, selector};
+use super::{HOLD, causes, configurations, impact, selector};
 use crate::check::*;
 use crate::cluster::Readability;
 use crate::facts::probes::ForeignProbe;
 use crate::facts::releases::manager_release;
 use crate::facts::text::duration;
 use crate::facts::{age, installation, looping, not_started, pods as words, probes, start, unreached};
-use crate::longhorn::{Pod, Release, Service, Suffix, WEBHOOK_LOCK};
+use crate::longhorn::{Pod, Service, WEBHOOK_LOCK};
 
 /// Makes the pods that serve it from 1.5 on.
 const DAEMON_SET: &str = "longhorn-manager";
@@ -46,6 +46,13 @@ struct Verdict {
     evidence: Vec<Evidence>,
 }
 
+impl Verdict {
+    fn of(cause: &'static Cause, message: String) -> Self {
+        let (values, remedy, evidence) = (Vec::new(), Remedy::default(), Vec::new());
+        Verdict { cause, message, way: None, values, remedy, evidence }
+    }
+}
+
 /// Judges one webhook without a ready endpoint.
 pub fn judge(cluster: &Cluster, webhook: WebhookRole, endpoints: ServiceEndpoints, out: &mut Outcome) {
     let starts = start::observe(cluster);
@@ -74,7 +81,7 @@ pub fn judge(cluster: &Cluster, webhook: WebhookRole, endpoints: ServiceEndpoint
     let mut finding =
         Finding::about(verdict.cause, cluster.object::<Service>(webhook.service()), verdict.message)
             .since(since)
-            .impact(impact(cluster, webhook, manager_release(cluster)))
+            .impact(impact::of(cluster, webhook, manager_release(cluster)))
             .with(Name::Workload, webhook.container(cluster))
             .named(verdict.values)
             .way(verdict.way)
@@ -121,39 +128,43 @@ fn since(cluster: &Cluster, webhook: WebhookRole, seen: Option<Timestamp>) -> Op
 }
 
 impl<'a> Outage<'a> {
-    fn verdict(&self) -> Verdict {
+    /// A selector by which no manager serves, or pods that the API server refuses: those are none of a rollout.
+    fn refused(&self) -> Option<Verdict> {
         let (cluster, webhook) = (self.cluster, self.webhook);
-        let of = |cause, message| {
-            let (values, remedy, evidence) = (Vec::new(), Remedy::default(), Vec::new());
-            Verdict { cause, message, way: None, values, remedy, evidence }
-        };
         if let Some(wrong) = selector::wrong(cluster, webhook) {
             let values = vec![(Name::Value, wrong.patch())];
-            return Verdict { values, ..of(&causes::SELECTOR_WRONG, wrong.message(webhook, &self.states)) };
+            let message = wrong.message(webhook, &self.states);
+            return Some(Verdict { values, ..Verdict::of(&causes::SELECTOR_WRONG, message) });
         }
-        // those that are refused are none of a rollout
-        let deployed = webhook.has_deployment(cluster);
-        let refused = match deployed {
-            _ if webhook.pods(cluster).next().is_some() => None,
-            true => not_started::refused_deployment(cluster, webhook.service()),
-            false => not_started::refused(cluster, DAEMON_SET),
+        if webhook.pods(cluster).next().is_some() {
+            return None;
+        }
+        let (who, refused, way) = match webhook.has_deployment(cluster) {
+            true => {
+                let refused = not_started::refused_deployment(cluster, webhook.service())?;
+                ("pod", refused, Some(&causes::REPLICA_SETS_REFUSED))
+            }
+            false => ("longhorn-manager", not_started::refused(cluster, DAEMON_SET)?, None),
         };
-        if let Some(refused) = refused {
-            let who = if deployed { "pod" } else { "longhorn-manager" };
-            let message = format!("there is no {who} to serve {}: {}", webhook.service(), refused.text);
-            return Verdict {
-                way: Some(if deployed { &causes::REPLICA_SETS_REFUSED } else { refused.way }),
-                evidence: refused.evidence,
-                ..of(&causes::NO_READY_ENDPOINT, message)
-            };
+        let message = format!("there is no {who} to serve {}: {}", webhook.service(), refused.text);
+        Some(Verdict {
+            way: way.or(Some(refused.way)),
+            evidence: refused.evidence,
+            ..Verdict::of(&causes::NO_READY_ENDPOINT, message)
+        })
+    }
+
+    fn verdict(&self) -> Verdict {
+        if let Some(refused) = self.refused() {
+            return refused;
         }
+        let (cluster, webhook) = (self.cluster, self.webhook);
         let service = webhook.service();
         let age =
             self.since.map(|since| format!(" for {}", duration(cluster.age(since)))).unwrap_or_default();
         let none = format!("Service {service} has had no ready endpoint{age}");
         let (way, values) = self.way();
-        let verdict =
-            |cause, message| Verdict { way, values, remedy: Remedy::default(), ..of(cause, message) };
+        let verdict = |cause, message| Verdict { way, values, ..Verdict::of(cause, message) };
         if self.since.is_some_and(|since| cluster.age(since) < HOLD) {
             return verdict(
                 &causes::ROLLOUT,
@@ -165,7 +176,7 @@ impl<'a> Outage<'a> {
         }
         let undeployed = webhook.is_undeployed(cluster);
         let mut verdict = if self.is_deadlock() {
-            let message = match deployed {
+            let message = match webhook.has_deployment(cluster) {
                 true => format!("{none}, and the managers wait for it (deadlock)"),
                 false => {
                     format!(
@@ -324,37 +335,6 @@ fn all_are_new(cluster: &Cluster, webhook: WebhookRole) -> bool {
         begun.is_some_and(|begun| cluster.age(begun) < HOLD)
     };
     pods.peek().is_some() && pods.all(is_new)
-}
-
-/// What is rejected while no one answers: the webhooks have failurePolicy Fail
-/// (longhorn-manager webhook/server/validation.go per release).
-pub fn impact(cluster: &Cluster, webhook: WebhookRole, release: Option<Release>) -> String {
-    if webhook == WebhookRole::Conversion {
-        return "Longhorn objects cannot be converted between API versions, so requests for them may fail"
-            .to_owned();
-    }
-    if configurations::nobody_is_asked(cluster) {
-        return "nothing is rejected, because no webhook configuration exists yet: Longhorn objects are accepted \
-                unchecked; managers that start wait for this Service"
-            .to_owned();
-    }
-    let mut impact =
-        "every create and update of a Longhorn object is rejected: no attach, detach, snapshot, \
-                      rebuild or new volume"
-            .to_owned();
-    if release.is_none_or(|release| release.at_least(1, 8, 0)) {
-        impact.push_str(
-            "; so is every update of any PersistentVolumeClaim in the cluster, whatever its StorageClass",
-        );
-        if release.is_none() {
-            impact.push_str(" (from Longhorn 1.8 on)");
-        }
-    }
-    // removed again by v1.11.0-hotfix-1 and v1.11.1 (longhorn issue 12578)
-    if release.is_some_and(|r| (r.major, r.minor, r.patch) == (1, 11, 0) && r.suffix == Suffix::None) {
-        impact.push_str("; in v1.11.0 so is every update of a Kubernetes Node, so new nodes do not join");
-    }
-    impact
 }
 
 /// The pod whose back-off is worth ending: that of the start Lease's holder where there is one.

@@ -339,7 +339,7 @@ fn ready_managers_without_their_label() {
 #[test]
 fn the_impact_depends_on_the_release() {
     let of = |version: &str| {
-        super::outage::impact(&at_now(""), super::WebhookRole::Admission, Release::parse(version))
+        super::impact::of(&at_now(""), super::WebhookRole::Admission, Release::parse(version))
     };
     for (version, claims, nodes) in [
         ("v1.7.3", false, false),

@@ -41,7 +41,6 @@ pub struct KnownIssue {
     pub frames: &'static [&'static str],
     /// What to do, in general: the upgrade and what keeps it away until then.
     pub fix: &'static str,
-    /// Commands for it.
     pub steps: &'static [CommandTemplate],
     /// What keeps it away until the upgrade, as the second half of a sentence.
     pub until_then: &'static str,
@@ -58,7 +57,6 @@ pub enum Harms {
     ManagerPanics,
     /// Instance managers. Those of an old image run on after an upgrade, as long as volumes hold them.
     InstanceManagers,
-    /// Anything else.
     Other,
 }
 

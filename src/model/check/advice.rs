@@ -102,10 +102,45 @@ impl CommandTemplate {
         CommandTemplate { run, changes: true }
     }
 
-    /// The command, where all that it names is known.
+    /// The command, where all that it names is known and can stand in a command.
     pub fn filled<'a>(&self, value: impl Fn(Name) -> Option<Cow<'a, str>>) -> Option<Command> {
-        filled(self.run, value).map(|run| Command { run, changes: self.changes })
+        let run = put(self.run, |before, name| word(before, value(name)?))?;
+        Some(Command { run, changes: self.changes })
     }
+}
+
+/// A value as a shell takes it for what it is, behind what stands before it; `None` for one that could do something there.
+fn word<'a>(before: &str, value: Cow<'a, str>) -> Option<Cow<'a, str>> {
+    let mut open = None;
+    for c in before.chars().filter(|c| matches!(c, '\'' | '"')) {
+        open = match open {
+            None => Some(c),
+            Some(quote) if quote == c => None,
+            other => other,
+        };
+    }
+    let within = |quote| open == Some(quote);
+    let begins = before.is_empty() || before.ends_with(' ');
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._:/@=+,%~-".contains(c);
+    if begins && value.starts_with('-') || value.contains(char::is_control) {
+        return None;
+    }
+    if value.chars().all(is_plain) {
+        return Some(value);
+    }
+    // a verb and what it is about
+    if before.ends_with(" can-i ") && value.chars().all(|c| is_plain(c) || c == ' ') && !value.contains(" -")
+    {
+        return Some(value);
+    }
+    if within('"') || within('\'') && before.contains("ssh ") {
+        // a shell reads what is between them
+        return value.chars().all(|c| is_plain(c) || c.is_alphanumeric() || c == ' ').then_some(value);
+    }
+    if within('\'') {
+        return (!value.contains('\'')).then_some(value);
+    }
+    Some(format!("'{}'", value.replace('\'', r"'\''")).into())
 }
 
 /// Words of a command that takes something away.
@@ -211,6 +246,10 @@ const fn is_known(name: &[u8]) -> bool {
 
 /// The template with every name replaced; `None` where one has no value.
 pub fn filled<'a>(template: &str, value: impl Fn(Name) -> Option<Cow<'a, str>>) -> Option<String> {
+    put(template, |_before, name| value(name))
+}
+
+fn put<'a>(template: &str, value: impl Fn(&str, Name) -> Option<Cow<'a, str>>) -> Option<String> {
     let mut text = String::with_capacity(template.len() + 32);
     let mut rest = template;
     while let Some((before, after)) = rest.split_once('<') {
@@ -221,7 +260,7 @@ pub fn filled<'a>(template: &str, value: impl Fn(Name) -> Option<Cow<'a, str>>) 
         });
         rest = match named {
             Some((name, after)) => {
-                text += &value(name)?;
+                text += &value(&text, name)?;
                 after
             }
             None => {
@@ -277,6 +316,32 @@ mod tests {
             Some("a < b > c <(x) <<EOF {.a} <other>")
         );
         assert_eq!(of("kubectl -n <namespace> logs <pod>"), None);
+    }
+
+    #[test]
+    fn a_value_is_one_word_of_a_shell_or_the_command_is_left_out() {
+        let of = |template: &'static str, value: &str| {
+            let template = CommandTemplate { run: template, changes: false };
+            template.filled(|_| Some(value.to_owned().into())).map(|command| command.run)
+        };
+        let (bare, joined, quoted) = ("kubectl get <pod>", "kubectl get -l a=<pod>", "ssh x 'ls <pod>'");
+        for (template, value, expected) in [
+            (bare, "a-1.b", Some("kubectl get a-1.b")),
+            (bare, "$(touch x)", Some("kubectl get '$(touch x)'")),
+            (bare, "it's", Some(r"kubectl get 'it'\''s'")),
+            (bare, "--all", None),
+            (bare, "a\nb", None),
+            (joined, "-1", Some("kubectl get -l a=-1")),
+            (quoted, "a b", Some("ssh x 'ls a b'")),
+            ("kubectl -p '{a: <value>}'", "{\"$b\":1}", Some("kubectl -p '{a: {\"$b\":1}}'")),
+            ("kubectl -p '{a: <value>}'", "'; touch x; '", None),
+            ("kubectl auth can-i <value>", "get leases", Some("kubectl auth can-i get leases")),
+            ("kubectl auth can-i <value>", "get --all", Some("kubectl auth can-i 'get --all'")),
+            (quoted, "'; touch x; '", None),
+            (quoted, "$(touch x)", None),
+        ] {
+            assert_eq!(of(template, value).as_deref(), expected, "{template} {value}");
+        }
     }
 
     #[test]

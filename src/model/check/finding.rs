@@ -359,4 +359,27 @@ mod tests {
             assert!(text.len() <= LONGEST_TEXT + 3 && text.ends_with("\u{1f980}…"), "{}", text.len());
         }
     }
+    #[test]
+    fn what_a_way_leaves_out_its_cause_says() {
+        const CAUSE: Cause = Cause {
+            fix: "of the cause",
+            steps: &[crate::check::CommandTemplate::read("kubectl get node <object>")],
+            ..Cause::info("c", "")
+        };
+        const WITHOUT_STEPS: Way = Way { fix: "of the way, on <node>", ..Way::briefly("w") };
+        const WITHOUT_FIX: Way =
+            Way { steps: &[crate::check::CommandTemplate::read("kubectl get pods")], ..Way::briefly("w") };
+        let (objects, history) = (Objects::default(), History::default());
+        let cluster = Cluster::new("longhorn-system", NO_MOMENT, objects, history, BTreeMap::new());
+        let advised = |way: Option<&'static Way>| {
+            let finding = Finding::about(&CAUSE, cluster.object::<KubeNode>("n"), "").with(Name::Node, "n");
+            let mut finding = finding.way(way);
+            finding.advise(&cluster);
+            (finding.remedy.fix, finding.remedy.commands.remove(0).run)
+        };
+        let (cause, node) = ("of the cause".to_owned(), "kubectl get node n".to_owned());
+        assert_eq!(advised(None), (cause.clone(), node.clone()));
+        assert_eq!(advised(Some(&WITHOUT_STEPS)), ("of the way, on n".to_owned(), node));
+        assert_eq!(advised(Some(&WITHOUT_FIX)), (cause, "kubectl get pods".to_owned()));
+    }
 }

@@ -162,7 +162,7 @@ impl Cluster {
 
     /// True where the cluster is looked at again and again, so that facts are seen to age. Neither a recording nor a single
     /// look is: there what no object dates has no age, and what that counts as is the choice of each check
-    /// ([`crate::facts::age`]).
+    /// (`facts::age`).
     pub fn is_watched(&self) -> bool {
         !self.is_recorded() && !self.one_look
     }
@@ -264,7 +264,7 @@ impl Cluster {
     ///
     /// A manager writes the setting when it has upgraded the objects, so this is the release that
     /// the objects are written for. What managers do with them depends on the code that they run:
-    /// [`crate::facts::releases`].
+    /// `facts::releases`.
     pub fn release(&self) -> Option<Release> {
         *self.joins.release.get_or_init(|| {
             let installed = self.setting("current-longhorn-version");

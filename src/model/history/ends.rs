@@ -55,7 +55,6 @@ pub struct NodeSeen {
     pub since: Option<Timestamp>,
     /// Its conditions of shortage that were True.
     pub pressure: Vec<String>,
-    /// It was cordoned.
     pub cordoned: bool,
     /// Taints with the effect NoExecute that someone else than the node controller had set.
     pub taints: Vec<String>,

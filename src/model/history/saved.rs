@@ -26,13 +26,11 @@ const LONGEST_NAME: usize = 64;
 /// The constant id of a check that exists.
 pub type CheckId = fn(&str) -> Option<&'static str>;
 
-/// What is saved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(expecting = "an object")]
 pub struct Saved {
     /// The version of the form.
     pub version: u32,
-    /// Longhorn's namespace.
     pub namespace: String,
     /// When it was saved.
     pub saved_at: Timestamp,
@@ -69,7 +67,6 @@ struct Gone {
 pub struct Restored {
     /// Facts whose age is known again.
     pub facts: usize,
-    /// Pods that went.
     pub gone_pods: usize,
 }
 

@@ -20,9 +20,9 @@ narrow! {
         /// 1.8 and later.
         pub data_engine: DataEngine,
         /// Disk UUID to nothing; used up to 1.6.
-        pub disks: StringMap,
+        pub disks: StringMap as labels,
         /// Disk UUID to copy; 1.7.0 and later.
-        pub disk_file_spec_map: Map<CopySpec>,
+        pub disk_file_spec_map: Map<CopySpec> as keys,
     }
 
     pub struct CopySpec {
@@ -31,10 +31,10 @@ narrow! {
 
     /// Which copies there are.
     pub struct BackingImageStatus {
-        pub owner_id: SharedText = "ownerID",
+        pub owner_id: SharedText as name = "ownerID",
         pub uuid: SharedText,
         /// Disk UUID to copy.
-        pub disk_file_status_map: Map<CopyStatus>,
+        pub disk_file_status_map: Map<CopyStatus> as keys,
     }
 
     pub struct CopyStatus {
@@ -45,21 +45,21 @@ narrow! {
     }
 
     pub struct BackingImageManagerSpec {
-        pub image: SharedText,
-        pub node_id: SharedText = "nodeID",
-        pub disk_uuid: SharedText = "diskUUID",
+        pub image: SharedText as name,
+        pub node_id: SharedText as name = "nodeID",
+        pub disk_uuid: SharedText as name = "diskUUID",
         /// Backing image name to UUID.
-        pub backing_images: StringMap,
+        pub backing_images: StringMap as labels,
     }
 
     pub struct BackingImageManagerStatus {
-        pub owner_id: SharedText = "ownerID",
+        pub owner_id: SharedText as name = "ownerID",
         pub current_state: BackingImageManagerState,
     }
 
     pub struct BackingImageDataSourceSpec {
-        pub node_id: SharedText = "nodeID",
-        pub disk_uuid: SharedText = "diskUUID",
+        pub node_id: SharedText as name = "nodeID",
+        pub disk_uuid: SharedText as name = "diskUUID",
         pub file_transferred: bool,
         /// `download`, `upload`, `export-from-volume`, `restore` or `clone`.
         pub source_type: SharedText,

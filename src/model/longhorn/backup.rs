@@ -18,7 +18,6 @@ manifests! {
     SystemRestore { status: SystemRestoreStatus }
     /// A backup of a backing image, since 1.6.
     BackupBackingImage { spec: BackupBackingImageSpec, status: BackupStatus }
-    /// A CronJob.
     CronJob { spec: CronJobSpec, status: CronJobStatus }
 }
 
@@ -26,7 +25,7 @@ narrow! {
     /// What is to be backed up.
     pub struct BackupSpec {
         /// Empty for a backup that was found in the backup store.
-        pub snapshot_name: SharedText,
+        pub snapshot_name: SharedText as name,
     }
 
     /// How far it is.
@@ -59,11 +58,10 @@ narrow! {
         pub user_created: bool,
     }
 
-    /// The place.
     pub struct BackupTargetSpec {
         /// Empty where backups are not wanted.
         pub backup_target_url: SharedText = "backupTargetURL",
-        pub credential_secret: SharedText,
+        pub credential_secret: SharedText as name,
         /// When Longhorn was last told to ask.
         pub sync_requested_at: Time,
     }
@@ -101,7 +99,7 @@ narrow! {
 
     /// A Job that runs.
     pub struct ActiveJob {
-        pub name: SharedText,
+        pub name: SharedText as name,
     }
 }
 

@@ -19,21 +19,19 @@ narrow! {
         pub drivers: Vec<CsiDriver>,
     }
 
-    /// One driver.
     pub struct CsiDriver {
-        pub name: SharedText,
+        pub name: SharedText as name,
     }
 
     /// Which volume, where, by whom.
     pub struct CsiAttachmentSpec {
-        pub attacher: SharedText,
-        pub node_name: SharedText,
+        pub attacher: SharedText as name,
+        pub node_name: SharedText as name,
         pub source: CsiAttachmentSource,
     }
 
-    /// The volume.
     pub struct CsiAttachmentSource {
-        pub persistent_volume_name: SharedText,
+        pub persistent_volume_name: SharedText as name,
     }
 
     /// What the attacher made of it.

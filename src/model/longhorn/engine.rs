@@ -17,8 +17,8 @@ manifests! {
 
 narrow! {
     pub struct EngineSpec {
-        pub volume_name: SharedText,
-        pub node_id: SharedText = "nodeID",
+        pub volume_name: SharedText as name,
+        pub node_id: SharedText as name = "nodeID",
         pub desire_state: InstanceState,
         pub data_engine: DataEngine,
         pub active: bool,
@@ -29,11 +29,11 @@ narrow! {
     /// How an engine is. `instance_manager_name` is cleared on a clean stop and kept on error
     /// (longhorn-manager v1.12.1 controller/instance_handler.go syncStatusWithInstanceManager).
     pub struct EngineStatus {
-        pub owner_id: SharedText = "ownerID",
-        pub instance_manager_name: SharedText,
+        pub owner_id: SharedText as name = "ownerID",
+        pub instance_manager_name: SharedText as name,
         pub current_state: InstanceState,
-        pub current_image: SharedText,
-        pub replica_mode_map: Map<ReplicaMode>,
+        pub current_image: SharedText as name,
+        pub replica_mode_map: Map<ReplicaMode> as keys,
         /// By address of the replica.
         pub rebuild_status: Tasks<RebuildStatus>,
         pub conditions: Vec<Condition>,
@@ -83,17 +83,17 @@ narrow! {
     }
 
     pub struct ReplicaSpec {
-        pub volume_name: SharedText,
-        pub node_id: SharedText = "nodeID",
+        pub volume_name: SharedText as name,
+        pub node_id: SharedText as name = "nodeID",
         /// UUID of the disk, not its name.
-        pub disk_id: SharedText = "diskID",
+        pub disk_id: SharedText as name = "diskID",
         pub desire_state: InstanceState,
         pub data_engine: DataEngine,
-        pub backing_image: SharedText,
+        pub backing_image: SharedText as name,
         /// Engine image since 1.6.
-        pub image: SharedText,
+        pub image: SharedText as name,
         /// Engine image up to 1.5; a leftover until 1.8.
-        pub engine_image: SharedText,
+        pub engine_image: SharedText as name,
         /// False for one of a live upgrade that has not taken over yet.
         pub active: bool,
         /// When it was first in step with its engine; emptied when it is rebuilt.
@@ -106,14 +106,14 @@ narrow! {
         /// How often the rebuild of this replica was tried again.
         pub rebuild_retry_count: Int,
         /// The node on which data locality wants it.
-        pub hard_node_affinity: SharedText,
+        pub hard_node_affinity: SharedText as name,
         /// 1.5.4, 1.6.0 and later.
         pub eviction_requested: bool,
     }
 
     pub struct ReplicaStatus {
-        pub owner_id: SharedText = "ownerID",
-        pub instance_manager_name: SharedText,
+        pub owner_id: SharedText as name = "ownerID",
+        pub instance_manager_name: SharedText as name,
         pub current_state: InstanceState,
         pub conditions: Vec<Condition>,
         /// Up to 1.9; deprecated from 1.5.4 on.
@@ -121,15 +121,15 @@ narrow! {
     }
 
     pub struct EngineFrontendSpec {
-        pub volume_name: SharedText,
-        pub node_id: SharedText = "nodeID",
+        pub volume_name: SharedText as name,
+        pub node_id: SharedText as name = "nodeID",
         pub desire_state: InstanceState,
         pub data_engine: DataEngine,
     }
 
     pub struct EngineFrontendStatus {
-        pub owner_id: SharedText = "ownerID",
-        pub instance_manager_name: SharedText,
+        pub owner_id: SharedText as name = "ownerID",
+        pub instance_manager_name: SharedText as name,
         pub current_state: InstanceState,
     }
 }

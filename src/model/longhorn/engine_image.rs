@@ -5,13 +5,12 @@ use super::map::Map;
 use super::shared_text::SharedText;
 
 manifests! {
-    /// An engine image.
     EngineImage { spec: EngineImageSpec, status: EngineImageStatus }
 }
 
 narrow! {
     pub struct EngineImageSpec {
-        pub image: SharedText,
+        pub image: SharedText as name,
     }
 
     /// How far it is deployed.
@@ -23,7 +22,7 @@ narrow! {
         /// Missing until it was deployed once.
         pub cli_api_version: Option<Int> = "cliAPIVersion",
         pub controller_api_version: Option<Int> = "controllerAPIVersion",
-        pub node_deployment_map: Map<bool>,
+        pub node_deployment_map: Map<bool> as keys,
     }
 }
 

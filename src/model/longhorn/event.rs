@@ -22,10 +22,10 @@ narrow! {
 
     /// What an event is about.
     pub struct InvolvedObject {
-        pub kind: SharedText,
-        pub name: SharedText,
-        pub namespace: SharedText,
-        pub uid: SharedText,
+        pub kind: SharedText as name,
+        pub name: SharedText as name,
+        pub namespace: SharedText as name,
+        pub uid: SharedText as name,
         pub field_path: SharedText,
     }
 
@@ -37,8 +37,8 @@ narrow! {
 
     /// Who wrote an event.
     pub struct EventSource {
-        pub component: SharedText,
-        pub host: SharedText,
+        pub component: SharedText as name,
+        pub host: SharedText as name,
     }
 }
 
@@ -59,6 +59,10 @@ pub enum NodeTrouble {
 impl super::Compact for NodeEvent {
     fn compact(&mut self) {
         self.0.compact();
+    }
+
+    fn tidy(&mut self) {
+        self.0.tidy();
     }
 }
 

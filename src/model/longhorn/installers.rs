@@ -16,7 +16,7 @@ narrow! {
     pub struct HelmChartSpec {
         /// Name, or address of an archive.
         pub chart: SharedText,
-        pub target_namespace: SharedText,
+        pub target_namespace: SharedText as name,
         /// `reinstall`, which is the default, or `abort`.
         pub failure_policy: SharedText,
     }
@@ -64,8 +64,8 @@ narrow! {
 
     pub struct ApplicationResource {
         pub kind: SharedText,
-        pub namespace: SharedText,
-        pub name: SharedText,
+        pub namespace: SharedText as name,
+        pub name: SharedText as name,
     }
 }
 

@@ -13,8 +13,8 @@ manifests! {
 narrow! {
     /// What the manager wants of it.
     pub struct InstanceManagerSpec {
-        pub image: SharedText,
-        pub node_id: SharedText = "nodeID",
+        pub image: SharedText as name,
+        pub node_id: SharedText as name = "nodeID",
         pub kind: InstanceManagerType = "type",
         pub data_engine: DataEngine,
     }
@@ -23,22 +23,22 @@ narrow! {
     /// starting, so an empty map says something only while it runs
     /// (longhorn-manager v1.12.1 controller/instance_manager_controller.go syncInstanceStatus).
     pub struct InstanceManagerStatus {
-        pub owner_id: SharedText = "ownerID",
+        pub owner_id: SharedText as name = "ownerID",
         pub current_state: InstanceManagerState,
         /// Since 1.11: PodReady, NodeReady, SettingSynced.
         pub conditions: Vec<Condition>,
         /// Up to 1.10.
-        pub instances: Map<Instance>,
+        pub instances: Map<Instance> as keys,
         /// Since 1.5.
-        pub instance_engines: Map<Instance>,
+        pub instance_engines: Map<Instance> as keys,
         /// Since 1.5.
-        pub instance_replicas: Map<Instance>,
+        pub instance_replicas: Map<Instance> as keys,
         /// Since 1.12.0.
-        pub instance_engine_frontends: Map<Instance>,
+        pub instance_engine_frontends: Map<Instance> as keys,
         /// Since 1.12.1.
-        pub instance_shards: Map<Instance>,
+        pub instance_shards: Map<Instance> as keys,
         /// Since 1.12.1.
-        pub instance_shard_groups: Map<Instance>,
+        pub instance_shard_groups: Map<Instance> as keys,
     }
 
     /// One process in an instance manager.
@@ -49,7 +49,7 @@ narrow! {
 
     /// What the process is.
     pub struct InstanceSpec {
-        pub name: SharedText,
+        pub name: SharedText as name,
         pub data_engine: DataEngine,
     }
 

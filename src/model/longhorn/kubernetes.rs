@@ -9,23 +9,16 @@ use super::pod::{PodSpec, Quantity};
 use super::shared_text::SharedText;
 
 manifests! {
-    /// A Kubernetes node.
     KubeNode { spec: KubeNodeSpec, status: KubeNodeStatus }
-    /// A Service.
     Service { spec: ServiceSpec }
     /// An EndpointSlice; its Service is named by the label `kubernetes.io/service-name`.
     EndpointSlice { endpoints: Vec<Endpoint> }
-    /// A DaemonSet.
     DaemonSet { spec: WorkloadSpec, status: DaemonSetStatus }
-    /// Pod template.
     PodTemplate { spec: PodSpec }
-    /// A Deployment.
     Deployment { spec: WorkloadSpec, status: DeploymentStatus }
     /// A PodDisruptionBudget; those of instance managers carry the instance manager's name.
     PodDisruptionBudget { spec: PodDisruptionBudgetSpec }
-    /// A Lease.
     Lease { spec: LeaseSpec }
-    /// A PriorityClass.
     PriorityClass { global_default: bool }
     /// Longhorn's ValidatingWebhookConfiguration.
     ValidatingWebhookConfiguration { webhooks: Vec<Webhook> }
@@ -33,12 +26,10 @@ manifests! {
     MutatingWebhookConfiguration { webhooks: Vec<Webhook> }
     /// A CustomResourceDefinition; its schemas are not read.
     CustomResourceDefinition { spec: CrdSpec, status: CrdStatus }
-    /// A StorageClass.
     StorageClass {
         provisioner: SharedText, reclaim_policy: SharedText, volume_binding_mode: SharedText,
         allow_volume_expansion: Option<bool>, parameters: StringMap
     }
-    /// A NetworkPolicy.
     NetworkPolicy { spec: NetworkPolicySpec }
 }
 
@@ -106,11 +97,10 @@ narrow! {
         pub taints: Vec<Taint>,
     }
 
-    /// A taint.
     pub struct Taint {
-        pub key: SharedText,
-        pub value: SharedText,
-        pub effect: SharedText,
+        pub key: SharedText as name,
+        pub value: SharedText as name,
+        pub effect: SharedText as name,
         /// Written by the node controller for the taints that it puts on itself.
         pub time_added: Time,
     }
@@ -125,7 +115,7 @@ narrow! {
     /// An address by which the node is reached, or its name.
     pub struct NodeAddress {
         pub kind: SharedText = "type",
-        pub address: SharedText,
+        pub address: SharedText as name,
     }
 
     /// What the node runs.
@@ -140,10 +130,9 @@ narrow! {
         pub selector: StringMap,
     }
 
-    /// One endpoint.
     pub struct Endpoint {
         pub conditions: EndpointConditions,
-        pub node_name: SharedText,
+        pub node_name: SharedText as name,
         pub target_ref: TargetRef,
     }
 
@@ -156,7 +145,7 @@ narrow! {
     /// The pod behind an endpoint.
     pub struct TargetRef {
         pub kind: SharedText,
-        pub name: SharedText,
+        pub name: SharedText as name,
     }
 
     /// Template of a DaemonSet or Deployment.
@@ -186,7 +175,7 @@ narrow! {
 
     /// Who holds a Lease since when.
     pub struct LeaseSpec {
-        pub holder_identity: SharedText,
+        pub holder_identity: SharedText as name,
         pub lease_duration_seconds: Int,
         pub acquire_time: Time,
         pub renew_time: Time,
@@ -194,9 +183,8 @@ narrow! {
         pub lease_transitions: Int,
     }
 
-    /// One webhook.
     pub struct Webhook {
-        pub name: SharedText,
+        pub name: SharedText as name,
         pub client_config: WebhookClientConfig,
     }
 
@@ -209,8 +197,8 @@ narrow! {
 
     /// A Service in front of a webhook.
     pub struct WebhookService {
-        pub namespace: SharedText,
-        pub name: SharedText,
+        pub namespace: SharedText as name,
+        pub name: SharedText as name,
     }
 }
 

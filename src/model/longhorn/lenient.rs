@@ -132,6 +132,17 @@ impl<'de> Deserialize<'de> for Int {
     }
 }
 
+/// The names that a map has as keys.
+pub fn keys<V>(map: &mut Map<V>) {
+    map.rename(name);
+}
+
+/// Labels and the like, whose values are names, too.
+pub fn labels(map: &mut StringMap) {
+    map.rename(name);
+    map.iter_mut().for_each(|(_, value)| name(value));
+}
+
 /// How many entries a map has that is not kept.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Count(pub usize);
@@ -165,6 +176,19 @@ impl<'de> Deserialize<'de> for Count {
 pub trait Compact {
     /// Gives it back.
     fn compact(&mut self) {}
+    /// Replaces names that are none.
+    fn tidy(&mut self) {}
+}
+
+/// Objects may come from anyone, and names go into commands that a person pastes: of one that has more in it than names of Kubernetes,
+/// disks, images and addresses have, the rest is `_`. None begins as an option does, or as what GitHub takes from a log for a command.
+pub fn name(name: &mut SharedText) {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._:/@=+,%~-".contains(c);
+    let odd = ['-', ':', '@', '~', '='];
+    if name.starts_with(odd) || !name.chars().all(plain) {
+        let other: String = name.chars().map(|c| if plain(c) { c } else { '_' }).collect();
+        *name = other.strip_prefix(odd).map_or(other.as_str().into(), |rest| format!("_{rest}").into());
+    }
 }
 
 impl Compact for String {}
@@ -178,6 +202,10 @@ impl<T: Compact> Compact for Option<T> {
     fn compact(&mut self) {
         self.iter_mut().for_each(T::compact);
     }
+
+    fn tidy(&mut self) {
+        self.iter_mut().for_each(T::tidy);
+    }
 }
 
 impl<T: Compact> Compact for Vec<T> {
@@ -185,15 +213,19 @@ impl<T: Compact> Compact for Vec<T> {
         self.iter_mut().for_each(T::compact);
         self.shrink_to_fit();
     }
+
+    fn tidy(&mut self) {
+        self.iter_mut().for_each(T::tidy);
+    }
 }
 
 /// Declares structs that read a few fields of a Kubernetes object: camelCase names unless another one is given,
-/// every field optional, `null` read as absence.
+/// every field optional, `null` read as absence. A text `as name` is one.
 macro_rules! narrow {
     ($(
         $(#[$meta:meta])*
         pub struct $name:ident {
-            $( $(#[$field_meta:meta])* pub $field:ident : $type:ty $(= $key:tt)?, )*
+            $( $(#[$field_meta:meta])* pub $field:ident : $type:ty $(as $grammar:ident)? $(= $key:tt)?, )*
         }
     )*) => { $(
         $(#[$meta])*
@@ -211,6 +243,13 @@ macro_rules! narrow {
         impl $crate::longhorn::lenient::Compact for $name {
             fn compact(&mut self) {
                 $( $crate::longhorn::lenient::Compact::compact(&mut self.$field); )*
+            }
+
+            fn tidy(&mut self) {
+                $(
+                    $crate::longhorn::lenient::Compact::tidy(&mut self.$field);
+                    $( $crate::longhorn::lenient::$grammar(&mut self.$field); )?
+                )*
             }
         }
     )* };
@@ -293,6 +332,22 @@ mod tests {
     open_enum! {
         /// A state to read.
         pub enum Color { Red = "red", DarkBlue = "dark-blue", }
+    }
+
+    #[test]
+    fn names_have_nothing_in_them_that_a_shell_acts_on() {
+        for (old, new) in [
+            ("pvc-1.b_c", "pvc-1.b_c"),
+            ("registry:5000/a@sha256:1", "registry:5000/a@sha256:1"),
+            ("$(touch x)", "__touch_x_"),
+            ("--all", "_-all"),
+            ("::error::x", "_:error::x"),
+            ("a b\n`c`", "a_b__c_"),
+        ] {
+            let mut text = SharedText::from(old);
+            name(&mut text);
+            assert_eq!(text, new);
+        }
     }
 
     #[test]

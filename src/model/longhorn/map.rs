@@ -16,7 +16,6 @@ use super::shared_text::SharedText;
 pub struct Map<V>(Vec<(SharedText, V)>);
 
 impl<V> Map<V> {
-    /// An empty map.
     pub const fn new() -> Self {
         Map(Vec::new())
     }
@@ -59,6 +58,20 @@ impl<V> Map<V> {
         self.find(name).ok().map(|found| self.0.remove(found).1)
     }
 
+    /// Changes names, which stay in order.
+    pub fn rename(&mut self, change: impl Fn(&mut SharedText)) {
+        self.0.iter_mut().for_each(|(name, _)| change(name));
+        if !self.0.is_sorted_by(|(one, _), (other, _)| one < other) {
+            let entries = std::mem::take(&mut self.0);
+            *self = entries.into_iter().collect();
+        }
+    }
+
+    /// Names and values, to change the values.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (&SharedText, &mut V)> {
+        self.0.iter_mut().map(|(name, value)| (&*name, value))
+    }
+
     /// Removes everything, and gives the memory back.
     pub fn clear(&mut self) {
         self.0 = Vec::new();
@@ -69,7 +82,6 @@ impl<V> Map<V> {
         self.0.len()
     }
 
-    /// True without any.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -105,6 +117,10 @@ impl<V: Compact> Compact for Map<V> {
             value.compact();
         }
         self.0.shrink_to_fit();
+    }
+
+    fn tidy(&mut self) {
+        self.0.iter_mut().for_each(|(_, value)| value.tidy());
     }
 }
 
@@ -202,6 +218,10 @@ impl<V> std::ops::Deref for Tasks<V> {
 impl<V: Compact> Compact for Tasks<V> {
     fn compact(&mut self) {
         self.0.compact();
+    }
+
+    fn tidy(&mut self) {
+        self.0.tidy();
     }
 }
 

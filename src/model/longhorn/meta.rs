@@ -8,14 +8,14 @@ use super::shared_text::SharedText;
 narrow! {
     /// `metadata` of any object. Managed fields, finalizers and most annotations are not kept.
     pub struct Meta {
-        pub name: SharedText,
-        pub namespace: SharedText,
-        pub uid: SharedText,
+        pub name: SharedText as name,
+        pub namespace: SharedText as name,
+        pub uid: SharedText as name,
         /// Read for the watch, which takes it away before the object is stored.
         pub resource_version: SharedText,
         pub creation_timestamp: Time,
         pub deletion_timestamp: Time,
-        pub labels: StringMap,
+        pub labels: StringMap as labels,
         pub annotations: Annotations,
     }
 
@@ -25,9 +25,9 @@ narrow! {
         /// types/types.go LastAppliedTolerationAnnotationKeySuffix).
         pub last_applied_tolerations: SharedText = "longhorn.io/last-applied-tolerations",
         /// The Helm release that an object belongs to.
-        pub helm_release_name: SharedText = "meta.helm.sh/release-name",
+        pub helm_release_name: SharedText as name = "meta.helm.sh/release-name",
         /// The application of Argo CD, and the object as it tracks it: `APP:GROUP/KIND:NAMESPACE/NAME`.
-        pub argocd_tracking_id: SharedText = "argocd.argoproj.io/tracking-id",
+        pub argocd_tracking_id: SharedText as name = "argocd.argoproj.io/tracking-id",
         /// The addresses that Multus gave a pod, as JSON (longhorn-manager v1.4.4 to v1.12.1 datastore/kubernetes.go
         /// GetStorageIPFromPod).
         pub network_status: SharedText = "k8s.v1.cni.cncf.io/network-status",

@@ -51,9 +51,9 @@ narrow! {
     /// say that the disk is empty
     /// (longhorn-manager v1.12.1 controller/node_controller.go updateDiskStatusSchedulableCondition).
     pub struct DiskStatus {
-        pub disk_uuid: SharedText = "diskUUID",
+        pub disk_uuid: SharedText as name = "diskUUID",
         pub conditions: Vec<Condition>,
-        pub scheduled_replica: Map<Int>,
+        pub scheduled_replica: Map<Int> as keys,
         /// Free bytes of the file system.
         pub storage_available: Int,
         /// Sum of the sizes of the volumes whose replicas it holds, in bytes; 0 while it is not Ready.

@@ -12,7 +12,6 @@ pub trait Kind:
 {
     /// Which kind it is.
     const RESOURCE: Resource;
-    /// Its metadata.
     fn meta(&self) -> &Meta;
     /// Its metadata, to prune labels that nothing reads.
     fn meta_mut(&mut self) -> &mut Meta;
@@ -87,7 +86,11 @@ macro_rules! objects {
             /// Decodes one object and adds it; the error names what does not fit.
             pub fn insert<'de, D: Deserializer<'de>>(&mut self, resource: Resource, object: D) -> Result<(), D::Error> {
                 match resource {
-                    $( Resource::$resource => self.$field.insert(<$type>::deserialize(object)?), )*
+                    $( Resource::$resource => {
+                        let mut object = <$type>::deserialize(object)?;
+                        object.tidy();
+                        self.$field.insert(object);
+                    } )*
                 }
                 Ok(())
             }

@@ -12,9 +12,9 @@ manifests! {
 narrow! {
     /// What was found. Instance orphans (1.9.0 and later) name InstanceName and InstanceManager.
     pub struct OrphanSpec {
-        pub node_id: SharedText = "nodeID",
+        pub node_id: SharedText as name = "nodeID",
         pub orphan_type: OrphanType,
-        pub parameters: StringMap,
+        pub parameters: StringMap as labels,
     }
 
     /// Whether it can be deleted.

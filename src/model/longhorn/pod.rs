@@ -11,16 +11,15 @@ use super::meta::Condition;
 use super::shared_text::SharedText;
 
 manifests! {
-    /// A pod.
     Pod { spec: PodSpec, status: PodStatus }
 }
 
 narrow! {
     /// What a pod runs; also the template of a DaemonSet.
     pub struct PodSpec {
-        pub node_name: SharedText,
+        pub node_name: SharedText as name,
         pub affinity: Pinned,
-        pub priority_class_name: SharedText,
+        pub priority_class_name: SharedText as name,
         pub init_containers: Vec<Container>,
         pub containers: Vec<Container>,
         pub tolerations: Vec<Toleration>,
@@ -51,15 +50,15 @@ narrow! {
 
     /// What a pod bears of a node.
     pub struct Toleration {
-        pub key: SharedText,
-        pub value: SharedText,
-        pub effect: SharedText,
+        pub key: SharedText as name,
+        pub value: SharedText as name,
+        pub effect: SharedText as name,
     }
 
     /// A container of a pod.
     pub struct Container {
-        pub name: SharedText,
-        pub image: SharedText,
+        pub name: SharedText as name,
+        pub image: SharedText as name,
         pub args: Vec<SharedText>,
         pub command: Vec<SharedText>,
         pub env: Vec<EnvVar>,
@@ -72,7 +71,7 @@ narrow! {
 
     /// A port of a container.
     pub struct ContainerPort {
-        pub name: SharedText,
+        pub name: SharedText as name,
         pub container_port: Int,
     }
 
@@ -121,8 +120,8 @@ narrow! {
 
     /// How a container is. Look containers up by name: from 1.7 on the manager pod has two.
     pub struct ContainerStatus {
-        pub name: SharedText,
-        pub image: SharedText,
+        pub name: SharedText as name,
+        pub image: SharedText as name,
         pub ready: bool,
         pub restart_count: Int,
         pub state: ContainerState,
@@ -142,12 +141,10 @@ narrow! {
         pub message: SharedText,
     }
 
-    /// Running.
     pub struct Running {
         pub started_at: Time,
     }
 
-    /// Ended.
     pub struct Terminated {
         pub exit_code: i64,
         pub reason: SharedText,
@@ -209,6 +206,10 @@ impl<'de> Deserialize<'de> for Pinned {
 impl super::Compact for Pinned {
     fn compact(&mut self) {
         self.0.compact();
+    }
+
+    fn tidy(&mut self) {
+        super::lenient::name(&mut self.0);
     }
 }
 

@@ -11,9 +11,7 @@ use std::fmt;
 pub struct Release {
     /// First number, 1 for every release so far.
     pub major: u32,
-    /// Second number.
     pub minor: u32,
-    /// Third number.
     pub patch: u32,
     /// What follows the numbers.
     pub suffix: Suffix,

@@ -10,7 +10,6 @@ pub enum Scope {
     Namespaced,
     /// In one other namespace, and only what the field selector selects; needs a Role there.
     InNamespace {
-        /// The namespace.
         namespace: &'static str,
         /// What is asked for.
         field_selector: &'static str,
@@ -171,7 +170,6 @@ impl Resource {
         &TABLE[self as usize]
     }
 
-    /// Every kind.
     pub fn all() -> impl Iterator<Item = Resource> {
         TABLE.iter().map(|info| info.resource)
     }

@@ -10,7 +10,7 @@ manifests! {
 
 narrow! {
     pub struct ShareManagerStatus {
-        pub owner_id: SharedText = "ownerID",
+        pub owner_id: SharedText as name = "ownerID",
         pub state: ShareManagerState,
     }
 }

@@ -23,12 +23,10 @@ use crate::sync::lock;
 pub struct SharedText(ArcStr);
 
 impl SharedText {
-    /// An empty text.
     pub fn new() -> Self {
         SharedText::default()
     }
 
-    /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -145,7 +145,6 @@ impl<T: Kind> Store<T> {
         self.0.ordered.len()
     }
 
-    /// True without any.
     pub fn is_empty(&self) -> bool {
         self.0.ordered.is_empty()
     }

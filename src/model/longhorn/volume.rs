@@ -8,7 +8,6 @@ use super::shared_text::SharedText;
 use crate::word_enum::word_enum;
 
 manifests! {
-    /// A volume.
     Volume { spec: VolumeSpec, status: VolumeStatus }
     /// Longhorn's own attachment object (since 1.5), named as the volume.
     VolumeAttachment { spec: VolumeAttachmentSpec, status: VolumeAttachmentStatus }
@@ -16,18 +15,18 @@ manifests! {
 
 narrow! {
     pub struct VolumeSpec {
-        pub node_id: SharedText = "nodeID",
+        pub node_id: SharedText as name = "nodeID",
         /// Wanted engine image since 1.6.
-        pub image: SharedText,
+        pub image: SharedText as name,
         /// Wanted engine image up to 1.5; a leftover until 1.8.
-        pub engine_image: SharedText,
+        pub engine_image: SharedText as name,
         pub access_mode: SharedText,
         /// 1.8 and later; before there is one target.
-        pub backup_target_name: SharedText,
+        pub backup_target_name: SharedText as name,
         pub migratable: bool,
         pub data_locality: DataLocality,
         pub data_engine: DataEngine,
-        pub backing_image: SharedText,
+        pub backing_image: SharedText as name,
         pub number_of_replicas: Int,
         /// In bytes.
         pub size: Int,
@@ -39,7 +38,7 @@ narrow! {
         pub replica_zone_soft_anti_affinity: SharedText,
         /// The same for disks; since 1.6.
         pub replica_disk_soft_anti_affinity: SharedText,
-        pub migration_node_id: SharedText = "migrationNodeID",
+        pub migration_node_id: SharedText as name = "migrationNodeID",
         /// The volume or snapshot that it is a clone of.
         pub data_source: SharedText,
         /// The backup that it is restored from.
@@ -56,16 +55,16 @@ narrow! {
     }
 
     pub struct VolumeStatus {
-        pub owner_id: SharedText = "ownerID",
+        pub owner_id: SharedText as name = "ownerID",
         pub state: VolumeState,
         pub robustness: VolumeRobustness,
-        pub current_image: SharedText,
+        pub current_image: SharedText as name,
         /// When the newest complete backup was taken, also of a detached volume.
         pub last_backup_at: Time,
-        pub current_node_id: SharedText = "currentNodeID",
+        pub current_node_id: SharedText as name = "currentNodeID",
         pub clone_status: CloneStatus,
         /// Up to 1.8; empty unless 1.4 left it behind.
-        pub pending_node_id: SharedText = "pendingNodeID",
+        pub pending_node_id: SharedText as name = "pendingNodeID",
         pub conditions: Vec<Condition>,
         pub kubernetes_status: KubernetesStatus,
         /// Empty while the volume is not degraded, and at every change to it.
@@ -75,7 +74,7 @@ narrow! {
         /// When its engine was last found dead and the volume was let attach again, also after a salvage; of a shared volume also at
         /// each look while its NFS server is in error (longhorn-manager v1.3.3 to v1.12.1 controller/volume_controller.go).
         pub remount_requested_at: Time,
-        pub current_migration_node_id: SharedText = "currentMigrationNodeID",
+        pub current_migration_node_id: SharedText as name = "currentMigrationNodeID",
         /// In bytes, of the largest replica.
         pub actual_size: Int,
         /// It waits to be expanded, or is being expanded.
@@ -88,35 +87,35 @@ narrow! {
 
     /// Who uses it, as Longhorn writes it down.
     pub struct KubernetesStatus {
-        pub pv_name: SharedText,
-        pub pvc_name: SharedText,
-        pub namespace: SharedText,
+        pub pv_name: SharedText as name,
+        pub pvc_name: SharedText as name,
+        pub namespace: SharedText as name,
         pub workloads_status: Vec<Workload>,
     }
 
     /// One pod that uses the volume.
     pub struct Workload {
-        pub pod_name: SharedText,
+        pub pod_name: SharedText as name,
         /// The phase of the pod.
         pub pod_status: SharedText,
-        pub workload_name: SharedText,
-        pub workload_type: SharedText,
+        pub workload_name: SharedText as name,
+        pub workload_type: SharedText as name,
     }
 
     /// Who wants the volume attached where.
     pub struct VolumeAttachmentSpec {
-        pub attachment_tickets: Map<AttachmentTicket>,
+        pub attachment_tickets: Map<AttachmentTicket> as keys,
     }
 
     /// One wish.
     pub struct AttachmentTicket {
         pub kind: SharedText = "type",
-        pub node_id: SharedText = "nodeID",
+        pub node_id: SharedText as name = "nodeID",
     }
 
     /// What became of the wishes, by the same keys.
     pub struct VolumeAttachmentStatus {
-        pub attachment_ticket_statuses: Map<TicketStatus>,
+        pub attachment_ticket_statuses: Map<TicketStatus> as keys,
     }
 
     /// What became of one wish.

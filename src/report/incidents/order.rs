@@ -56,7 +56,6 @@ pub fn blockers_first(waits: &[BTreeSet<usize>]) -> Vec<usize> {
     order
 }
 
-/// Sorts incidents.
 pub type Key = (Reverse<Severity>, Reverse<bool>, bool, Reverse<usize>, Reverse<usize>, Timestamp, usize);
 
 /// The key of a group. `nodes` is how far something reaches that is bound to no node.

@@ -60,7 +60,24 @@ pub fn escaped(text: &str) -> String {
         if matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#') {
             escaped.push('\\');
         }
+        if c.is_alphanumeric()
+            && escaped.ends_with('@')
+            && !escaped.trim_end_matches('@').ends_with(char::is_alphanumeric)
+        {
+            // it calls no one
+            escaped.push_str("<!-- -->");
+        }
         escaped.push(c);
     }
     escaped
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn no_one_is_called_by_what_an_object_says() {
+        let image = "registry/image@sha256:1";
+        assert_eq!(super::escaped("@team, @@team"), "@<!-- -->team, @@<!-- -->team");
+        assert_eq!(super::escaped(image), image);
+    }
 }

@@ -41,6 +41,7 @@ impl<'de, T: Kind> Deserialize<'de> for Item<T> {
 
 impl<T: Kind> Item<T> {
     fn decoded(mut object: T) -> Self {
+        object.tidy();
         let meta = object.meta_mut();
         let version = std::mem::take(&mut meta.resource_version);
         let meta = ObjectMeta {

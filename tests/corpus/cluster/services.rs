@@ -37,7 +37,7 @@ pub(super) fn webhooks(case: &Case, cluster: &mut Fixture) {
         cluster.with(&format!("Service {service}"), json!({}));
         cluster.with(&format!("EndpointSlice {service}-x"), json!({ "endpoints": endpoints }));
     }
-    let ready = !manager.is_some_and(|manager| !manager.one);
+    let ready = manager.is_none_or(|manager| manager.one);
     cluster
         .with("EndpointSlice longhorn-backend-x", json!({"endpoints": [{"conditions": {"ready": ready}}]}));
     if configured {

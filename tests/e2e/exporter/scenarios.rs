@@ -64,7 +64,7 @@ fn findings(report: &Value) -> Result<BTreeSet<Found>> {
 /// A schedule has hours of the day, which do not move with the objects.
 const OF_THE_HOUR: &str = "volume_backup_old";
 
-/// What is said of the recording, which tests/scenarios.rs holds to expected.txt; or else what an exporter says of it at its
+/// What is said of the recording, which tests/clusters/scenarios.rs holds to expected.txt; or else what an exporter says of it at its
 /// first look. Logs are left out: an API server has them from a kubelet, and here is none.
 fn expected(scenario: &Path, first_look: bool) -> Result<BTreeSet<Found>> {
     let file = scenario_files::files(scenario).into_iter().filter(|(name, _)| name == "cluster.yaml");

@@ -19,7 +19,7 @@ use crate::numbers::Numbers;
 use crate::scenario;
 use crate::scenario::files::objects;
 
-const NAMESPACE: &str = "longhorn-system";
+pub const NAMESPACE: &str = "longhorn-system";
 
 /// What of a report does not depend on names.
 fn verdict(recording: Recording) -> Vec<String> {
@@ -52,7 +52,7 @@ fn other(files: Vec<RecordedFile>) -> Vec<RecordedFile> {
 }
 
 /// As kubectl writes them, as lists in JSON, as a support bundle and as `record` has them.
-fn form(number: usize, objects: &[Value]) -> Vec<RecordedFile> {
+pub fn form(number: usize, objects: &[Value]) -> Vec<RecordedFile> {
     let list = |items: &[&Value]| json!({ "apiVersion": "v1", "kind": "List", "items": items }).to_string();
     match number {
         0 => kubectl(objects),
@@ -140,7 +140,7 @@ fn planted(numbers: &mut Numbers) -> String {
 }
 
 /// Every place of a value, and what is there.
-fn places(value: &Value, at: &str, all: &mut Vec<String>) {
+pub fn places(value: &Value, at: &str, all: &mut Vec<String>) {
     all.push(at.to_owned());
     let escaped = |key: &str| key.replace('~', "~0").replace('/', "~1");
     match value {
@@ -158,7 +158,7 @@ fn places(value: &Value, at: &str, all: &mut Vec<String>) {
 }
 
 /// Replaces a name wherever it stands as a whole text or key.
-fn renamed(value: &mut Value, old: &str, new: &str) {
+pub fn renamed(value: &mut Value, old: &str, new: &str) {
     match value {
         Value::String(text) if text == old => *text = new.to_owned(),
         Value::Array(items) => items.iter_mut().for_each(|item| renamed(item, old, new)),

@@ -148,6 +148,21 @@ fn a_holder_that_hangs_for_a_reason_of_its_own_is_no_deadlock_and_is_not_deleted
 }
 
 #[test]
+fn managers_that_leave_a_free_lease_alone_are_no_deadlock_and_are_not_deleted() {
+    let old = RUNNING.replace("11:59:00", "11:40:00");
+    let managers = manager("n1", "False", LONG_AGO, &old) + &manager("n2", "False", LONG_AGO, &old);
+    let base = modern(&managers, &["longhorn-manager-n1=false", "longhorn-manager-n2=false"]);
+    let given_back = |at: &str| at_now(&(base.clone() + &lease("", at, at)));
+    // a moment later one of them takes it
+    assert_eq!(found(&CHECK, &given_back("2026-03-01T11:59:50Z")), [DEADLOCK]);
+    let cluster = given_back("2026-03-01T11:58:20Z");
+    assert_eq!(found(&CHECK, &cluster), [DOWN]);
+    let finding = run(&CHECK, &cluster).report.findings.remove(0);
+    assert!(finding.message.contains("2 hanging in their start"), "{}", finding.message);
+    assert!(finding.remedy.commands.iter().all(|command| !command.changes), "{:?}", finding.remedy);
+}
+
+#[test]
 fn a_label_is_not_missing_before_the_start_is_over() {
     let ready = pod("longhorn-manager", "n1", "", "True", "2026-03-01T11:58:00Z", RUNNING);
     let other = manager("n2", "True", LONG_AGO, RUNNING);

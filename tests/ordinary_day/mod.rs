@@ -9,8 +9,6 @@
 mod day;
 mod drain;
 mod rebuild;
-#[path = "../support/scenario_files.rs"]
-mod scenario_files;
 mod upgrade;
 mod volumes;
 

@@ -2,17 +2,13 @@
 //!
 //! `make golden` writes them; read the difference before committing it. Every scenario has one compact
 //! `expected.txt`: its findings, and how the series of the checks differ from those of a healthy cluster.
-//! The demo and two scenarios also pin the whole report and every series that is not 0.
-
-#[path = "support/contradictions.rs"]
-mod contradictions;
-#[path = "support/scenario.rs"]
-mod scenario;
+//! The demo, a healthy cluster and an incident also pin every series that is not 0, and the incident its whole report.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use crate::{contradictions, scenario};
 use jiff::{SignedDuration, Timestamp};
 use longhorn_health_exporter::check::{Finding, Severity, takes_away};
 use longhorn_health_exporter::checks;
@@ -22,8 +18,8 @@ use longhorn_health_exporter::report::{Report, evaluate};
 
 /// What the series of the others are compared with.
 const HEALTHY: &str = "healthy-1.12";
-/// Scenarios with the whole report and every series that is not 0.
-const WHOLE: &[&str] = &[HEALTHY, "incident-003-backing-image-eviction-crash"];
+/// The scenario with the whole report.
+const WHOLE: &str = "incident-003-backing-image-eviction-crash";
 
 #[test]
 fn scenarios_are_judged_as_written_down() {
@@ -36,11 +32,17 @@ fn scenarios_are_judged_as_written_down() {
         let exposition = scenario::exposition(scenario::cluster(&path));
         let compact = findings(&report) + &difference(&healthy, &check_series(&exposition));
         let mut same = scenario::golden(&path.join("expected.txt"), &compact);
-        let whole = WHOLE.contains(&name);
-        if whole {
-            same &= is_wholly_as_expected(&path, &report, &exposition);
+        let mut endings = vec!["txt"];
+        if [HEALTHY, WHOLE].contains(&name) {
+            same &= has_series(&path, &exposition);
+            endings.push("prom");
         }
-        same &= has_only(&path, if whole { &["json", "prom", "txt"] } else { &["txt"] });
+        if name == WHOLE {
+            let json = serde_json::to_string_pretty(&report).unwrap() + "\n";
+            same &= scenario::golden(&path.join("expected.json"), &json);
+            endings.push("json");
+        }
+        same &= has_only(&path, &endings);
         if !same {
             wrong.push(name.to_owned());
         }
@@ -53,8 +55,9 @@ fn the_demo_is_judged_as_written_down() {
     let cluster = scenario::demo();
     let report = evaluate(&cluster).report;
     let directory = scenario::root().join("demo");
-    let same = is_wholly_as_expected(&directory, &report, &scenario::exposition(cluster));
-    assert!(same & has_only(&directory, &["json", "prom"]), "`make golden` rewrites it");
+    let same = scenario::golden(&directory.join("expected.txt"), &findings(&report));
+    let same = same & has_series(&directory, &scenario::exposition(cluster));
+    assert!(same & has_only(&directory, &["txt", "prom"]), "`make golden` rewrites it");
 }
 
 #[test]
@@ -87,15 +90,13 @@ fn a_contradiction_is_seen() {
     assert_eq!(pairs("b", "b works, but the next failure leaves it without data"), 0);
 }
 
-fn is_wholly_as_expected(directory: &Path, report: &Report, exposition: &str) -> bool {
-    let json = serde_json::to_string_pretty(report).unwrap() + "\n";
+fn has_series(directory: &Path, exposition: &str) -> bool {
     // zeros and what is declared are the same in every cluster; tests/suite/exposition.rs looks at the page's form
     let same = |line: &&str| {
         line.starts_with('#') || line.ends_with(" 0") || line.starts_with("longhorn_health_cause_info{")
     };
     let own = exposition.lines().filter(|line| !same(line)).map(|line| format!("{line}\n"));
-    scenario::golden(&directory.join("expected.json"), &json)
-        & scenario::golden(&directory.join("expected.prom"), &own.collect::<String>())
+    scenario::golden(&directory.join("expected.prom"), &own.collect::<String>())
 }
 
 /// A golden file that no test reads would mislead.

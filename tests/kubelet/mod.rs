@@ -3,12 +3,10 @@
 //!
 //! `expected.yaml` holds the truth of each; `known-wrong.txt` what is said instead, and must shrink: a verdict that
 //! becomes right, or wrong in another way, fails until the file says so (`UPDATE_GOLDEN=1` writes it).
-//! `cargo test --test kubelet -- --nocapture` prints the table. `KUBELET_ONLY=liveness` plays what has the word in its name.
+//! `cargo test --test clusters kubelet:: -- --nocapture` prints the table. `KUBELET_ONLY=liveness` plays what has the word in its name.
 
 mod cluster;
 mod play;
-#[path = "../support/scenario_files.rs"]
-mod scenario_files;
 mod steps;
 mod texts;
 mod timeline;

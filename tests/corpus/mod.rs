@@ -2,15 +2,12 @@
 //! wrong, and was anything else called a warning that is none.
 //!
 //! A case is what differs from a healthy Longhorn (src/testing/fixture.rs); `cluster.rs` makes a recording of it. A file has the
-//! cases that one check must name, and is one test; the other files have what must not be named. `cargo test --test corpus -- --nocapture` prints a line for each:
+//! cases that one check must name, and is one test; the other files have what must not be named. `cargo test --test clusters corpus:: -- --nocapture` prints
+//! a line for each:
 //! cases by verdict, and what the first screens begin with. With `CORPUS_KEEP` the recordings are left in that directory, to look at
 //! a report with `check --from`, and with `CORPUS_REPORTS` the reports.
 
-mod cases;
-#[path = "../support/contradictions.rs"]
-mod contradictions;
-#[path = "../support/scenario.rs"]
-mod scenario;
+pub mod cases;
 mod schema;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -99,7 +96,7 @@ fn look(case: &Case, with_log: bool) -> Found {
         if with_log { "with-log.json" } else { "without-log.json" },
         &report.to_string(),
     );
-    let contradicted = contradictions::of(&report);
+    let contradicted = crate::contradictions::of(&report);
     assert!(contradicted.is_empty(), "{}: {contradicted:#?}", case.report);
     let mut found = Found::default();
     for finding in report["findings"].as_array().unwrap() {

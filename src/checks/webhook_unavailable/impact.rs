@@ -1,0 +1,37 @@
+//! What an outage of a webhook costs.
+
+use super::configurations;
+use super::service::WebhookRole;
+use crate::cluster::Cluster;
+use crate::longhorn::{Release, Suffix};
+
+/// What is rejected while no one answers: the webhooks have failurePolicy Fail
+/// (longhorn-manager webhook/server/validation.go per release).
+pub fn of(cluster: &Cluster, webhook: WebhookRole, release: Option<Release>) -> String {
+    if webhook == WebhookRole::Conversion {
+        return "Longhorn objects cannot be converted between API versions, so requests for them may fail"
+            .to_owned();
+    }
+    if configurations::nobody_is_asked(cluster) {
+        return "nothing is rejected, because no webhook configuration exists yet: Longhorn objects are accepted \
+                unchecked; managers that start wait for this Service"
+            .to_owned();
+    }
+    let mut impact =
+        "every create and update of a Longhorn object is rejected: no attach, detach, snapshot, \
+                      rebuild or new volume"
+            .to_owned();
+    if release.is_none_or(|release| release.at_least(1, 8, 0)) {
+        impact.push_str(
+            "; so is every update of any PersistentVolumeClaim in the cluster, whatever its StorageClass",
+        );
+        if release.is_none() {
+            impact.push_str(" (from Longhorn 1.8 on)");
+        }
+    }
+    // removed again by v1.11.0-hotfix-1 and v1.11.1 (longhorn issue 12578)
+    if release.is_some_and(|r| (r.major, r.minor, r.patch) == (1, 11, 0) && r.suffix == Suffix::None) {
+        impact.push_str("; in v1.11.0 so is every update of a Kubernetes Node, so new nodes do not join");
+    }
+    impact
+}

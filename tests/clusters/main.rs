@@ -1,0 +1,17 @@
+//! Whole clusters and what must be said of them. One program, so that it is linked once: `cargo test --test clusters corpus::` runs
+//! those of a room.
+
+#[path = "../support/contradictions.rs"]
+mod contradictions;
+#[path = "../support/scenario.rs"]
+mod scenario;
+
+#[path = "../corpus/mod.rs"]
+mod corpus;
+#[path = "../kubelet/mod.rs"]
+mod kubelet;
+#[path = "../ordinary_day/mod.rs"]
+mod ordinary_day;
+mod scenarios;
+
+use scenario::files as scenario_files;
