@@ -58,21 +58,24 @@ impl StateFile {
     }
 
     fn read(&self) -> io::Result<Option<Saved>> {
-        let is = match fs::metadata(&self.path) {
-            Ok(is) => is,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        // a FIFO would be waited for
-        if !is.is_file() {
-            return Err(io::Error::other("it is no regular file"));
-        }
+        let Some(is) = self.regular()? else { return Ok(None) };
         if is.len() > MAX_BYTES {
             return Err(io::Error::other(format!("it is larger than {MAX_BYTES} bytes")));
         }
         let mut text = Vec::new();
         File::open(&self.path)?.take(MAX_BYTES).read_to_end(&mut text)?;
         Self::parse(&text).map(Some)
+    }
+
+    /// What is at the path, if that is nothing or a file. Anything else is somebody's: a FIFO would be waited for, and
+    /// a rename would make a file of a device or of a link.
+    fn regular(&self) -> io::Result<Option<fs::Metadata>> {
+        match fs::symlink_metadata(&self.path) {
+            Ok(is) if is.is_file() => Ok(Some(is)),
+            Ok(_) => Err(io::Error::other("it is no regular file, and so neither read nor replaced")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Reads the content of a file.
@@ -92,6 +95,7 @@ impl StateFile {
 
     /// Writes the file: beside its place, to the disk, then in its place.
     pub fn store(&self, saved: &Saved) -> io::Result<()> {
+        self.regular()?;
         let new = self.beside("new");
         // what is left of an earlier try, whatever it is; a FIFO would be waited for
         match fs::remove_file(&new) {
@@ -125,6 +129,8 @@ fn write_new(path: &Path, saved: &Saved) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
     use crate::history::History;
     use crate::testing::time;
@@ -186,25 +192,43 @@ mod tests {
     }
 
     #[test]
-    fn a_fifo_is_never_waited_for() {
-        let (directory, file) = in_directory();
-        for name in ["state.json", "state.json.new"] {
-            let made = std::process::Command::new("mkfifo").arg(directory.path().join(name)).status();
-            assert!(made.unwrap().success());
+    fn what_is_no_regular_file_is_neither_read_nor_replaced() {
+        use std::os::unix::fs::symlink;
+        let fifo = |path: &Path| assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+        let makes: [&dyn Fn(&Path); 5] = [
+            &fifo,
+            &|path| symlink("/dev/full", path).unwrap(),
+            &|path| symlink("missing", path).unwrap(),
+            &|path| {
+                fs::write(path.with_file_name("other"), serde_json::to_vec(&saved()).unwrap()).unwrap();
+                symlink("other", path).unwrap();
+            },
+            &|path| fs::create_dir(path).unwrap(),
+        ];
+        for make in makes {
+            let (directory, file) = in_directory();
+            make(file.path());
+            let kind = || fs::symlink_metadata(file.path()).unwrap().file_type();
+            let (before, there) = (kind(), names(directory.path()));
+            let Loaded::SetAside { reason, kept: None } = file.load() else { panic!("{before:?} was read") };
+            let error = file.store(&saved()).unwrap_err().to_string();
+            assert_eq!(error, "it is no regular file, and so neither read nor replaced");
+            assert_eq!((reason, kind(), names(directory.path())), (error, before, there));
         }
-        let Loaded::SetAside { reason, kept: None } = file.load() else { panic!("a FIFO was read") };
-        assert_eq!(reason, "it is no regular file");
-        file.store(&saved()).unwrap();
-        assert!(matches!(file.load(), Loaded::History(_)), "a file has taken its place");
     }
 
     #[test]
-    fn a_directory_that_is_not_there_or_in_the_way_is_an_error_and_leaves_nothing() {
+    fn what_is_left_of_an_earlier_try_is_never_waited_for() {
         let (directory, file) = in_directory();
-        fs::create_dir(file.path()).unwrap();
-        assert!(matches!(file.load(), Loaded::SetAside { kept: None, .. }));
-        file.store(&saved()).unwrap_err();
-        assert_eq!(names(directory.path()), ["state.json"], "no half file is left");
+        let made = Command::new("mkfifo").arg(directory.path().join("state.json.new")).status();
+        assert!(made.unwrap().success());
+        file.store(&saved()).unwrap();
+        assert!(matches!(file.load(), Loaded::History(_)));
+    }
+
+    #[test]
+    fn a_directory_that_is_not_there_is_an_error() {
+        let (directory, _) = in_directory();
         let nowhere = StateFile::new(directory.path().join("missing/state.json"));
         assert!(matches!(nowhere.load(), Loaded::Nothing));
         nowhere.store(&saved()).unwrap_err();

@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use super::plugin::{Plugin, PluginError, Renewed};
 use super::watch::{describe, is_untrusted, reason_of, speaks_no_tls};
-use super::{ApiErrorReason, kubeconfig};
+use super::{ApiErrorReason, answer, kubeconfig};
 use crate::cluster::{Absence, Cluster, Readability};
 use crate::longhorn::Release;
 
@@ -225,9 +225,8 @@ impl Connection {
 
     /// The release of the API server, which every account may ask for; none where it does not say.
     pub async fn api_server(&self, patience: Duration) -> Option<Release> {
-        let answer =
-            tokio::time::timeout(patience.min(ANSWER_TIMEOUT), self.client.apiserver_version()).await;
-        Release::parse(&answer.ok()?.ok()?.git_version)
+        let answer = tokio::time::timeout(patience.min(ANSWER_TIMEOUT), answer::version(&self.client)).await;
+        Release::parse(&answer.ok()??)
     }
 
     /// Asks whether the API answers, accepts the credentials and serves Longhorn's kinds. A refused
@@ -236,7 +235,7 @@ impl Connection {
         let (url, patience) = (self.url.clone(), patience.min(ANSWER_TIMEOUT));
         let request = http::Request::get("/apis/longhorn.io/v1beta2").body(Vec::new());
         let Ok(request) = request else { return Ok(()) };
-        let answer = tokio::time::timeout(patience, self.client.request_text(request)).await;
+        let answer = tokio::time::timeout(patience, answer::ask(&self.client, request)).await;
         let Ok(answer) = answer else {
             return Err(ConnectError::Unreachable { url, reason: format!("no answer within {patience:?}") });
         };
@@ -387,6 +386,30 @@ mod tests {
             let text = error.to_string();
             assert!(!error.is_usage() && text.contains(part), "{text}");
             assert!(!text.contains("secret") && !text.contains('\n'), "{text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_without_end_is_not_read_to_its_end() {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        for status in ["200 OK", "403 Forbidden"] {
+            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let config = CONFIG.replace("127.0.0.1:1", &listener.local_addr().unwrap().to_string());
+            let endless = tokio::spawn(async move {
+                let mut stream = listener.accept().await.unwrap().0;
+                assert!(stream.read(&mut [0; 4096]).await.unwrap() > 0, "no request");
+                let head = format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\n\r\n");
+                stream.write_all(head.as_bytes()).await.unwrap();
+                let (kinds, mut sent) = (r#"{"name":"x"},"#.repeat(10_000), 0);
+                while stream.write_all(kinds.as_bytes()).await.is_ok() {
+                    sent += kinds.len();
+                    assert!(sent < 64 << 20, "it is read on and on");
+                }
+            });
+            let connection = open(Some(&config), None).await.ok().unwrap();
+            let error = connection.probe(ANSWER_TIMEOUT).await.unwrap_err().to_string();
+            assert!(error.contains("the answer has more than 4 MiB"), "{error}");
+            endless.await.unwrap();
         }
     }
 

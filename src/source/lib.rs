@@ -11,6 +11,7 @@ pub(crate) use ::{checks, report, testing};
 pub(crate) use ::facts;
 pub(crate) use model::{cluster, history, longhorn, sync, word_enum, yaml_error};
 
+mod answer;
 pub mod connect;
 pub mod demo;
 pub mod fixed;

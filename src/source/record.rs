@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::ApiErrorReason;
+use super::answer::version;
 use super::wanted_logs::{IN_TURN, Run, ready, runs};
 use super::watch::streamed::Split;
 use super::watch::{describe, reason_of, reason_of_code};
@@ -81,8 +82,7 @@ pub async fn record(
     let spool = sink.spool()?;
     let mut recorded = Recorded::default();
     let (mut pods, mut leases) = (Vec::new(), Vec::new());
-    let version = timeout(patience, client.apiserver_version()).await;
-    let version = version.ok().and_then(Result::ok).map(|info| info.git_version);
+    let version = timeout(patience, version(client)).await.ok().flatten();
     let kinds: Vec<String> = Resource::all().map(Resource::label).collect();
     // judged later, nothing in it may be as new: where nodes are silent, for example
     let first = json!({ "kinds": kinds, "kubernetes": version, "logs": LOGS, "moment": now.to_string() });

@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::answer::ask;
 use super::watch::describe;
 
 /// Asks the Kubernetes API.
@@ -91,13 +92,10 @@ impl Reviews {
             .header(http::header::CONTENT_TYPE, "application/json")
             .body(body.into_bytes())
             .map_err(|error| format!("{kind}: {error}"))?;
-        let text = self
-            .client
-            .request_text(request)
-            .await
-            .map_err(|error| format!("{kind}: {}", describe(&error)))?;
-        let review: Review<S> =
-            serde_json::from_str(&text).map_err(|_| format!("{kind}: the answer is none of that kind"))?;
+        let answer =
+            ask(&self.client, request).await.map_err(|error| format!("{kind}: {}", describe(&error)))?;
+        let review: Review<S> = serde_json::from_slice(&answer)
+            .map_err(|_| format!("{kind}: the answer is none of that kind"))?;
         Ok(review.status)
     }
 }

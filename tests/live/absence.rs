@@ -81,8 +81,8 @@ async fn waiting_for_a_wrong_namespace_ends_with_2_and_says_why() {
     let output = check(&server, &["--namespace=storage", "--wait-healthy=1s"]).await;
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     let said = text(&output.stderr);
-    assert!(said.starts_with("waiting 0s of 1s: cluster unknown: nothing of Longhorn"), "{said}");
-    assert!(said.contains("\nnot healthy within 1s: cluster unknown: "), "{said}");
+    assert!(said.starts_with("waiting 0 s of 1 s: cluster unknown: nothing of Longhorn"), "{said}");
+    assert!(said.contains("\nnot healthy within 1 s: cluster unknown: "), "{said}");
     assert!(
         said.ends_with(
             "\nerror: nothing of Longhorn in namespace storage; give Longhorn's with --namespace\n"
@@ -123,7 +123,7 @@ async fn a_rebuild_is_waited_for_although_it_is_nothing_to_be_warned_of() {
     let waited = check(&server, &[only, "--wait-healthy=1s"]).await;
     let said = text(&waited.stderr);
     assert_eq!(waited.status.code(), Some(1), "{waited:?}");
-    assert!(said.contains("\nnot healthy within 1s: ") && said.contains("degraded"), "{said}");
+    assert!(said.contains("\nnot healthy within 1 s: ") && said.contains("degraded"), "{said}");
     let accepted =
         check(&server, &["--only=volume_degraded", "--fail-on=critical", "--wait-healthy=1s"]).await;
     assert_eq!(accepted.status.code(), Some(0), "{accepted:?}");
@@ -158,7 +158,7 @@ async fn a_signal_ends_the_wait_with_its_own_code_and_a_last_line() {
         });
         let (output, first, rest) = within("the end", ended).await.unwrap();
         assert_eq!(output.status.code(), Some(code), "{output:?} {rest}");
-        assert!(first.starts_with("waiting ") && first.contains(" of 5m0s: "), "{first}");
+        assert!(first.starts_with("waiting ") && first.contains(" of 5 min: "), "{first}");
         assert!(rest.lines().last().unwrap().starts_with(&format!("{word} while waiting: ")), "{rest}");
         assert!(output.stdout.is_empty(), "{output:?}");
     }

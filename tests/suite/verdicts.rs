@@ -110,7 +110,7 @@ fn each_failure_exits_with_1_and_names_cause_and_claim() {
         assert_eq!(code, Some(1), "{id}: {text}");
         assert!(text.contains(&format!("{id}/{cause}")), "{id}: {text}");
         assert!(text.contains(claim), "{id}: {text}");
-        let (code, text) = check(file, &["--only", id]);
+        let (code, text) = check(file, &["--only", id, "-o", "wide"]);
         assert_eq!((code, text.contains(&format!("{id}/{cause}"))), (Some(1), true), "{id}: {text}");
     }
 }

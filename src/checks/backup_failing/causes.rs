@@ -19,6 +19,9 @@ causes! {
         way CREDENTIALS_REFUSED "it refuses the credentials"
             fix "The target refuses the credentials, or the secret is missing or lacks a key: compare it with the keys that the object store issued. \
                  Longhorn asks again every poll interval."
+        way CLOCKS_DIFFER "its clock and that of the nodes differ"
+            fix "Set the clocks of the object store and of the nodes right (NTP): it answers, and refuses requests that are more than 15 minutes off. \
+                 Longhorn asks again every poll interval."
         way NO_BUCKET "its bucket does not exist"
             fix "The bucket does not exist: create it, or correct the URL. Longhorn asks again every poll interval."
         way TARGET_NAME_UNKNOWN "its name does not resolve"

@@ -7,6 +7,7 @@ use jiff::SignedDuration;
 use super::causes;
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::patience::DEFINITE;
 use crate::facts::text;
 use crate::longhorn::{BackupTarget, ConditionStatus, condition};
 
@@ -17,7 +18,9 @@ const SILENT: SignedDuration = SignedDuration::from_mins(10);
 const NO_URL: &str = "backup target URL is empty";
 
 /// Parts of the error, and the way that they show.
-const REASONS: [(&[&str], &Way); 6] = [
+const REASONS: [(&[&str], &Way); 7] = [
+    // before the credentials: S3 answers both with 403
+    (&["requesttimetooskewed"], &causes::CLOCKS_DIFFER),
     (
         &["accessdenied", "invalidaccesskeyid", "signaturedoesnotmatch", "forbidden", "credential", "secret"],
         &causes::CREDENTIALS_REFUSED,
@@ -31,6 +34,14 @@ const REASONS: [(&[&str], &Way); 6] = [
         &causes::TARGET_SILENT,
     ),
 ];
+
+/// An answer of the target, which the next question gets again.
+const DEFINITE_WAYS: [&Way; 3] = [&causes::CREDENTIALS_REFUSED, &causes::NO_BUCKET, &causes::CLOCKS_DIFFER];
+
+fn way(message: &str) -> Option<&'static Way> {
+    let lower = message.to_ascii_lowercase();
+    REASONS.iter().find(|(parts, _)| parts.iter().any(|part| lower.contains(part))).map(|(_, way)| *way)
+}
 
 /// The names of the targets that do not answer.
 pub(super) fn run<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a str> {
@@ -56,9 +67,11 @@ pub(super) fn run<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a s
             since => Begun::At(since),
         };
         let age = observe(cluster, out, "unavailable", name, begun);
-        if age.at_least(SILENT, Unknown::Counts) {
-            let message = said.map_or("", |said| said.message.trim());
-            out.report(finding(cluster, target, message).since(age.since));
+        let message = said.map_or("", |said| said.message.trim());
+        let way = way(message);
+        let is_definite = way.is_some_and(|way| DEFINITE_WAYS.contains(&way));
+        if age.at_least(if is_definite { DEFINITE } else { SILENT }, Unknown::Counts) {
+            out.report(finding(cluster, target, message).way(way).since(age.since));
         }
     }
     unavailable
@@ -69,8 +82,6 @@ fn finding(cluster: &Cluster, target: &BackupTarget, message: &str) -> Finding {
     let users =
         cluster.objects.volumes.iter().filter(|volume| target_of(&volume.spec.backup_target_name) == name);
     let backed_up = users.filter(|volume| volume.status.last_backup_at.is_set()).count();
-    let lower = message.to_ascii_lowercase();
-    let reason = REASONS.iter().find(|(parts, _)| parts.iter().any(|part| lower.contains(part)));
     Finding::about(
         &causes::TARGET_UNAVAILABLE,
         cluster.object::<BackupTarget>(name),
@@ -92,7 +103,6 @@ fn finding(cluster: &Cluster, target: &BackupTarget, message: &str) -> Finding {
         None => "it has never answered".to_owned(),
     })
     .with(Name::Key, target.spec.credential_secret.as_str())
-    .way(reason.map(|(_, way)| *way))
 }
 
 /// Up to 1.7 there is one target.

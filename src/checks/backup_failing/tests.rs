@@ -60,6 +60,7 @@ fn a_target_that_does_not_answer_is_told_with_its_error() {
     assert!(finding.evidence()[0].text.contains("AccessDenied"));
     assert!(finding.remedy.fix.starts_with("The target refuses the credentials"), "{}", finding.remedy.fix);
     for (message, words) in [
+        ("AWS Error: RequestTimeTooSkewed The difference is too large. 403", "Set the clocks"),
         ("dial tcp: lookup minio: no such host", "The name of the target"),
         ("x509: certificate signed by unknown authority", "The certificate"),
         ("dial tcp 10.0.0.1:9000: i/o timeout", "The target does not answer"),
@@ -87,6 +88,15 @@ fn a_target_that_answers_is_new_or_not_wanted_is_not_found() {
         target(false, LONG_AGO, "").replace("available: false", "available: null"),
     ] {
         assert_eq!(found(&CHECK, &cluster_at(NOW, &yaml)), Vec::<String>::new(), "{yaml}");
+    }
+}
+
+/// The next question gets the same answer, so the minute is only for a target and its secret that are applied one after the other.
+#[test]
+fn a_target_that_answers_and_refuses_is_found_after_a_minute() {
+    for message in ["SignatureDoesNotMatch", "NoSuchBucket", "RequestTimeTooSkewed"] {
+        let at = |since| found(&CHECK, &cluster_at(NOW, &target(false, since, message))).len();
+        assert_eq!((at("2026-03-10T11:59:01Z"), at("2026-03-10T11:59:00Z")), (0, 1), "{message}");
     }
 }
 

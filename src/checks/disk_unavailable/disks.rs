@@ -1,5 +1,7 @@
 //! Disks whose condition Ready is False.
 
+use jiff::SignedDuration;
+
 use super::causes;
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
@@ -57,8 +59,12 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
     let since = ready.last_transition_time.get();
     let since = since.map(|since| nodes::not_before_return(cluster, disk.node_name(), since));
     let age = observe(cluster, out, cause.id, &object, Begun::At(since));
+    // another disk at the path does not go away by itself, unless the node is back so lately that its mounts may be missing
+    let is_definite = [&causes::DISK_UUID_MISMATCH, &causes::FILE_SYSTEM_SHARED].contains(&cause)
+        && nodes::ready_since(cluster, disk.node_name()).is_some_and(|back| cluster.age(back) >= NODE_AWAY);
+    let patience = if is_definite { SignedDuration::ZERO } else { NODE_AWAY };
     // a node that is down or restarts has its own finding, and its disks come back with it
-    if !age.at_least(NODE_AWAY, Unknown::Counts) || nodes::down(cluster, disk.node_name()).is_some() {
+    if !age.at_least(patience, Unknown::Counts) || nodes::down(cluster, disk.node_name()).is_some() {
         return;
     }
     let volumes = disk.volumes(cluster);

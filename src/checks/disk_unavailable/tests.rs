@@ -115,6 +115,13 @@ fn a_disk_that_comes_late_or_went_with_its_node_is_not_found() {
     ] {
         assert_eq!(found(&CHECK, &cluster_at(NOW, &yaml)), Vec::<String>::new(), "{yaml}");
     }
+    // another disk at the path is no matter of time, unless the node is just back
+    let of_node = |back| kube("n1", "True", back) + &disk(&mismatch(JUST_NOW));
+    assert_eq!(
+        found(&CHECK, &cluster_at(NOW, &of_node(LONG_AGO))),
+        ["warning disk_uuid_mismatch nodes.longhorn.io n1"]
+    );
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &of_node(JUST_NOW))), Vec::<String>::new());
     // what is not Ready for lack of a node is told once, of the node
     let down = kube("n1", "Unknown", LONG_AGO) + &disk(&mismatch(LONG_AGO));
     let other = kube("n2", "True", LONG_AGO) + &node("n2", &ready("", "", LONG_AGO), "", "");

@@ -22,8 +22,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
-use crate::facts::patience::NEXT_POD;
-use crate::facts::{pods, volumes};
+use crate::facts::patience::{DEFINITE, NEXT_POD};
+use crate::facts::{not_started, pods, volumes};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{Pod, ShareManager, ShareManagerState, Volume, VolumeRobustness};
 
@@ -93,7 +93,12 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             let new = share.pod.and_then(pods::since).is_some_and(|since| cluster.age(since) < NEXT_POD);
             let follows_another = share.replaced > 0 && new;
             let unknown = if follows_another { Unknown::Waits } else { Unknown::Counts };
-            if age.at_least(NEXT_POD, unknown) {
+            // its only container, whatever a release calls it
+            let container =
+                |pod: &'_ Pod| pod.status.container_statuses.first().map(|container| container.name.clone());
+            let refused = share.pod.and_then(|pod| Some(not_started::of_pod(cluster, pod, &container(pod)?)));
+            let refused = refused.is_some_and(|why| why.is_definite());
+            if age.at_least(if refused { DEFINITE } else { NEXT_POD }, unknown) {
                 let finding = finding::down(cluster, &share, &age);
                 let [name, namespace, claim] = volumes::labels(volume);
                 out.sample(&NOT_SERVED, &[name, namespace, claim, finding.cause.id], 1.0);

@@ -90,6 +90,22 @@ fn shares_that_run_are_not_wanted_or_fail_over_are_not_found() {
     }
 }
 
+/// Neither a failover nor an earlier replacement explains an image that cannot be pulled.
+#[test]
+fn a_server_whose_image_cannot_be_pulled_is_found_after_a_minute() {
+    let waits = |reason: &str, since: &str| {
+        let state =
+            format!("{{name: share-manager, ready: false, state: {{waiting: {{reason: {reason}}}}}}}");
+        wanted("starting")
+            + &pod("Pending", "False", since)
+                .replace("phase: Pending", &format!("phase: Pending, containerStatuses: [{state}]"))
+    };
+    let at = |reason, since| found(&CHECK, &cluster_at(NOW, &waits(reason, since)));
+    assert_eq!(at("ImagePullBackOff", JUST_NOW), ["critical pod_not_started ShareManager vol-1"]);
+    assert!(at("ImagePullBackOff", "2026-03-01T11:59:01Z").is_empty());
+    assert!(at("ContainerCreating", JUST_NOW).is_empty());
+}
+
 #[test]
 fn a_live_cluster_watches_for_three_minutes() {
     let live = live_at(NOW, &(wanted("error") + MANAGER));

@@ -39,9 +39,9 @@ pub struct CheckArgs {
     #[command(flatten)]
     fleet: FleetArgs,
 
-    /// How to print the report [default: table on a terminal, wide elsewhere]
-    #[arg(long, short = 'o', value_enum, env = "LONGHORN_HEALTH_OUTPUT")]
-    output: Option<OutputFormat>,
+    /// How to print the report
+    #[arg(long, short = 'o', value_enum, default_value_t = OutputFormat::Table, env = "LONGHORN_HEALTH_OUTPUT")]
+    output: OutputFormat,
 
     /// Colours in the table: auto has them on a terminal, unless NO_COLOR is set
     #[arg(long, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN", env = "LONGHORN_HEALTH_COLOR")]
@@ -206,9 +206,9 @@ impl CheckArgs {
             _ if self.wait_healthy.is_some() => {
                 return Err(Failure::usage(anyhow!("--wait-healthy waits for one cluster")));
             }
-            None | Some(OutputFormat::Table | OutputFormat::Wide) => false,
-            Some(OutputFormat::Json) => true,
-            Some(_) => return Err(Failure::usage(anyhow!("several clusters are printed as table or json"))),
+            OutputFormat::Table | OutputFormat::Wide => false,
+            OutputFormat::Json => true,
+            _ => return Err(Failure::usage(anyhow!("several clusters are printed as table or json"))),
         };
         let rows =
             fleet::rows(sources, &Wanted::by_checks(), self.timeout.unsigned_abs(), |source, cluster| {
@@ -272,9 +272,7 @@ impl CheckArgs {
         let (width, rows) = room();
         let style = Style { colours, width, rows };
         let mut out = io::BufWriter::new(stdout.lock());
-        let detailed = self.details.is_some();
-        let usual = if terminal || detailed { OutputFormat::Table } else { OutputFormat::Wide };
-        match self.output.unwrap_or(usual) {
+        match self.output {
             OutputFormat::Table => table::write(&mut out, report, style, self.details())?,
             OutputFormat::Wide => wide::write(&mut out, report)?,
             OutputFormat::Markdown => markdown::write(&mut out, report)?,
@@ -299,7 +297,7 @@ impl CheckArgs {
         now: Timestamp,
         options: &ReportOptions,
     ) -> Result<(), Failure> {
-        let parsed = matches!(self.output, Some(OutputFormat::Json | OutputFormat::Junit));
+        let parsed = matches!(self.output, OutputFormat::Json | OutputFormat::Junit);
         if failure.code != exit::UNKNOWN || !parsed {
             return Ok(());
         }

@@ -36,6 +36,10 @@ pub struct Metric {
 pub static METRICS: LazyLock<Vec<Metric>> =
     LazyLock::new(|| serde_yaml::from_str(include_str!("catalogue.yaml")).unwrap_or_default());
 
+/// The names of all series.
+pub static NAMES: LazyLock<Vec<String>> =
+    LazyLock::new(|| METRICS.iter().flat_map(Metric::all_names).collect());
+
 /// Every label that any metric ever had.
 pub static LABELS: LazyLock<BTreeSet<&str>> = LazyLock::new(|| {
     METRICS.iter().flat_map(|metric| metric.labels.values().flatten().flatten()).map(String::as_str).collect()

@@ -7,7 +7,7 @@ use promql_parser::parser::{
     AggregateExpr, BinaryExpr, Expr, LabelModifier, VectorMatchCardinality, VectorSelector, token,
 };
 
-use super::catalogue::{LABELS, METRICS, Metric};
+use super::catalogue::{LABELS, Metric, NAMES};
 use super::{Level, Said};
 use crate::did_you_mean;
 use crate::facts::text::listed;
@@ -78,8 +78,7 @@ impl Judge<'_> {
             return;
         }
         let Some(metric) = Metric::of(&name) else {
-            let known: Vec<String> = METRICS.iter().flat_map(Metric::all_names).collect();
-            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            let known: Vec<&str> = NAMES.iter().map(String::as_str).collect();
             let message = format!("{name} is no metric of Longhorn in any release up to the newest known");
             let near = did_you_mean::hint(&name, &known);
             return self.say(

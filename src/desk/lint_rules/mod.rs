@@ -5,7 +5,7 @@ mod judge;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use promql_parser::label::{MatchOp, Matcher};
 use promql_parser::parser::Expr;
@@ -93,12 +93,9 @@ pub fn lint(files: &[(String, String)], release: Release) -> Result<Linted, Stri
     let mut found = Vec::new();
     let mut records = BTreeSet::new();
     for (index, (name, text)) in files.iter().enumerate() {
-        let (lines, seen) = (Vec::new(), BTreeMap::new());
-        let mut reader =
-            Reader { file: index, offset: 0, lines, seen, found: &mut found, records: &mut records };
+        let mut reader = Reader::new(index, &mut found, &mut records);
         reader.read(text).map_err(|error| format!("{name}: {error}"))?;
     }
-    found.retain(|written| written.text.contains("longhorn_"));
     let newest = LINES.last().map_or(release, |line| line.newest());
     let judged_as = if release > newest { newest } else { release };
     let judge = || -> Vec<Problem> {
@@ -146,13 +143,22 @@ struct Reader<'a> {
     /// Lines before the document.
     offset: usize,
     lines: Vec<String>,
+    /// Lines that hold nothing but a value, by the value.
+    values: HashMap<String, Vec<usize>>,
+    /// How many bytes may still be searched for expressions that fill no line.
+    search: usize,
     /// How often an expression was seen in the document, as the same one may stand there several times.
     seen: BTreeMap<String, usize>,
     found: &'a mut Vec<Written>,
     records: &'a mut BTreeSet<String>,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(file: usize, found: &'a mut Vec<Written>, records: &'a mut BTreeSet<String>) -> Self {
+        let (lines, values, seen) = (Vec::new(), HashMap::new(), BTreeMap::new());
+        Reader { file, offset: 0, lines, values, search: SEARCH, seen, found, records }
+    }
+
     fn read(&mut self, text: &str) -> Result<(), String> {
         if text.trim_start().starts_with('{') && serde_json::from_str::<Value>(text).is_ok() {
             return self.document(text);
@@ -187,6 +193,10 @@ impl Reader<'_> {
             })?,
         };
         self.lines = text.lines().map(str::to_owned).collect();
+        self.values.clear();
+        for (index, line) in self.lines.iter().enumerate() {
+            self.values.entry(value_of(line).to_owned()).or_default().push(index);
+        }
         self.seen.clear();
         self.walk(&value, "", 0);
         Ok(())
@@ -220,6 +230,9 @@ impl Reader<'_> {
 
     /// The line is that of the text as it stands in the file, which a JSON file escapes.
     fn push(&mut self, text: &str, title: &str) {
+        if !text.contains("longhorn_") {
+            return;
+        }
         let written: Vec<&str> = text.trim().lines().map(str::trim).collect();
         // the longest line, as the first one is often no more than a bracket
         let (above, longest) =
@@ -227,16 +240,36 @@ impl Reader<'_> {
         let escaped = Value::from(text).to_string();
         let escaped = escaped.trim_matches('"');
         let turn = self.seen.entry(text.to_owned()).or_default();
+        let filled = |value: &str| self.values.get(value)?.get(*turn).copied();
+        let alone = || filled(escaped).or_else(|| Some(filled(longest)?.saturating_sub(above)));
+        let search = &mut self.search;
+        let mut affordable = |(_, line): &(usize, &String)| {
+            *search = search.saturating_sub(line.len());
+            *search > 0
+        };
         let place = |(index, line): (usize, &String)| match () {
             () if line.contains(escaped) => Some(index),
             () if line.contains(longest) => Some(index.saturating_sub(above)),
             () => None,
         };
-        let line = self.lines.iter().enumerate().filter_map(place).nth(*turn).unwrap_or(0);
+        let searched =
+            || self.lines.iter().enumerate().take_while(&mut affordable).filter_map(place).nth(*turn);
+        let line = alone().or_else(searched).unwrap_or(0);
         *turn += 1;
         let line = self.offset + line + 1;
         self.found.push(Written { file: self.file, line, place: title.to_owned(), text: text.to_owned() });
     }
+}
+
+/// Bytes searched for the lines of expressions in a file, many times what people write; then their lines are not told.
+const SEARCH: usize = 256 << 20;
+
+/// What a line of YAML or JSON holds beside a key: `"expr": "up",` and `- expr: up` hold `up`.
+fn value_of(line: &str) -> &str {
+    let line = line.trim().trim_start_matches("- ");
+    let keyed = |key: &&str| line.trim_start_matches('"').starts_with(*key);
+    let value = ["expr", "query"].iter().find(|key| keyed(key)).and(line.split_once(':'));
+    value.map_or(line, |(_, value)| value).trim().trim_end_matches(',').trim_matches(['"', '\''])
 }
 
 /// Longer expressions are not parsed. Trees are walked recursively, at worst as deep as the expression has letters.

@@ -232,3 +232,38 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn each_expression_is_found_without_a_search_of_all_lines() {
+    let expr = |index: usize| format!("rate(longhorn_nosuch_{index}{{a=\"b\"}}[5m])");
+    let panels: Vec<Value> = (0..2_000)
+        .map(|index| serde_json::json!({ "title": "p", "targets": [{ "expr": expr(index) }, { "expr": expr(0) }] }))
+        .collect();
+    let yaml: String = (0..2_000).map(|index| format!("- alert: A\n  expr: {}\n", expr(index))).collect();
+    for text in [serde_json::to_string_pretty(&panels).unwrap(), yaml] {
+        let (mut found, mut records) = (Vec::new(), BTreeSet::new());
+        let mut reader = Reader::new(0, &mut found, &mut records);
+        reader.read(&text).unwrap();
+        assert_eq!(reader.search, SEARCH);
+        let lines: Vec<&str> = text.lines().collect();
+        for written in &found {
+            let escaped = Value::from(written.text.as_str()).to_string();
+            let line = lines[written.line - 1];
+            assert!(line.contains(&written.text) || line.contains(&escaped), "{line}");
+        }
+        let places: BTreeSet<usize> = found.iter().map(|written| written.line).collect();
+        assert_eq!(places.len(), found.len(), "each has a line of its own");
+    }
+}
+
+#[test]
+fn a_search_of_lines_has_an_end() {
+    let one_line: Vec<Value> =
+        (0..2_000).map(|index| serde_json::json!({ "expr": format!("longhorn_nosuch_{index}") })).collect();
+    let (mut found, mut records) = (Vec::new(), BTreeSet::new());
+    let mut reader = Reader::new(0, &mut found, &mut records);
+    reader.search = 1 << 20;
+    reader.read(&Value::from(one_line).to_string()).unwrap();
+    assert_eq!((reader.search, reader.found.len()), (0, 2_000));
+    assert!(found.iter().all(|written| written.line == 1));
+}

@@ -18,22 +18,25 @@ struct Room {
     first: usize,
     /// How many of these say what follows.
     follows: usize,
-    /// Lines of a fix.
-    fix: usize,
-    /// Others, with a line each.
+    /// Others, with the headline alone.
     then: usize,
+    /// Lines of such a headline.
+    lines: usize,
 }
 
 /// From all that is good to read down to what a terminal of 24 lines has room for. Where none fits, the last.
-const ROOMS: [Room; 7] = [
-    Room { first: 4, follows: 4, fix: 6, then: 4 },
-    Room { first: 4, follows: 4, fix: 2, then: 4 },
-    Room { first: 3, follows: 3, fix: 2, then: 3 },
-    Room { first: 3, follows: 1, fix: 2, then: 2 },
-    Room { first: 2, follows: 2, fix: 3, then: 3 },
-    Room { first: 2, follows: 1, fix: 2, then: 1 },
-    Room { first: 1, follows: 1, fix: 3, then: 1 },
+const ROOMS: [Room; 8] = [
+    Room { first: 4, follows: 4, then: 4, lines: 2 },
+    Room { first: 4, follows: 4, then: 4, lines: 1 },
+    Room { first: 3, follows: 3, then: 3, lines: 1 },
+    Room { first: 3, follows: 1, then: 2, lines: 1 },
+    Room { first: 2, follows: 2, then: 3, lines: 1 },
+    Room { first: 2, follows: 1, then: 1, lines: 1 },
+    Room { first: 1, follows: 1, then: 1, lines: 1 },
+    Room { first: 1, follows: 0, then: 0, lines: 1 },
 ];
+/// How many notes are named where nothing else is on the screen.
+const MAX_NOTES: usize = 3;
 /// The number of reasons for an unknown verdict that are shown.
 const MAX_REASONS: usize = 4;
 
@@ -142,19 +145,42 @@ fn brief(out: &mut dyn Write, report: &Report, style: Style, room: Room) -> io::
     }
     for (place, incident) in first.iter().enumerate() {
         let follows = place < room.follows;
-        told(out, incident, style, Room { follows: usize::from(follows), ..room })?;
+        told(out, incident, style, follows)?;
     }
     if !then.is_empty() {
         writeln!(out, "{}", style.bold("Then"))?;
     }
     for incident in then.iter().take(room.then) {
-        let line = style.one_line(INDENT, &short_names(&with_consequences(incident)));
-        writeln!(out, "{}{line}", margin(incident, style))?;
+        headline(out, incident, style, room.lines)?;
     }
-    match then.len().checked_sub(room.then) {
+    if let Some(more) = then.len().checked_sub(room.then).filter(|more| *more > 0) {
+        writeln!(out, "{INDENT}and {more} more (-v)")?;
+    }
+    if urgent.is_empty() { notes_by_name(out, report, style) } else { Ok(()) }
+}
+
+/// The notes, where nothing else is on the screen: an empty one would hide what is known.
+fn notes_by_name(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()> {
+    for incident in report.incidents.iter().take(MAX_NOTES) {
+        headline(out, incident, style, 2)?;
+    }
+    match report.incidents.len().checked_sub(MAX_NOTES) {
         Some(more) if more > 0 => writeln!(out, "{INDENT}and {more} more (-v)"),
         _ => Ok(()),
     }
+}
+
+/// Title and consequences, cut where they take more lines than there are.
+fn headline(out: &mut dyn Write, incident: &Incident, style: Style, most: usize) -> io::Result<()> {
+    let mut lines = style.lines(INDENT, &short_names(&with_consequences(incident)));
+    if lines.len() > most {
+        let cut = lines.split_off(most.saturating_sub(1)).join(" ");
+        lines.push(style.one_line(INDENT, &cut));
+    }
+    for (index, line) in lines.iter().enumerate() {
+        writeln!(out, "{}{line}", if index == 0 { margin(incident, style) } else { INDENT.to_owned() })?;
+    }
+    Ok(())
 }
 
 /// Names that end in a long hash or UUID take the room of what matters: `instance-manager-7190e478…`.
@@ -189,19 +215,22 @@ fn with_consequences(incident: &Incident) -> String {
     }
 }
 
-fn told(out: &mut dyn Write, incident: &Incident, style: Style, room: Room) -> io::Result<()> {
+fn told(out: &mut dyn Write, incident: &Incident, style: Style, says_what_follows: bool) -> io::Result<()> {
     let margin = margin(incident, style);
     let title = style.lines(INDENT, &incident.title);
     for (index, line) in title.iter().enumerate() {
         writeln!(out, "{}{}", if index == 0 { margin.as_str() } else { INDENT }, style.bold(line))?;
     }
-    if !incident.consequences.is_empty() && room.follows > 0 {
+    if !incident.consequences.is_empty() && says_what_follows {
         style.labelled(out, INDENT, "follows", &follows(incident))?;
     }
     if let Some(waits) = waits(incident) {
         return writeln!(out, "{INDENT}{waits}");
     }
-    fix(out, &incident.fix, style, room.fix)?;
+    // whole: what makes a step safe may stand in its last sentence
+    if !incident.fix.is_empty() {
+        style.labelled(out, INDENT, "fix", &incident.fix)?;
+    }
     let Some(command) = &incident.first else { return Ok(()) };
     let mark = if command.changes { style.paint("33", "!") } else { "$".to_owned() };
     // commands are copied, so they are never wrapped
@@ -220,26 +249,6 @@ fn told(out: &mut dyn Write, incident: &Incident, style: Style, room: Room) -> i
     }
 }
 
-/// The fix, whole where there is room, else its first sentence, which says what to do.
-fn fix(out: &mut dyn Write, text: &str, style: Style, most: usize) -> io::Result<()> {
-    if text.is_empty() {
-        return Ok(());
-    }
-    let first = text.split_inclusive(". ").next().unwrap_or(text).trim_end();
-    let mut lines = style.lines(INDENT, &format!("fix: {text}"));
-    if lines.len() > most {
-        lines = style.lines(INDENT, &format!("fix: {first}"));
-    }
-    let is_cut = lines.len() > most;
-    lines.truncate(most);
-    if let Some(last) = lines.last_mut().filter(|_| is_cut) {
-        // in the place of a word, so that the line stays as wide as it may be
-        last.truncate(last.rfind(' ').unwrap_or(last.len()));
-        last.push_str(" …");
-    }
-    lines.iter().try_for_each(|line| writeln!(out, "{INDENT}{line}"))
-}
-
 fn unknown(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()> {
     let reasons = reasons(report);
     for (reason, checks) in reasons.iter().take(MAX_REASONS) {
@@ -253,7 +262,8 @@ fn unknown(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()>
     }
     match reasons.len().checked_sub(MAX_REASONS) {
         Some(more) if more > 0 => {
-            writeln!(out, "{MARGIN}and {} more (-o json lists them)", counted(more, "reason"))
+            let reasons = if more == 1 { "reason" } else { "reasons" };
+            writeln!(out, "{MARGIN}and {more} more {reasons} (-o json lists them)")
         }
         _ => Ok(()),
     }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use longhorn_health_exporter::checks;
 use regex::Regex;
 
 fn root() -> &'static Path {
@@ -118,4 +119,26 @@ fn every_check_folder_has_the_same_form() {
         let is_only_for_tests = text.starts_with("#![cfg(test)]") || name.ends_with("_tests.rs");
         assert!(!is_only_for_tests, "{}: tests are tests.rs and below tests/", path.display());
     }
+}
+
+/// Production lines of checks and facts that a cause may cost on average. It only goes down: a new cause pays by repairing an old one. The
+/// corpus has its own budget (`tests/corpus`).
+const LINES_PER_CAUSE: usize = 115;
+
+#[test]
+fn a_cause_costs_no_more_lines_than_the_budget() {
+    let rust = |room| files(room).into_iter().filter(|(path, _)| !is_test(path));
+    let production = |text: String| text.split("#[cfg(test)]\nmod tests {").next().unwrap().lines().count();
+    let lines: usize =
+        ["src/checks", "src/facts"].into_iter().flat_map(rust).map(|(_, text)| production(text)).sum();
+    // those of danger_zone_pending are one cause for each setting
+    let declared = checks::ALL.iter().filter(|check| check.id != "danger_zone_pending");
+    let causes: usize = declared.map(|check| check.causes.len()).sum();
+    assert!(
+        lines <= LINES_PER_CAUSE * causes,
+        "{lines} production lines for {causes} causes are {} each, and {LINES_PER_CAUSE} are allowed: repair an old cause",
+        lines.div_ceil(causes)
+    );
+    // the budget follows what was saved
+    assert!(lines > (LINES_PER_CAUSE - 2) * causes, "set LINES_PER_CAUSE to {}", lines.div_ceil(causes));
 }
