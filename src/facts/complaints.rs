@@ -46,7 +46,8 @@ struct Patterns {
     credentials: Regex,
     /// The API server answered: it does not serve the kind.
     kind: Regex,
-    /// Words of client-go's leader election and informers, the path of an API request, or what only an API server says: a
+    /// Words of client-go's leader election and informers, which name a Go type (`failed to list *v1.Node`: Longhorn says `failed to list
+    /// replicas for volume` and `failed to list objects` of engines and backup stores), the path of an API request, or what only an API server says: a
     /// controller of Longhorn repeats that without path (`failed to sync node for …: etcdserver: …`).
     asked: Regex,
     /// There was no answer, or none that says anything.
@@ -71,7 +72,7 @@ static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| {
         )
         .ok()?,
         asked: Regex::new(
-            r"(?i)https?://[^ /]+/(?:apis?|version)[/?\x22]|retrieving (?:resource|lease) lock|failed to (?:list|watch) |leader election record|creating lease lock|failed to (?:update|renew) (?:lock|lease)|watch (?:of [^ ]+ )?ended with|etcdserver: ",
+            r"(?i)https?://[^ /]+/(?:apis?|version)[/?\x22]|retrieving (?:resource|lease) lock|failed to (?:list|watch) \*[a-z0-9]+\.|leader election record|creating lease lock|failed to (?:update|renew) (?:lock|lease)|watch (?:of [^ ]+ )?ended with|etcdserver: ",
         )
         .ok()?,
         unreached: Regex::new(

@@ -102,6 +102,10 @@ pub(super) fn judge(cluster: &Cluster, out: &mut Outcome) {
         .said
         .iter()
         .filter(|(pod, complaint)| {
+            // who renews the Lease gets answers
+            if !complaint.is_full() && pod.spec.node_name == holder && cluster.age(renewed) < ROTATION_LATE {
+                return false;
+            }
             let since = out.first_seen("complains", &pod.metadata.name);
             let repeated = since.is_some_and(|since| cluster.age(since) >= REPEATED);
             stale || repeated || complaint.is_full() || taken.contains(&pod.metadata.name.as_str())

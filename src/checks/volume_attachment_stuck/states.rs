@@ -27,6 +27,10 @@ const LOOP_AT: i64 = 3;
 /// Event at each sync until the engine is stopped, some 20 in a minute (longhorn-manager v1.9.2
 /// controller/volume_controller.go reconcileVolumeCondition and ReconcileVolumeState).
 const SHORTEST_ROUND: SignedDuration = SignedDuration::from_secs(30);
+/// For so long the manager writes of one death.
+const ONE_DEATH: SignedDuration = SignedDuration::from_secs(60);
+/// A node that was restarted, or lost its power for a moment, is Ready again so long after.
+const NODE_RETURNS: SignedDuration = SignedDuration::from_mins(5);
 /// client-go lets 25 Events about an object through at once, and then one in five minutes: from about here on, the time of the last one
 /// may stand still while the loop goes on (client-go v0.33 tools/record/events_cache.go defaultSpamBurst, defaultSpamQPS). Others
 /// about the volume count too.
@@ -142,8 +146,12 @@ impl<'a> Events<'a> {
     }
 }
 
-/// How often an engine can have died from one moment to another.
+/// How often an engine can have died from one moment to another. What is written within a minute may be one death: an engine whose node
+/// lost its power was written of for 36 s (seen on 1.12.1).
 fn rounds(first: Timestamp, last: Timestamp) -> i64 {
+    if last.duration_since(first) < ONE_DEATH {
+        return 1;
+    }
     (last.duration_since(first).as_secs() / SHORTEST_ROUND.as_secs()).saturating_add(1)
 }
 
@@ -269,7 +277,11 @@ fn dies<'a>(
     let over = cluster.age(seen.last) > seen.cooldown(volume, deaths) && works;
     // an engine that came up for the first time after its last death did not die but did not start
     let over = over || works && first_up.is_some_and(|at| at > seen.last);
-    if deaths < LOOP_AT || over || events.explained_by_instance_manager(cluster, node, told, starts) {
+    if deaths < LOOP_AT
+        || over
+        || died_with_node(cluster, node, told)
+        || events.explained_by_instance_manager(cluster, node, told, starts)
+    {
         return None;
     }
     let text = format!("{} DetachedUnexpectedly within the last hour, the last at {told}", seen.count);
@@ -293,6 +305,18 @@ fn dies<'a>(
         .push(api("no replica of the volume was ever healthy: it has never been up, and nothing is lost"));
     let why = format!("its engine does not start on node {node}");
     Some(stuck(&ENGINE_CANNOT_START, why, Some(seen.first), evidence))
+}
+
+/// True when the last death of the engine is that of its node, which was not Ready for some minutes afterwards: it came back later than that,
+/// or went about then.
+fn died_with_node(cluster: &Cluster, node: &str, last: Timestamp) -> bool {
+    let Some(changed) = nodes::not_ready_since(cluster, node) else { return false };
+    let after = changed.duration_since(last);
+    match nodes::kube_ready(cluster, node) {
+        Some(true) => after > SignedDuration::ZERO && after <= NODE_RETURNS,
+        Some(false) => after.abs() <= NODE_RETURNS,
+        None => false,
+    }
 }
 
 /// How often the engine of a volume died since it was up for the first time, as far as this exporter saw it: each death is later than

@@ -198,6 +198,23 @@ fn three_crashes_in_an_hour_are_a_loop_and_old_ones_are_over() {
     assert_eq!(recorded(&three), ["critical attach_loop Volume vol"]);
 }
 
+#[test]
+fn a_node_that_was_away_explains_the_last_death() {
+    let yaml = |back: &str, ready: &str| {
+        volume("vol", "attached", "nodeID: node-1", "node-1")
+            + &event("Volume", "vol", "DetachedUnexpectedly", 9, "11:50:00", "11:57:00")
+            + &format!(
+                "apiVersion: v1\nkind: Node\nmetadata: {{name: node-1}}\nstatus: {{conditions: [{{type: Ready, status: '{ready}', \
+                 lastTransitionTime: '2026-03-01T{back}Z'}}]}}\n---\n"
+            )
+    };
+    let looping = ["critical attach_loop Volume vol"];
+    assert!(recorded(&yaml("11:58:30", "True")).is_empty());
+    assert!(recorded(&yaml("11:57:40", "False")).is_empty());
+    assert_eq!(recorded(&yaml("11:56:00", "True")), looping, "it died again since");
+    assert_eq!(recorded(&yaml("11:40:00", "False")), looping);
+}
+
 /// Played on 1.12.1 with engines that die at once: between two starts a volume is on no node, and the other one is.
 #[test]
 fn new_volumes_whose_engines_die_at_once_are_told_by_their_node_all_the_time() {

@@ -34,8 +34,8 @@ pub fn judge(cluster: &Cluster, admission_down: bool, out: &mut Outcome) {
             f64::from(u8::from(present)),
         );
         let installed = cluster.manager_daemon_set().is_some_and(|set| !set.metadata.is_deleting());
-        // managers of a new installation write them when they come so far
-        let new = admission_down
+        // managers of a new installation write them when they come so far, and where no manager pod was ever made it has not begun
+        let new = (admission_down || cluster.manager_pods().next().is_none())
             && cluster.can_read(Resource::LonghornNodes)
             && cluster.objects.longhorn_nodes.is_empty();
         // one that cannot be decoded is not missing

@@ -37,7 +37,7 @@ pub static CHECK: Check = Check {
     needs: &[EndpointSlices, Pods],
     uses: &[
         Services, DaemonSets, Deployments, Settings, Leases, KubeNodes, ValidatingWebhookConfigurations,
-        MutatingWebhookConfigurations, LonghornNodes, Events,
+        MutatingWebhookConfigurations, LonghornNodes, Events, ShareManagers,
     ],
     causes: causes::ALL,
     ways: &[causes::WAYS],

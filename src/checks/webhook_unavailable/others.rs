@@ -9,10 +9,12 @@ use super::{gauges, pods};
 use crate::check::*;
 use crate::facts::leases;
 use crate::facts::releases::{manager_release, release_of};
-use crate::longhorn::{ADMISSION_LABEL, Lease, Pod, Release, WEBHOOK_LOCK};
+use crate::longhorn::{ADMISSION_LABEL, DataEngine, Lease, Pod, Release, WEBHOOK_LOCK};
 
 /// The label is put on while the manager starts, so that a pod may be Ready a moment before.
 const LABEL_AFTER_READY: SignedDuration = SignedDuration::from_secs(60);
+/// A node whose share manager fails over is called down by Kubernetes, or proves to be there, within this.
+const FAILOVER: SignedDuration = SignedDuration::from_mins(10);
 /// A start may take so long where the release does not say.
 const LONGEST_START: i64 = 240;
 /// A manager gives up a moment after its last wait is over.
@@ -28,6 +30,7 @@ pub fn labels(cluster: &Cluster, out: &mut Outcome) {
         wants_label
             && pod.is_ready()
             && !starts
+            && !fails_over(cluster, pod)
             && settled
             && !pod.metadata.is_deleting()
             && !has_admission_label(pod)
@@ -47,6 +50,21 @@ fn may_start(cluster: &Cluster, pod: &Pod) -> bool {
         "" => lease.spec.renew_time.get().is_some_and(lately),
         node => node == pod.spec.node_name,
     }
+}
+
+/// True where fast failover may have taken the label away for a moment: a share manager of the node renews its Lease late
+/// (longhorn-manager controller/share_manager_controller.go, RemoveLabelFromManagerPod).
+fn fails_over(cluster: &Cluster, pod: &Pod) -> bool {
+    if cluster.setting_value("rwx-volume-fast-failover", DataEngine::V1) != "true" {
+        return false;
+    }
+    let late = |lease: &Lease| {
+        let renewed = lease.spec.renew_time.get().map(|at| cluster.age(at));
+        let lately = SignedDuration::from_secs(GRACE)..FAILOVER;
+        lease.spec.holder_identity == pod.spec.node_name && renewed.is_some_and(|age| lately.contains(&age))
+    };
+    let mut shares = cluster.objects.share_managers.iter();
+    shares.any(|share| cluster.objects.leases.get(&share.metadata.name).is_some_and(late))
 }
 
 fn label_missing(cluster: &Cluster, pod: &Pod) -> Finding {

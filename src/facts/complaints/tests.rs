@@ -13,6 +13,10 @@ const DEPRECATED: &str = r#"I1121 22:15:03.581060      12 warnings.go:107] "Warn
 const WEBHOOK: &str = r#"time="2026-11-21T22:12:20.1Z" level=warning msg="Failed to check endpoint https://longhorn-admission-webhook.longhorn-system.svc:9502/v1/healthz" func=webhook.isServiceAvailable file="webhook.go:118" error="Get \"https://longhorn-admission-webhook.longhorn-system.svc:9502/v1/healthz\": dial tcp: lookup longhorn-admission-webhook.longhorn-system.svc on 10.43.0.10:53: no such host""#;
 const SETTING: &str = r#"time="2026-11-21T22:12:44.7Z" level=error msg="Failed to sync Longhorn setting" error="failed to sync setting for longhorn-system/csi-storage-capacity-tracking: csidrivers.storage.k8s.io \"driver.longhorn.io\" not found" node=node-1"#;
 const RESPONDER: &str = r#"time="2026-11-21T22:11:21.9Z" level=warning msg="Failed to check for the latest and stable Longhorn versions" error="Post \"https://longhorn-upgrade-responder.rancher.io/v1/checkupgrade\": dial tcp: lookup longhorn-upgrade-responder.rancher.io on 10.99.0.1:53: no such host" node=node-1"#;
+/// What 1.12.1 says of an engine that was detached, and of a backup store.
+const ENGINE_GONE: &str = r#"E1126 15:21:02.104511       1 engine_controller.go:1009] "Unhandled Error" err="failed to update status for engine vx-e-0: proxyServer=10.78.1.7:8501 destination=10.78.1.7:10145: failed to list replicas for volume: rpc error: code = Unavailable desc = connection error: desc = \"transport: Error while dialing: dial tcp 10.78.1.7:10145: connect: connection refused\"" logger="UnhandledError""#;
+const NO_PORT: &str = r#"time="2026-11-26T15:00:01Z" level=warning msg="Failed to get purge status for engine v1r-e-0" func="controller.(*SnapshotConcurrentLimiter).checkEnginePurging" error="proxyServer=10.78.1.7:8501 destination=:0: failed to get snapshot purge status: rpc error: code = Unavailable desc = failed to list replicas for volume :0: rpc error: code = Unavailable desc = connection error: desc = \"transport: Error while dialing: dial tcp [::1]:0: connect: connection refused\"" node=node-2"#;
+const STORE: &str = r#"time="2026-11-26T15:00:01Z" level=error msg="Failed to sync backup target" error="failed to list system backups in s3://b@us-east-1/: failed to list objects with param: RequestError: send request failed caused by: Get \"https://10.0.0.9:9000/b?list-type=2\": dial tcp 10.0.0.9:9000: connect: connection refused" node=node-2"#;
 
 fn read(log: &str) -> Option<(Lacks, String)> {
     newest(log).map(|complaint| (complaint.lacks, complaint.about.join(", ")))
@@ -52,7 +56,9 @@ fn real_lines() {
         let json = serde_json::json!({"log": line, "stream": "stderr"}).to_string();
         assert_eq!(read(&json), Some((lacks, about.to_owned())), "{json}");
     }
-    for line in [DEPRECATED, WEBHOOK, SETTING, RESPONDER, "", "panic: runtime error"] {
+    for line in
+        [DEPRECATED, WEBHOOK, SETTING, RESPONDER, ENGINE_GONE, NO_PORT, STORE, "", "panic: runtime error"]
+    {
         assert_eq!(newest(line), None, "{line}");
     }
 }

@@ -119,8 +119,18 @@ impl UnderWay<'_> {
     /// ended before. Where its log can still tell why, it has a minute for that.
     pub(super) fn lets_its_turn_pass(&self, cluster: &Cluster) -> bool {
         const TRIES: SignedDuration = SignedDuration::from_secs(30);
-        let patience = if cluster.is_recorded() { TRIES } else { START_GRACE + TRIES };
+        let patience = match cluster.is_recorded() {
+            // a rollout that ends all managers at once: none has come to its turn, each fills its caches beside all others
+            true if self.is_new(cluster) && !cluster.manager_pods().any(Pod::is_ready) => self.limit(cluster),
+            true => TRIES,
+            false => START_GRACE + TRIES,
+        };
         self.free && self.own(cluster) >= patience && !self.waits_for_webhook(cluster)
+    }
+
+    /// True for a pod that was made no longer ago than a start of its release may take.
+    fn is_new(&self, cluster: &Cluster) -> bool {
+        self.pod.metadata.created().is_some_and(|made| cluster.age(made) <= self.limit(cluster))
     }
 
     /// True for a manager that may still give up on its own, because it waits for its webhook or did give up before: its

@@ -36,6 +36,19 @@ fn without_a_configuration_nothing_is_rejected() {
 }
 
 #[test]
+fn an_installation_that_has_not_begun_lacks_nothing() {
+    let set = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: longhorn-manager, namespace: longhorn-system, \
+               creationTimestamp: '2020-01-01T00:00:00Z'}\n---\n";
+    let node = "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {name: n1, namespace: longhorn-system}\n---\n";
+    let missing = |yaml: &str| {
+        let lines = found(&CHECK, &later(live_at(NOW, yaml), 200));
+        lines.iter().any(|line| line.contains("configuration_missing"))
+    };
+    assert!(!missing(set), "no pod, no node");
+    assert!(missing(&(set.to_owned() + node)), "managers were there");
+}
+
+#[test]
 fn a_configuration_that_names_another_namespace() {
     let base = modern(&manager("n1", "True", LONG_AGO, RUNNING), &["longhorn-manager-n1=true"]);
     let validator = |namespace: &str| {
