@@ -269,3 +269,5 @@ fn file(name: String, content: String) -> RecordedFile {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod words_tests;

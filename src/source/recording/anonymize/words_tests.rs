@@ -1,22 +1,29 @@
-//! Collects the words that the program itself is written in: an anonymised recording holds no others.
+//! Collects the words that the program itself is written in, which words.txt holds.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// What compares texts of a cluster with words.
-const WORDS_OF: &[&str] = &["../checks", "../desk/plan", "../facts", "../model", "../report"];
+use super::text::WORD_LIST;
 
-fn main() {
-    println!("cargo::rerun-if-changed=build.rs");
+/// What compares texts of a cluster with words.
+const WORDS_OF: &[&str] = &["checks", "desk/plan", "facts", "model", "report"];
+
+#[test]
+fn the_words_are_those_of_the_sources() {
+    let rooms = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut words = BTreeSet::new();
     for room in WORDS_OF {
-        println!("cargo::rerun-if-changed={room}");
-        collect(Path::new(room), &mut words);
+        collect(&rooms.join("..").join(room), &mut words);
     }
-    let words: Vec<String> = words.into_iter().collect();
-    let place = std::env::var("OUT_DIR").unwrap_or_default();
-    std::fs::write(Path::new(&place).join("words.txt"), words.join(" "))
-        .expect("the build directory can be written");
+    words.remove("");
+    let wanted: String = words.iter().map(|word| format!("{word}\n")).collect();
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(rooms.join("recording/anonymize/words.txt"), wanted).unwrap();
+        return;
+    }
+    let listed: BTreeSet<String> = WORD_LIST.lines().map(str::to_owned).collect();
+    let differ: Vec<_> = words.symmetric_difference(&listed).collect();
+    assert!(differ.is_empty(), "differ: {differ:?}; fix with: make golden");
 }
 
 /// The words of the sources in a directory, without those of tests.
