@@ -311,7 +311,8 @@ fn a_cluster_of_320_nodes_with_one_trouble_is_one_item() {
     let text = scenario::files::text(&scenario::root().join("incident-002-open-iscsi-missing"));
     let objects: Vec<&str> = text.split("\n---\n").collect();
     let of_worker_3 = |kind: &str| {
-        let is = |object: &&&str| object.contains(&format!("kind: {kind}\n")) && object.contains("worker-3");
+        let is =
+            |object: &&&str| object.contains(&format!("\nkind: {kind}\n")) && object.contains("worker-3");
         *objects.iter().find(is).unwrap()
     };
     let (node, pod) = (of_worker_3("Node"), of_worker_3("Pod"));

@@ -52,6 +52,7 @@ const NOT_IN_RECORDINGS: &[&str] = &[
     ".status.cloneStatus",
     ".status.diskStatus.default-disk-fd0100000.healthData",
     ".status.isExpanding",
+    ".status.nodeInfo.architecture",
     ".status.purgeStatus",
     ".status.restoreStatus",
     ".status.storedVersions",
@@ -103,11 +104,15 @@ const IN_CONTEXT: &[(&str, &str)] = &[
     ("\"selector\":VALUE", "\"selector\":{\"app\":\"longhorn-manager\"}"),
     (":VALUE}", ":3}"),
     ("orphans.longhorn.io KEY", "orphans.longhorn.io orphan"),
+    ("INSTANCE-MANAGER VALUE", "INSTANCE-MANAGER"),
+    ("-c WORKLOAD", "-c CONTAINER"),
+    // of the recorded pods this one has the container
+    ("-l app=longhorn-csi-plugin -c node-driver-registrar", "POD -c node-driver-registrar"),
 ];
 
 /// What OBJECT stands for, by the kind or label before it.
 const OBJECTS: &[(&[&str], &str)] = &[
-    (&["instancemanagers.longhorn.io", "poddisruptionbudgets"], "INSTANCE-MANAGER"),
+    (&["instancemanagers.longhorn.io", "poddisruptionbudgets", "poddisruptionbudget"], "INSTANCE-MANAGER"),
     (&["pod", "pods", "logs", "exec", "--containers", "involvedObject.name"], "POD"),
     (&["node", "nodes", "nodes.longhorn.io", "cordon", "uncordon", "drain", "spec.nodeName"], "NODE"),
     (
