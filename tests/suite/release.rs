@@ -247,7 +247,7 @@ fn kubectl_finds_the_program_under_its_name_as_a_plugin() {
             .args(["longhorn-health", "check", "--demo", "--fail-on=never"])
             .env("PATH", &path),
     );
-    assert!(said.contains("volume_faulted"), "{said}");
+    assert!(said.contains("Do first"), "{said}");
     let listed = help(Command::new(&kubectl).args(["plugin", "list"]).env("PATH", &path));
     assert!(listed.contains("kubectl-longhorn_health"), "{listed}");
 }
