@@ -94,10 +94,10 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             let follows_another = share.replaced > 0 && new;
             let unknown = if follows_another { Unknown::Waits } else { Unknown::Counts };
             // its only container, whatever a release calls it
-            let container =
-                |pod: &'_ Pod| pod.status.container_statuses.first().map(|container| container.name.clone());
-            let refused = share.pod.and_then(|pod| Some(not_started::of_pod(cluster, pod, &container(pod)?)));
-            let refused = refused.is_some_and(|why| why.is_definite());
+            let refused = share.pod.is_some_and(|pod| {
+                let container = pod.status.container_statuses.first();
+                container.is_some_and(|one| not_started::of_pod(cluster, pod, &one.name).is_definite())
+            });
             if age.at_least(if refused { DEFINITE } else { NEXT_POD }, unknown) {
                 let finding = finding::down(cluster, &share, &age);
                 let [name, namespace, claim] = volumes::labels(volume);
