@@ -26,5 +26,5 @@ macro_rules! checks {
 }
 
 checks! {
-    disk_unavailable manager_probes volume_attachment_stuck
+    disk_unavailable manager_probes node_unregistered volume_attachment_stuck
 }

@@ -82,8 +82,8 @@ struct Situation {
     #[serde(default)]
     samples: BTreeMap<String, Option<f64>>,
     stated: Option<Vec<String>>,
-    /// How many reasons there are why something is unknown.
-    unknown: Option<usize>,
+    /// Why something is unknown, or how many reasons there are.
+    unknown: Option<Value>,
     #[serde(default)]
     each: Vec<Situation>,
     /// Seconds since the look before.
@@ -110,7 +110,7 @@ struct Scene {
     silent: Vec<String>,
     samples: BTreeMap<String, Option<f64>>,
     stated: Option<Vec<String>>,
-    unknown: Option<usize>,
+    unknown: Option<Value>,
 }
 
 /// Judges the cases of a check.
@@ -180,7 +180,7 @@ impl Scene {
         self.says.extend(situation.says.clone());
         self.silent.extend(situation.silent.clone());
         self.samples.extend(situation.samples.clone());
-        self.unknown = situation.unknown.or(self.unknown);
+        self.unknown = situation.unknown.clone().or(self.unknown.take());
         self.stated = situation.stated.clone().or(self.stated.take());
     }
 
@@ -297,9 +297,13 @@ impl Judging<'_> {
         if scene.stated.as_ref().is_some_and(|expected| *expected != stated) {
             wrong.push(format!("states {stated:?} instead of {:?}", scene.stated));
         }
-        let unknown = evaluation.report.unknown.len();
-        if scene.unknown.is_some_and(|expected| expected != unknown) {
-            wrong.push(format!("{unknown} unknown instead of {:?}", scene.unknown));
+        let unknown: Vec<&str> = evaluation.report.unknown.iter().map(|one| &*one.reason).collect();
+        if scene
+            .unknown
+            .as_ref()
+            .is_some_and(|expected| *expected != json!(unknown) && *expected != unknown.len())
+        {
+            wrong.push(format!("unknown {unknown:?} instead of {:?}", scene.unknown));
         }
         if !wrong.is_empty() {
             self.wrong.push(format!("- {place} (at {}): {}\n{said}", cluster.now, wrong.join("; ")));
