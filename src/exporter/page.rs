@@ -14,12 +14,14 @@ use crate::cluster::Readability;
 use crate::incidents::{self, Told};
 use crate::longhorn::Resource;
 use crate::metrics::Family;
-use crate::report::{Report, Status};
+use crate::report::{Hurt, Report, Status};
 use crate::source::ApiTotals;
 
 /// How many findings of a check get series of their own. Findings come worst first, so it is the mildest that go without; the
 /// counts stay exact.
 const MAX_DETAILS: usize = 2_000;
+/// How many incidents get a text: more than anyone reads in a night.
+const MAX_INCIDENTS: usize = 50;
 /// How many volumes of a check get a series: a table that no one reads to its end, and no alert needs it.
 const MAX_VOLUMES: usize = 500;
 
@@ -191,6 +193,7 @@ impl Page {
             let labels = [incident.check, incident.cause, incident.severity.as_str()];
             self.add(&INCIDENT, &labels, incident.count as f64);
         }
+        self.add_incident_texts(&moment.evaluation.report);
         if let Some(version) = &summary.longhorn_version {
             self.add(&LONGHORN_INFO, &[version], 1.0);
         }
@@ -210,6 +213,47 @@ impl Page {
         }
         for ((resource, field), count) in &moment.evaluation.unrecognized {
             self.add(&RESOURCE_UNRECOGNIZED, &[&resource.label(), field], *count as f64);
+        }
+    }
+
+    /// What a message about each incident says. A label that changed would be another alert, so nothing is counted or timed here.
+    fn add_incident_texts(&mut self, report: &Report) {
+        let hurt: BTreeMap<&str, (Hurt, &str)> = report
+            .data
+            .hurt
+            .iter()
+            .flat_map(|alike| alike.volumes.iter().map(|one| (alike.how, &one.volume)))
+            .map(|(how, volume)| (volume.name.as_str(), (how, volume.called())))
+            .collect();
+        for incident in report.incidents.iter().take(MAX_INCIDENTS) {
+            let (roots, _) = incident.parts();
+            let Some(root) = roots.first().and_then(|place| report.findings.get(*place)) else { continue };
+            let (several, node) = (incident.count > 1, root.node.as_deref().unwrap_or_default());
+            let roots = || roots.iter().filter_map(|place| report.findings.get(*place));
+            let object = if several { "" } else { root.object.name.as_str() };
+            let node = if roots().all(|other| other.node == root.node) { node } else { "" };
+            let mut follows: Vec<&str> = incident.consequences.iter().map(|one| one.text).collect();
+            follows.sort_unstable();
+            follows.dedup();
+            let worst = incident.volumes.iter().filter_map(|volume| hurt.get(volume.name.as_str())).min();
+            let (claim, data) = worst.map_or(("", ""), |(how, claim)| (claim, how.told()));
+            let fix = root.fix_by_names(&report.cluster.namespace, several);
+            let runbook = incident.runbook.unwrap_or_default();
+            let severity = incident.severity.as_str();
+            let labels = [
+                incident.check,
+                incident.cause,
+                severity,
+                object,
+                node,
+                root.cause.meaning,
+                &follows.join(", "),
+                claim,
+                data,
+                &fix,
+                runbook,
+            ];
+            self.add(&INCIDENT_INFO, &labels, 1.0);
         }
     }
 

@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use crate::check::ObjectRef;
 use crate::cluster::Cluster;
 use crate::longhorn::{
-    ConditionStatus, Engine, InstanceState, LonghornNode, Owner, Pod, Replica, ReplicaMode,
-    ShareManagerState, Volume, VolumeState, condition, status,
+    ConditionStatus, Engine, InstanceState, LonghornNode, Owner, Pod, Replica, ReplicaMode, Resource,
+    ShareManagerState, Volume, VolumeRobustness, VolumeState, condition, status,
 };
 
 /// The volume as the object of a finding.
@@ -53,6 +53,15 @@ pub fn remounted(volume: &Volume) -> Option<Timestamp> {
 /// since (longhorn-manager v1.3.3 to v1.12.1 controller/volume_controller.go isHealthyAndActiveReplica).
 pub fn is_healthy(replica: &Replica) -> bool {
     replica.spec.healthy_at.is_set() && !replica.spec.failed_at.is_set() && replica.spec.active
+}
+
+/// The copies that hold all data where one of several is left: it and how many there should be.
+pub fn last_copy(cluster: &Cluster, volume: &Volume) -> Option<(usize, i64)> {
+    let wanted = volume.spec.number_of_replicas.0;
+    let degraded = volume.status.robustness == VolumeRobustness::Degraded && wanted > 1;
+    let known = degraded && cluster.can_read(Resource::Replicas);
+    let healthy = || cluster.replicas_of(&volume.metadata.name).filter(|replica| is_healthy(replica)).count();
+    (known && healthy() == 1).then_some((1, wanted))
 }
 
 /// True for a volume that shows no trace of having been up, so that nothing in it can be lost: no replica was ever in step with its

@@ -185,13 +185,7 @@ fn look(
 ) -> Option<(Hurt, HurtVolume)> {
     let name = &volume.metadata.name;
     let degraded = health == VolumeHealth::Degraded;
-    let (healthy, wanted) = match degraded {
-        true => {
-            let healthy = cluster.replicas_of(name).filter(|replica| volumes::is_healthy(replica)).count();
-            (healthy, volume.spec.number_of_replicas.0)
-        }
-        false => (0, 0),
-    };
+    let last_copy = volumes::last_copy(cluster, volume);
     let engine = degraded.then(|| volumes::current_engine(cluster, volume)).flatten();
     let rebuild = engine.and_then(volumes::rebuild);
     let how = match (health, found) {
@@ -203,11 +197,11 @@ fn look(
         (VolumeHealth::Faulted, _) => Hurt::Faulted,
         (_, Some(found)) => found,
         _ if !degraded => return None,
-        _ if healthy == 1 && wanted > 1 && cluster.can_read(Resource::Replicas) => Hurt::LastCopy,
+        _ if last_copy.is_some() => Hurt::LastCopy,
         _ if rebuild.is_some() => Hurt::Rebuilding,
         _ => Hurt::Degraded,
     };
-    let copies = (how == Hurt::LastCopy).then_some((healthy, wanted));
+    let copies = last_copy.filter(|_| how == Hurt::LastCopy);
     let rebuilt_percent = rebuild.and_then(|rebuild| rebuild.progress.into_iter().max());
     Some((how, HurtVolume { volume: cluster.volume_ref(name), copies, rebuilt_percent }))
 }

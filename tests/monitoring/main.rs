@@ -8,6 +8,8 @@
 #[path = "../support/built.rs"]
 mod built;
 mod nights;
+#[path = "../support/scenario.rs"]
+mod scenario;
 #[path = "../support/stack.rs"]
 mod stack;
 mod victoria;
@@ -17,6 +19,7 @@ use std::path::Path;
 
 use longhorn_health_exporter::exporter::INHIBITOR;
 use longhorn_health_exporter::generate::alertmanager::EXPORTER_DOWN;
+use longhorn_health_exporter::generate::rules;
 use serde_json::{Value, json};
 
 use stack::{Address, Server, wait};
@@ -69,8 +72,14 @@ impl Stack {
 
     /// Two exporters with these options, and this configuration of Alertmanager.
     fn of(directory: tempfile::TempDir, options: &[&str], alertmanager: &Path) -> Self {
+        Stack::with_rules(directory, options, alertmanager, rules::DEFAULT)
+    }
+
+    /// The same with another rule file.
+    fn with_rules(directory: tempfile::TempDir, options: &[&str], alertmanager: &Path, rules: &str) -> Self {
         let path = directory.path();
-        let rules = stack::impatient_rules(path);
+        let default = stack::impatient_rules(path);
+        let rules = default.with_file_name(Path::new(rules).file_name().unwrap());
         let alertmanager = stack::alertmanager(path, alertmanager);
         let exporters: Vec<Server> = [(); 2].map(|()| stack::exporter(path, options, Address::free())).into();
         let config = config(&rules, &exporters, &alertmanager);

@@ -5,9 +5,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use longhorn_health_exporter::exporter::INHIBITOR;
+use longhorn_health_exporter::generate::rules;
 use serde_json::Value;
 
 use testing::scenario_files;
+
+use crate::scenario::names_in_capitals;
 
 use crate::{Alert, ROOT, Stack, stack};
 
@@ -43,10 +46,14 @@ const NIGHTS: &[Night] = &[
 
 impl Night {
     fn start(&self) -> Stack {
+        self.start_with(rules::DEFAULT)
+    }
+
+    fn start_with(&self, rules: &str) -> Stack {
         let directory = tempfile::tempdir().unwrap();
         let example = Path::new(ROOT).join("rules/alertmanager.example.yaml");
         let Some((scenario, changes)) = self.scenario else {
-            return Stack::of(directory, &["--demo"], &example);
+            return Stack::with_rules(directory, &["--demo"], &example, rules);
         };
         let recording = directory.path().join("recording");
         std::fs::create_dir(&recording).unwrap();
@@ -55,7 +62,7 @@ impl Night {
             std::fs::write(recording.join(name), text).unwrap();
         }
         let recording = recording.to_string_lossy().into_owned();
-        Stack::of(directory, &["--from", &recording], &example)
+        Stack::with_rules(directory, &["--from", &recording], &example, rules)
     }
 }
 
@@ -139,6 +146,32 @@ fn nights_are_told_by_their_roots() {
         // what is muted has a reason, and that one is heard or muted by another that is
         let known: BTreeSet<&str> = text.lines().filter_map(|line| line.split_whitespace().nth(2)).collect();
         assert!(muted.iter().all(|(_, by)| by.split(", ").all(|by| known.contains(by))), "{text}");
+    }
+}
+
+/// By the rules of incidents: who is heard, and what a phone shows of each, whole words of 200 characters. Nothing is muted.
+#[test]
+fn an_incident_is_one_message() {
+    for night in NIGHTS {
+        let stack = night.start_with(rules::OF_INCIDENTS);
+        let (muted, _) = stack.muted_and_heard();
+        assert!(muted.is_empty(), "{muted:#?}");
+        let mut lines = BTreeSet::new();
+        let heard = heard(&stack);
+        for alert in &heard {
+            let text = format!("{} {}", alert.annotations["summary"], alert.annotations["description"]);
+            assert!(!text.contains("<no value>") && !text.contains("  "), "{alert:#?}");
+            assert!(names_in_capitals(&text).is_empty(), "{alert:#?}");
+            let description: String = alert.annotations["description"].chars().take(200).collect();
+            lines.insert(format!("{}\n  {}\n  {description}\n", told(alert), alert.annotations["summary"]));
+        }
+        let file = Path::new(ROOT).join(format!("tests/monitoring/{}.incidents.txt", night.name));
+        let text: String = lines.iter().map(String::as_str).collect();
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            std::fs::write(&file, &text).unwrap();
+        }
+        assert_eq!(text, std::fs::read_to_string(file).unwrap(), "{}", night.name);
+        assert_eq!(lines.len(), heard.len(), "two alike: {text}");
     }
 }
 

@@ -203,7 +203,7 @@ pub fn impatient_rules(directory: &Path) -> PathBuf {
 /// The same with these alerts switched off.
 pub fn rules_without(directory: &Path, off: &[&str]) -> PathBuf {
     let mut config = "alerts:\n".to_owned();
-    for name in catalogue::alerts().map(|alert| alert.name) {
+    for name in catalogue::alerts().chain(catalogue::INCIDENTS.alerts).map(|alert| alert.name) {
         let keep = if [EXPORTER_DOWN, INHIBITOR].contains(&name) {
             String::new()
         } else {

@@ -21,6 +21,7 @@ pub(super) const ALERTS: &[Alert] = &[
         name: "LonghornCsiControllerDown",
         when: When::Found(&[&CONTROLLER_DOWN]),
         for_: "2m",
+        keep_firing_for: "5m",
         summary: "Longhorn's CSI attacher or provisioner is down.",
         description: "Deployment {{ $labels.object }} has no working pod. Kubernetes cannot attach or create Longhorn \
                       volumes. Find out why its pods fail, then check the CSI plugin.",
@@ -45,6 +46,7 @@ pub(super) const ALERTS: &[Alert] = &[
         only: Some(Severity::Warning),
         without: &["object", "object_kind"],
         for_: "5m",
+        keep_firing_for: "5m",
         summary: "Longhorn's CSI plugin is down on a node.",
         description: "The CSI plugin{{ with $labels.node }} of node {{ . }}{{ end }} does not work. Pods with a Longhorn \
                       volume cannot start or end there. Find out why its pod fails, or is missing.",

@@ -8,12 +8,13 @@ pub(super) const ALERTS: &[Alert] = &[
     Alert {
         name: "LonghornDiskUnavailable",
         when: When::Found(OF_DISKS),
-        for_: "5m",
+        for_: "3m",
+        keep_firing_for: "5m",
         summary: "A Longhorn disk is unavailable.",
         description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} is \
                       unavailable to Longhorn. Its replicas are down until it is back. Check what is mounted at its path \
                       before you remove anything.",
-        why: "The finding allows five minutes for a reboot and a late mount; five more let an operator finish what he began.",
+        why: "The finding allows five minutes for a reboot and a late mount; three more are those of the volumes that may wait for it, so that no root comes later.",
         runbook: include_str!("LonghornDiskUnavailable.md"),
         ..Alert::DEFAULT
     },
@@ -81,6 +82,7 @@ pub(super) const ALERTS: &[Alert] = &[
         name: "LonghornNodeNotReady",
         when: When::Found(&[&NODE_NOT_READY, &NODE_PRESSURE]),
         for_: "1m",
+        keep_firing_for: "5m",
         summary: "A node with Longhorn disks is not Ready or under pressure.",
         description: "Node{{ with $labels.node }} {{ . }}{{ end }} is not Ready, or under pressure. Replicas on it are \
                       unavailable or about to be. Read its conditions and the log of its kubelet.",

@@ -21,6 +21,7 @@ pub(super) const ALERTS: &[Alert] = &[
         when: When::Found(&[&MISSING_ON_NODE, &IMAGE_UNKNOWN, &INCOMPATIBLE]),
         only: Some(Severity::Warning),
         for_: "5m",
+        keep_firing_for: "5m",
         summary: "A Longhorn engine image is missing where volumes need it.",
         description: "Engine image {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is missing, \
                       unknown or incompatible. Volumes that need it cannot be attached there. Find out why its pod fails.",

@@ -86,7 +86,8 @@ const DOWN: Alert = Alert {
     ]),
     only: Some(Severity::Critical),
     runbook_only: &[&causes::NODE_DOWN, &causes::NODE_CORDONED],
-    for_: "1m",
+    for_: "3m",
+    keep_firing_for: "5m",
     summary: "A Longhorn instance manager is down.",
     description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} is down. Its \
                   engines and replicas are down, too, and no volume can be attached there. Check its pod, then the \

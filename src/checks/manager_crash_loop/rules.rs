@@ -69,7 +69,7 @@ pub const WITHOUT_EXPORTER: &[Alert] = &[
     Alert {
         name: "LonghornManagerCrashLoopBackOff",
         when: When::Promql {
-            expr: "max by ($cluster namespace, pod) (max_over_time(kube_pod_container_status_waiting_reason{namespace=\"$namespace\", container=\"longhorn-manager\", reason=\"CrashLoopBackOff\"}[10m])) == 1",
+            expr: "max by ($cluster namespace, pod) (max_over_time(kube_pod_container_status_waiting_reason{namespace=\"$namespace\", container=\"longhorn-manager\", reason=\"CrashLoopBackOff\"}[10m])) == 1 $unless_exporter",
             cases: include_str!("kube-state-metrics.LonghornManagerCrashLoopBackOff.test.yaml"),
         },
         for_: "5m",
@@ -86,7 +86,7 @@ pub const WITHOUT_EXPORTER: &[Alert] = &[
     Alert {
         name: "LonghornManagerHighRestarts",
         when: When::Promql {
-            expr: "max by ($cluster namespace, pod) (increase(kube_pod_container_status_restarts_total{namespace=\"$namespace\", container=\"longhorn-manager\"}[1h])) > $restarts",
+            expr: "max by ($cluster namespace, pod) (increase(kube_pod_container_status_restarts_total{namespace=\"$namespace\", container=\"longhorn-manager\"}[1h])) > $restarts $unless_exporter",
             cases: include_str!("kube-state-metrics.LonghornManagerHighRestarts.test.yaml"),
         },
         for_: "5m",

@@ -108,6 +108,7 @@ pub static CHECK: Check = Check {
         name: "LonghornManagerHalfAlive",
         when: When::Found(&[&WORK_UNDONE, &API_LOST, &NODE_STATUS_WRONG]),
         for_: "5m",
+        keep_firing_for: "5m",
         summary: "A longhorn-manager is Ready but does not work.",
         description: "{{ $labels.object_kind }} {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} shows \
                       that a longhorn-manager is Ready but does not work. Volumes may fail to attach or detach. Running \

@@ -47,6 +47,7 @@ pub static CHECK: Check = Check {
         without: &["cause"],
         runbook_only: &[&causes::QUEUEING],
         for_: "3m",
+        keep_firing_for: "5m",
         as_found: true,
         summary: "A Longhorn manager is stuck during startup.",
         description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} runs but does not \

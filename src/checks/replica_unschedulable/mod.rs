@@ -97,6 +97,7 @@ pub static CHECK: Check = Check {
         when: When::Found(ALL),
         only: Some(Severity::Warning),
         for_: "10m",
+        keep_firing_for: "10m",
         summary: "Longhorn finds no disk for a replica of a volume.",
         description: "Longhorn finds no disk for a replica of volume {{ $labels.object }}. The volume has fewer copies \
                       than it should, even if Longhorn reports it healthy. Find out with the command below what each disk \

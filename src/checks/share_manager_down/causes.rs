@@ -46,8 +46,8 @@ causes! {
             read "kubectl -n <namespace> describe pod <pod>",
             change "kubectl -n <namespace> delete pod <pod>",
         ] proven "the server does not serve and nothing moves in its log; the data is in the volume and not in the pod";
-    RESTARTING = warning "restarting"
-        "the pod of the NFS server is replaced again and again; every time its clients wait"
+    RESTARTING = critical "restarting"
+        "the pod of the NFS server is replaced again and again; every time its clients wait" but "warning for fewer than six times in half an hour"
         fix "See what ends the server: memory, its node, a recovery backend that does not answer (Service longhorn-recovery-backend), or from 1.7 on \
              the lease of fast failover, which a node under load renews late." [
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=share-manager-<object>",

@@ -51,6 +51,9 @@ fn multipath(cluster: &Cluster, node: &str) -> Option<String> {
     })
 }
 
+/// Replaced so often within [`WINDOW`], every five minutes, its clients hardly work any more: each time they wait for a minute or two.
+const CONSTANTLY: usize = 6;
+
 /// The volume is served, but not for long.
 pub(super) fn restarting(cluster: &Cluster, share: &Share) -> Finding {
     let name = &share.manager.metadata.name;
@@ -67,6 +70,9 @@ pub(super) fn restarting(cluster: &Cluster, share: &Share) -> Finding {
     let mut finding = about(cluster, share, &causes::RESTARTING, message)
         .impact("each time the pods that use the claim wait for a minute or two, and some restart")
         .fact(source.says(format!("pod share-manager-{name} {seen} {times}")));
+    if share.replaced < CONSTANTLY {
+        finding = finding.severity(Severity::Warning);
+    }
     if let Some(backend) = backend {
         finding =
             finding.way(backend.way).with(Name::Release, backend.release.to_string()).fact(backend.fact);

@@ -10,13 +10,14 @@ pub(super) const ALERTS: &[Alert] = &[
         when: When::Flag { gauge: &super::NOT_SERVED, labels: &[] },
         without: &["cause"],
         runbook_only: DOWN,
-        for_: "1m",
+        for_: "3m",
+        keep_firing_for: "5m",
         severity: Severity::Critical,
         summary: "A Longhorn RWX volume is not served.",
         description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end \
                       }} is not served: its NFS server is down. Every pod that uses the claim hangs. Find out with the \
                       command below why the server is down.",
-        why: "The finding allows three minutes for a failover; one more minute avoids paging on a late response.",
+        why: "The finding allows three minutes for a failover; three more are those of the managers, nodes and attachments that may be behind it, so that no root comes later.",
         runbook: include_str!("LonghornShareManagerDown.md"),
         ..Alert::DEFAULT
     },
@@ -25,11 +26,12 @@ pub(super) const ALERTS: &[Alert] = &[
         when: When::Found(&[&RESTARTING]),
         without: &["node"],
         keep_firing_for: "30m",
+        as_found: true,
         summary: "The NFS server of a Longhorn RWX volume is replaced repeatedly.",
         description: "The NFS server of volume {{ $labels.object }} was replaced at least three times in 30 min. Its \
                       clients hang each time. Check its memory, its node, Service longhorn-recovery-backend and, from 1.7 \
                       on, fast failover.",
-        why: "Three in half an hour are the evidence. It keeps firing for as long as they are counted, so that it does not flap.",
+        why: "Three in half an hour are the evidence; six are critical: every five minutes all clients wait. It keeps firing for as long as they are counted, so that it does not flap.",
         runbook: include_str!("LonghornShareManagerRestarting.md"),
         ..Alert::DEFAULT
     },

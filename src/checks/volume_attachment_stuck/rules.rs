@@ -7,15 +7,16 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
     when: When::Flag { gauge: &super::STUCK, labels: &[] },
     without: &["cause"],
     runbook_only: ALL,
-    for_: "5m",
+    for_: "3m",
+    keep_firing_for: "5m",
     severity: Severity::Critical,
     as_found: true,
     summary: "A Longhorn volume is stuck attaching or detaching.",
     description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end \
                   }} is stuck attaching or detaching. Its workload waits, or loses its device repeatedly. Find out \
                   with the command below which node, engine or ticket holds it.",
-    why: "The findings wait ten minutes, or for three crashes or failed starts of the engine; five more are for an operator who is \
-          at work already.",
+    why: "The findings wait ten minutes, or for three crashes or failed starts of the engine; three more let an API server that restarts \
+          come back, and are those of what waits for the volume.",
     runbook: include_str!("LonghornVolumeAttachmentStuck.md"),
     ..Alert::DEFAULT
 }];

@@ -116,6 +116,10 @@ gauges! {
         "How far the rebuild of a degraded volume is, 0 to 1; of several the least.",
         absent "no rebuild of the volume runs, or its engine does not report how far it is",
         example "delta(longhorn_health_volume_rebuild_progress_ratio[30m]) == 0";
+    LAST_COPY = Gauge "longhorn_health_volume_last_copy" ["volume", "pvc_namespace", "pvc", "severity"]
+        "1 for every volume of several replicas of which one is left; critical where a node of its replicas is down, too, else warning.",
+        absent "the volume has more healthy replicas or is meant to have one, is being deleted, or volumes or replicas cannot be read",
+        example "max without (instance, pod) (longhorn_health_volume_last_copy) == 1";
     STUCK = Gauge "longhorn_health_volume_not_recovering" ["volume", "pvc_namespace", "pvc", "cause"]
         "1 for every degraded volume that does not recover, by cause; not for what is info only.",
         absent "the volume is not degraded, or a rebuild advances or may still begin",
@@ -138,6 +142,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         let wanted = volume.spec.number_of_replicas.0;
         let healthy = healthy(cluster, volume);
         out.sample(&MISSING, &volumes::labels(volume), wanted.saturating_sub(healthy).max(1) as f64);
+        last_copy(cluster, out, volume);
         let begun = Begun::At(volume.status.last_degraded_at.get());
         let age = observe(cluster, out, "degraded", &volume.metadata.name, begun);
         if let Some(reason) = reasons::look(cluster, out, volume, &age, &wide) {
@@ -149,6 +154,18 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             out.report(finding);
         }
     }
+}
+
+/// Says that one copy is left, whether a rebuild runs or not: until it ends, the next failure takes the data.
+fn last_copy(cluster: &Cluster, out: &mut Outcome, volume: &Volume) {
+    if volumes::last_copy(cluster, volume).is_none() {
+        return;
+    }
+    let mut nodes = cluster.replicas_of(&volume.metadata.name).map(|replica| &replica.spec.node_id);
+    let down = nodes.any(|node| nodes::down(cluster, node).is_some());
+    let severity = if down { Severity::Critical } else { Severity::Warning };
+    let [name, namespace, claim] = volumes::labels(volume);
+    out.sample(&LAST_COPY, &[name, namespace, claim, severity.as_str()], 1.0);
 }
 
 fn is_degraded(volume: &Volume) -> bool {

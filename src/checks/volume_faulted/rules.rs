@@ -7,13 +7,14 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
     name: "LonghornVolumeFaulted",
     when: When::Flag { gauge: &super::FAULTED, labels: &[] },
     runbook_only: super::ALL,
-    for_: "2m",
+    for_: "3m",
+    keep_firing_for: "5m",
     severity: Severity::Critical,
     summary: "A Longhorn volume is faulted.",
     description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end \
                   }} is faulted. Its workloads cannot read or write. Find out with the command below whether its data \
                   is intact and Longhorn salvages it; do not delete replicas.",
-    why: "After a crash of an engine Longhorn detaches, salvages and attaches within a minute; what is faulted for two stays so.",
+    why: "After a crash of an engine Longhorn detaches, salvages and attaches within a minute; what is faulted for three stays so. Three are those of the crash loops and dead nodes that may be behind it, so that no root comes later.",
     runbook: include_str!("LonghornVolumeFaulted.md"),
     ..Alert::DEFAULT
 }];

@@ -12,6 +12,9 @@ use crate::checks::{self, relations};
 use crate::incidents::NEVER_MUTED;
 use crate::own::INHIBITOR;
 
+/// Alerts that rules on kube-state-metrics have, too.
+const OF_MANAGERS: &str = "LonghornManagerCrashLoopBackOff|LonghornManagerHighRestarts";
+
 pub const EXPORTER_DOWN: &str = "LonghornHealthExporterDown";
 
 /// Alerts that match `source_matchers` mute those that match `target_matchers` and agree in the
@@ -50,8 +53,9 @@ Inhibitions, in their order:
 1. a node that is down mutes what is found on that node, but never that volumes are faulted, read-only or not served;
 2. a critical alert mutes the warning of the same check about the same object;
 3. a manager that loops mutes the count of its restarts;
-4. the exporter's absence mutes what stands on its series, for as long as Prometheus remembers them;
-5. all others: an alert whose root cause has an alert that fires; again never those about volumes. They come from the relations between causes
+4. alerts on managers mute those of the same name that stand on kube-state-metrics;
+5. the exporter's absence mutes what stands on its series, for as long as Prometheus remembers them;
+6. all others: an alert whose root cause has an alert that fires; again never those about volumes. They come from the relations between causes
    (src/checks/relations.rs) by way of the alert LonghornHealthInhibitor, which fires for as long as both do.";
 
 const OF_STACK: &str = "\
@@ -74,22 +78,26 @@ pub fn artifacts(settings: &Settings) -> Vec<Artifact> {
     let inhibit_rules = of_the_stack_itself().into_iter().chain(inhibitions.clone()).collect();
     let of_stack = Config { route: None, receivers: None, inhibit_rules };
     let of_stack = BTreeMap::from([("alertmanager", BTreeMap::from([("config", of_stack)]))]);
-    // the operator would look for alerts of other namespaces in the exporter's
-    let is_ours = |inhibition: &&Inhibition| {
-        !inhibition.source_matchers.iter().any(|matcher| matcher.2.starts_with("Kube"))
-    };
-    let ours: Vec<_> = inhibitions.iter().filter(is_ours).map(of_the_operator).collect();
-    let of_operator = json!({
+    let object = json!({
         "apiVersion": "monitoring.coreos.com/v1alpha1",
         "kind": "AlertmanagerConfig",
         "metadata": { "name": "longhorn-health-exporter" },
-        "spec": { "inhibitRules": ours },
+        "spec": of_operator(settings),
     });
     vec![
         artifact("rules/alertmanager.example.yaml", EXPLANATION, &config),
         artifact("rules/alertmanager.kube-prometheus-stack.yaml", OF_STACK, &of_stack),
-        artifact("rules/longhorn-health.alertmanagerconfig.yaml", OF_OPERATOR, &of_operator),
+        artifact("rules/longhorn-health.alertmanagerconfig.yaml", OF_OPERATOR, &object),
     ]
+}
+
+/// What of an AlertmanagerConfig follows from the checks. The operator would look for alerts of other namespaces in the exporter's.
+pub fn of_operator(settings: &Settings) -> Value {
+    let is_ours = |inhibition: &&Inhibition| {
+        !inhibition.source_matchers.iter().any(|matcher| matcher.2.starts_with("Kube"))
+    };
+    let ours: Vec<_> = inhibitions(settings).iter().filter(is_ours).map(of_the_operator).collect();
+    json!({ "inhibitRules": ours })
 }
 
 #[derive(Serialize)]
@@ -153,6 +161,12 @@ pub fn inhibitions(settings: &Settings) -> Vec<Inhibition> {
             // the exporter names the node, kube-state-metrics the pod; labels that both lack are equal
             with_cluster(settings, &["namespace", "node", "pod"]),
         ),
+        // rules on kube-state-metrics have the same names, as those of the write-up, and the pod as a label
+        inhibition(
+            &[("alertname", "=~", OF_MANAGERS), ("pod", "=", "")],
+            &[("alertname", "=~", OF_MANAGERS), ("pod", "=~", ".+")],
+            with_cluster(settings, &[]),
+        ),
         inhibition(
             &[("alertname", "=", EXPORTER_DOWN)],
             &[ours, ("alertname", "!=", EXPORTER_DOWN), ("source", "!=", "kube-state-metrics")],
@@ -209,16 +223,16 @@ mod tests {
         promtool::seconds(&Settings::default().alert(alert).for_).unwrap()
     }
 
-    /// The inhibitor mutes only once the root fires; a consequence that came first would have been sent already.
+    /// The inhibitor mutes only once the root fires; a consequence that came first would have been sent already. Data that is hurt is
+    /// never muted, and what waits for another is no consequence of it: people are to read of the root at the same time, though.
     #[test]
     fn a_root_is_told_no_later_than_what_follows_from_it() {
         let mut late = Vec::new();
-        for relation in relations::caused() {
+        for relation in relations::ALL {
             let alerts_of = |check: &Check, causes: &[&Cause]| -> Vec<&Alert> {
                 causes.iter().filter_map(|cause| check.alert_of(cause)).collect()
             };
-            let mut told = alerts_of(relation.check, relation.causes);
-            told.retain(|alert| !NEVER_MUTED.contains(&alert.name));
+            let told = alerts_of(relation.check, relation.causes);
             for root in relation.roots.iter().flat_map(|(check, causes)| alerts_of(check, causes)) {
                 let later = told.iter().filter(|told| seconds(told) < seconds(root));
                 late.extend(later.map(|told| format!("{} before {}", told.name, root.name)));

@@ -9,8 +9,11 @@ pub fn areas() -> impl Iterator<Item = &'static Check> {
     checks::ALL.iter().copied().chain([&EXPORTER])
 }
 
+/// The part about the exporter itself.
+pub const EXPORTER_ID: &str = "exporter";
+
 static EXPORTER: Check = Check {
-    id: "exporter",
+    id: EXPORTER_ID,
     title: "The exporter",
     summary: "Whether the exporter is there, what it can read, and what all checks find together.",
     gauges: own::GAUGES,
@@ -43,6 +46,30 @@ pub static KUBE_STATE_METRICS: Check = Check {
     incident: WITHOUT_EXPORTER.incident,
     ..Check::DEFAULT
 };
+
+/// One alert for each incident; a rule file of its own, beside the alerts of the exporter itself.
+pub static INCIDENTS: Check = Check {
+    id: "incidents",
+    title: "Incidents",
+    summary: "One alert for each incident, in place of the alerts of the checks.",
+    gauges: &[&own::gauges::INCIDENT_INFO],
+    alerts: own::INCIDENT_ALERTS,
+    ..Check::DEFAULT
+};
+
+/// Ten alerts for collections of rules: data first, then what it stands on.
+const CORE: [&str; 10] = [
+    "LonghornVolumeFaulted", "LonghornVolumeReadOnly", "LonghornShareManagerDown",
+    "LonghornVolumeNotRecovering", "LonghornInstanceManagerDown", "LonghornDiskUnavailable",
+    "LonghornNodeNotReady", "LonghornWebhookUnavailable", "LonghornBackupFailing",
+    "LonghornHealthExporterDown",
+];
+
+/// The core alerts in the order of everything generated, each with its part.
+pub fn core() -> impl Iterator<Item = (&'static Check, &'static Alert)> {
+    let all = areas().flat_map(|area| area.alerts.iter().map(move |alert| (area, alert)));
+    all.filter(|(_, alert)| CORE.contains(&alert.name))
+}
 
 pub fn alerts() -> impl Iterator<Item = &'static Alert> {
     areas().flat_map(|area| area.alerts)

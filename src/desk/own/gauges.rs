@@ -19,6 +19,11 @@ gauges! {
         "Number of findings of the root cause of each incident, with the worst severity of the root and all that follows from it.",
         absent "there is no such incident",
         example "count by (severity) (max without (instance, pod) (longhorn_health_incident))";
+    INCIDENT_INFO = Gauge "longhorn_health_incident_info" ["check", "cause", "severity", "object", "node", "title", "follows", "claim", "data", "fix", "runbook"]
+        "1 for each of the 50 worst incidents, with what a person needs to read of it: what its root means, what follows from it, the claim that is \
+         hurt most and how, and what to do first. Object and node are those of the root, where it has one.",
+        absent "there is no such incident",
+        example "max without (instance, pod) (longhorn_health_incident_info{severity=\"critical\"}) == 1";
     FINDINGS = Gauge "longhorn_health_findings" ["check", "severity"]
         "Number of findings of a check by severity.",
         absent BEFORE_SYNC,

@@ -3,8 +3,10 @@
 
 mod alerts;
 pub mod gauges;
+mod incidents;
 mod panels;
 
 pub use alerts::{ALERTS, INHIBITOR};
 pub use gauges::{GAUGES, STABLE};
+pub use incidents::INCIDENT_ALERTS;
 pub use panels::{INCIDENTS_PANEL, PANELS};

@@ -293,13 +293,19 @@ impl Finding {
 
     /// What a template means by this name; of several values the one whose turn it is.
     fn value(&self, cluster: &Cluster, name: Name, turn: usize) -> Option<Cow<'_, str>> {
+        match self.named_value(name, turn) {
+            None if name == Name::Namespace => Some(Cow::Owned(cluster.namespace.clone())),
+            value => value,
+        }
+    }
+
+    fn named_value(&self, name: Name, turn: usize) -> Option<Cow<'_, str>> {
         let mut given = self.values.iter().filter(|(known, _)| *known == name).map(|(_, value)| value);
         if let Some(first) = given.clone().next() {
             return given.nth(turn).or(Some(first)).map(|value| Cow::Borrowed(value.as_str()));
         }
         let volume = || self.volumes.first();
         match name {
-            Name::Namespace => Some(Cow::Owned(cluster.namespace.clone())),
             Name::Object => Some(Cow::Borrowed(self.object.name.as_str())),
             Name::Node => self.node.as_deref().map(Cow::Borrowed),
             Name::Disk => self.disk.as_deref().map(Cow::Borrowed),
@@ -307,6 +313,28 @@ impl Finding {
             Name::Claim => volume().map(|volume| Cow::Borrowed(volume.called())),
             _ => None,
         }
+    }
+
+    /// What to do, of what its templates say without quoting anything: sentences that name what is not the name of an object are left
+    /// out, and where it speaks for several objects those that name any. For labels, which must not hold words of an object or a log.
+    pub fn fix_by_names(&self, namespace: &str, for_several: bool) -> String {
+        let way = self.way.map_or("", |way| way.fix);
+        let words = if way.is_empty() { self.cause.fix } else { way };
+        let value = |name: Name| match name {
+            Name::Namespace => Some(Cow::Owned(namespace.to_owned())),
+            Name::Reason => None,
+            _ if for_several => None,
+            name => self.named_value(name, 0).filter(|value| is_name(value)),
+        };
+        let sentences = words.split_inclusive(". ").filter_map(|sentence| filled(sentence, value));
+        let mut text = String::new();
+        for sentence in sentences {
+            if !text.is_empty() && text.len() + sentence.len() > LONGEST_LABEL {
+                break;
+            }
+            text += &sentence;
+        }
+        text.trim_end().to_owned()
     }
 
     /// Cuts texts that repeat more of an object than a person can read.
@@ -320,6 +348,14 @@ impl Finding {
 
 /// A step that names several things is written for this many of them.
 const MAX_ALIKE: usize = 3;
+
+/// A label of a series is no longer, where one sentence is not.
+const LONGEST_LABEL: usize = 300;
+
+/// True for what Kubernetes and Longhorn take as a name, a release or a list of names.
+fn is_name(value: &str) -> bool {
+    value.len() <= 128 && value.chars().all(|c| c.is_ascii_alphanumeric() || "-._/:, ".contains(c))
+}
 
 /// A value of an object may be hundreds of kilobytes long.
 const LONGEST_TEXT: usize = 4000;

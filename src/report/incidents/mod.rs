@@ -112,8 +112,10 @@ pub fn of(findings: &[Finding], nodes: usize) -> Vec<Incident> {
 }
 
 /// Alerts by which people learn that they lose data or service; what they follow from never mutes them.
-pub const NEVER_MUTED: [&str; 3] =
-    ["LonghornShareManagerDown", "LonghornVolumeFaulted", "LonghornVolumeReadOnly"];
+pub const NEVER_MUTED: [&str; 5] = [
+    "LonghornShareManagerDown", "LonghornShareManagerRestarting", "LonghornVolumeFaulted",
+    "LonghornVolumeLastCopy", "LonghornVolumeReadOnly",
+];
 
 /// An alert as far as it can be muted on its own: one of a cause on a node, where it keeps both as labels, else of all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -186,17 +186,25 @@ httpGet:
 {{- $unknown := deepCopy $settings.overrides }}
 {{- $thresholds := .Files.Get "files/thresholds.yaml" | fromYaml }}
 {{- $groups := list }}
-{{- range $group := ($.Files.Get "prometheusrule.yaml" | fromYaml).spec.groups }}
+{{- $of := dict "causes" (($.Files.Get "prometheusrule.yaml" | fromYaml).spec.groups) "incidents" (($.Files.Get "files/incidents.yaml" | fromYaml).groups) }}
+{{- range $groups := values $of }}
+{{- range $group := $groups }}
+{{- range $rule := $group.rules }}
+{{- $unknown = omit $unknown (default "" $rule.alert) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- range $group := get $of $settings.mode }}
 {{- $rules := list }}
 {{- range $rule := $group.rules }}
 {{- $override := default dict (get $settings.overrides (default "" $rule.alert)) }}
-{{- $unknown = omit $unknown (default "" $rule.alert) }}
 {{- if and (not $override.disabled) (ne (toString $override.enabled) "false") }}
 {{- $labelled := $rule }}
 {{- if $rule.alert }}
 {{- $links := dict }}
 {{- with include "exporter.runbookUrl" $ }}
-{{- $_ := set $links "runbook_url" (printf "%s/%s%s" (trimSuffix "/" .) $rule.alert (ternary ".md" "" (contains "/blob/" .))) }}
+{{- $page := ternary "{{ $labels.runbook }}" $rule.alert (hasPrefix "LonghornIncident" $rule.alert) }}
+{{- $_ := set $links "runbook_url" (printf "%s/%s%s" (trimSuffix "/" .) $page (ternary ".md" "" (contains "/blob/" .))) }}
 {{- end }}
 {{- with $settings.dashboardUrl }}
 {{- $_ := set $links "dashboard_url" (printf "%s/d/%s" (trimSuffix "/" .) (replace "." "-" $group.name)) }}
@@ -204,9 +212,6 @@ httpGet:
 {{- $common := dict "labels" (deepCopy $settings.ruleLabels) "annotations" (merge $links $settings.ruleAnnotations) }}
 {{- $labelled = mergeOverwrite (deepCopy $rule) $common (omit (deepCopy $override) "disabled" "enabled" "thresholds" "severity") }}
 {{- with $override.severity }}
-{{- if hasPrefix "{{" $rule.labels.severity }}{{/* one severity is one alert */}}
-{{- $_ := set $labelled "expr" (replace "endpoint, service" "endpoint, service, severity" $labelled.expr) }}
-{{- end }}
 {{- $_ := set $labelled.labels "severity" . }}
 {{- end }}
 {{- with $override.thresholds }}

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::check::{Severity, Threshold};
 use crate::checks;
-use crate::generate::{Artifact, Settings, Target, catalogue, pretty, rules, yaml};
+use crate::generate::{Artifact, Settings, Target, alertmanager, catalogue, pretty, rules, yaml};
 
 const CHART: &str = "deploy/helm/longhorn-health-exporter";
 const VALUES: &str = include_str!("../../../../deploy/helm/longhorn-health-exporter/values.yaml");
@@ -26,6 +26,8 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
             format!("<!-- {header} -->\n\n# longhorn-health-exporter\n{README}\n{}", table(VALUES)),
         ),
         file("values.schema.json", pretty(&schema()?)),
+        file("files/incidents.yaml", yaml::document(&header, &rules::of_incidents(settings)?)),
+        file("files/inhibitions.yaml", yaml::document(&header, &alertmanager::of_operator(settings))),
         file("files/thresholds.yaml", yaml::document(&header, &thresholds(settings)?)),
     ])
 }

@@ -14,7 +14,7 @@ use jiff::{Span, SpanRelativeTo, Unit};
 use serde::{Deserialize, Serialize};
 
 use super::alertmanager::EXPORTER_DOWN;
-use super::catalogue::{self, KUBE_STATE_METRICS};
+use super::catalogue::{self, INCIDENTS, KUBE_STATE_METRICS};
 use super::rules::{self, Rule};
 use super::settings::AlertSettings;
 use super::shape::Shape;
@@ -86,7 +86,7 @@ const SLOW: u64 = 3 * 3_600;
 /// at other intervals.
 pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
     let mut artifacts = Vec::new();
-    for area in catalogue::areas().chain([&KUBE_STATE_METRICS]) {
+    for area in catalogue::areas().chain([&INCIDENTS, &KUBE_STATE_METRICS]) {
         let mut by_interval: BTreeMap<String, Vec<TestCase>> = BTreeMap::new();
         for case in cases(area, settings)? {
             by_interval.entry(case.interval.clone()).or_default().push(case);
@@ -101,12 +101,27 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
             header += &(without.join(", ") + ".");
         }
         for (interval, tests) in by_interval {
-            let rule_file = if area.id == KUBE_STATE_METRICS.id { rules::ALONE } else { rules::DEFAULT };
-            let rule_file = rule_file.replace("rules/", "../");
-            let suffix = if interval == ticks_of(USUAL) { String::new() } else { format!(".{interval}") };
-            let file = TestFile { rule_files: [&rule_file], evaluation_interval: &interval, tests: &tests };
-            let path = format!("rules/tests/{}{suffix}.test.yaml", area.id);
-            artifacts.push(Artifact::new(path, yaml::document(&header, &file)));
+            artifacts.push(test_file(rules::of_area(area), area.id, &header, &interval, &tests));
+        }
+    }
+    let mut of_core: BTreeMap<String, Vec<TestCase>> = BTreeMap::new();
+    let mut shared: BTreeMap<String, Vec<TestCase>> = BTreeMap::new();
+    for area in catalogue::areas() {
+        for case in cases(area, settings)? {
+            let is_core = catalogue::core().any(|(_, alert)| alert.name == case.subject);
+            if is_core {
+                of_core.entry(case.interval.clone()).or_default().push(case.clone());
+            }
+            if rules::is_beside_incidents(area, &case.subject) {
+                shared.entry(case.interval.clone()).or_default().push(case);
+            }
+        }
+    }
+    for (rule_file, name, by_interval) in
+        [(rules::CORE, "core", of_core), (rules::OF_INCIDENTS, "beside-incidents", shared)]
+    {
+        for (interval, tests) in by_interval {
+            artifacts.push(test_file(rule_file, name, &Target::Rules.header(), &interval, &tests));
         }
     }
     if KUBE_STATE_METRICS.alerts.iter().all(|alert| settings.alert(alert) == AlertSettings::of(alert)) {
@@ -115,6 +130,13 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
         artifacts.push(Artifact::new("rules/tests/incident.test.yaml", content));
     }
     Ok(artifacts)
+}
+
+fn test_file(rule_file: &str, name: &str, header: &str, interval: &str, tests: &[TestCase]) -> Artifact {
+    let rule_file = rule_file.replace("rules/", "../");
+    let suffix = if interval == ticks_of(USUAL) { String::new() } else { format!(".{interval}") };
+    let file = TestFile { rule_files: [&rule_file], evaluation_interval: interval, tests };
+    Artifact::new(format!("rules/tests/{name}{suffix}.test.yaml"), yaml::document(header, &file))
 }
 
 pub fn cases(area: &Check, settings: &Settings) -> Result<Vec<TestCase>> {

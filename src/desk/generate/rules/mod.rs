@@ -10,15 +10,22 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use serde::Serialize;
 
-use super::catalogue::{self, KUBE_STATE_METRICS};
+use super::catalogue::{self, INCIDENTS, KUBE_STATE_METRICS};
 use super::{Artifact, Settings, Target, alertmanager, promql, yaml};
 use crate::check::{Alert, Check, Dashboard, Record, Severity, Threshold};
 use crate::generate::expr;
+use crate::own::INHIBITOR;
 
 /// Labels that tell two exporter pods, or two lives of one, apart.
 pub const WITHOUT: &str = "instance, pod, container, endpoint, service, severity";
 
 pub const DEFAULT: &str = "rules/longhorn-health.rules.yaml";
+
+/// One alert for each incident, with those on the exporter itself.
+pub const OF_INCIDENTS: &str = "rules/longhorn-health-incidents.rules.yaml";
+
+/// Ten alerts, for collections of rules.
+pub const CORE: &str = "rules/longhorn-health-core.rules.yaml";
 
 /// The rule file for kube-state-metrics without the exporter.
 pub const ALONE: &str = "rules/longhorn-health-kube-state-metrics.rules.yaml";
@@ -88,6 +95,11 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
     let mut artifacts = vec![
         Artifact::new(DEFAULT, format!("# {header}\n{PINT}{plain}")),
         Artifact::new("rules/longhorn-health.prometheusrule.yaml", object),
+        Artifact::new(
+            OF_INCIDENTS,
+            format!("# {header}\n{PINT}{}", yaml::document("", &of_incidents(settings)?)),
+        ),
+        Artifact::new(CORE, format!("# {header}\n{PINT}{}", yaml::document("", &core(settings)?))),
         Artifact::new(ALONE, yaml::document(&header, &alone(settings)?)),
     ];
     artifacts.extend(alertmanager::artifacts(settings));
@@ -106,6 +118,50 @@ pub fn rule_file(settings: &Settings) -> Result<RuleFile> {
     let group =
         |(board, rules): (Dashboard, _)| RuleGroup { name: format!("longhorn-health.{}", board.id()), rules };
     Ok(RuleFile { groups: groups.into_iter().map(group).collect() })
+}
+
+/// The file that has the alerts of a part.
+pub fn of_area(area: &Check) -> &'static str {
+    match area.id {
+        id if id == KUBE_STATE_METRICS.id => ALONE,
+        id if id == INCIDENTS.id => OF_INCIDENTS,
+        _ => DEFAULT,
+    }
+}
+
+/// Whether an alert is in the file of incidents, too: those on the exporter itself, and volumes on their last copy, which need
+/// not be part of an incident.
+pub fn is_beside_incidents(area: &Check, alert: &str) -> bool {
+    area.id == catalogue::EXPORTER_ID && alert != INHIBITOR || alert == "LonghornVolumeLastCopy"
+}
+
+/// A group of incidents with what stands beside them.
+pub fn of_incidents(settings: &Settings) -> Result<RuleFile> {
+    let mut rules = alerts(&INCIDENTS, settings).collect::<Result<Vec<_>>>()?;
+    for area in catalogue::areas() {
+        let beside = area.alerts.iter().filter(|alert| is_beside_incidents(area, alert.name));
+        for alert in beside.flat_map(|alert| variants(alert, settings)) {
+            rules.push(Entry::Alert(rule(area, &alert, settings)?));
+        }
+    }
+    Ok(RuleFile { groups: vec![RuleGroup { name: format!("longhorn-health.{}", INCIDENTS.id), rules }] })
+}
+
+/// The core alerts in words that never change but for their labels, without links.
+pub fn core(settings: &Settings) -> Result<RuleFile> {
+    let enabled = catalogue::core().filter(|(_, alert)| settings.alert(alert).enabled);
+    let rules = enabled.map(|(area, alert)| {
+        let mut rule = rule(area, alert, settings)?;
+        let details = texts::details(area, alert);
+        let description = rule.annotations.remove("description").unwrap_or_default();
+        let (description, summary) =
+            (description.trim_end_matches(&details).to_owned(), alert.summary.to_owned());
+        rule.annotations = BTreeMap::from([("summary", summary), ("description", description)]);
+        Ok(Entry::Alert(rule))
+    });
+    let rules = rules.collect::<Result<Vec<_>>>()?;
+    let group = RuleGroup { name: "longhorn-health.core".to_owned(), rules };
+    Ok(RuleFile { groups: if group.rules.is_empty() { vec![] } else { vec![group] } })
 }
 
 /// The group that stands on kube-state-metrics alone.
@@ -147,6 +203,11 @@ fn common(name: &str, settings: &Settings) -> Option<String> {
         "without" => Some(WITHOUT.to_owned()),
         "namespace" => Some(settings.namespace.0.clone()),
         "cluster" => Some(settings.cluster_list()),
+        "unless_exporter" => Some(format!(
+            "unless on ({}) max by ({0}) (up{{{}}} == 1)",
+            *settings.cluster_label,
+            settings.matchers()
+        )),
         "clusters_without" => Some(clusters_without_exporter(settings)),
         // the first group of a label_replace
         "1" => Some("$1".to_owned()),
@@ -214,7 +275,9 @@ pub fn rule_with(
     labels.insert("severity".to_owned(), set.severity_label().to_owned());
     let mut annotations =
         BTreeMap::from([("summary", texts::summary(area, alert, settings)), ("description", description)]);
-    annotations.extend(settings.runbook(alert.name).map(|url| ("runbook_url", url)));
+    // that of an incident is its root's
+    let page = if area.id == INCIDENTS.id { "{{ $labels.runbook }}" } else { alert.name };
+    annotations.extend(settings.runbook(page).map(|url| ("runbook_url", url)));
     if let Some(base) = &settings.dashboard_base_url {
         let url = format!("{}/d/{}", base.trim_end_matches('/'), area.dashboard().uid());
         annotations.insert("dashboard_url", url);

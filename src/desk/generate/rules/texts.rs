@@ -4,6 +4,7 @@
 
 use crate::check::{Alert, Check};
 use crate::generate::Settings;
+use crate::generate::catalogue::INCIDENTS;
 use crate::generate::shape::Shape;
 
 /// `prod-eu1 worker-5: A Longhorn manager is crash-looping.`
@@ -50,7 +51,7 @@ fn labels(area: &Check, alert: &Alert) -> Vec<&'static str> {
 
 /// The command that shows cause, evidence and fix, run where the exporter runs.
 pub fn details(area: &Check, alert: &Alert) -> String {
-    if area.causes.is_empty() {
+    if area.causes.is_empty() && area.id != INCIDENTS.id {
         return String::new();
     }
     let labels = labels(area, alert);

@@ -167,7 +167,8 @@ impl TryFrom<Value> for Plain<f64> {
 }
 
 fn unknown_alert(name: &str) -> Option<String> {
-    let known: Vec<&str> = catalogue::alerts().map(|alert| alert.name).collect();
+    let known: Vec<&str> =
+        catalogue::alerts().chain(catalogue::INCIDENTS.alerts).map(|alert| alert.name).collect();
     (!known.contains(&name)).then(|| format!("unknown alert; {}", did_you_mean::hint(name, &known)))
 }
 

@@ -1,0 +1,34 @@
+//! One alert for each incident: a root cause with all that follows from it. In place of the alerts of the checks, for people who
+//! want one message for one problem, and need no inhibitions for it.
+
+use super::gauges;
+use crate::check::{Alert, Severity, When};
+
+/// One for each severity that reaches people.
+pub const INCIDENT_ALERTS: &[Alert] = &[
+    Alert {
+        name: "LonghornIncidentCritical",
+        when: When::Flag { gauge: &gauges::INCIDENT_INFO, labels: &[("severity", "critical")] },
+        for_: "2m",
+        keep_firing_for: "5m",
+        severity: Severity::Critical,
+        ..INCIDENT
+    },
+    Alert {
+        name: "LonghornIncidentWarning",
+        when: When::Flag { gauge: &gauges::INCIDENT_INFO, labels: &[("severity", "warning")] },
+        for_: "10m",
+        keep_firing_for: "10m",
+        ..INCIDENT
+    },
+];
+
+const INCIDENT: Alert = Alert {
+    summary: "{{ $labels.title }}.",
+    description: "{{ $labels.title }}.{{ with $labels.claim }} Data: {{ . }} is {{ $labels.data }}.{{ end }}{{ with $labels.fix }} \
+                  Fix: {{ . }}{{ end }}{{ with $labels.follows }} What follows: {{ . }}.{{ end }}",
+    why: "The findings behind it have waited already; the rest is for a rollout or an API server that restarts. What follows from an \
+          incident or which claim it hurts may change: that is another alert of the same group, and the old one keeps firing until the \
+          new one does.",
+    ..Alert::DEFAULT
+};
