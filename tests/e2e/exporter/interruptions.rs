@@ -34,7 +34,7 @@ async fn withdrawn_rights_show_within_a_minute_and_heal() -> Result<()> {
     let mut bindings = Vec::new();
     for (kind, name) in [
         ("RoleBinding", "longhorn-health-exporter"),
-        ("ClusterRoleBinding", "longhorn-health-exporter-nodes"),
+        ("ClusterRoleBinding", "longhorn-health-exporter"),
     ] {
         let binding = bench.api(RBAC, kind, NAMESPACE).await?.get(name).await?;
         bindings.push(serde_json::to_value(&binding)?);
@@ -48,7 +48,7 @@ async fn withdrawn_rights_show_within_a_minute_and_heal() -> Result<()> {
         })
         .await?;
     println!("withdrawn rights seen after {took:.1?}");
-    assert!(stands(&exporter.page().await?, "priorityclasses.scheduling.k8s.io", "readable"));
+    assert!(stands(&exporter.page().await?, "node-events", "readable"));
     let report = exporter.report().await?;
     ensure!(report["status"] == "unknown", "{}", report["status"]);
 
