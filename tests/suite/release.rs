@@ -121,7 +121,11 @@ fn checksums_and_krew_manifest_name_what_is_there() {
 #[test]
 fn the_bill_of_materials_lists_what_is_linked_and_nothing_of_the_tests() {
     let release = Release::new();
-    if Command::new("cargo").args(["cyclonedx", "--help"]).output().is_ok_and(|output| !output.status.success()) {
+    if Command::new("cargo")
+        .args(["cyclonedx", "--help"])
+        .output()
+        .is_ok_and(|output| !output.status.success())
+    {
         assert!(release.fails("sbom", &[]).contains("cargo install --locked cargo-cyclonedx"));
         println!("NOT TESTED: cargo-cyclonedx is not installed");
         return;

@@ -97,7 +97,8 @@ fn the_name_of_the_cluster_links_and_accepted_findings_reach_the_exporter() -> R
 #[test]
 fn each_right_can_be_withheld() -> Result<()> {
     let Some(tools) = Tools::find() else { return Ok(()) };
-    let granted = |values: &str| -> Result<BTreeSet<String>> { Ok(rules(&render(&tools, values)?).collect()) };
+    let granted =
+        |values: &str| -> Result<BTreeSet<String>> { Ok(rules(&render(&tools, values)?).collect()) };
     let right = |id: &str| -> Result<BTreeSet<String>> {
         let role = std::fs::read_to_string(chart().join("files/rbac").join(format!("{id}.yaml")))?;
         Ok(rules(&[serde_yaml::from_str(&role)?]).collect())

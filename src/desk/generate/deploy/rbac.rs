@@ -81,7 +81,8 @@ pub fn rights(checks: &[&Check]) -> Vec<Right> {
     rights.push(Right {
         id: "token-review",
         reach: Reach::Cluster,
-        purpose: "Asks the API server who scrapes and whether they may, for --web.auth=kubernetes.".to_owned(),
+        purpose: "Asks the API server who scrapes and whether they may, for --web.auth=kubernetes."
+            .to_owned(),
         without: "With --web.auth=kubernetes every scrape is refused; without that option nothing changes."
             .to_owned(),
         rules: vec![
