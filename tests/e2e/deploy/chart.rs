@@ -97,13 +97,12 @@ fn the_name_of_the_cluster_links_and_accepted_findings_reach_the_exporter() -> R
 #[test]
 fn each_right_can_be_withheld() -> Result<()> {
     let Some(tools) = Tools::find() else { return Ok(()) };
-    let granted =
-        |values: &str| -> Result<BTreeSet<String>> { Ok(rules(&render(&tools, values)?).collect()) };
+    let with = |values: &str| -> Result<BTreeSet<String>> { Ok(granted(&render(&tools, values)?)) };
     let right = |id: &str| -> Result<BTreeSet<String>> {
         let role = std::fs::read_to_string(chart().join("files/rbac").join(format!("{id}.yaml")))?;
-        Ok(rules(&[serde_yaml::from_str(&role)?]).collect())
+        Ok(granted(&[serde_yaml::from_str(&role)?]))
     };
-    let all = granted("")?;
+    let all = with("")?;
     for (values, id) in [
         ("{rbac: {rights: {nodes: false}}}", "nodes"),
         ("{rbac: {rights: {csinodes: false}}}", "csinodes"),
@@ -114,12 +113,12 @@ fn each_right_can_be_withheld() -> Result<()> {
         ("{rbac: {rights: {nodeEvents: false}}}", "node-events"),
         ("{crashLogs: \"off\"}", "crash-logs"),
     ] {
-        let left = granted(values)?;
+        let left = with(values)?;
         assert_eq!(all.difference(&left).cloned().collect::<BTreeSet<_>>(), right(id)?, "{values}");
     }
-    assert_eq!(granted("{rbac: {create: false}}")?, BTreeSet::new());
+    assert_eq!(with("{rbac: {create: false}}")?, BTreeSet::new());
     for (values, id) in [(TLS, "token-review"), ("{rbac: {rights: {plans: true}}}", "plans")] {
-        let more = granted(values)?;
+        let more = with(values)?;
         assert_eq!(more.difference(&all).cloned().collect::<BTreeSet<_>>(), right(id)?, "{values}");
     }
     Ok(())
@@ -153,11 +152,11 @@ fn the_notes_say_what_is_missing() -> Result<()> {
 fn every_generated_right_is_granted_with_everything_on() -> Result<()> {
     let Some(tools) = Tools::find() else { return Ok(()) };
     let everything = format!("{TLS}\nrbac: {{rights: {{plans: true}}}}\n");
-    let granted: BTreeSet<String> = rules(&render(&tools, &everything)?).collect();
+    let all = granted(&render(&tools, &everything)?);
     for entry in std::fs::read_dir(chart().join("files/rbac"))? {
         let role: Value = serde_yaml::from_str(&std::fs::read_to_string(entry?.path())?)?;
-        for rule in rules(&[role]) {
-            ensure!(granted.contains(&rule), "{rule} is not rendered");
+        for rule in granted(&[role]) {
+            ensure!(all.contains(&rule), "{rule} is not rendered");
         }
     }
     Ok(())
@@ -343,16 +342,17 @@ fn the_program_knows_the_arguments() -> Result<()> {
 }
 
 /// Each rule of roles that are bound, with the kind of its role.
-fn rules(objects: &[Value]) -> impl Iterator<Item = String> {
-    let roles = objects.iter().filter(|object| {
-        matches!(object["kind"].as_str(), Some("Role" | "ClusterRole"))
-            && !["-scraper", "-reader"].iter().any(|own| name(object).ends_with(own))
-    });
-    let rules = roles.flat_map(|role| {
-        let rules = role["rules"].as_array().into_iter().flatten();
-        rules.map(|rule| format!("{} {rule}", role["kind"])).collect::<Vec<_>>()
-    });
-    rules.collect::<Vec<_>>().into_iter()
+fn granted(objects: &[Value]) -> BTreeSet<String> {
+    let mut granted = BTreeSet::new();
+    for role in
+        objects.iter().filter(|object| matches!(object["kind"].as_str(), Some("Role" | "ClusterRole")))
+    {
+        if !["-scraper", "-reader"].iter().any(|own| name(role).ends_with(own)) {
+            let rules = role["rules"].as_array().into_iter().flatten();
+            granted.extend(rules.map(|rule| format!("{} {rule}", role["kind"])));
+        }
+    }
+    granted
 }
 
 fn container(deployment: &Value) -> &Value {
