@@ -14,7 +14,7 @@ use crate::cluster::Readability;
 use crate::incidents::{self, Told};
 use crate::longhorn::Resource;
 use crate::metrics::Family;
-use crate::report::{Hurt, Report, Status};
+use crate::report::{Report, Status};
 use crate::source::ApiTotals;
 
 /// How many findings of a check get series of their own. Findings come worst first, so it is the mildest that go without; the
@@ -218,12 +218,13 @@ impl Page {
 
     /// What a message about each incident says. A label that changed would be another alert, so nothing is counted or timed here.
     fn add_incident_texts(&mut self, report: &Report) {
-        let hurt: BTreeMap<&str, (Hurt, &str)> = report
-            .data
-            .hurt
-            .iter()
-            .flat_map(|alike| alike.volumes.iter().map(|one| (alike.how, &one.volume)))
-            .map(|(how, volume)| (volume.name.as_str(), (how, volume.called())))
+        // the worst first
+        let alike = report.data.hurt.iter().enumerate();
+        let hurt: BTreeMap<&str, (usize, &str, &str)> = alike
+            .flat_map(|(rank, alike)| {
+                alike.volumes.iter().map(move |one| (rank, alike.how.told(), &one.volume))
+            })
+            .map(|(rank, how, volume)| (volume.name.as_str(), (rank, volume.called(), how)))
             .collect();
         for incident in report.incidents.iter().take(MAX_INCIDENTS) {
             let (roots, _) = incident.parts();
@@ -236,7 +237,7 @@ impl Page {
             follows.sort_unstable();
             follows.dedup();
             let worst = incident.volumes.iter().filter_map(|volume| hurt.get(volume.name.as_str())).min();
-            let (claim, data) = worst.map_or(("", ""), |(how, claim)| (claim, how.told()));
+            let (claim, data) = worst.map_or(("", ""), |(_, claim, how)| (*claim, *how));
             let fix = root.fix_by_names(&report.cluster.namespace, several);
             let runbook = incident.runbook.unwrap_or_default();
             let severity = incident.severity.as_str();
