@@ -83,14 +83,14 @@ pub fn later(cluster: Cluster, seconds: i64) -> Cluster {
     let Cluster { namespace, now, objects, mut history, resources, .. } = cluster;
     history.keep_observed(evaluation.observed, &evaluation.blind, now);
     let now = now + jiff::SignedDuration::from_secs(seconds);
-    Cluster::new(namespace, now, objects, history, resources)
+    Cluster::new(namespace, now, objects, history, resources).with_nothing_left_out()
 }
 
 /// The same with other objects.
 pub fn next(cluster: Cluster, seconds: i64, yaml: &str) -> Cluster {
     let Cluster { namespace, now, history, resources, .. } = later(cluster, seconds);
     let objects = recording(yaml).into_cluster(NAMESPACE, None).objects;
-    Cluster::new(namespace, now, objects, history, resources)
+    Cluster::new(namespace, now, objects, history, resources).with_nothing_left_out()
 }
 
 /// What one check says about a cluster.

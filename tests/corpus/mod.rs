@@ -9,6 +9,7 @@
 
 pub mod cases;
 mod schema;
+mod taken_away;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

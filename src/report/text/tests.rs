@@ -64,7 +64,7 @@ fn checks_without_a_verdict_are_told_once_a_reason_and_fit_the_width() {
     let report = crate::evaluate(&partial(setting)).report;
     let text = printed(&report, Style { width: 60, ..Style::DEFAULT }, Details::Brief);
     assert!(text.contains("\nUnknown   The recording has no pods, "), "{text}");
-    assert_eq!(text.matches("Pods are not recorded.").count(), 1, "{text}");
+    assert_eq!(text.matches("Pods are not recorded,").count(), 1, "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
 }
 
