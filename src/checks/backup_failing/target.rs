@@ -88,14 +88,14 @@ fn finding(cluster: &Cluster, target: &BackupTarget, message: &str) -> Finding {
         format!("Longhorn cannot reach backup target {name} ({})", target.spec.backup_target_url),
     )
     .impact(match backed_up {
-        0 => "no backup is taken, restored or deleted there".to_owned(),
+        0 => "no backup can be taken, restored or deleted there".to_owned(),
         number => format!(
-            "no backup is taken, restored or deleted there; the backups of {} on it grow old",
+            "no backup can be taken, restored or deleted there, so the backups of {} are getting old",
             counted(number, "volume")
         ),
     })
     .fact(match message {
-        "" => format!("backup target {name} is not available; it does not say why"),
+        "" => format!("backup target {name} is unavailable, without a message"),
         message => format!("backup target {name}: {}", text::both_ends(message, 600)),
     })
     .fact(match target.status.last_synced_at.get() {

@@ -42,7 +42,7 @@ fn a_setting_that_waits_for_nothing_asks_for_no_detaching() {
     let (message, ..) = said("high", "detached");
     assert_eq!(
         message,
-        "setting priority-class is in every instance manager pod, but Longhorn still calls it not applied"
+        "setting priority-class is in every instance manager pod, but Longhorn reports it as not applied"
     );
 }
 
@@ -176,9 +176,9 @@ fn a_toleration_that_was_taken_out_of_the_setting_is_pending() {
         findings.pop().map(|finding| finding.evidence()[0].text.clone())
     };
     let noted = |text: &str| format!("longhorn.io/last-applied-tolerations: '{text}'");
-    let still = "pods of instance managers: im-1 still tolerates storage=only:NoSchedule";
+    let still = "instance manager pods: im-1 still tolerates storage=only:NoSchedule";
     assert_eq!(said("", &noted(NOTED)).as_deref(), Some(still));
-    let both = "pods of instance managers: im-1 does not tolerate gpu:NoExecute and still tolerates storage=only:NoSchedule";
+    let both = "instance manager pods: im-1 does not tolerate gpu:NoExecute and still tolerates storage=only:NoSchedule";
     assert_eq!(said("gpu:NoExecute", &noted(NOTED)).as_deref(), Some(both));
     assert_eq!(said("storage=only:NoSchedule", &noted(NOTED)), None);
     // what the pod bears besides is somebody else's, and nothing tells whose it is where Longhorn's note is gone

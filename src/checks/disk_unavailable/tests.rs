@@ -181,7 +181,7 @@ fn what_the_nodes_share_is_told() {
         [
             "n1, n2: Ready is Unknown",
             "the first of them since 2026-03-01T11:00:00Z, the last since 2026-03-01T11:00:40Z",
-            "nodes without disks of Longhorn: 1 of 1 Ready",
+            "nodes without Longhorn disks: 1 of 1 Ready",
         ]
     );
     assert_eq!(finding.since, Some(time("2026-03-01T11:00:40Z")));

@@ -112,7 +112,7 @@ fn what_stands_still_with_a_node_is_said_once() {
     assert_eq!(
         messages,
         [
-            "the instance manager on node-1 cannot be reached because its node is down; 10 volumes attached there stand still",
+            "the instance manager on node-1 cannot be reached because its node is down; 10 volumes attached there have stalled I/O",
             "the instance manager on node-1 cannot be reached because its node is down",
         ]
     );
@@ -330,7 +330,7 @@ fn a_pod_that_went_with_a_volume_that_is_detached_has_its_seconds() {
 fn an_instance_manager_without_node_leaves_no_holes() {
     let yaml = base("v1.9.2") + &default("error", "").replace("nodeID: node-1, ", "");
     let finding = run(&CHECK, &cluster_at(NOW, &yaml)).report.findings.remove(0);
-    assert_eq!(finding.message, "instance manager im-1 does not run: it has no pod");
+    assert_eq!(finding.message, "instance manager im-1 is down: it has no pod");
     assert!(finding.remedy.commands.iter().all(|command| !command.run.contains("nodeName=")));
 }
 
@@ -415,7 +415,7 @@ fn pods_that_the_node_does_not_take_are_one_state() {
     let young = |pod: &str| headline(&cluster_at(NOW, &(tainted.clone() + &default("error", "") + pod)));
     assert_eq!(
         young(&rejected("TaintToleration", UNTOLERATED)),
-        "warning pod_rejected: the instance manager on node-1 does not run: its node takes no pod of it: taint key=value:NoExecute"
+        "warning pod_rejected: the instance manager on node-1 is down: its node rejects its pods: taint key=value:NoExecute"
     );
     // played on 1.12.1: nothing of a volume that waits for the node is in an instance manager
     let waiting = volume("v", NEW)

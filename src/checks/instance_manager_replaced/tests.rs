@@ -470,28 +470,24 @@ fn a_drain_says_what_became_of_the_replicas() {
         (finding.message, finding.impact)
     };
     let (message, impact) = told("");
-    assert!(message.ends_with("a drain evicted it and no volume was affected"), "{message}");
-    assert_eq!(impact, "none; it was idle");
+    assert!(message.ends_with("evicted by a drain, no volume affected"), "{message}");
+    assert_eq!(impact, "none: it was idle");
     let (message, impact) = told(&hit());
-    assert!(message.ends_with("a drain evicted it, and only replicas ran in it"), "{message}");
-    assert!(impact.ends_with("did not stop, and all replicas are there again"), "{impact}");
+    assert!(message.ends_with("evicted by a drain, with only replicas in it"), "{message}");
+    assert!(impact.ends_with("did not stop, and all replicas are back"), "{impact}");
     // played on 1.12.1: a kubelet whose watch was late stopped it 15 s after Longhorn had marked the replicas
     let (message, _) = told(
         &(hit().replace("11:50:03", "11:49:45") + &event("Killing", "Stopping container instance-manager")),
     );
-    assert!(message.ends_with("a drain evicted it, and only replicas ran in it"), "{message}");
+    assert!(message.ends_with("evicted by a drain, with only replicas in it"), "{message}");
     // an uninstallation deletes the volumes: what was said stays
     let later = next(saw(&gone, &(after() + &hit())), 60, &after());
     let finding = run(&CHECK, &later).report.findings.remove(0);
-    assert!(
-        finding.message.ends_with("a drain evicted it, and only replicas ran in it"),
-        "{}",
-        finding.message
-    );
-    assert_eq!(finding.impact, "none any longer: the volumes whose replicas ended are deleted");
+    assert!(finding.message.ends_with("evicted by a drain, with only replicas in it"), "{}", finding.message);
+    assert_eq!(finding.impact, "none now: the volumes whose replicas ended are deleted");
     let (_, impact) = told(&hit().replace("robustness: healthy", "robustness: degraded"));
     assert!(
-        impact.ends_with("did not stop, and their replicas are rebuilt or come back with the node"),
+        impact.ends_with("did not stop, and their replicas are being rebuilt or return with the node"),
         "{impact}"
     );
 }

@@ -275,13 +275,13 @@ fn the_headline_says_why_a_manager_does_not_start() {
         (
             "phase: Failed, reason: OutOfcpu, message: 'Pod was rejected: not enough cpu'".to_owned(),
             String::new(),
-            "the kubelet does not take the pod (OutOfcpu: Pod was rejected: not enough cpu)",
+            "the kubelet cannot take the pod (OutOfcpu: Pod was rejected: not enough cpu)",
         ),
         (
             "phase: Pending, conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable, message: 2 Insufficient cpu.}]"
                 .to_owned(),
             String::new(),
-            "no node takes the pod (Unschedulable: 2 Insufficient cpu.)",
+            "no node can take the pod (Unschedulable: 2 Insufficient cpu.)",
         ),
     ] {
         let message = message_of(&(base.clone() + &manager_with("node-1", SOON, &status) + &events));

@@ -28,7 +28,7 @@ pub(super) fn by_others(cluster: &Cluster, volume: &Volume) -> Vec<Evidence> {
         cluster.engines_of(name).find(|engine| !engine.spec.upgraded_replica_address_map.is_empty());
     if let Some(engine) = upgraded.filter(|_| volume.spec.wanted_image() == volume.status.current_image) {
         said.push(api(format!(
-            "engine {} still has spec.upgradedReplicaAddressMap of a live upgrade that is over",
+            "engine {} still has spec.upgradedReplicaAddressMap of a finished live upgrade",
             engine.metadata.name
         )));
     }
@@ -48,8 +48,8 @@ fn waits_for_backing_image(cluster: &Cluster, volume: &Volume) -> Vec<Evidence> 
         return Vec::new();
     }
     let message = waits.map(|waits| waits.message.trim()).filter(|message| !message.is_empty());
-    let says = message
-        .map_or("no replica has a copy that is ready".to_owned(), |message| text::both_ends(message, 300));
+    let says =
+        message.map_or("no replica has a ready copy".to_owned(), |message| text::both_ends(message, 300));
     let managers = objects.backing_image_managers.iter();
     let managers = managers.filter(|manager| manager.spec.backing_images.contains_key(image)).take(3);
     let managers = managers.map(|manager| {

@@ -113,7 +113,7 @@ fn a_backing_image_that_is_not_ready_is_named_with_and_without_the_condition() {
         said.filter(|text| text.contains("backing image debian")).collect::<Vec<_>>()
     };
     let condition = "{type: WaitForBackingImage, status: 'True', reason: Waiting, message: ''}";
-    let expected = ["it waits for backing image debian: no replica has a copy that is ready"];
+    let expected = ["it waits for backing image debian: no replica has a ready copy"];
     assert_eq!(waits("starting", ""), expected);
     assert_eq!(waits("starting", condition), expected);
     let failed = condition.replace("''", "no such file");
@@ -456,7 +456,7 @@ fn a_migration_that_does_not_get_ready_is_told_as_one() {
         );
     let finding = run(&CHECK, &cluster_at(NOW, &yaml)).report.findings.remove(0);
     assert!(
-        finding.message.ends_with("its migration from node node-1 to node-2 does not get ready"),
+        finding.message.ends_with("its migration from node node-1 to node-2 does not become ready"),
         "{}",
         finding.message
     );

@@ -44,8 +44,8 @@ fn volumes_that_were_in_use_when_longhorn_was_deleted_are_told_once() {
     assert_eq!(finding.since.unwrap().to_string(), "2025-11-25T23:46:59Z");
     assert_eq!(
         finding.impact,
-        "I/O of claim default/vol-1, claim default/vol-2 fails as the instance managers end, and nothing attaches again; \
-         the data is still on the disks, in 2 healthy replicas on node-1, node-2, until a manager deletes it"
+        "I/O of claim default/vol-1, claim default/vol-2 fails once the instance managers end, and nothing can attach again; \
+         the data is still on the disks (2 healthy replicas on node-1, node-2) until a manager deletes it"
     );
     assert!(finding.remedy.fix.starts_with("Start no longhorn-manager"), "{}", finding.remedy.fix);
     assert!(finding.remedy.commands.iter().all(|command| !command.changes), "{:?}", finding.remedy.commands);

@@ -140,7 +140,7 @@ fn no_copy_is_usable() {
     let other = base("uuid-1: {state: failed, message: unexpected EOF}")
         .replace("backingImage: img", "backingImage: other");
     let unused = only(&other);
-    assert_eq!(unused.message, "no copy of backing image img is usable: unexpected EOF");
+    assert_eq!(unused.message, "backing image img has no usable copy: unexpected EOF");
     assert!(unused.remedy.fix.contains("nothing is lost"), "{}", unused.remedy.fix);
     assert_eq!(recorded(&base("uuid-1: {state: failed}, uuid-2: {state: ready}")), NOTHING);
     assert_eq!(recorded(&base("uuid-1: {state: failed}, uuid-2: {state: in-progress}")), NOTHING);

@@ -316,7 +316,7 @@ fn a_log_that_is_being_read_is_awaited_and_nothing_guessed() {
     let (cause, message, fix) = told(&killed());
     assert_eq!(cause, "unknown");
     assert!(
-        message.ends_with("(12 restarts, last crash 29 s ago): why is not known yet, its log is being read"),
+        message.ends_with("(12 restarts, last crash 29 s ago): cause not known yet, its log is being read"),
         "{message}"
     );
     assert!(fix.starts_with("Look again in half a minute"), "{fix}");

@@ -67,10 +67,10 @@ fn a_refused_certificate_is_named() {
     assert!(first.starts_with("ssh node-2 ") && first.contains("-connect 10.43.0.1:443 "), "{first}");
     assert!(said(LOST).2.starts_with("kubectl -n longhorn-system logs "), "{}", said(LOST).2);
     assert!(
-        message.contains("refuses the certificate of the API server: it ran out at 2026-03-01T11:50:00Z,"),
+        message.contains("rejects the API server's certificate: it ran out at 2026-03-01T11:50:00Z,"),
         "{message}"
     );
-    assert!(said(LOST).1.contains("gets no answer of the API server"));
+    assert!(said(LOST).1.contains("gets no answer from the API server"));
 }
 
 #[test]
