@@ -436,11 +436,11 @@ mod tests {
             (remedy.fix, changes.map(|command| command.run).collect::<Vec<_>>())
         };
         let (fix, changes) = back(&applied("", "v1.10.2", "v1.9.2"));
-        assert!(fix.starts_with("Apply the manifest of v1.10.2 again: Longhorn refuses"), "{fix}");
+        assert!(fix.starts_with("Apply the manifest of v1.10.2 again: Longhorn does not support"), "{fix}");
         assert!(changes[0].starts_with(PATCH) && changes[0].contains(" volumes.longhorn.io "), "{changes:?}");
         assert!(changes[1].ends_with("/v1.10.2/deploy/longhorn.yaml"), "{changes:?}");
         let (fix, changes) = back(&applied("", "v1.10.2", "v1.10.2"));
-        assert!(fix.starts_with("Put the image back to v1.10.2: Longhorn refuses"), "{fix}");
+        assert!(fix.starts_with("Put the image back to v1.10.2: Longhorn does not support"), "{fix}");
         assert!(changes[0].contains("set image") && changes.len() == 1, "{changes:?}");
     }
 

@@ -14,7 +14,7 @@ const GAVE_UP: &str = "kubectl -n <namespace> logs <pod> -c longhorn-manager --p
 // Why a manager does not reach the Service of a webhook, no matter what serves it. Deleting its pod changes none of it.
 ways! { UNREACHED:
     NO_SUCH_NAME "cluster DNS answers that the name does not exist"
-        means "its last attempt failed in DNS: a server answers that the Service's name does not exist"
+        means "its last attempt failed in DNS: the Service's name does not resolve, a server answers that it does not exist"
         fix "Find the DNS server that denies the Service's name: the node's instead of the cluster's (resolv.conf, a search domain answered \
              outside). Otherwise the kubelet has another cluster domain, or the Service was deleted."
         [read SERVICE, read DNS, read WAITS, read GAVE_UP];

@@ -162,7 +162,7 @@ fn a_volume_on_its_way_to_a_node_without_plugin_is_not_said_to_work() {
     assert!(both.ends_with(expected), "{both}");
     let two = impact(works + &engine("c") + &volume("c", "attached"));
     assert!(
-        two.ends_with("2 volumes attached there keep working as long as nothing mounts or unmounts them"),
+        two.ends_with("2 volumes attached there keep working until a pod mounts or unmounts them"),
         "{two}"
     );
     assert_eq!(impact(String::new()), "pods with a Longhorn volume cannot start on the node");

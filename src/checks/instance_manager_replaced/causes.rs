@@ -15,7 +15,7 @@ ways! { PROBE:
 }
 
 ways! { MEANT:
-    HARMLESS "nothing in use ran in it" fix "Nothing to do." [read PODS];
+    HARMLESS "nothing in use ran in it" fix "Do nothing: this is expected." [read PODS];
 }
 
 const PODS: &str = "kubectl -n <namespace> get pods -l longhorn.io/component=instance-manager";
@@ -95,9 +95,9 @@ causes! {
             read "kubectl -n <namespace> logs <object> --tail=200",
         ];
     SETTINGS_SYNC = info "settings_sync" "Longhorn replaced it while it was idle, to apply settings"
-        fix "Nothing to do." [read PODS];
+        fix "Do nothing: this is expected." [read PODS];
     STALE_CLEANUP = info "stale_cleanup" "Longhorn removed it because it was old or no longer needed"
-        fix "Nothing to do." [read PODS];
+        fix "Do nothing: this is expected." [read PODS];
     DELETED = warning "deleted"
         "its pod was deleted while volumes ran in it" but "info when nothing ran in it, by whom is unknown"
         fix "Check that its volumes are attached again. Then find out from the API server's audit log who or what deletes pods in Longhorn's \

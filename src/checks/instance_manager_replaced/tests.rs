@@ -245,16 +245,16 @@ fn what_the_kubelet_did_not_stop_ended_by_itself() {
     let killed = last("Failed", &terminated(137, "Error"));
     let (cause, text) = said(&killed, &earlier);
     assert!(
-        cause == "unknown" && text.contains("killed by the kernel for lack of memory"),
+        cause == "unknown" && text.contains("killed by the kernel (out of memory)"),
         "{cause}: {text}"
     );
     let (_, text) = said(&last("Running", ""), &earlier);
     assert!(text.contains("neither deleted nor killed by a probe"), "{text}");
     // events that were not kept tell nothing
     let (_, text) = said(&killed, "");
-    assert!(text.contains("after a failed probe or a deletion, by the kernel"), "{text}");
+    assert!(text.contains("(a failed probe or a deletion), by the kernel"), "{text}");
     let (cause, text) = said(&deleting(last("Running", "")), &(earlier + &hit()));
-    assert!(cause == "deleted" && !text.contains("lack of memory"), "{cause}: {text}");
+    assert!(cause == "deleted" && !text.contains("out of memory"), "{cause}: {text}");
 }
 
 #[test]
@@ -413,7 +413,7 @@ fn one_look_tells_settings_where_only_a_volume_that_is_detached_had_a_replica_th
     };
     let detached = look("detached");
     assert_eq!(detached.cause, "settings_sync", "{}", detached.message);
-    assert!(detached.impact.starts_with("none; it held only replicas of"), "{}", detached.impact);
+    assert!(detached.impact.starts_with("none: it held only replicas of"), "{}", detached.impact);
     assert_eq!(look("attached").cause, "unknown");
 }
 

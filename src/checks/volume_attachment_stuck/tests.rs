@@ -150,7 +150,7 @@ fn an_engine_that_fails_is_named_with_its_error() {
     let cordons = |yaml: &str| {
         let findings = run(&CHECK, &cluster_at(NOW, yaml)).report.findings;
         let of_node = findings.into_iter().find(|finding| finding.object.name == "node-1").unwrap();
-        let said = of_node.evidence().iter().any(|fact| fact.text.contains("the trouble is the node's"));
+        let said = of_node.evidence().iter().any(|fact| fact.text.contains("the node is the cause"));
         let cordon = of_node.remedy.commands.iter().any(|command| command.changes);
         assert_eq!(said, cordon, "{of_node:?}");
         cordon
@@ -477,7 +477,7 @@ fn what_in_the_objects_keeps_a_volume_from_being_attached_is_told() {
     assert!(fact.starts_with("ticket csi-a") && words.ends_with("nothing else holds it."), "{fact} {words}");
     let (fact, words) = told(&waits.replace("state: detached", "state: detached, pendingNodeID: node-2"));
     assert!(
-        fact.contains("pendingNodeID is node-2") && words.starts_with("Empty the field"),
+        fact.contains("pendingNodeID is node-2") && words.starts_with("Clear the field"),
         "{fact} {words}"
     );
     let second = engine("vol", "node-1", "stopped", "").replace("vol-e-0", "vol-e-1");

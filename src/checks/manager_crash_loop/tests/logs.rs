@@ -319,7 +319,7 @@ fn a_log_that_is_being_read_is_awaited_and_nothing_guessed() {
         message.ends_with("(12 restarts, last crash 29 s ago): cause not known yet, its log is being read"),
         "{message}"
     );
-    assert!(fix.starts_with("Look again in half a minute"), "{fix}");
+    assert!(fix.starts_with("Check again in half a minute"), "{fix}");
     let guesses = |cluster: &Cluster| told(cluster).1.contains("cause unknown, candidates: ");
     let mut denied = killed();
     denied.history.set_crash_logs_denied(Some("forbidden"));
@@ -354,7 +354,7 @@ fn the_log_of_an_earlier_run_is_called_that() {
     let finding = &run(&CHECK, &cluster).report.findings[0];
     let texts: Vec<_> = finding.evidence().iter().map(|fact| fact.text.as_str()).collect();
     assert!(
-        texts.iter().any(|text| text.contains("(no route to host); this is that of an earlier one")),
+        texts.iter().any(|text| text.contains("(no route to host); an earlier run's log is shown")),
         "{texts:?}"
     );
     assert!(texts.iter().any(|text| text.starts_with("the log of an earlier run ends with: ")), "{texts:?}");
