@@ -185,11 +185,11 @@ mod tests {
         let old = Some(time("2026-01-01T11:50:00Z"));
         let recorded = cluster_at(NOW, "");
         let says = |age: Age| age.evidence().text;
-        assert_eq!(says(once(&recorded, Begun::At(old))), "began at 2026-01-01T11:50:00Z, according to the objects");
         assert_eq!(
-            says(once(&recorded, Begun::NotBefore(old))),
-            "began at 2026-01-01T11:50:00Z or later"
+            says(once(&recorded, Begun::At(old))),
+            "began at 2026-01-01T11:50:00Z, according to the objects"
         );
+        assert_eq!(says(once(&recorded, Begun::NotBefore(old))), "began at 2026-01-01T11:50:00Z or later");
         assert_eq!(says(once(&recorded, Begun::At(None))), "no object records when it began");
         assert_eq!(says(watched(Begun::At(None), 0)), "observed for the first time");
         assert_eq!(says(watched(Begun::NotBefore(old), 60)), "observed since 2026-01-01T11:59:00Z");

@@ -64,10 +64,7 @@ fn a_target_that_does_not_answer_is_told_with_its_error() {
         ("dial tcp: lookup minio: no such host", "Make the target's name"),
         ("x509: certificate signed by unknown authority", "Add the target's certificate"),
         ("dial tcp 10.0.0.1:9000: i/o timeout", "Check that the target runs"),
-        (
-            "cannot mount nfs 10.0.0.1:/backup: mount.nfs: access denied by server",
-            "Check that the share",
-        ),
+        ("cannot mount nfs 10.0.0.1:/backup: mount.nfs: access denied by server", "Check that the share"),
         ("something else", "Read the error"),
     ] {
         let report = run(&CHECK, &cluster_at(NOW, &target(false, LONG_AGO, message))).report;

@@ -244,10 +244,7 @@ fn what_the_kubelet_did_not_stop_ended_by_itself() {
         event("Started", "Started container instance-manager").replace(GONE, "2026-01-02T11:30:00Z");
     let killed = last("Failed", &terminated(137, "Error"));
     let (cause, text) = said(&killed, &earlier);
-    assert!(
-        cause == "unknown" && text.contains("killed by the kernel (out of memory)"),
-        "{cause}: {text}"
-    );
+    assert!(cause == "unknown" && text.contains("killed by the kernel (out of memory)"), "{cause}: {text}");
     let (_, text) = said(&last("Running", ""), &earlier);
     assert!(text.contains("neither deleted nor killed by a probe"), "{text}");
     // events that were not kept tell nothing

@@ -341,7 +341,11 @@ fn the_headline_says_why_there_is_no_manager_pod() {
     for (name, yaml, words) in [
         ("a quota", node("") + &set("") + &refused(now, quota), Some("exceeded quota: q")),
         ("PodSecurity", node("") + &set("") + &refused(now, security), Some("PodSecurity")),
-        ("a taint", node(taint) + &set(""), Some("does not tolerate the node's taint dedicated=gpu:NoExecute")),
+        (
+            "a taint",
+            node(taint) + &set(""),
+            Some("does not tolerate the node's taint dedicated=gpu:NoExecute"),
+        ),
         ("a taint that is tolerated", node(taint) + &set("{key: dedicated}"), None),
         ("all taints are tolerated", node(taint) + &set("{}"), None),
         ("another effect", node(&taint.replace("NoExecute", "PreferNoSchedule")) + &set(""), None),

@@ -148,10 +148,7 @@ fn what_a_tool_installed_is_changed_in_its_source() {
     );
     let remedy = remedy(&(limited + &argo));
     assert_eq!(changes(&remedy), ["argocd app sync lh"]);
-    assert!(
-        !remedy.commands[0].changes && remedy.fix.contains("reverts manual changes"),
-        "{remedy:?}"
-    );
+    assert!(!remedy.commands[0].changes && remedy.fix.contains("reverts manual changes"), "{remedy:?}");
 }
 
 #[test]

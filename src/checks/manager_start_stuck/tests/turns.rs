@@ -38,10 +38,7 @@ fn one_that_a_later_manager_overtook_gets_no_answer() {
     let finding = first(&at(NOW, &yaml, &[]));
     assert!(finding.message.contains("probably no answer"), "{}", finding.message);
     let why: Vec<&str> = finding.evidence().iter().map(|fact| fact.text.as_str()).collect();
-    assert!(
-        why.iter().any(|text| text.contains("the manager of n3, started later, took it")),
-        "{why:?}"
-    );
+    assert!(why.iter().any(|text| text.contains("the manager of n3, started later, took it")), "{why:?}");
     let waits = ["info queueing Lease longhorn-manager-webhook-lock"];
     for (name, yaml) in [
         ("the holder was there before", with(2, &hanging("n3", "v1.9.2", "2026-03-01T11:55:00Z"))),
