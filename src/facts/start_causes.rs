@@ -246,6 +246,17 @@ causes! {
             read "kubectl -n <namespace> get engineimages.longhorn.io",
             read "kubectl -n <namespace> get settings.longhorn.io current-longhorn-version",
         ];
+    UPGRADE_OBJECT = critical "upgrade_object" "an object of the previous release stops the upgrade of Longhorn's objects"
+        fix "Fix the object that the last line names: Longhorn upgrades each <value>, and one that it cannot upgrade ends the manager. Going back to \
+             the previous release is safe until one manager is Ready." [
+            read "kubectl -n <namespace> get <value>",
+            read "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=20",
+        ]
+        way BACKUP_WITHOUT_VOLUME "a backup in Error has no volume"
+            fix "Delete Backup <backup>, which is in Error and names no volume, so it holds no data. The manager starts at its next attempt, within five minutes." [
+                read "kubectl -n <namespace> get backups.longhorn.io <backup> -o yaml",
+                change "kubectl -n <namespace> delete backups.longhorn.io <backup>",
+            ] proven "the backup is in Error and names no volume, so it holds no data";
     OLD_MANAGERS_LINGERING = critical "old_managers_lingering" "manager pods of the old release remain"
         fix "Bring back the node that still has a manager pod of the old release. Force-delete that pod only if the node is lost." [
             read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",

@@ -77,3 +77,13 @@ ways! { NOT_STARTED:
     WAITING "it is waiting (cause unknown)"
         fix "Read the Events of the pod and fix what they name. The kubelet then continues automatically." [read POD, read SET];
 }
+
+// Why neither engine nor replicas of a volume start.
+ways! { BACKING_IMAGE:
+    WAITS_FOR_IMAGE "its backing image has no copy that is ready"
+        fix "Get backing image <backing_image> ready first: the volume then attaches on its own. The image's message says what it lacks." [
+            read "kubectl -n <namespace> get backingimages.longhorn.io <backing_image> -o yaml",
+            read "kubectl -n <namespace> get backingimagedatasources.longhorn.io <backing_image> -o yaml",
+            read "kubectl -n <namespace> get pods -l longhorn.io/component=backing-image-manager -o wide",
+        ];
+}

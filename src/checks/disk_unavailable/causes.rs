@@ -80,9 +80,20 @@ causes! {
     DISK_FULL = warning "disk_full"
         "the disk cannot take more replicas: too little space is free, or too much is allocated to volumes"
         fix "Free space on disk <disk> of node <node> (unneeded snapshots, volumes and other files), or add a disk or a node. Raising \
-             storage-over-provisioning-percentage only postpones the problem. Never delete replicas of degraded or faulted volumes." [read REPLICAS, read DISK, read LIMITS] proven "the fix asks for what is not needed; replicas \
-                                                                                                      of degraded and faulted volumes are ruled \
-                                                                                                      out";
+             storage-over-provisioning-percentage only postpones the problem. Never delete replicas of degraded or faulted volumes." [read REPLICAS, read DISK, read LIMITS] proven "the fix asks for what is not needed; replicas of degraded and faulted volumes are ruled out"
+        way PROMISES_NOTHING "storage-over-provisioning-percentage is 0"
+            fix "Raise setting storage-over-provisioning-percentage (default 100): at 0 Longhorn places no replica anywhere." [
+                read LIMITS,
+                change "kubectl -n <namespace> patch settings.longhorn.io storage-over-provisioning-percentage --type merge -p '{\"value\":\"100\"}'",
+            ];
+    DISK_EXHAUSTED = critical "disk_exhausted" "the disk has no free space, so replicas on it fail at their next write"
+        but "warning if every volume has a healthy replica on another disk"
+        fix "Free space on disk <disk> of node <node> now: first other files on its file system, then unneeded snapshots and volumes. \
+             Longhorn then salvages the replicas. Do not delete replicas." [
+            read "ssh <node> 'df -h <value>; sudo du -xsh <value>/* | sort -h | tail'",
+            read REPLICAS,
+            read DISK,
+        ] proven "the fix asks for what is not needed; no replica is deleted";
     DISK_NEARLY_FULL = info "disk_nearly_full"
         "less than a tenth of the space that may be allocated is left, or the disk is close to its minimum free space"
         fix "Add a disk or a node, or delete unneeded snapshots and volumes, before the next new volume or rebuild. A disk that is small by design \

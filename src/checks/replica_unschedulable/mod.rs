@@ -238,6 +238,17 @@ fn cause(refusals: Option<&[PlacementRefusal]>, only: Option<&str>) -> (&'static
             &SPACE_SHORT,
             format!("too little space is free, even on the best of {}", counted(count, "disk")),
         ),
+        Some(Obstacle::Provisioning) => (
+            &OVER_PROVISIONED,
+            match refusals.iter().any(|refusal| refusal.text.contains("more than 0 B (0 %")) {
+                true => {
+                    "setting storage-over-provisioning-percentage is 0, so no disk can take it".to_owned()
+                }
+                false => {
+                    format!("even the best of {} is fully allocated", counted(count, "disk"))
+                }
+            },
+        ),
         Some(Obstacle::Provisioning) => {
             (&OVER_PROVISIONED, format!("even the best of {} is fully allocated", counted(count, "disk")))
         }

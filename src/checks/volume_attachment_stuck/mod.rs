@@ -16,6 +16,7 @@
 //!   an attached volume only its Events say (reason FailedMount), which are in the namespace of the pod.
 //! - The upgrade from 1.4 made tickets called longhorn-ui (v1.5.5 upgrade/v14xto150/upgrade.go).
 
+mod engine_error;
 mod mounts;
 mod rules;
 mod said;
@@ -26,8 +27,9 @@ mod tickets;
 mod unasked;
 
 use crate::check::*;
-use crate::facts::ways::REFUSED;
+use crate::facts::ways::{BACKING_IMAGE, REFUSED};
 use crate::longhorn::Resource::*;
+use engine_error::ENGINE_ERROR;
 
 /// A volume with its engine and replicas.
 const VOLUME_OBJECTS: &str = "kubectl -n <namespace> get volumes.longhorn.io,engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<volume> -o wide";
@@ -47,7 +49,8 @@ causes! {
     ATTACH_LOOP = critical "attach_loop"
         "the volume's engine died unexpectedly at least three times in the last hour, so it keeps attaching and detaching"
         fix "Find out why the engine dies: the instance manager on <value> (restarted, out of memory), the network to the replicas, or the disks. \
-             Scaling the workload down stops the loop." [read VOLUME_OBJECTS, read EVENTS, read TICKETS];
+             Scaling the workload down stops the loop." [read VOLUME_OBJECTS, read EVENTS, read TICKETS]
+        ways ENGINE_ERROR;
     ENGINE_CANNOT_START = critical "engine_cannot_start"
         "the volume is attaching, but its engine fails to start on that node"
         fix "Read the error of the engine. Then check <value> for missing iscsiadm or iscsi_tcp, a multipathd that claims the device, SELinux \
@@ -58,7 +61,8 @@ causes! {
         way OF_THE_NODE "of all volumes on one node, while engines run on others"
             fix "Cordon node <node>, so that new pods go elsewhere. Then check it for missing iscsiadm or iscsi_tcp, a multipathd that claims the \
                  devices, SELinux denials, and its instance manager."
-            [read LONGHORN_NODE, read MANAGERS_THERE, change "kubectl cordon <node>"];
+            [read LONGHORN_NODE, read MANAGERS_THERE, change "kubectl cordon <node>"]
+        ways ENGINE_ERROR;
     ATTACHING = warning "attaching" "the volume has been attaching for ten minutes"
         fix "Find out which engine or replica does not start: check its engine image and its node's instance manager. Then read the log of the \
              longhorn-manager on <owner>, which owns the volume." [read VOLUME_OBJECTS, read EVENTS, read TICKETS]
@@ -66,7 +70,8 @@ causes! {
             fix "Find out which of <instance_manager> and <value> runs nothing, and delete that InstanceManager. Longhorn starts nothing on node \
                  <node> while it has both."
             [read "kubectl -n <namespace> get instancemanagers.longhorn.io <instance_manager> <value> -o yaml"]
-            proven "the fix asks for the one that runs nothing";
+            proven "the fix asks for the one that runs nothing"
+        ways BACKING_IMAGE;
     DETACHING = warning "detaching" "the volume has been detaching for ten minutes"
         but "info in a recording that does not show since when"
         fix "Find out which engine or replica does not stop: check its node's instance manager. Then read the log of the longhorn-manager on \
@@ -180,8 +185,8 @@ pub static CHECK: Check = Check {
     summary: "A volume stays attaching or detaching, keeps losing its engine, or is held where no workload wants it.",
     needs: &[Volumes, Engines, VolumeAttachments],
     uses: &[
-        CsiAttachments, CsiNodes, BackingImages, BackingImageManagers, Events, Pods, KubeNodes,
-        LonghornNodes, DaemonSets, Settings,
+        CsiAttachments, CsiNodes, BackingImages, BackingImageManagers, BackingImageDataSources, Events, Pods,
+        KubeNodes, LonghornNodes, DaemonSets, Settings, InstanceManagers,
     ],
     causes: ALL,
     ways: &[WAYS],
