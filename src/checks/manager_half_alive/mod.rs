@@ -41,7 +41,7 @@ causes! {
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=200",
             change "kubectl -n <namespace> delete pod <object>",
         ] proven "others do what this manager has not done for five minutes; a DaemonSet recreates its pod, and I/O does not pass through it"
-        way UNREACHED "it does not report its instance manager as running, although that pod is Ready"
+        way UNREACHED "it does not report its Ready instance manager as running"
             fix "Read the manager's log to learn why it does not report its Ready instance manager as running: usually it cannot reach that pod's \
                  ports 8500 to 8503 (a NetworkPolicy, a firewall, the pod network). Do not delete the manager's pod: a new one would be in the \
                  same place." [

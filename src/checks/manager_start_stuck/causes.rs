@@ -26,7 +26,7 @@ mod own {
                 read "kubectl auth can-i update leases.coordination.k8s.io --as=system:serviceaccount:<namespace>:longhorn-service-account -n <namespace>",
                 read "kubectl describe node <node>",
             ]
-            way LEASE_NOT_TAKEN "it cannot take the start Lease (no answer from the API server, or a permission is missing)"
+            way LEASE_NOT_TAKEN "it cannot take the start Lease (API server or a permission)"
                 means "no one holds the start Lease and it does not take it, although it tries every two seconds: the API server is unreachable, or \
                        a permission is missing"
                 fix "Read the end of its log. Then check that its service account may update the Lease (kubectl auth can-i); if so, fix the pod's \

@@ -249,9 +249,6 @@ fn cause(refusals: Option<&[PlacementRefusal]>, only: Option<&str>) -> (&'static
                 }
             },
         ),
-        Some(Obstacle::Provisioning) => {
-            (&OVER_PROVISIONED, format!("even the best of {} is fully allocated", counted(count, "disk")))
-        }
         Some(Obstacle::Tags) => {
             (&TAGS_UNMET, "no free node and disk have the tags that the volume selects".to_owned())
         }

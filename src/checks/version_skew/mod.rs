@@ -27,7 +27,7 @@ causes! {
              the new pods do not become Ready." [
             read "kubectl -n <namespace> rollout status daemonset/longhorn-manager --timeout=10s",
             read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
-        ];
+        ] proven "a manager's pod holds no data, a DaemonSet recreates it, and pods are deleted one at a time";
     HALF_UPGRADED = warning "half_upgraded"
         "the managers run one release, but setting current-longhorn-version names another"
         fix "Apply the whole manifest or chart of the intended release, and restart the managers one at a time: the upgrade did not finish, or only \

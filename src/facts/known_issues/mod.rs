@@ -143,8 +143,8 @@ impl KnownIssue {
             None => "Upgrade once a release contains the fix of the image that runs here".to_owned(),
         };
         match self.is_first {
-            true => format!("First {} {way_out} ({link}).", self.until_then),
-            false => format!("{way_out} ({link}). Until then: {}", self.until_then),
+            true => format!("{} {way_out} ({link}).", self.until_then),
+            false => format!("{way_out} ({link}). Until then, {}", self.until_then),
         }
     }
 

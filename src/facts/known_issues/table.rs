@@ -16,8 +16,8 @@ const fn hotfix(minor: u32, patch: u32, number: u32) -> Release {
 /// Number and releases with the fix; what keeps the bug away `until` the upgrade, or has to come `first`; commands for it. Cause and
 /// words follow from these.
 macro_rules! issue {
-    (@fix until $until:literal $way_out:expr) => { concat!($way_out, ". Until then: ", $until) };
-    (@fix first $until:literal $way_out:expr) => { concat!("First ", $until, " ", $way_out, ".") };
+    (@fix until $until:literal $way_out:expr) => { concat!($way_out, ". Until then, ", $until) };
+    (@fix first $until:literal $way_out:expr) => { concat!($until, " ", $way_out, ".") };
     (@is_first until) => { false };
     (@is_first first) => { true };
     ($number:literal, $fixed:literal, $order:ident $until:literal, [$( $step:ident $run:literal ),* $(,)?], { $($rest:tt)* }) => {
@@ -106,7 +106,7 @@ pub const ALL: &[KnownIssue] = &[
         frames: &["creating default block-type disk"],
         trigger: block_device_by_default,
     }),
-    issue!(9464, "v1.6.3 or v1.7.2", first "put the labels back: releases with the fix delete an instance manager without them, with everything \
+    issue!(9464, "v1.6.3 or v1.7.2", first "Put the labels back first: releases with the fix delete an instance manager without them, with everything \
                                             that runs in it.", [
         read "kubectl -n <namespace> get instancemanagers.longhorn.io --show-labels",
     ], {

@@ -413,7 +413,7 @@ fn a_fatal_line_of_a_known_issue() {
     let finding = on("v1.6.2");
     assert_eq!(finding.cause, causes::KNOWN_PANIC.id);
     assert!(finding.evidence().iter().any(|fact| fact.text.contains("Longhorn issue 9073")));
-    assert!(finding.remedy.fix.starts_with("Upgrade to v1.6.3 or later (https://github.com/longhorn/longhorn/issues/9073). Until then: set default-data-path"));
+    assert!(finding.remedy.fix.starts_with("Upgrade to v1.6.3 or later (https://github.com/longhorn/longhorn/issues/9073). Until then, set default-data-path"));
     assert_eq!(on("v1.6.3").cause, causes::UNKNOWN.id);
 }
 

@@ -162,7 +162,7 @@ fn a_known_panic_leads_to_the_release_that_mends_it() {
     // not to that which fixes every other panic of 1.9.2, too
     assert!(
         on("v1.9.2").starts_with(
-            "Upgrade to v1.9.2-hotfix-1 or later (https://github.com/longhorn/longhorn/issues/12233). Until then: "
+            "Upgrade to v1.9.2-hotfix-1 or later (https://github.com/longhorn/longhorn/issues/12233). Until then, "
         ),
         "{}",
         on("v1.9.2")
