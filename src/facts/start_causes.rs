@@ -183,8 +183,8 @@ causes! {
                  (manager_start_stuck)." [read MANAGERS, read SLICES, read LAST_LOG]
         way NONE_READY "no manager is Ready behind its Service"
             means "no manager is Ready behind the Service of the webhook"
-            fix "Bring one manager to Ready, as the finding of webhook_unavailable says. Check that the DaemonSet, its pods' labels and the \
-                 Service's selector belong to one release." [read MANAGERS, read SLICES, read LAST_LOG]
+            fix "Bring one manager to Ready. Check that the DaemonSet, its pods' labels and the Service's selector belong to \
+                 one release." [read MANAGERS, read SLICES, read LAST_LOG]
         way NO_SERVICE "its configuration names a Service that does not exist"
             means "the webhook configuration names a Service that does not exist: it belongs to another installation or namespace"
             fix "Delete the webhook configurations, unless another Longhorn is in the namespace that they name: starting managers recreate them \
@@ -313,7 +313,10 @@ causes! {
             read "kubectl -n <namespace> describe pod <object>",
         ]
         way READING "cause not known yet, its log is being read"
-            fix "Check again in half a minute: its log is being read, and probably names the cause." [read DESCRIBE];
+            fix "Check again in half a minute: its log is being read, and probably names the cause." [read DESCRIBE]
+        way UNKNOWN_ERROR "its log ends with an unknown error"
+            fix "Correct the setting, object or address that the error names. If it names none, search Longhorn's issues for its words, and \
+                 report it with a support bundle.";
 }
 
 /// Brings image, manifest and definitions to one release; the port by which managers become Ready helps until then.

@@ -6,7 +6,7 @@ pub use crate::facts::start_causes::{
     ACCESS_DENIED, API_CERTIFICATE, API_UNREACHABLE, CRD_MISMATCH, MANIFEST_STALE,
     WEBHOOK_SERVICE_UNREACHABLE,
 };
-pub use own::{LEASE_NOT_TAKEN, QUEUEING, UNKNOWN, WAYS};
+pub use own::{LAST_LINE, LEASE_NOT_TAKEN, QUEUEING, UNKNOWN, WAYS};
 
 mod own {
     use crate::check::causes;
@@ -31,7 +31,10 @@ mod own {
                        a permission is missing"
                 fix "Read the end of its log. Then check that its service account may update the Lease (kubectl auth can-i); if so, fix the pod's \
                      connection to the API server: CNI, kube-proxy, firewall. Deleting the pod does not help: the next one hangs in the same \
-                     place.";
+                     place."
+            way LAST_LINE "cause unknown, its log has no known error"
+                fix "Read the last line of its log, which is what it did before it hung, and check any object or address in it. If it names none, \
+                     check the node's CPU and memory. Save the log before you delete the pod.";
     }
 }
 
