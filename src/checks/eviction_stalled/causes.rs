@@ -33,6 +33,8 @@ causes! {
             fix "Let the workloads that use these volumes leave the node; the drain does that unless their own budget or a missing controller keeps them."
         way REPLICAS_LEAVE "replicas have to leave first"
             fix "Wait for the eviction, and see the findings on it if it does not advance."
+        way ON_UNKNOWN_NODE "a copy of a detached volume is on a node that Kubernetes does not have"
+            fix "Attach these volumes once, by starting what uses them: Longhorn then gives up the copy on the missing node and rebuilds it."
         way UNPROTECTED "replicas there have no healthy, protected one elsewhere"
             fix "Give these volumes another healthy replica: by a rebuild, by eviction of this node, or by a node-drain-policy that evicts."
         way NOTHING_LEFT "nothing that Longhorn waits for is left"
