@@ -185,7 +185,7 @@ causes! {
                  (manager_start_stuck)." [read MANAGERS, read SLICES, read LAST_LOG]
         way NONE_READY "no manager is Ready behind its Service"
             means "no manager is Ready behind the Service of the webhook"
-            fix "Bring one manager to Ready; see webhook_unavailable. The DaemonSet, the labels of its pods and the selector of the Service have to be \
+            fix "Bring one manager to Ready. The DaemonSet, the labels of its pods and the selector of the Service have to be \
                  of one release." [read MANAGERS, read SLICES, read LAST_LOG]
         way NO_SERVICE "its configuration names a Service that does not exist"
             means "the webhook configuration names a Service that does not exist: it belongs to another installation or namespace"
@@ -247,6 +247,16 @@ causes! {
             read "kubectl -n <namespace> get engineimages.longhorn.io",
             read "kubectl -n <namespace> get settings.longhorn.io current-longhorn-version",
         ];
+    UPGRADE_OBJECT = critical "upgrade_object" "an object of the release before stops the upgrade of Longhorn's objects"
+        fix "Repair the object that the last line names: Longhorn upgrades each <value>, and the one that it cannot ends the manager. Going back to the              release before is safe until one manager is Ready." [
+            read "kubectl -n <namespace> get <value>",
+            read "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=20",
+        ]
+        way BACKUP_WITHOUT_VOLUME "a backup in Error has no volume"
+            fix "Delete Backup <backup>: it is in Error, names no volume and holds nothing. The manager starts at its next attempt, within five minutes." [
+                read "kubectl -n <namespace> get backups.longhorn.io <backup> -o yaml",
+                change "kubectl -n <namespace> delete backups.longhorn.io <backup>",
+            ] proven "the backup is in Error and names no volume, so it holds no data";
     OLD_MANAGERS_LINGERING = critical "old_managers_lingering" "manager pods of the old release do not go away"
         fix "Bring back the node on which a manager pod of the old release is left or, only if it is gone for good, delete that pod by force." [
             read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
@@ -303,7 +313,10 @@ causes! {
             read "kubectl -n <namespace> describe pod <object>",
         ]
         way READING "why is not known yet, its log is being read"
-            fix "Look again in half a minute: its log is being read, and most likely names the cause." [read DESCRIBE];
+            fix "Look again in half a minute: its log is being read, and most likely names the cause." [read DESCRIBE]
+        way UNKNOWN_ERROR "its log ends with an unknown error"
+            fix "Correct what the error names, where it names a setting, an object or an address. Otherwise search Longhorn's issues for its words, \
+                 and report it with a support bundle.";
 }
 
 /// Brings image, manifest and definitions to one release; the port by which managers become Ready helps until then.

@@ -8,10 +8,11 @@ use super::{Candidate, Reporter};
 use crate::check::*;
 use crate::cluster::{DiskOfNode, Readability};
 use crate::facts::age::Unknown;
+use crate::facts::backing_images::Failure;
 use crate::facts::eviction::*;
 use crate::facts::nodes::manager_not_ready;
 use crate::facts::releases::manager_release;
-use crate::facts::text;
+use crate::facts::{api, text};
 use crate::longhorn::{
     BackingImage, CopyState, CopyStatus, Release, Replica, Resource, SharedText, VolumeRobustness,
 };
@@ -317,7 +318,11 @@ impl<'a> CopyView<'a> {
         let copies = &image.status.disk_file_status_map;
         let bad =
             |state| matches!(state, CopyState::Failed | CopyState::FailedAndCleanup | CopyState::Unknown);
-        if copies.is_empty() || !copies.values().all(|copy| bad(copy.state)) {
+        // operation_stalled tells of those that failed
+        if copies.is_empty()
+            || !copies.values().all(|copy| bad(copy.state))
+            || Failure::of(self.cluster, image).is_some()
+        {
             return None;
         }
         let name = image.metadata.name.as_str();
@@ -333,7 +338,7 @@ impl<'a> CopyView<'a> {
             self.object(image),
             format!("no copy of backing image {name} is usable{why}"),
         )
-        .fact(format!("copies: {}", states.join("; ")))
+        .fact(api(format!("copies: {}", states.join("; "))).quoting(said.unwrap_or_default()))
         .not_before(changed);
         let volumes = self.volumes_of(name);
         Some(match volumes.is_empty() && self.cluster.can_read(Resource::Volumes) {

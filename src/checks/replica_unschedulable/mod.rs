@@ -234,7 +234,14 @@ fn cause(refusals: Option<&[PlacementRefusal]>, only: Option<&str>) -> (&'static
         }
         Some(Obstacle::Provisioning) => (
             &OVER_PROVISIONED,
-            format!("even the best of {} has promised its space already", counted(count, "disk")),
+            match refusals.iter().any(|refusal| refusal.text.contains("more than 0 B (0 %")) {
+                true => {
+                    "setting storage-over-provisioning-percentage is 0, so no disk may take it".to_owned()
+                }
+                false => {
+                    format!("even the best of {} has promised its space already", counted(count, "disk"))
+                }
+            },
         ),
         Some(Obstacle::Tags) => {
             (&TAGS_UNMET, "no free node and disk have the tags that the volume selects".to_owned())

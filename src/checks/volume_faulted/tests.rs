@@ -83,7 +83,7 @@ fn each_reason_for_which_no_replica_is_taken() {
                 ),
             "no_data",
         ),
-        (volume(", isStandby: true") + &usable, "restore_failed"),
+        (volume(", isStandby: true") + &usable, "auto_salvage_off"),
         (volume(", restoreRequired: true") + &usable, "restore_failed"),
         (volume("") + &replica("r-1", "node-1", ", healthyAt: '2026-01-01T00:00:00Z'"), "engine_died"),
         // a usable replica that missed writes comes before one that cannot be used at all
