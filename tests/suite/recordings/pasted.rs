@@ -9,9 +9,9 @@ use std::process::Command;
 
 use jiff::Timestamp;
 use longhorn_health_exporter::plan::{Looked, drain, loss, upgrade};
-use longhorn_health_exporter::report::evaluate;
 use longhorn_health_exporter::source::recording::Recording;
 use serde_json::{Value, json};
+use testing::evaluate;
 
 use super::anonymized::{NAMESPACE, form, places, renamed};
 use super::written::{file, logs};

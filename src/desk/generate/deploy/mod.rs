@@ -9,7 +9,7 @@ pub mod rbac;
 use anyhow::Result;
 
 use super::{Artifact, Settings, Target};
-use crate::checks;
+use crate::generate::catalogue::CATALOGUE;
 
 /// What the chart reads with `.Files.Get`.
 const CHART: &str = "deploy/helm/longhorn-health-exporter/files";
@@ -23,7 +23,7 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
     let mut artifacts = chart::artifacts(settings)?;
     let mut listed =
         format!("# {header}\napiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n");
-    for right in rbac::rights(checks::ALL) {
+    for right in rbac::rights(CATALOGUE.checks) {
         let (id, role) = (right.id, right.role(&header));
         artifacts.push(Artifact::new(format!("{CHART}/rbac/{id}.yaml"), role.as_str()));
         // the base makes no use of it
