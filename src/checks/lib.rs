@@ -20,6 +20,8 @@ pub(crate) use model::{check, cluster, history, longhorn, word_enum};
 mod attachment_on_dead_node;
 mod backing_image_eviction_crash;
 mod backup_failing;
+#[cfg(test)]
+mod cases;
 mod csi_plugin_down;
 mod danger_zone_pending;
 mod disk_unavailable;

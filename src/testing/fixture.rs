@@ -11,7 +11,8 @@
 //! items of a list are named by their `type`, `name` or `key`, and a list replaces a list. A container's `state` is replaced.
 //! A text replaces a condition: `STATUS [TIME] [REASON][: MESSAGE]`. `11:40:00Z` is a time of the day of the recording.
 //!
-//! `runs: [v-e-0, v-r-1]` are instances of an instance manager, `tickets: {csi-v: node-1}` satisfied tickets of an attachment.
+//! `runs: [v-e-0, v-r-1]` are instances of an instance manager, `tickets: {csi-v: node-1}` satisfied tickets of an attachment,
+//! `waiting: {csi-v: node-1 11:40:00Z}` others and since when.
 //!
 //! An Event is a line: `TIME[..TIME] [Nx] TYPE REASON [NAMESPACE/]KIND/NAME[#UID][{CONTAINER}] [COMPONENT[@HOST]]: MESSAGE`.
 
@@ -46,11 +47,24 @@ impl Fixture {
         Fixture { release: release.to_owned(), installed: installed.to_owned(), day, objects }
     }
 
+    /// Another release, as far as archetypes ask for it.
+    pub fn install(&mut self, release: &str) {
+        release.clone_into(&mut self.release);
+        release.clone_into(&mut self.installed);
+    }
+
     /// Adds an object, changes one that is there, or takes it away with `null`.
     pub fn with(&mut self, head: &str, difference: Value) {
         let (kind, names) = head.split_once(' ').unwrap_or_else(|| panic!("{head}: KIND NAME"));
         for name in names.split(' ') {
             self.with_one(&format!("{kind} {name}"), difference.clone());
+        }
+    }
+
+    /// The same for each of these.
+    pub fn change(&mut self, differences: Map<String, Value>) {
+        for (head, difference) in differences {
+            self.with(&head, difference);
         }
     }
 
@@ -98,6 +112,15 @@ impl Fixture {
     /// Every object in full.
     pub fn objects(&self) -> Vec<Value> {
         self.objects.iter().map(|(head, object)| self.full(head, object)).collect()
+    }
+
+    /// The same as `kubectl` prints it.
+    pub fn text(&self) -> String {
+        let all = self
+            .objects()
+            .into_iter()
+            .map(|object| serde_yaml::to_string(&object).unwrap().trim_end().to_owned());
+        all.collect::<Vec<_>>().join("\n---\n") + "\n"
     }
 
     fn full(&self, head: &str, object: &Object) -> Value {
@@ -161,27 +184,36 @@ impl Fixture {
     }
 }
 
-/// `tickets: {csi-v: node-1}` of an attachment; they are satisfied.
+/// `tickets: {csi-v: node-1}` of an attachment, which are satisfied, and `waiting`, which are not: `NODE [SINCE]`.
 fn tickets(attachment: &mut Value, difference: &Map<String, Value>) {
-    let tickets = difference.get("tickets").and_then(Value::as_object);
-    for (id, node) in tickets.into_iter().flatten() {
-        let kind = match id.split_once("-controller-") {
-            Some((controller, _)) => format!("{controller}-controller"),
-            None if id.starts_with("csi-") => "csi-attacher".to_owned(),
-            None => "longhorn-api".to_owned(),
-        };
-        let since = &attachment["metadata"]["creationTimestamp"];
-        let (wanted, is) = match node.is_null() {
-            true => (Value::Null, Value::Null),
-            false => (
-                json!({"generation": 0, "id": id, "nodeID": node, "type": kind, "parameters": {"disableFrontend": "false"}}),
-                json!({"generation": 0, "id": id, "satisfied": true, "conditions": [
-                    {"type": "Satisfied", "status": "True", "lastTransitionTime": since},
-                ]}),
-            ),
-        };
-        let tickets = json!({"spec": {"attachmentTickets": {id: wanted}}, "status": {"attachmentTicketStatuses": {id: is}}});
-        merge(attachment, &tickets, "");
+    for (key, satisfied) in [("tickets", true), ("waiting", false)] {
+        let tickets = difference.get(key).and_then(Value::as_object);
+        for (id, place) in tickets.into_iter().flatten() {
+            let kind = match id.split_once("-controller-") {
+                Some((controller, _)) => format!("{controller}-controller"),
+                None if id.starts_with("csi-") => "csi-attacher".to_owned(),
+                None => "longhorn-api".to_owned(),
+            };
+            let (wanted, is) = match place.as_str().map(|place| place.split_once(' ').unwrap_or((place, "")))
+            {
+                None => (Value::Null, Value::Null),
+                Some((node, since)) => {
+                    let status = if satisfied { "True" } else { "False" };
+                    let since = match since {
+                        "" => attachment["metadata"]["creationTimestamp"].clone(),
+                        since => since.into(),
+                    };
+                    (
+                        json!({"generation": 0, "id": id, "nodeID": node, "type": kind, "parameters": {"disableFrontend": "false"}}),
+                        json!({"generation": 0, "id": id, "satisfied": satisfied, "conditions": [
+                            {"type": "Satisfied", "status": status, "lastTransitionTime": since},
+                        ]}),
+                    )
+                }
+            };
+            let tickets = json!({"spec": {"attachmentTickets": {id: wanted}}, "status": {"attachmentTicketStatuses": {id: is}}});
+            merge(attachment, &tickets, "");
+        }
     }
 }
 
@@ -204,7 +236,7 @@ fn fits<'a>(pattern: &str, kind: &str, name: &'a str) -> Option<&'a str> {
 }
 
 /// Holes that every archetype has.
-const BUILT_IN: [&str; 4] = ["node", "volume", "runs", "tickets"];
+const BUILT_IN: [&str; 5] = ["node", "volume", "runs", "tickets", "waiting"];
 
 struct Holes<'a> {
     fixture: &'a Fixture,
@@ -285,6 +317,15 @@ fn of_release<'a>(key: &'a str, release: &str) -> Option<&'a str> {
     let (side, limit) = limit.split_once(' ')?;
     let has = if side == "from" { minor(release) >= minor(limit) } else { minor(release) <= minor(limit) };
     has.then_some(key)
+}
+
+/// An object with what differs.
+pub fn changed(object: &Value, difference: &Value) -> Value {
+    let mut object = object.clone();
+    for (path, change) in difference.as_object().into_iter().flatten() {
+        merge_at(&mut object, path, change);
+    }
+    object
 }
 
 /// Merges at a path: with dots below what every object has.

@@ -3,11 +3,13 @@
 pub(crate) use ::{report, source};
 pub(crate) use model::{check, cluster, history, longhorn};
 
+pub mod cases;
 pub mod fixture;
 pub mod instance_managers;
 #[path = "../../tests/support/longhorn_drain.rs"]
 pub mod longhorn_drain;
 mod objects;
+pub mod plan_cases;
 pub mod scenario_files;
 
 pub use objects::*;

@@ -3,13 +3,13 @@
 //! controller/instance_manager_controller.go handlePod and controller/volume_controller.go do.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
 use regex::{Captures, Regex};
 use serde_json::{Value, json};
 
 use super::timeline::seconds;
+use testing::fixture::changed;
 use testing::scenario_files;
 
 pub const NAMESPACE: &str = "longhorn-system";
@@ -20,6 +20,8 @@ const REPLICA: &str = "pvc-7c1d2f60-9a3b-4f0e-8f1c-0d5b2a9e4c11-r-0361b765";
 pub const MANAGER: &str = "longhorn-manager-52a73";
 /// The instance manager there in the scenario.
 const INSTANCE_MANAGER: &str = "instance-manager-11f5d8822ec3e69f67d5e1ca773cc88e";
+/// That of the other node.
+const OTHER: &str = "instance-manager-51f72777c149299552334b76cd1ee5c4";
 /// How they are called in the recordings.
 const RECORDED: [(&str, &str); 2] = [
     ("node-a", "instance-manager-c512ebeadef730eabe4ea3852e7b2bd3"),
@@ -50,32 +52,21 @@ impl Surroundings {
     pub fn new(node: &str, busy: bool, begins: Timestamp) -> Self {
         let (node, instance_manager) = *RECORDED.iter().find(|(known, _)| *known == node).unwrap();
         let other = RECORDED.iter().find(|(known, _)| *known != node).unwrap();
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios/healthy-1.9");
-        let words = [
-            ("worker-1", node),
-            ("worker-2", other.0),
-            (INSTANCE_MANAGER, instance_manager),
-            ("instance-manager-51f72777c149299552334b76cd1ee5c4", other.1),
-        ];
-        let mut text = scenario_files::text(&root);
-        for (from, to) in words {
-            text = text.replace(from, to);
-        }
-        let text = moved(&text, begins - SignedDuration::from_secs(30));
-        let all = text.split("\n---\n").map(|document| serde_yaml::from_str::<Value>(document).unwrap());
-        let mut objects: Objects = all.map(|object| (id(&object), object)).collect();
-        // Longhorn creates it first of all; without it a manager's crash would look like one in its first write
-        let first = json!({
-            "apiVersion": "longhorn.io/v1beta2", "kind": "Setting", "value": "longhorn.io/v1beta2",
-            "metadata": {"name": "crd-api-version", "namespace": NAMESPACE},
-        });
-        objects.insert(id(&first), first);
+        let mut cluster = scenario_files::of_text(&format!(
+            "base: healthy-1.9\n\
+             words: {{worker-1: {node}, worker-2: {}, {INSTANCE_MANAGER}: {instance_manager}, {OTHER}: {}}}\n\
+             lh/Setting crd-api-version: {{made: null, value: longhorn.io/v1beta2}}\n",
+            other.0, other.1
+        ));
         if !busy {
-            let of_volume = |object: &Value| object.to_string().contains("pvc-");
-            objects.retain(|(kind, _), object| {
-                !["Volume", "Engine", "Replica", "VolumeAttachment"].contains(&kind.as_str())
-                    || !of_volume(object)
-            });
+            const OF_VOLUMES: [&str; 4] = ["lh/Volume", "lh/Engine ", "lh/Replica ", "VolumeAttachment "];
+            cluster.retain(|head| !OF_VOLUMES.iter().any(|kind| head.starts_with(kind)));
+        }
+        let text = serde_json::to_string(&cluster.objects()).unwrap();
+        let text = moved(&text, begins - SignedDuration::from_secs(30));
+        let all: Vec<Value> = serde_json::from_str(&text).unwrap();
+        let mut objects: Objects = all.into_iter().map(|object| (id(&object), object)).collect();
+        if !busy {
             for object in objects.values_mut().filter(|object| object["kind"] == "InstanceManager") {
                 object["status"]["instanceEngines"] = json!({});
                 object["status"]["instanceReplicas"] = json!({});
@@ -103,24 +94,22 @@ impl Surroundings {
         }
     }
 
-    fn changed(&self, kind: &str, name: &str, change: impl FnOnce(&mut Value)) -> Value {
-        let key = (kind.to_owned(), name.to_owned());
+    /// An object with what differs (fixture.rs).
+    fn with(&self, kind: &str, name: &str, difference: Value) -> Value {
         // a node that is deleted may come back
-        let mut object = self.objects.get(&key).unwrap_or(&self.kubernetes_node).clone();
-        change(&mut object);
-        object
+        let object = self.objects.get(&(kind.to_owned(), name.to_owned())).unwrap_or(&self.kubernetes_node);
+        changed(object, &difference)
     }
 
     /// What follows from the status of the instance manager's pod: its object says so.
     pub fn instance_manager_is(&self, state: &str) -> Value {
         let runs = state == "running";
-        self.changed("InstanceManager", self.instance_manager, |object| {
-            let status = &mut object["status"];
-            status["currentState"] = state.into();
-            for (field, instances) in ["instanceEngines", "instanceReplicas"].iter().zip(&self.instances) {
-                status[*field] = if runs { instances.clone() } else { json!({}) };
-            }
-        })
+        let mut object =
+            self.with("InstanceManager", self.instance_manager, json!({"status": {"currentState": state}}));
+        for (field, instances) in ["instanceEngines", "instanceReplicas"].iter().zip(&self.instances) {
+            object["status"][*field] = if runs { instances.clone() } else { json!({}) };
+        }
+        object
     }
 
     /// What an end does to the volume that ran there.
@@ -130,16 +119,15 @@ impl Surroundings {
         }
         let failed = seconds(at);
         vec![
-            self.changed("Engine", ENGINE, |engine| engine["status"]["currentState"] = "error".into()),
-            self.changed("Replica", REPLICA, |replica| {
-                replica["spec"]["failedAt"] = failed.clone().into();
-                replica["spec"]["lastFailedAt"] = failed.clone().into();
-                replica["status"]["currentState"] = "error".into();
-            }),
-            self.changed("Volume", VOLUME, |volume| {
-                volume["status"]["state"] = "detaching".into();
-                volume["status"]["robustness"] = "unknown".into();
-            }),
+            self.with("Engine", ENGINE, json!({"status": {"currentState": "error"}})),
+            self.with(
+                "Replica",
+                REPLICA,
+                json!({
+                    "spec": {"failedAt": failed, "lastFailedAt": failed}, "status": {"currentState": "error"},
+                }),
+            ),
+            self.with("Volume", VOLUME, json!({"status": {"state": "detaching", "robustness": "unknown"}})),
             json!({
                 "apiVersion": "v1", "kind": "Event",
                 "metadata": {"name": format!("{VOLUME}.{}", at.as_millisecond()), "namespace": NAMESPACE},
@@ -158,17 +146,13 @@ impl Surroundings {
             return Vec::new();
         }
         vec![
-            self.changed("Engine", ENGINE, |engine| engine["status"]["currentState"] = "running".into()),
-            self.changed("Replica", REPLICA, |replica| {
-                replica["spec"]["failedAt"] = "".into();
-                replica["spec"]["healthyAt"] = "".into();
-                replica["status"]["currentState"] = "running".into();
-            }),
-            self.changed("Volume", VOLUME, |volume| {
-                volume["status"]["state"] = "attached".into();
-                volume["status"]["robustness"] = "degraded".into();
-                volume["status"]["remountRequestedAt"] = seconds(at).into();
-            }),
+            self.with("Engine", ENGINE, json!({"status": {"currentState": "running"}})),
+            self.with("Replica", REPLICA, json!({
+                "spec": {"failedAt": "", "healthyAt": ""}, "status": {"currentState": "running"},
+            })),
+            self.with("Volume", VOLUME, json!({
+                "status": {"state": "attached", "robustness": "degraded", "remountRequestedAt": seconds(at)},
+            })),
         ]
     }
 
@@ -215,32 +199,32 @@ impl Surroundings {
             let under = if line.contains(&format!("{pressure} True")) { "True" } else { "False" };
             conditions.push(json!({"type": pressure, "status": under, "lastTransitionTime": seconds(at)}));
         }
-        let boot = part("bootID ");
-        let node = self.changed("Node.core", self.node, |node| {
-            let before = &node["status"]["conditions"];
-            let before = before.as_array().and_then(|all| all.iter().find(|of| of["type"] == "Ready")).cloned();
-            let since = before.filter(|before| before["status"] == status.as_str());
-            let since = since.map_or(seconds(at).into(), |before| before["lastTransitionTime"].clone());
-            conditions.push(json!({
-                "type": "Ready", "status": status, "reason": reason, "message": message, "lastTransitionTime": since,
-            }));
-            node["status"]["conditions"] = conditions.clone().into();
-            node["status"]["nodeInfo"]["bootID"] = boot.clone().into();
-            node["spec"]["taints"] = taints.clone().into();
-            node["spec"]["unschedulable"] = line.contains("| unschedulable").into();
-        });
+        let before = self.with("Node.core", self.node, json!({}));
+        let mut before = before["status"]["conditions"].as_array().into_iter().flatten();
+        let before = before.find(|of| of["type"] == "Ready" && of["status"] == status.as_str());
+        let since = before.map_or(seconds(at).into(), |before| before["lastTransitionTime"].clone());
+        conditions.push(json!({
+            "type": "Ready", "status": status, "reason": reason, "message": message, "lastTransitionTime": since,
+        }));
+        let node = self.with(
+            "Node.core",
+            self.node,
+            json!({
+                "status": {"conditions": conditions, "nodeInfo": {"bootID": part("bootID ")}},
+                "spec": {"taints": taints, "unschedulable": line.contains("| unschedulable")},
+            }),
+        );
         // the managers of the other nodes write it (longhorn-manager v1.9.2 controller/node_controller.go syncNode)
         let (of_longhorn, why) =
             if status == "True" { ("True", "") } else { ("False", "KubernetesNodeNotReady") };
-        let longhorn = self.changed("Node", self.node, |node| {
-            for condition in node["status"]["conditions"].as_array_mut().unwrap() {
-                if condition["type"] == "Ready" && condition["status"] != of_longhorn {
-                    *condition = json!({
-                        "type": "Ready", "status": of_longhorn, "reason": why, "lastTransitionTime": seconds(at),
-                    });
-                }
+        let mut longhorn = self.with("Node", self.node, json!({}));
+        for condition in longhorn["status"]["conditions"].as_array_mut().unwrap() {
+            if condition["type"] == "Ready" && condition["status"] != of_longhorn {
+                *condition = json!({
+                    "type": "Ready", "status": of_longhorn, "reason": why, "lastTransitionTime": seconds(at),
+                });
             }
-        });
+        }
         vec![node, longhorn]
     }
 

@@ -8,6 +8,7 @@ use regex::Regex;
 use serde_json::Value;
 
 use crate::corpus::cases::{cases, cluster};
+use crate::scenario;
 
 /// Component, reason, message. `…` stands for anything.
 const TEXTS: &[(&str, &str, &str)] = &[
@@ -135,12 +136,11 @@ fn every_recorded_event_is_in_the_list_and_nothing_else_is() {
 
 #[test]
 fn what_we_wrote_ourselves_holds_only_texts_of_the_list() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/source/demo");
     let mut strange = Vec::new();
     let mut seen = 0;
-    let folders = ["src/source/demo", "tests/scenarios", "tests/ordinary_day"];
-    let paths = folders.iter().flat_map(|folder| yaml_below(&root.join(folder)));
-    for found in paths.flat_map(|path| events(&path)).chain(of_corpus()) {
+    let written = yaml_below(&demo).into_iter().flat_map(|path| events(&path));
+    for found in written.chain(of_scenarios()).chain(of_corpus()) {
         let component = component(&found.event);
         if OTHERS.iter().any(|other| component.starts_with(other)) {
             continue;
@@ -155,15 +155,17 @@ fn what_we_wrote_ourselves_holds_only_texts_of_the_list() {
     assert!(strange.is_empty(), "no component of Kubernetes writes these:\n{}", strange.join("\n"));
 }
 
+fn of_scenarios() -> Vec<Found> {
+    let objects = |path: &PathBuf| scenario::files::objects(path);
+    let all = scenario::all().into_iter().map(|path| (scenario::name(&path).to_owned(), objects(&path)));
+    all.flat_map(|(place, objects)| found(&place, objects)).collect()
+}
+
 /// The Events of cases that say who wrote them.
 fn of_corpus() -> Vec<Found> {
-    let mut found = Vec::new();
-    for case in cases().into_values().flatten() {
-        let objects = cluster::fixture(&case).objects().into_iter();
-        let events = objects.filter(|object| object["kind"] == "Event" && !component(object).is_empty());
-        found.extend(events.map(|event| Found { place: case.report.clone(), event }));
-    }
-    found
+    let all = cases().into_values().flatten();
+    let found = all.flat_map(|case| found(&case.report, cluster::fixture(&case).objects()));
+    found.filter(|found| !component(&found.event).is_empty()).collect()
 }
 
 /// The row of an Event.
@@ -201,31 +203,17 @@ fn yaml_below(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The Events of a file: its documents, their items, and what stands in it as text.
+/// The Events of a file: its documents and their items.
 fn events(path: &Path) -> Vec<Found> {
-    let text = std::fs::read_to_string(path).unwrap();
-    let mut found = Vec::new();
-    for document in text.split("\n---\n").filter(|document| document.contains("kind: Event")) {
-        let value: Value =
-            serde_yaml::from_str(document).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        collect(&value, &mut found);
-    }
-    let place = path.display().to_string();
-    found.into_iter().map(|event| Found { place: place.clone(), event }).collect()
+    let documents = scenario::files::documents(&std::fs::read_to_string(path).unwrap());
+    let objects = documents.into_iter().flat_map(|mut document| match document["items"].take() {
+        Value::Array(items) => items,
+        _ => vec![document],
+    });
+    found(&path.display().to_string(), objects.collect())
 }
 
-fn collect(value: &Value, found: &mut Vec<Value>) {
-    match value {
-        Value::Object(object) if object.get("kind").is_some_and(|kind| kind == "Event") => {
-            found.push(value.clone())
-        }
-        Value::Object(object) => object.values().for_each(|value| collect(value, found)),
-        Value::Array(items) => items.iter().for_each(|value| collect(value, found)),
-        Value::String(text) if text.contains("kind: Event") => {
-            for document in text.split("---\n").filter(|document| document.contains("kind: Event")) {
-                collect(&serde_yaml::from_str(document).unwrap(), found);
-            }
-        }
-        _ => {}
-    }
+fn found(place: &str, objects: Vec<Value>) -> Vec<Found> {
+    let events = objects.into_iter().filter(|object| object["kind"] == "Event");
+    events.map(|event| Found { place: place.to_owned(), event }).collect()
 }

@@ -26,7 +26,7 @@ const NIGHTS: &[Night] = &[
         name: "upgrade-gone-wrong",
         scenario: Some((
             "incident-004-webhook-deadlock",
-            "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {name: current-longhorn-version}\nvalue: v1.9.2",
+            "lh/Setting current-longhorn-version: {value: v1.9.2}",
         )),
         most: [2, 1],
     },
@@ -34,9 +34,8 @@ const NIGHTS: &[Night] = &[
         name: "node-lost-in-drain",
         scenario: Some((
             "volumes-node-down",
-            "apiVersion: v1\nkind: Node\nmetadata: {name: worker-3}\nspec: {unschedulable: true}\n---\n\
-             apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {name: worker-3}\n\
-             spec: {allowScheduling: false, evictionRequested: true}",
+            "{Node worker-3: {spec.unschedulable: true}, \
+             lh/Node worker-3: {spec: {allowScheduling: false, evictionRequested: true}}}",
         )),
         most: [4, 0],
     },
@@ -52,10 +51,7 @@ impl Night {
         let recording = directory.path().join("recording");
         std::fs::create_dir(&recording).unwrap();
         let scenario = Path::new(ROOT).join("tests/scenarios").join(scenario);
-        for (name, mut text) in scenario_files::files(&scenario) {
-            if name == "cluster.yaml" {
-                text = scenario_files::changed(&text, &[], changes);
-            }
+        for (name, text) in scenario_files::files_with(&scenario, serde_yaml::from_str(changes).unwrap()) {
             std::fs::write(recording.join(name), text).unwrap();
         }
         let recording = recording.to_string_lossy().into_owned();

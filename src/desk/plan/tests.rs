@@ -1,106 +1,31 @@
-//! Cases of all plans: `tests/plan/*.yaml` name a healthy scenario, what differs there, what is asked, and what must be
-//! answered. What is not named must not be there.
+//! Cases of all plans, tests/plan/*.yaml. What is not named there must not be answered.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
-use serde::Deserialize;
+use serde_json::Value;
 
 use super::*;
+use crate::longhorn::resource::{ResourceInfo, TABLE};
 use crate::longhorn::{Release, Resource};
+use crate::testing::fixture::Fixture;
 use crate::testing::longhorn_drain::Longhorn;
-use crate::testing::{NAMESPACE, ROOT, scenario_files};
+use crate::testing::plan_cases::{self, Case, base};
+use crate::testing::{NAMESPACE, partial};
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Case {
-    /// What the case is.
-    pub case: String,
-    /// Its healthy scenario.
-    pub on: String,
-    /// Objects that differ, as scenarios write them.
-    #[serde(default)]
-    change: String,
-    /// Objects that are not there.
-    #[serde(default)]
-    without: Vec<String>,
-    /// Kinds that may not be read.
-    #[serde(default)]
-    forbidden: Vec<String>,
-    /// The release of the API server.
-    #[serde(default)]
-    api_server: Option<String>,
-    /// The target of an upgrade.
-    #[serde(default)]
-    pub to: Option<String>,
-    /// The nodes of a drain, or `all`.
-    #[serde(default)]
-    pub drain: Vec<String>,
-    /// What is to become of the nodes.
-    #[serde(default)]
-    pub intent: Option<String>,
-    /// Conditions that are accepted.
-    #[serde(default)]
-    accept: Vec<String>,
-    /// The verdict.
-    pub verdict: String,
-    /// Every reason that is more than a note: `not_yet stored_versions`.
-    #[serde(default)]
-    reasons: Vec<String>,
-    /// Notes that must be there; others may be.
-    #[serde(default)]
-    notes: Vec<String>,
-    /// Texts that must stand in the table.
-    #[serde(default)]
-    says: Vec<String>,
-    /// Texts that must not.
-    #[serde(default)]
-    silent: Vec<String>,
+/// The case and what a plan says of it.
+trait Judged {
+    fn cluster(&self, base: &Fixture, which: Which) -> crate::cluster::Cluster;
+    fn plan(&self, which: Which, looked: Looked<'_>) -> Plan;
+    fn judge(&self, base: &Fixture, which: Which) -> Option<String>;
 }
 
-fn scenarios() -> std::path::PathBuf {
-    Path::new(ROOT).join("tests/scenarios")
-}
-
-/// API versions of the engine of each line: command line and controller.
-fn engine_api(minor: u32) -> (u32, u32) {
-    match minor {
-        3 => (6, 3),
-        4 => (7, 4),
-        5 => (9, 5),
-        6..=10 => (10, 5),
-        11 => (11, 6),
-        _ => (12, 6),
-    }
-}
-
-/// A healthy scenario with the kinds that plans read beside those of the checks.
-fn base(on: &str) -> String {
-    let text = scenario_files::text(&scenarios().join(on));
-    let minor = on.rsplit_once('.').and_then(|(_, minor)| minor.parse().ok()).unwrap_or(12);
-    let (cli, controller) = engine_api(minor);
-    let image = text.split("kind: EngineImage").nth(1).unwrap().split("name: ").nth(1).unwrap();
-    let image = image.lines().next().unwrap();
-    let engine = format!(
-        "apiVersion: longhorn.io/v1beta2\nkind: EngineImage\nmetadata: {{name: {image}}}\n\
-         status: {{cliAPIVersion: {cli}, controllerAPIVersion: {controller}}}"
-    );
-    let beside = file("beside");
-    scenario_files::changed(&text, &[], &format!("{}\n---\n{engine}", beside.trim_end()))
-}
-
-impl Case {
-    /// Its recording.
-    fn text(&self, base: &str) -> String {
-        scenario_files::changed(base, &self.without, self.change.trim_end())
-    }
-
+impl Judged for Case {
     /// Its cluster, as far as the plan asks for it.
-    fn cluster(&self, base: &str, which: Which) -> crate::cluster::Cluster {
-        let (text, asked) = (self.text(base), which.kinds(&checks::CATALOGUE));
-        let asked_for = |document: &&str| kind_of(document).is_none_or(|kind| asked.contains(&kind));
-        let documents: Vec<&str> = text.split("\n---\n").filter(asked_for).collect();
-        let mut cluster = crate::testing::partial(&documents.join("\n---\n"));
+    fn cluster(&self, base: &Fixture, which: Which) -> crate::cluster::Cluster {
+        let (objects, asked) = (self.objects(base), which.kinds(&checks::CATALOGUE));
+        let asked_for = |object: &&Value| kind_of(object).is_none_or(|kind| asked.contains(&kind));
+        let documents = objects.iter().filter(asked_for).map(|object| format!("---\n{object}\n"));
+        let mut cluster = partial(&documents.collect::<String>());
         for kind in Resource::all().filter(|kind| !asked.contains(kind)) {
             cluster.resources.remove(&kind);
         }
@@ -126,7 +51,7 @@ impl Case {
         }
     }
 
-    fn judge(&self, base: &str, which: Which) -> Option<String> {
+    fn judge(&self, base: &Fixture, which: Which) -> Option<String> {
         let cluster = self.cluster(base, which);
         let report = evaluate(&checks::CATALOGUE, which, &cluster, &Address::default()).report;
         let accepted: Vec<&'static str> = self.accept.iter().map(|id| condition(id).unwrap()).collect();
@@ -145,8 +70,8 @@ impl Case {
         let mut wants = |holds: bool, what: String| wrong.extend((!holds).then_some(what));
         wants(heavy == expected.iter().collect::<Vec<_>>(), format!("{heavy:?} instead of {expected:?}"));
         wants(
-            plan.verdict.as_str() == self.verdict,
-            format!("{} instead of {}", plan.verdict.as_str(), self.verdict),
+            plan.verdict.as_str() == self.verdict(),
+            format!("{} instead of {}", plan.verdict.as_str(), self.verdict()),
         );
         wants(plan.exit_code == plan.verdict.exit_code(), "another exit code".to_owned());
         for note in &self.notes {
@@ -170,20 +95,21 @@ impl Case {
     }
 }
 
-/// Its kind, by the two lines that every object begins with.
-fn kind_of(document: &str) -> Option<Resource> {
-    let value =
-        |key: &str| document.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default().trim();
-    Resource::of(value("apiVersion:"), value("kind:"))
+fn kind_of(object: &Value) -> Option<Resource> {
+    let text = |key: &str| object[key].as_str().unwrap_or_default();
+    Resource::of(text("apiVersion"), text("kind"))
 }
 
-fn file(name: &str) -> String {
-    let path = format!("{ROOT}/tests/plan/{name}.yaml");
-    std::fs::read_to_string(path).unwrap()
+/// The same of `KIND NAME`.
+fn kind_of_head(head: &str) -> Option<Resource> {
+    let kind = head.split(' ').next()?;
+    let (of_longhorn, kind) = kind.strip_prefix("lh/").map_or((false, kind), |kind| (true, kind));
+    let is = |info: &&ResourceInfo| info.kind == kind && (info.group == "longhorn.io") == of_longhorn;
+    TABLE.iter().find(is).map(|info| info.resource)
 }
 
 fn cases(which: Which) -> Vec<Case> {
-    serde_yaml::from_str(&file(which.as_str())).unwrap()
+    plan_cases::cases(which.as_str())
 }
 
 /// Judges every case of a plan.
@@ -226,7 +152,7 @@ fn every_pair_of_releases() {
     let mut wrong = Vec::new();
     for minor in FIRST..=12 {
         let on = format!("healthy-1.{minor}");
-        let yaml = format!("{{case: pair, on: {on}, verdict: go}}");
+        let yaml = format!("{{case: pair, on: {on}}}");
         let case: Case = serde_yaml::from_str(&yaml).unwrap();
         let cluster = case.cluster(&base(&on), Which::Upgrade);
         let report = evaluate(&checks::CATALOGUE, Which::Upgrade, &cluster, &Address::default()).report;
@@ -265,8 +191,7 @@ fn a_drain_that_may_go_reaches_its_end_and_one_that_is_blocked_does_not() {
         if node == "all" || !case.forbidden.is_empty() {
             continue;
         }
-        let text = case.text(bases.entry(&case.on).or_insert_with(|| base(&case.on)));
-        let objects = text.split("\n---\n").map(|document| serde_yaml::from_str(document).unwrap()).collect();
+        let objects = case.objects(bases.entry(&case.on).or_insert_with(|| base(&case.on)));
         let before = Longhorn::new(objects, node);
         let mut longhorn = before.clone();
         if matches!(case.intent.as_deref(), Some("evict" | "remove")) {
@@ -277,7 +202,7 @@ fn a_drain_that_may_go_reaches_its_end_and_one_that_is_blocked_does_not() {
         longhorn.look();
         let (budgets, lost) = (longhorn.budgets_here(), before.lost(&longhorn));
         let says = |id: &str| case.reasons.iter().any(|reason| reason.ends_with(id));
-        if case.verdict == "go" {
+        if case.verdict() == "go" {
             assert!(budgets.is_empty() && lost.is_empty(), "{}: {budgets:?} {lost:?}", case.case);
             went += 1;
         } else if says("budget_stays") || says("attached_for_good") {
@@ -323,8 +248,7 @@ fn findings_are_taken_from_checks_that_exist() {
 #[test]
 fn what_is_not_listed_is_not_go() {
     use crate::report::NotListed;
-    let case: Case =
-        serde_yaml::from_str("{case: cut, on: healthy-1.12, verdict: go, drain: [worker-1]}").unwrap();
+    let case: Case = serde_yaml::from_str("{case: cut, on: healthy-1.12, drain: [worker-1]}").unwrap();
     let plan = |which: Which, not_listed: &[NotListed]| {
         let cluster = case.cluster(&base(&case.on), which);
         let report = evaluate(&checks::CATALOGUE, which, &cluster, &Address::default()).report;
@@ -349,7 +273,8 @@ fn every_condition_has_a_case_alone_and_a_neighbour() {
     for which in Which::ALL {
         let cases = cases(which);
         let touches = |case: &Case, kinds: &[Resource]| {
-            let changed = case.change.split("\n---\n").filter_map(kind_of);
+            let present = case.change.iter().filter(|(_, difference)| !difference.is_null());
+            let changed = present.filter_map(|(head, _)| kind_of_head(head));
             let other_release = case.api_server.is_some() || case.to.is_some();
             let any = kinds.is_empty() && (other_release || !case.change.is_empty());
             any || changed.into_iter().any(|kind| kinds.contains(&kind))
@@ -388,11 +313,9 @@ fn no_reason_vanishes_in_silence_with_a_right() {
             if case.reasons.is_empty() || !case.forbidden.is_empty() || !seen.insert(case.reasons.clone()) {
                 continue;
             }
-            let text = case.text(bases.entry(case.on.clone()).or_insert_with(|| base(&case.on)));
-            let documents: Vec<(Option<Resource>, serde_json::Value)> = text
-                .split("\n---\n")
-                .map(|document| (kind_of(document), serde_yaml::from_str(document).unwrap()))
-                .collect();
+            let objects = case.objects(bases.entry(case.on.clone()).or_insert_with(|| base(&case.on)));
+            let documents: Vec<(Option<Resource>, Value)> =
+                objects.into_iter().map(|object| (kind_of(&object), object)).collect();
             let plan = |withheld: Option<Resource>| {
                 let items: Vec<_> = documents
                     .iter()

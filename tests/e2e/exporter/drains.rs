@@ -5,31 +5,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use kube::api::{Api, DynamicObject, ListParams, PostParams};
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::remedies::{line, said};
-use super::{NAMESPACE, bench, scenario, scenarios};
+use super::{NAMESPACE, bench, scenarios};
 use crate::longhorn_drain::{Longhorn, text};
 use crate::support::Bench;
-use testing::scenario_files;
-
-/// A case of tests/plan/drain.yaml, as far as this test reads it.
-#[derive(Deserialize)]
-struct Case {
-    case: String,
-    on: String,
-    #[serde(default)]
-    change: String,
-    #[serde(default)]
-    forbidden: Vec<String>,
-    drain: Vec<String>,
-    #[serde(default)]
-    intent: Option<String>,
-    #[serde(default)]
-    reasons: Vec<String>,
-    verdict: String,
-}
+use testing::plan_cases::{self, Case};
 
 /// What Longhorn's controllers look at.
 const KINDS: [(&str, &str); 8] = [
@@ -112,8 +94,9 @@ async fn run(bench: &Bench, node: &str, text: &str) -> Result<(bool, String)> {
 /// The objects of the case. Pods get the owners that recordings leave out, because no check reads them: kubectl drains no
 /// pod without a controller.
 fn objects_of(case: &Case) -> Result<Vec<Value>> {
-    let base = scenario_files::text(&scenario(&case.on));
-    let mut objects = scenarios::moved_to_now(&scenario_files::changed(&base, &[], case.change.trim_end()))?;
+    let mut cluster = plan_cases::scenario(&case.on);
+    cluster.change(case.change.clone());
+    let mut objects = scenarios::moved_to_now(&cluster.text())?;
     for object in &mut objects {
         match text(object, "/kind") {
             "Pod" => {
@@ -196,10 +179,9 @@ async fn refused(bench: &Bench, case: &Case, node: &str) -> Result<bool> {
 
 /// The plans for single nodes with this verdict, asked of the live cluster. Returns how many were followed.
 async fn each(bench: &Bench, go: bool) -> Result<usize> {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/plan/drain.yaml");
-    let cases: Vec<Case> = serde_yaml::from_str(&std::fs::read_to_string(file)?)?;
+    let cases = plan_cases::cases("drain");
     let mut count = 0;
-    for case in cases.iter().filter(|case| case.forbidden.is_empty() && (case.verdict == "go") == go) {
+    for case in cases.iter().filter(|case| case.forbidden.is_empty() && (case.verdict() == "go") == go) {
         let [node] = case.drain.as_slice() else { continue };
         if node == "all" {
             continue;
@@ -210,7 +192,7 @@ async fn each(bench: &Bench, go: bool) -> Result<usize> {
         let intent = case.intent.as_deref().map_or(String::new(), |intent| format!(" --{intent}"));
         let plan = format!("longhorn-health-exporter plan drain {node}{intent} -o json 2>/dev/null");
         let plan: Value = serde_json::from_str(&said(line(bench, &plan)?.output()?).1)?;
-        ensure!(plan["verdict"] == case.verdict.as_str(), "{}: {}", case.case, plan["answer"]);
+        ensure!(plan["verdict"] == case.verdict(), "{}: {}", case.case, plan["answer"]);
         let steps = plan["parts"][0]["steps"].as_array().context("no steps")?;
         let done = match go {
             true => follow(bench, case, node, steps).await.map(|()| true),

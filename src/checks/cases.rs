@@ -1,0 +1,30 @@
+//! Judges `cases.yaml` of every check that has one (src/testing/cases.rs says how they are written).
+
+/// A test for each check, whose name begins with its id.
+macro_rules! checks {
+    ($($check:ident)*) => {
+        $(mod $check {
+            #[test]
+            fn cases() {
+                crate::testing::cases::judge(&crate::$check::CHECK);
+            }
+        })*
+
+        #[test]
+        fn every_file_is_judged() {
+            let listed = [$(stringify!($check)),*];
+            let has = |check: &&str| {
+                let path = format!("{}/src/checks/{check}/cases.yaml", crate::testing::ROOT);
+                std::path::Path::new(&path).exists()
+            };
+            let all: Vec<&str> = crate::ALL.iter().map(|check| check.id).filter(has).collect();
+            let mut expected = all.clone();
+            expected.sort_unstable();
+            assert_eq!(listed.as_slice(), expected, "`checks!` lists those that have cases");
+        }
+    };
+}
+
+checks! {
+    disk_unavailable manager_probes node_unregistered volume_attachment_stuck
+}
