@@ -48,7 +48,7 @@ relations! {
     // A replica starts only on a disk where the copy of its backing image is ready (longhorn-manager v1.3.3 to v1.12.1
     // controller/replica_controller.go GetBackingImagePathForReplicaStarting).
     volume_attachment_stuck [attaching, ticket_waits] BlockedBy
-        operation_stalled [backing_image_stalled] eviction_inconsistent [no_usable_copy],
+        operation_stalled [backing_image_stalled, backing_image_failed] eviction_inconsistent [no_usable_copy],
         same Volume, "volume not attached";
     // Where no node is Ready, each single one follows from what all share, and so does a Service whose pods are all called not Ready.
     disk_unavailable [node_not_ready] CausedBy disk_unavailable [no_node_ready], same Cluster, "node not Ready" on nodes;
@@ -58,7 +58,9 @@ relations! {
 
     // Engine and replicas run in instance managers, and end with them; a replica on a disk that is not Schedulable is not
     // salvaged (longhorn-manager v1.3.3 to v1.12.1 controller/volume_controller.go ReconcileVolumeState).
-    volume_faulted [never_up] CausedBy volume_attachment_stuck [engine_cannot_start], same Volume, "volume faulted";
+    volume_faulted [never_up] CausedBy
+        operation_stalled [backing_image_failed] volume_attachment_stuck [engine_cannot_start],
+        same Volume, "volume faulted";
     volume_faulted [replicas_unreachable] CausedBy disk_unavailable [*], same Disk, "volume faulted";
     volume_faulted [engine_died, salvage_pending] CausedBy volume_attachment_stuck [attach_loop], same Volume, "volume faulted";
     volume_faulted [replicas_unreachable, engine_died, salvage_pending] CausedBy instance_manager_down [*],
@@ -76,7 +78,7 @@ relations! {
     // v1.12.1 scheduler/replica_scheduler.go getNodeCandidates, filterNodeDisksForReplica). The finding names a node and a disk
     // only where it is the one that comes into question. A disk that is nearly full takes replicas: that is no reason.
     replica_unschedulable [space_short, over_provisioned, nodes_unavailable] CausedBy
-        disk_unavailable BROKEN disk_unavailable [disk_full], same Disk, "replica without a disk";
+        disk_unavailable BROKEN disk_unavailable [disk_full, disk_exhausted], same Disk, "replica without a disk";
     replica_unschedulable [nodes_unavailable] CausedBy disk_unavailable [node_not_ready, node_pressure],
         same Node, "replica without a disk";
 
@@ -92,7 +94,7 @@ relations! {
 
     // The manager of the node writes what it saw of an instance manager only after it has reached it, so that it leaves that undone
     // without being to blame (longhorn-manager v1.6.1 controller/instance_manager_controller.go syncInstanceManager; longhorn issue 8455).
-    manager_half_alive [work_undone] CausedBy instance_manager_down [starting_stuck], same Node, "its manager leaves that undone";
+    manager_half_alive [work_undone] CausedBy instance_manager_down [starting_stuck], same Node, "its manager does not do that work";
 
     // iSCSI targets live in the instance manager, and end with it.
     node_iscsi_errors [iscsi_conn_error, shim_disconnected] CausedBy
@@ -107,7 +109,7 @@ relations! {
             api_unreachable, api_certificate, access_denied, crd_mismatch, manifest_stale, webhook_service_unreachable, unknown
         ]
         manager_crash_loop [
-            webhook_service_unreachable, open_iscsi_missing, upgrade_path, engine_incompatible, old_managers_lingering,
+            webhook_service_unreachable, open_iscsi_missing, upgrade_path, upgrade_object, engine_incompatible, old_managers_lingering,
             crd_mismatch, cache_sync_failed, pod_update_refused, port_in_use, manifest_stale, known_panic, oom_killed, probe_killed,
             api_unreachable, api_certificate, webhook_call_failed, webhook_denied, write_conflict, container_cannot_start
         ]
@@ -136,12 +138,12 @@ relations! {
         same Disk, "eviction looks done" on nodes;
     // The manager of the node does the work, and a contradiction in what it is asked for stops it.
     eviction_stalled [no_progress] CausedBy backing_image_eviction_crash [at_risk] manager_crash_loop [*],
-        same Node, "eviction stands still" on nodes;
+        same Node, "eviction stalled" on nodes;
     eviction_stalled [no_progress] CausedBy
         eviction_inconsistent [
             no_candidate_disk, disk_not_ready_hides_replicas, last_rw_replica, copy_in_use, no_usable_copy
         ],
-        same Node, "eviction stands still" on nodes;
+        same Node, "eviction stalled" on nodes;
     eviction_stalled [pdb_blocks] CausedBy
         backing_image_eviction_crash [at_risk] manager_crash_loop [*] node_unregistered [manager_missing],
         same Node, "drain blocked" on nodes;

@@ -21,6 +21,7 @@ mod code_mutants;
 mod command_line;
 mod cost;
 mod dashboards;
+mod diff;
 mod docs;
 mod exposition;
 mod foreign_text;

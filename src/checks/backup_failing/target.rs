@@ -8,7 +8,7 @@ use super::causes;
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::DEFINITE;
-use crate::facts::text;
+use crate::facts::{api, text};
 use crate::longhorn::{BackupTarget, ConditionStatus, condition};
 
 /// Longhorn asks every five minutes by default, so that two questions fail.
@@ -77,6 +77,19 @@ pub(super) fn run<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a s
     unavailable
 }
 
+/// The error code of an object store that answered, and refused: it can be reached (longhorn/backupstore s3/s3_service.go and the AWS SDK,
+/// `AWS Error: CODE MESSAGE`; Azure's and others' in the middle of their message).
+fn answer(message: &str) -> Option<&str> {
+    const CODES: [&str; 8] = [
+        "RequestTimeTooSkewed", "SignatureDoesNotMatch", "InvalidAccessKeyId", "AccessDenied",
+        "NoSuchBucket", "AuthenticationFailed", "ServiceUnavailable", "SlowDown",
+    ];
+    let code = message.split("AWS Error:").nth(1).and_then(|rest| rest.split_whitespace().next());
+    let code = code.filter(|code| code.len() > 3 && code.chars().all(|c| c.is_ascii_alphanumeric()));
+    let own_trouble = |code: &&str| ["RequestError", "RequestCanceled", "SerializationError"].contains(code);
+    CODES.into_iter().find(|known| message.contains(known)).or(code.filter(|code| !own_trouble(code)))
+}
+
 fn finding(cluster: &Cluster, target: &BackupTarget, message: &str) -> Finding {
     let name = &target.metadata.name;
     let users =
@@ -85,18 +98,24 @@ fn finding(cluster: &Cluster, target: &BackupTarget, message: &str) -> Finding {
     Finding::about(
         &causes::TARGET_UNAVAILABLE,
         cluster.object::<BackupTarget>(name),
-        format!("Longhorn cannot reach backup target {name} ({})", target.spec.backup_target_url),
+        match answer(message) {
+            Some(answer) => format!(
+                "backup target {name} ({}) answers {answer} and serves nothing",
+                target.spec.backup_target_url
+            ),
+            None => format!("Longhorn cannot reach backup target {name} ({})", target.spec.backup_target_url),
+        },
     )
     .impact(match backed_up {
-        0 => "no backup is taken, restored or deleted there".to_owned(),
+        0 => "no backup can be taken, restored or deleted there".to_owned(),
         number => format!(
-            "no backup is taken, restored or deleted there; the backups of {} on it grow old",
+            "no backup can be taken, restored or deleted there, so the backups of {} are getting old",
             counted(number, "volume")
         ),
     })
     .fact(match message {
-        "" => format!("backup target {name} is not available; it does not say why"),
-        message => format!("backup target {name}: {}", text::both_ends(message, 600)),
+        "" => api(format!("backup target {name} is unavailable, without a message")),
+        message => api(format!("backup target {name}: {}", text::both_ends(message, 600))).quoting(message),
     })
     .fact(match target.status.last_synced_at.get() {
         Some(last) => format!("it last answered at {last}"),

@@ -43,7 +43,7 @@ pub(super) const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "LonghornDiskFull",
-        when: When::Found(&[&DISK_FULL]),
+        when: When::Found(&[&DISK_FULL, &DISK_EXHAUSTED]),
         for_: "10m",
         summary: "A Longhorn disk is full.",
         description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} is full \
