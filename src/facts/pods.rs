@@ -37,7 +37,8 @@ pub fn trouble(pod: &Pod) -> Option<String> {
             )
         })
     };
-    waits.or(ended).or_else(failed).or_else(slow)
+    let evicted = failed().filter(|_| !pod.status.reason.is_empty());
+    evicted.or(waits).or(ended).or_else(failed).or_else(slow)
 }
 
 /// That a pod has a node whose kubelet says nothing of it: for seconds always, and without end where it was placed while its node went

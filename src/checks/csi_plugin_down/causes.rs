@@ -1,6 +1,17 @@
 //! Why volumes do not reach pods by CSI.
 
-use crate::check::{Cause, causes};
+use crate::check::{Cause, causes, ways};
+use crate::facts::ways::NOT_STARTED;
+
+ways! { SIDECAR:
+    LIVENESS_SIDECAR "its liveness sidecar does not answer"
+        fix "Look at container longhorn-liveness-probe, not at the plugin: nothing listens on its port, so the kubelet restarts the plugin. Read its log, \
+             and find out what else takes that port." [
+            read "kubectl -n <namespace> logs <object> -c longhorn-liveness-probe --tail=30",
+            read "kubectl -n <namespace> describe pod <object>",
+            read "ssh <node> 'sudo ss -lntp | grep 9808'",
+        ];
+}
 
 causes! {
     PLUGIN_CRASHING = warning "plugin_crashing" "a container of the CSI plugin on the node keeps crashing"
@@ -20,7 +31,8 @@ causes! {
         way SAME_ADDRESS "another node has the address of its node"
             fix "Find out which of nodes <node> and <value> should have that address, give the other its own, and restart the kubelet there (K3s, RKE2: its \
                  service), which keeps the address that it found at its start. The plugin continues on its own."
-            [read "kubectl get nodes -o wide", read "kubectl describe node <node>"];
+            [read "kubectl get nodes -o wide", read "kubectl describe node <node>"]
+        ways SIDECAR;
     PLUGIN_NOT_RUNNING = warning "plugin_not_running"
         "the pod of the CSI plugin on the node does not start or is not Ready"
         fix "Fix what the Events of the pod name: an image that cannot be pulled, a directory of the kubelet that is missing (where its root is not \
@@ -28,7 +40,8 @@ causes! {
             read "kubectl -n <namespace> describe pod <object>",
             read "kubectl describe node <node>",
             read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
-        ];
+        ]
+        ways SIDECAR;
     PLUGIN_MISSING = warning "plugin_missing"
         "no CSI plugin is on a node that Longhorn uses" but "info where no volume is attached there"
         fix "Let the plugin tolerate the taint of the node (setting taint-toleration), or select the node \
@@ -52,7 +65,8 @@ causes! {
             read "kubectl -n <namespace> get pods -l app=<object> -o wide",
             read "kubectl -n <namespace> logs -l app=<object> --tail=30 --prefix",
             change "kubectl -n <namespace> rollout restart deployment <object>",
-        ];
+        ]
+        ways NOT_STARTED;
     DELETED_IN_USE = critical "deleted_in_use" "Longhorn was deleted without its uninstaller while volumes are in use",
         explains_absence: true
         fix "Start no longhorn-manager: it deletes the data, the PersistentVolumes and the claims of these volumes. So do not install Longhorn \
@@ -66,6 +80,14 @@ causes! {
         way MANAGERS_RUN "its managers still run"
             fix "Delete DaemonSet longhorn-manager at once: its managers delete the data, the PersistentVolumes and the claims of these volumes. Do not install \
                  Longhorn again, and pause what would. Keep what the commands print, then copy the replicas' directories on their nodes.";
+    MANAGERS_DELETED = critical "managers_deleted" "no longhorn-manager is left, and nothing looks after volumes in use",
+        explains_absence: true
+        fix "Apply the manifest of <release> again with the tool that installed Longhorn: its DaemonSet and Services are missing. Running I/O continues \
+             until then. Delete nothing." [
+            read "kubectl -n <namespace> get daemonsets,deployments,services,pods",
+            read "kubectl -n <namespace> get settings.longhorn.io current-longhorn-version",
+            read "kubectl -n <namespace> get volumes.longhorn.io",
+        ];
     SIDECAR_DOWN = warning "sidecar_down"
         "no pod of csi-resizer or csi-snapshotter works: no volume is expanded, or no snapshot taken, by Kubernetes"
         fix "Find out why its pods do not run. The sidecars ask the CSI plugin of their node over a socket, so a plugin that is down takes them \
@@ -73,7 +95,8 @@ causes! {
             read "kubectl -n <namespace> get pods -l app=<object> -o wide",
             read "kubectl -n <namespace> logs -l app=<object> --tail=30 --prefix",
             change "kubectl -n <namespace> rollout restart deployment <object>",
-        ];
+        ]
+        ways NOT_STARTED;
 }
 
 /// Of one node.

@@ -26,7 +26,10 @@ pub static CHECK: Check = Check {
     summary: "Longhorn's CSI plugin does not work on a node or is not registered with its kubelet, or its controllers (attacher, \
               provisioner, resizer, snapshotter) work nowhere, or Longhorn was deleted while volumes are in use.",
     needs: &[Pods, DaemonSets, Deployments],
-    uses: &[CsiNodes, LonghornNodes, KubeNodes, Engines, Volumes, Replicas, Events],
+    uses: &[
+        CsiNodes, LonghornNodes, KubeNodes, Engines, Volumes, Replicas, Events, Services, Settings,
+        InstanceManagers,
+    ],
     causes: causes::ALL,
     ways: &[causes::WAYS],
     gauges: GAUGES,

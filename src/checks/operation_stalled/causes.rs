@@ -37,7 +37,9 @@ causes! {
         "removed snapshots of a volume could not be purged; their space is not given back"
         fix "Read the error; the next purge tries again. Where a replica lacks room for the merge, make room on its disk." [
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o jsonpath='{.items[*].status.purgeStatus}'",
-        ];
+        ]
+        way CUT_OFF "its replica could not be reached"
+            fix "Nothing to do once the engine reaches the replica again: the next purge tries again. No disk lacks room for it.";
     PURGE_STALLED = warning "purge_stalled"
         "a purge of removed snapshots has made no progress for an hour; no replica is rebuilt meanwhile"
         fix "Look at the disks of the replicas: a purge is read and write on one disk. If the disk works, detach and attach the volume at the \
