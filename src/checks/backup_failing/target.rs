@@ -8,7 +8,7 @@ use super::causes;
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::DEFINITE;
-use crate::facts::text;
+use crate::facts::{api, text};
 use crate::longhorn::{BackupTarget, ConditionStatus, condition};
 
 /// Longhorn asks every five minutes by default, so that two questions fail.
@@ -109,15 +109,15 @@ fn finding(cluster: &Cluster, target: &BackupTarget, message: &str) -> Finding {
         },
     )
     .impact(match backed_up {
-        0 => "no backup is taken, restored or deleted there".to_owned(),
+        0 => "no backup can be taken, restored or deleted there".to_owned(),
         number => format!(
-            "no backup is taken, restored or deleted there; the backups of {} on it grow old",
+            "no backup can be taken, restored or deleted there, so the backups of {} are getting old",
             counted(number, "volume")
         ),
     })
     .fact(match message {
-        "" => format!("backup target {name} is not available; it does not say why"),
-        message => format!("backup target {name}: {}", text::both_ends(message, 600)),
+        "" => api(format!("backup target {name} is unavailable, without a message")),
+        message => api(format!("backup target {name}: {}", text::both_ends(message, 600))).quoting(message),
     })
     .fact(match target.status.last_synced_at.get() {
         Some(last) => format!("it last answered at {last}"),

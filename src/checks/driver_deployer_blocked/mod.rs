@@ -35,8 +35,8 @@ const OLDEST_KUBERNETES: Release = Release::new(1, 18, 0);
 pub static CHECK: Check = Check {
     id: "driver_deployer_blocked",
     title: "Driver deployer blocked",
-    summary: "The pod longhorn-driver-deployer waits in its init container or crash-loops, so the CSI driver is not \
-              deployed. Init:0/1 is a consequence; the cause says of what.",
+    summary: "Pod longhorn-driver-deployer waits in its init container or crash-loops, so the CSI driver is not deployed. Init:0/1 is a \
+              consequence, and the finding's cause says of what.",
     needs: &[Pods],
     uses: &[EndpointSlices, LonghornNodes, KubeNodes, InstanceManagers, Events],
     causes: causes::ALL,
@@ -59,8 +59,8 @@ pub static CHECK: Check = Check {
     panels: &[Panel {
         dashboard: Dashboard::Managers,
         title: "Driver deployer blocked",
-        description: "The driver deployer waits or crashes. Cause managers_down is a consequence of the managers' own \
-                      trouble; dns_suspected means that managers are ready and yet not reached.",
+        description: "Driver deployers that wait or crash. managers_down is a consequence of the managers' own failure; dns_suspected means that \
+                      Ready managers cannot be reached.",
         no_data: "the driver deployer is not blocked, or the exporter does not report",
         ..Panel::TABLE.of_findings("driver_deployer_blocked")
     }],
@@ -86,10 +86,14 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             continue;
         };
         let name = &pod.metadata.name;
+        let quotes =
+            block.cause == &causes::UNKNOWN && block.evidence.iter().any(|fact| fact.said().is_some());
+        let way = quotes.then_some(&causes::UNKNOWN_ERROR);
         let mut finding = Finding::about(block.cause, cluster.object::<Pod>(name), block.message)
             .node(&pod.spec.node_name)
             .since(block.since)
-            .impact("the CSI driver is not deployed or updated; where it was never deployed no volume can be created or mounted")
+            .impact("the CSI driver is not deployed or updated; if it never was, no volume can be created or mounted")
+            .way(way)
             .facts(block.evidence);
         // where no manager can be made, the way out is that of its DaemonSet
         let down = block.cause == &causes::MANAGERS_DOWN;
@@ -111,29 +115,27 @@ fn waiting(cluster: &Cluster, pod: &Pod) -> Option<Block> {
     let name = &pod.metadata.name;
     let waits = match since {
         Some(since) => format!("init container {INIT} of {name} has been waiting since {since}"),
-        None => format!("init container {INIT} of {name} waits; how long is unknown"),
+        None => format!("init container {INIT} of {name} is waiting, since an unknown time"),
     };
     let (answers, endpoints) = backend(cluster);
     let half_started = half_started(cluster).filter(|_| answers);
     let (cause, message) = match (answers, &half_started) {
         (true, Some(_)) => (
             &causes::MANAGERS_HALF_STARTED,
-            format!("{name} waits for {BACKEND} because no manager that is Ready has finished its start"),
+            format!("{name} waits for {BACKEND} because no Ready manager has finished its startup"),
         ),
         (true, None) if !cluster.knows_all(Resource::LonghornNodes) => (
             &causes::UNKNOWN,
             format!(
-                "{name} waits for {BACKEND} although managers are ready; whether any has finished its start is unknown"
+                "{name} waits for {BACKEND} although managers are Ready (their startup may be unfinished)"
             ),
         ),
         (true, None) => (
             &causes::DNS_SUSPECTED,
-            format!(
-                "{name} waits for {BACKEND} although managers are ready: DNS or the network is suspected"
-            ),
+            format!("{name} waits for {BACKEND} although managers are Ready: probably DNS or network"),
         ),
         (false, _) => {
-            (&causes::MANAGERS_DOWN, format!("{name} waits for {BACKEND} because no manager is ready"))
+            (&causes::MANAGERS_DOWN, format!("{name} waits for {BACKEND} because no manager is Ready"))
         }
     };
     let fact = |text| api(text);
@@ -153,7 +155,7 @@ fn half_started(cluster: &Cluster) -> Option<String> {
     ready.peek()?;
     let registered = |pod: &Pod| cluster.objects.longhorn_nodes.get(&pod.spec.node_name).is_some();
     (!ready.any(registered)).then(|| {
-        "no node of a Ready manager has a nodes.longhorn.io, which a manager makes just before it opens port 9500".to_owned()
+        "no node of a Ready manager has a nodes.longhorn.io, which a manager creates just before it opens port 9500".to_owned()
     })
 }
 
@@ -172,23 +174,23 @@ fn backend(cluster: &Cluster) -> (bool, String) {
 fn crashing(cluster: &Cluster, pod: &Pod, out: &mut Outcome) -> Option<Block> {
     let crash = looping::looping(pod.container_status(MAIN)?, cluster.now)?;
     let name = &pod.metadata.name;
-    let (cause, source, fact) = by_log(cluster, pod).or_else(|| by_api(cluster, pod)).unwrap_or_else(|| {
+    let (cause, fact) = by_log(cluster, pod).or_else(|| by_api(cluster, pod)).unwrap_or_else(|| {
         let code =
             crash.end.map_or("an unknown code".to_owned(), |end| format!("exit code {}", end.exit_code));
-        (&causes::UNKNOWN, EvidenceSource::Fingerprint, format!("the last run ended with {code}"))
+        (&causes::UNKNOWN, EvidenceSource::Fingerprint.says(format!("the last run ended with {code}")))
     });
     Some(Block {
         cause,
         since: age::loop_since(cluster, out, name, &crash),
         message: format!(
-            "{name} crash-loops ({}) and deploys no CSI driver",
+            "{name} crash-loops ({}), so no CSI driver is deployed",
             counted(crash.restarts, "restart")
         ),
-        evidence: vec![source.says(fact)],
+        evidence: vec![fact],
     })
 }
 
-fn by_log(cluster: &Cluster, pod: &Pod) -> Option<(&'static Cause, EvidenceSource, String)> {
+fn by_log(cluster: &Cluster, pod: &Pod) -> Option<(&'static Cause, Evidence)> {
     let log = cluster.history.crash_log(&pod.metadata.name, MAIN)?;
     let is_fatal = |line: &&str| line.contains("level=fatal") || line.contains("\"level\":\"fatal\"");
     let fatal = log.text.lines().rev().find(is_fatal)?;
@@ -211,7 +213,8 @@ fn by_log(cluster: &Cluster, pod: &Pod) -> Option<(&'static Cause, EvidenceSourc
     } else {
         &causes::UNKNOWN
     };
-    Some((cause, EvidenceSource::Log, format!("the last log ends with: {}", shortened(fatal.trim(), 400))))
+    let text = format!("the last log ends with: {}", shortened(fatal.trim(), 400));
+    Some((cause, EvidenceSource::Log.says(text).quoting(fatal)))
 }
 
 /// Registered nodes without the condition, which the manager of a node writes when it first syncs it (longhorn-manager
@@ -221,15 +224,15 @@ fn unsynced(cluster: &Cluster) -> impl Iterator<Item = &LonghornNode> {
     cluster.objects.longhorn_nodes.iter().filter(silent)
 }
 
-fn by_api(cluster: &Cluster, pod: &Pod) -> Option<(&'static Cause, EvidenceSource, String)> {
+fn by_api(cluster: &Cluster, pod: &Pod) -> Option<(&'static Cause, Evidence)> {
     const DETECTION: [&str; 2] = ["discover-proc-kubelet-cmdline", "discover-proc-k3s-cmdline"];
-    let api = |cause, fact| Some((cause, EvidenceSource::Api, fact));
+    let found = |cause, fact: String| Some((cause, api(fact)));
     let mut nodes = cluster.objects.longhorn_nodes.iter();
     let no_propagation =
         nodes.find(|node| status(&node.status.conditions, "MountPropagation") == ConditionStatus::False);
     if let Some(node) = no_propagation {
         let fact = format!("condition MountPropagation of nodes.longhorn.io {} is False", node.metadata.name);
-        return api(&causes::MOUNT_PROPAGATION, fact);
+        return found(&causes::MOUNT_PROPAGATION, fact);
     }
     // a manager writes the first conditions of a new node a minute or two after it made it
     let settled =
@@ -241,19 +244,17 @@ fn by_api(cluster: &Cluster, pod: &Pod) -> Option<(&'static Cause, EvidenceSourc
             "nodes.longhorn.io {name} has no condition MountPropagation, and {} there: its manager does not sync it",
             counted(managers, "instance manager")
         );
-        return api(&causes::NODE_NOT_SYNCED, fact);
+        return found(&causes::NODE_NOT_SYNCED, fact);
     }
     if let Some(pod) = DETECTION.iter().find_map(|name| cluster.objects.pods.get(name)) {
         let (name, phase) = (&pod.metadata.name, pod.status.phase.as_str());
-        return api(
+        return found(
             &causes::KUBELET_ROOT_DIR,
-            format!(
-                "pod {name}, which looks for the kubelet's root directory, is left over in phase {phase}"
-            ),
+            format!("pod {name}, which detects the kubelet's root directory, is left over in phase {phase}"),
         );
     }
     if let Some(fact) = hidden_kubelet(cluster, pod) {
-        return api(&causes::KUBELET_ROOT_DIR, fact);
+        return found(&causes::KUBELET_ROOT_DIR, fact);
     }
     let version =
         |text: &str| Release::parse(text).map(|release| Release::new(release.major, release.minor, 0));
@@ -262,7 +263,7 @@ fn by_api(cluster: &Cluster, pod: &Pod) -> Option<(&'static Cause, EvidenceSourc
         version(&node.status.node_info.kubelet_version).is_some_and(|found| found < OLDEST_KUBERNETES)
     })?;
     let kubelet = &old.status.node_info.kubelet_version;
-    api(&causes::KUBERNETES_VERSION, format!("node {} runs Kubernetes {kubelet}", old.metadata.name))
+    found(&causes::KUBERNETES_VERSION, format!("node {} runs Kubernetes {kubelet}", old.metadata.name))
 }
 
 /// On microk8s no process is called kubelet, so the directory has to be named (longhorn-manager v1.7.2
@@ -279,7 +280,7 @@ fn hidden_kubelet(cluster: &Cluster, pod: &Pod) -> Option<String> {
     }
     let node = cluster.objects.kube_nodes.iter().find(|node| node.metadata.label(LABEL).is_some())?;
     Some(format!(
-        "node {} is one of microk8s (label {LABEL}), and {} does not name the kubelet's root directory",
+        "node {} runs microk8s (label {LABEL}), and {} does not set the kubelet's root directory",
         node.metadata.name, pod.metadata.name
     ))
 }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::{DEPLOYING, causes, images_of};
 use crate::check::*;
 use crate::facts::age::{Age, Begun, Unknown, observe};
-use crate::facts::{nodes, pods, text};
+use crate::facts::{api, nodes, pods, text};
 use crate::longhorn::{ConditionStatus, DataEngine, EngineImage, LonghornNode, Pod, status};
 
 /// The pods of engine images, by image and node.
@@ -124,7 +124,7 @@ fn nowhere(cluster: &Cluster, image: &EngineImage, missing: &[Missing], users: &
         format!("engine image {of} is on none of {}{why}", counted(missing.len(), "Ready node")),
     );
     told(cluster, image, finding, missing, volumes)
-        .impact("no volume of this image can be attached and no replica started; what runs keeps running")
+        .impact("volumes of this image cannot attach and replicas cannot start; running ones continue")
 }
 
 fn on_node(cluster: &Cluster, image: &EngineImage, missing: &Missing, users: &Users) -> Finding {
@@ -139,9 +139,9 @@ fn on_node(cluster: &Cluster, image: &EngineImage, missing: &Missing, users: &Us
     .severity(if by_design { Severity::Info } else { Severity::Warning })
     .node(node);
     let impact = match volumes.len() {
-        0 => "no volume can be attached there and no replica placed".to_owned(),
+        0 => "no volume can attach there and no replica can be placed".to_owned(),
         count => format!(
-            "{} cannot be attached or start a replica there; what runs keeps running",
+            "{} cannot attach or start a replica there; running ones continue",
             counted(count, "volume")
         ),
     };
@@ -168,12 +168,12 @@ fn told(
         finding = finding.fact(match first.pod {
             Some(pod) => {
                 let why = pods::trouble(pod).unwrap_or_else(|| "not Ready, cause unknown".to_owned());
-                format!("pod {} on {}: {why}", pod.metadata.name, first.node)
+                api(format!("pod {} on {}: {why}", pod.metadata.name, first.node)).quoting(pods::said(pod))
             }
-            None => format!(
-                "no pod of the image is on {}: a taint, the node selector, or the DaemonSet is gone",
+            None => api(format!(
+                "no pod of the image is on {}: a taint, the node selector, or a deleted DaemonSet",
                 first.node
-            ),
+            )),
         });
         let tainted = first.pod.is_none().then(|| nodes::taints(cluster, first.node)).flatten();
         finding = finding.facts(tainted).fact(first.age.evidence());

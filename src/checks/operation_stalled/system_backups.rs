@@ -25,7 +25,8 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
         let words = format!("state {}, {} %", status.state.as_str(), status.progress.0);
         if status.state == BackupState::Error {
             let error = text::both_ends(&status.error, 600);
-            out.report(object.failed(cluster, meta.created()).fact(format!("{words}: {error}")));
+            let said = api(format!("{words}: {error}")).quoting(&status.error);
+            out.report(object.failed(cluster, meta.created()).fact(said));
         } else if matches!(status.state, BackupState::Unset | BackupState::Pending | BackupState::InProgress)
         {
             let (fact, progress) = ("backing_image_backup", status.progress.0);
@@ -61,7 +62,8 @@ fn system_backups(cluster: &Cluster, out: &mut Outcome) {
                 let mut finding = object.failed(cluster, meta.created());
                 if let Some(error) = condition(&backup.status.conditions, "Error") {
                     let message = text::both_ends(&error.message, 600);
-                    finding = finding.fact(format!("condition Error, reason {}: {message}", error.reason));
+                    let text = format!("condition Error, reason {}: {message}", error.reason);
+                    finding = finding.fact(api(text).quoting(&error.message));
                 }
                 out.report(finding);
                 continue;
@@ -96,7 +98,7 @@ impl Object<'_> {
     fn stalled(&self, cluster: &Cluster, out: &mut Outcome, work: &Work<'_>, words: &str) {
         if let Some(still) = work.stands(cluster, out, &SYSTEM_BACKUP_STALLED) {
             let long = text::duration(cluster.age(still.since));
-            let message = format!("{} {} has stood still for {long}", self.kind.info().kind, self.name);
+            let message = format!("{} {} has stalled for {long}", self.kind.info().kind, self.name);
             let finding = self
                 .finding(cluster, &SYSTEM_BACKUP_STALLED, message)
                 .since(Some(still.since))
@@ -107,7 +109,7 @@ impl Object<'_> {
 
     fn finding(&self, cluster: &Cluster, cause: &'static Cause, message: String) -> Finding {
         Finding::about(cause, cluster.object_of(self.kind, self.name), message)
-            .impact("what Longhorn's objects say cannot be restored from it; volumes and their own backups are not affected")
+            .impact("Longhorn's objects cannot be restored from it; volumes and their own backups are not affected")
             .with(Name::Kind, self.kind.label())
     }
 }

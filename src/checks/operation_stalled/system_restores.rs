@@ -52,9 +52,10 @@ fn failed(cluster: &Cluster, restore: &SystemRestore) -> Finding {
         finding = finding.severity(Severity::Info);
     }
     let said = error.map(|error| {
-        format!("condition Error, reason {}: {}", error.reason, text::shortened(&error.message, 600))
+        let words = text::shortened(&error.message, 600);
+        api(format!("condition Error, reason {}: {words}", error.reason)).quoting(&error.message)
     });
-    finding.facts(said.map(api))
+    finding.facts(said)
 }
 
 fn stalled(cluster: &Cluster, out: &mut Outcome, restore: &SystemRestore, working: &HashSet<&str>) {
@@ -79,7 +80,7 @@ fn stalled(cluster: &Cluster, out: &mut Outcome, restore: &SystemRestore, workin
     };
     if let Some(still) = work.stands(cluster, out, &SYSTEM_RESTORE_STALLED) {
         let long = text::duration(cluster.age(still.since));
-        let message = format!("SystemRestore {} has stood still for {long}{pod}", meta.name);
+        let message = format!("SystemRestore {} has stalled for {long}{pod}", meta.name);
         let finding = about(cluster, &SYSTEM_RESTORE_STALLED, restore, message).since(Some(still.since));
         out.report(finding.facts([api(words), still.evidence]));
     }
@@ -93,7 +94,7 @@ fn job_of(restore: &SystemRestore) -> String {
 fn about(cluster: &Cluster, cause: &'static Cause, restore: &SystemRestore, message: String) -> Finding {
     let name = &restore.metadata.name;
     Finding::about(cause, cluster.object::<SystemRestore>(name), message)
-        .impact("objects of the system backup may be missing, volumes and their claims among them; what is there runs on")
+        .impact("objects of the system backup may be missing, volumes and claims among them; existing ones keep running")
         .with(Name::Kind, Resource::SystemRestores.label())
         .with(Name::Workload, job_of(restore))
 }

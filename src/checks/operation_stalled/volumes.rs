@@ -41,15 +41,15 @@ fn expansion(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Opti
     });
     if let Some(status) = status.filter(|status| !status.last_expansion_error.is_empty() && !grows) {
         let impact = match oversized {
-            true => "no new replica fits to the enlarged one, so none is rebuilt",
+            true => "no replica can be rebuilt, because new replicas do not match the resized one",
             false => {
-                "the volume keeps its old size, and no replica of it is rebuilt until it has the new one"
+                "the volume keeps its old size, and no replica of it is rebuilt until it has the new size"
             }
         };
         let mut finding = about(cluster, volume, &EXPANSION_FAILED, "the last expansion of", "failed")
             .since(status.last_expansion_failed_at.get())
             .impact(impact)
-            .fact(format!("lastExpansionError: {}", text::both_ends(&status.last_expansion_error, 600)))
+            .fact(said("lastExpansionError", &status.last_expansion_error))
             .fact(sizes);
         if oversized {
             finding = finding.way(&OVERSIZED);
@@ -76,10 +76,12 @@ fn expansion(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Opti
                 volume,
                 &EXPANSION_STALLED,
                 "the expansion of",
-                &format!("has stood still for {long}"),
+                &format!("has stalled for {long}"),
             )
             .since(Some(still.since))
-            .impact("the volume keeps its old size, and no replica of it is rebuilt until it has the new one")
+            .impact(
+                "the volume keeps its old size, and no replica of it is rebuilt until it has the new size",
+            )
             .fact(format!("volume is {}, its engine {state}; {sizes}", volume.status.state.as_str()))
             .facts([still.evidence]),
         );
@@ -97,7 +99,7 @@ fn restore(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engin
     let runs: Vec<i64> = restores.values().filter(|one| one.is_restoring).map(|one| one.progress.0).collect();
     let impact = match volume.status.is_standby {
         true => "the standby volume falls behind its source",
-        false => "the volume cannot be used until its data is there",
+        false => "the volume cannot be used until its data is restored",
     };
     if let (true, Some((replica, failed))) =
         (runs.is_empty(), restores.iter().find(|(_, one)| !one.error.is_empty()))
@@ -108,7 +110,7 @@ fn restore(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engin
                 about(cluster, volume, &RESTORE_FAILED, "the restore into", "fails")
                     .since(age.since)
                     .impact(impact)
-                    .fact(format!("restoreStatus of {replica}: {}", text::both_ends(&failed.error, 600)))
+                    .fact(said(&format!("restoreStatus of {replica}"), &failed.error))
                     .facts([age.evidence()]),
             );
         }
@@ -147,8 +149,8 @@ fn purge(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engine)
         out.report(
             about(cluster, volume, &PURGE_FAILED, "the last purge of snapshots of", "failed")
                 .way(cut_off(&failed.error).then_some(&CUT_OFF))
-                .impact("the space of removed snapshots is not given back")
-                .fact(format!("purgeStatus of {replica}: {}", text::both_ends(&failed.error, 600))),
+                .impact("the space of removed snapshots is not reclaimed")
+                .fact(said(&format!("purgeStatus of {replica}"), &failed.error)),
         );
     } else if let Some(least) = runs.iter().min() {
         let work = copy("purge", name, format!("{runs:?}"), *least, None);
@@ -158,7 +160,7 @@ fn purge(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engine)
             out.report(
                 about(cluster, volume, &PURGE_STALLED, "the purge of snapshots of", &predicate)
                     .since(Some(still.since))
-                    .impact("I/O continues; no replica is rebuilt and no space given back until it ends")
+                    .impact("I/O continues; until it ends, no replica is rebuilt and no space is reclaimed")
                     .fact(format!("purgeStatus: at {least} %"))
                     .facts([still.evidence]),
             );
@@ -183,7 +185,7 @@ fn clone(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Option<&
                     .since(age.since)
                     .impact("the clone cannot be used; its source is not affected")
                     .fact(source)
-                    .facts(error.map(|error| format!("its engine: {}", text::both_ends(error, 600)))),
+                    .facts(error.map(|error| said("its engine", error))),
             );
         }
         return;
@@ -211,6 +213,11 @@ fn copy<'a>(
     begun: Option<Timestamp>,
 ) -> Work<'a> {
     Work { fact, object, mark, progress, size: 0, begun, patience: PERCENT }
+}
+
+/// What an object says went wrong.
+fn said(who: &str, error: &str) -> Evidence {
+    api(format!("{who}: {}", text::both_ends(error, 600))).quoting(error)
 }
 
 fn about(cluster: &Cluster, volume: &Volume, cause: &'static Cause, what: &str, predicate: &str) -> Finding {
