@@ -82,17 +82,16 @@ fn down<'a>(cluster: &'a Cluster, addresses: &OnceCell<Addresses<'a>>, pod: &Pod
             }
             None => message,
         };
-        let finding =
-            Finding::about(&causes::PLUGIN_CRASHING, object, message)
-                .fact(format!("{container} of pod {name}: {}, {end}", counted(crash.restarts, "restart")))
-                .facts(probed.map(|said| {
-                    EvidenceSource::Event.says(format!("Unhealthy: {}", text::both_ends(said, 300)))
-                }))
-                .facts(shared.map(|(address, other)| {
-                    format!("nodes {node} and {other} both have the InternalIP {address}")
-                }))
-                .facts(limit.filter(|_| killed).map(|limit| format!("its memory limit is {limit}")))
-                .with(Name::Container, container);
+        let finding = Finding::about(&causes::PLUGIN_CRASHING, object, message)
+            .fact(format!("{container} of pod {name}: {}, {end}", counted(crash.restarts, "restart")))
+            .facts(probed.map(|said| {
+                EvidenceSource::Event.says(format!("Unhealthy: {}", text::both_ends(said, 300))).quoting(said)
+            }))
+            .facts(shared.map(|(address, other)| {
+                format!("nodes {node} and {other} both have the InternalIP {address}")
+            }))
+            .facts(limit.filter(|_| killed).map(|limit| format!("its memory limit is {limit}")))
+            .with(Name::Container, container);
         return Some(match shared {
             // its log says nothing of a kill, and a limit may come from Longhorn's own setting (longhorn-manager v1.12.1 types/setting.go
             // system-managed-csi-components-resource-limits) or from a LimitRange
