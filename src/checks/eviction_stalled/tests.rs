@@ -106,7 +106,8 @@ fn no_progress_needs_half_an_hour_without_change() {
     let mut moved = later(stalled, 60);
     moved.objects.replicas.remove("r2");
     let moved =
-        crate::cluster::Cluster::new(NAMESPACE, moved.now, moved.objects, moved.history, moved.resources);
+        crate::cluster::Cluster::new(NAMESPACE, moved.now, moved.objects, moved.history, moved.resources)
+            .with_nothing_left_out();
     assert_eq!(found(&CHECK, &moved), NOTHING);
     let moved = later(moved, 1799);
     assert_eq!(found(&CHECK, &moved), NOTHING);

@@ -59,7 +59,8 @@ fn incident_002_a_fresh_cluster_without_any_longhorn_node() {
     let im = "apiVersion: longhorn.io/v1beta2\nkind: InstanceManager\nmetadata: {name: im, namespace: longhorn-system}\n---\n";
     let report = run(&CHECK, &partial(&(yaml + im))).report;
     assert!(report.findings.is_empty());
-    assert_eq!(report.unknown[0].reason, "nodes.longhorn.io are not recorded");
+    let reason = "nodes.longhorn.io are not recorded, although InstanceManager im is there";
+    assert_eq!(report.unknown[0].reason, reason);
 }
 
 #[test]
