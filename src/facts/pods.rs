@@ -37,7 +37,8 @@ pub fn trouble(pod: &Pod) -> Option<String> {
             )
         })
     };
-    waits.or(ended).or_else(failed).or_else(slow)
+    let evicted = failed().filter(|_| !pod.status.reason.is_empty());
+    evicted.or(waits).or(ended).or_else(failed).or_else(slow)
 }
 
 /// What scheduler or kubelet say of it themselves; empty where they say nothing.

@@ -7,7 +7,7 @@
 //! and with each definition its objects: nodes go beneath managers that are Ready (seen with 1.12.1).
 
 use crate::cluster::{Cluster, Readability};
-use crate::longhorn::{Container, Pod, Resource, Volume, VolumeState};
+use crate::longhorn::{Container, InstanceManager, InstanceManagerState, Pod, Resource, Volume, VolumeState};
 
 const JOB: &str = "longhorn-uninstall";
 /// Without it the uninstaller refuses to begin; it may have been set long ago.
@@ -43,6 +43,26 @@ pub fn missed(cluster: &Cluster) -> Option<(String, Vec<&Volume>)> {
             .then(|| "DaemonSet longhorn-manager and its pods are deleted".to_owned())
     });
     Some((evidence?, lost))
+}
+
+/// Volumes in use which no manager looks after, because DaemonSet and pods of the managers are gone, and nothing is being deleted.
+pub fn unmanaged(cluster: &Cluster) -> Option<Vec<&Volume>> {
+    let read = |kind| cluster.readability(kind) == Readability::Readable && cluster.decoded_all(kind);
+    let none = cluster.manager_daemon_set().is_none() && cluster.manager_pods().next().is_none();
+    let runs = |manager: &InstanceManager| manager.status.current_state == InstanceManagerState::Running;
+    let data_path = cluster.objects.instance_managers.iter().any(runs);
+    if !none
+        || !data_path
+        || !read(Resource::DaemonSets)
+        || !read(Resource::Pods)
+        || under_way(cluster).is_some()
+    {
+        return None;
+    }
+    let volumes = cluster.objects.volumes.iter();
+    let used: Vec<&Volume> =
+        volumes.filter(|volume| !volume.metadata.is_deleting() && is_in_use(volume)).collect();
+    (!used.is_empty()).then_some(used)
 }
 
 /// A manager that deletes a volume leaves in it the node that it was attached to (longhorn-manager v1.3.3 to v1.12.1

@@ -80,7 +80,7 @@ ways! { NOT_STARTED:
 
 // Why neither engine nor replicas of a volume start.
 ways! { BACKING_IMAGE:
-    WAITS_FOR_IMAGE "its backing image has no copy that is ready"
+    WAITS_FOR_IMAGE "its backing image has no ready copy"
         fix "Get backing image <backing_image> ready first: the volume then attaches on its own. The image's message says what it lacks." [
             read "kubectl -n <namespace> get backingimages.longhorn.io <backing_image> -o yaml",
             read "kubectl -n <namespace> get backingimagedatasources.longhorn.io <backing_image> -o yaml",

@@ -2,18 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::causes;
 use crate::check::*;
 use crate::facts::age::{Begun, observe};
+use crate::facts::patience::{PERCENT, SLOWEST_PERCENT};
 use crate::facts::{api, standstill, text};
 use crate::longhorn::{Backup, BackupState, Volume};
-
-/// One percent of ten terabytes takes half of it.
-const STALLED: SignedDuration = SignedDuration::from_hours(1);
-/// No backup is as slow as that: one percent of ten terabytes would go at two megabytes a second.
-const SLOW_BACKUP: SignedDuration = SignedDuration::from_hours(12);
 
 /// Finds them; returns the volumes.
 pub(super) fn run<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a str> {
@@ -90,7 +86,7 @@ fn stuck(cluster: &Cluster, out: &mut Outcome, volume: &Volume, backup: &Backup)
     let progress = status.progress.0;
     let key = format!("{name} {} {progress}", status.state.as_str());
     let age = observe(cluster, out, "progress", &key, Begun::At(None));
-    let allowed = SLOW_BACKUP.checked_mul(i32::try_from(progress.max(0)).unwrap_or(i32::MAX))?;
+    let allowed = SLOWEST_PERCENT.checked_mul(i32::try_from(progress.max(0)).unwrap_or(i32::MAX))?;
     let created = backup.metadata.created().and_then(|created| created.checked_add(allowed).ok());
     let created = created.filter(|_| progress == 0 || age.is_unknown());
     let since: Option<Timestamp> = [age.since, created].into_iter().flatten().min();
@@ -98,7 +94,7 @@ fn stuck(cluster: &Cluster, out: &mut Outcome, volume: &Volume, backup: &Backup)
         0 => volume.spec.size.0,
         actual => actual,
     };
-    let patience = standstill::a_percent(copied, STALLED);
+    let patience = standstill::a_percent(copied, PERCENT);
     let Some(since) = since.filter(|since| cluster.age(*since) >= patience) else {
         if age.is_unknown() && progress > 0 {
             out.time_tells(&causes::BACKUP_STUCK, &volume.metadata.name);

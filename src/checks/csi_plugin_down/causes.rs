@@ -1,6 +1,17 @@
 //! Why volumes do not reach pods by CSI.
 
-use crate::check::{Cause, causes};
+use crate::check::{Cause, causes, ways};
+use crate::facts::ways::NOT_STARTED;
+
+ways! { SIDECAR:
+    LIVENESS_SIDECAR "its liveness sidecar does not answer"
+        fix "Look at container longhorn-liveness-probe, not at the plugin: nothing listens on its port, so the kubelet restarts the plugin. Read its log, \
+             and find out what else takes that port." [
+            read "kubectl -n <namespace> logs <object> -c longhorn-liveness-probe --tail=30",
+            read "kubectl -n <namespace> describe pod <object>",
+            read "ssh <node> 'sudo ss -lntp | grep 9808'",
+        ];
+}
 
 causes! {
     PLUGIN_CRASHING = warning "plugin_crashing" "a container of the CSI plugin on the node keeps crashing"
@@ -20,7 +31,8 @@ causes! {
         way SAME_ADDRESS "another node has its node's address"
             fix "Give one of nodes <node> and <value> its own address, then restart its kubelet (K3s, RKE2: its service), which keeps the address \
                  found at startup. The plugin then continues automatically."
-            [read "kubectl get nodes -o wide", read "kubectl describe node <node>"];
+            [read "kubectl get nodes -o wide", read "kubectl describe node <node>"]
+        ways SIDECAR;
     PLUGIN_NOT_RUNNING = warning "plugin_not_running"
         "the pod of the CSI plugin on the node does not start or is not Ready"
         fix "Read the Events of the pod and fix what they name: an image that cannot be pulled, no room on the node, or a missing kubelet \
@@ -28,7 +40,8 @@ causes! {
             read "kubectl -n <namespace> describe pod <object>",
             read "kubectl describe node <node>",
             read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
-        ];
+        ]
+        ways SIDECAR;
     PLUGIN_MISSING = warning "plugin_missing"
         "a node that Longhorn uses has no CSI plugin" but "info where no volume is attached there"
         fix "Let the plugin tolerate the node's taint (setting taint-toleration), or select the node (system-managed-components-node-selector). If \
@@ -52,7 +65,8 @@ causes! {
             read "kubectl -n <namespace> get pods -l app=<object> -o wide",
             read "kubectl -n <namespace> logs -l app=<object> --tail=30 --prefix",
             change "kubectl -n <namespace> rollout restart deployment <object>",
-        ];
+        ]
+        ways NOT_STARTED;
     DELETED_IN_USE = critical "deleted_in_use" "Longhorn was deleted without its uninstaller while volumes are in use",
         explains_absence: true
         fix "Pause everything that would install Longhorn again (Argo CD, Flux, a Helm controller). Keep the output of the commands, then copy the \
@@ -66,6 +80,14 @@ causes! {
             fix "Delete DaemonSet longhorn-manager immediately: its managers delete these volumes' data, PersistentVolumes and claims. Pause \
                  everything that would install Longhorn again. Keep the output of the commands, then copy the replica directories from their \
                  nodes.";
+    MANAGERS_DELETED = critical "managers_deleted" "no longhorn-manager is left, and nothing looks after volumes in use",
+        explains_absence: true
+        fix "Apply the manifest of <release> again with the tool that installed Longhorn: its DaemonSet and Services are missing. Running I/O continues \
+             until then. Delete nothing." [
+            read "kubectl -n <namespace> get daemonsets,deployments,services,pods",
+            read "kubectl -n <namespace> get settings.longhorn.io current-longhorn-version",
+            read "kubectl -n <namespace> get volumes.longhorn.io",
+        ];
     SIDECAR_DOWN = warning "sidecar_down"
         "no pod of csi-resizer or csi-snapshotter works, so Kubernetes cannot expand volumes, or cannot take snapshots"
         fix "Find out why its pods do not run: describe them and read their logs. A CSI plugin that is down on their node takes them down too. A \
@@ -73,7 +95,8 @@ causes! {
             read "kubectl -n <namespace> get pods -l app=<object> -o wide",
             read "kubectl -n <namespace> logs -l app=<object> --tail=30 --prefix",
             change "kubectl -n <namespace> rollout restart deployment <object>",
-        ];
+        ]
+        ways NOT_STARTED;
 }
 
 /// Of one node.

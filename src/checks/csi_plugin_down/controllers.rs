@@ -6,8 +6,8 @@ use super::{PLUGIN, causes, crashing};
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::NODE_AWAY;
-use crate::facts::{api, looping, nodes, pods, removal};
-use crate::longhorn::{ConditionStatus, Deployment, Pod, condition};
+use crate::facts::{api, looping, nodes, not_started, pods, removal};
+use crate::longhorn::{ConditionStatus, Deployment, Pod, PodPhase, condition};
 
 /// What ends within seconds of its start has done nothing before.
 const SETTLED: SignedDuration = SignedDuration::from_secs(60);
@@ -87,7 +87,11 @@ fn down(
         return None;
     }
     // the youngest is what the Deployment wants now
-    let why = pods::brief(all.iter().copied().max_by_key(|pod| pod.metadata.created()));
+    let youngest = all.iter().copied().max_by_key(|pod| pod.metadata.created());
+    let why = pods::brief(youngest);
+    let waits = youngest.filter(|pod| pod.status.phase == PodPhase::Pending);
+    let refused = waits.map(|pod| (pod, not_started::of_pod(cluster, pod, name)));
+    let refused = refused.filter(|(_, why)| why.is_definite());
     // between two ends it runs, and has no probe that says more
     let message = match all.iter().filter(|pod| pod.is_ready()).find_map(|pod| crashing(cluster, pod)) {
         Some((container, found)) => {
@@ -105,7 +109,13 @@ fn down(
         let trouble = format!("pod {}: {}", pod.metadata.name, pods::trouble(pod)?);
         Some(api(trouble).quoting(pods::said(pod)))
     });
-    Some(finding.facts(troubles.take(3)))
+    finding = finding.facts(troubles.take(3));
+    Some(match refused {
+        Some((pod, why)) => {
+            finding.way(why.way).with(Name::Pod, pod.metadata.name.as_str()).node(&pod.spec.node_name)
+        }
+        None => finding,
+    })
 }
 
 /// Since when a pod that does not work is as it is; one that is Ready was until it was asked to end.

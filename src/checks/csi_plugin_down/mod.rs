@@ -26,7 +26,10 @@ pub static CHECK: Check = Check {
     summary: "Longhorn's CSI plugin is down on a node or missing from its kubelet, one of its controllers (attacher, provisioner, resizer, \
               snapshotter) is down everywhere, or Longhorn was deleted while volumes are in use.",
     needs: &[Pods, DaemonSets, Deployments],
-    uses: &[CsiNodes, LonghornNodes, KubeNodes, Engines, Volumes, Replicas, Events],
+    uses: &[
+        CsiNodes, LonghornNodes, KubeNodes, Engines, Volumes, Replicas, Events, Services, Settings,
+        InstanceManagers,
+    ],
     causes: causes::ALL,
     ways: &[causes::WAYS],
     gauges: GAUGES,

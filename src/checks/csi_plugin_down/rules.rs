@@ -18,6 +18,17 @@ pub(super) const ALERTS: &[Alert] = &[
         ..Alert::DEFAULT
     },
     Alert {
+        name: "LonghornManagersDeleted",
+        when: When::Found(&[&MANAGERS_DELETED]),
+        for_: "2m",
+        summary: "Longhorn's managers are deleted while volumes are in use.",
+        description: "No longhorn-manager and no DaemonSet of it is left, while volumes are attached: nothing attaches, rebuilds or fails over. Apply the \
+                      manifest of the release that ran; delete nothing.",
+        why: "The finding waits three minutes, so that a manifest that is applied again is not reported.",
+        runbook: include_str!("LonghornManagersDeleted.md"),
+        ..Alert::DEFAULT
+    },
+    Alert {
         name: "LonghornCsiControllerDown",
         when: When::Found(&[&CONTROLLER_DOWN]),
         for_: "2m",

@@ -84,6 +84,7 @@ fn is_exhausted(cluster: &Cluster, out: &mut Outcome, disk: &Disk) -> bool {
     }
     let volumes = disk.volumes(cluster);
     let alone = disks::alone(cluster, disk);
+    let stuck = cluster.volume_refs(alone.iter().map(String::as_str));
     let of = format!("disk {} of node {}", disk.name, disk.node_name());
     let (severity, impact) = match (volumes.len(), alone.len()) {
         (0, _) => (Severity::Warning, "no volume has a replica there".to_owned()),
@@ -102,6 +103,7 @@ fn is_exhausted(cluster: &Cluster, out: &mut Outcome, disk: &Disk) -> bool {
     };
     let message = match alone.len() {
         0 => format!("{of} has no space left: replicas fail at their next write"),
+        1 => format!("{of} has no space left: {} cannot be written", text::users_of(&stuck)),
         some => format!("{of} has no space left: {} cannot be written", counted(some, "volume")),
     };
     let finding = disk.finding(cluster, &causes::DISK_EXHAUSTED, message).severity(severity).impact(impact);

@@ -18,6 +18,7 @@ use crate::check::*;
 use crate::cluster::Readability;
 use crate::facts::age::began_under_watch;
 use crate::facts::nodes;
+use crate::facts::patience::NODE_AWAY;
 use crate::facts::removal::{self, Removal};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{ConditionStatus, DaemonSet, KubeNode, LonghornNode, Owner, Pod, condition};
@@ -25,8 +26,6 @@ use crate::longhorn::{ConditionStatus, DaemonSet, KubeNode, LonghornNode, Owner,
 /// A first start may take this long: 120 s for its own webhook server and 120 s for the Service, and
 /// before that a queue for the webhook lease.
 const FIRST_START: SignedDuration = SignedDuration::from_mins(10);
-/// A node that is being replaced is gone for some minutes.
-const GONE_FOR: SignedDuration = SignedDuration::from_mins(5);
 
 pub static CHECK: Check = Check {
     id: "node_unregistered",
@@ -47,7 +46,7 @@ pub static CHECK: Check = Check {
         description: "Node {{ $labels.object }} is missing in Kubernetes or in Longhorn, or lacks a longhorn-manager. \
                       Longhorn cannot use it. Read the log of its manager; if the node left Kubernetes for good, delete it \
                       in Longhorn once its replicas are rebuilt elsewhere.",
-        why: "The finding itself waits: ten minutes for a start, five for a node that is replaced, two where an object states why no \
+        why: "The finding itself waits: ten minutes for a start, five for a node that is replaced, one where an object states why no \
               manager comes. No longer than the outage of the webhook, which may follow from it.",
         runbook: include_str!("LonghornNodeUnregistered.md"),
         ..Alert::DEFAULT
@@ -202,7 +201,7 @@ fn find_gone(cluster: &Cluster, out: &mut Outcome) -> usize {
             _ => written.into_iter().chain(seen).min(),
         };
         let long_enough = match since {
-            Some(since) => cluster.age(since) >= GONE_FOR,
+            Some(since) => cluster.age(since) >= NODE_AWAY,
             None => !cluster.is_watched(),
         };
         if !long_enough {

@@ -170,8 +170,8 @@ fn a_registered_node_needs_a_manager_that_runs() {
     let slow = container("state: {waiting: {reason: ContainerCreating}}");
     for (status, since, expected) in [
         // what an object refuses does not pass with time
-        (&waits, "'2026-03-01T11:58:00Z'", MISSING),
-        (&waits, "'2026-03-01T11:58:01Z'", &[]),
+        (&waits, "'2026-03-01T11:59:00Z'", MISSING),
+        (&waits, "'2026-03-01T11:59:01Z'", &[]),
         (&slow, "'2026-03-01T11:50:00Z'", MISSING),
         (&slow, "'2026-03-01T11:50:01Z'", &[]),
     ] {

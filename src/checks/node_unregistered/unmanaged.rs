@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::{causes, is_gone, knows_kube_nodes};
 use crate::check::*;
 use crate::facts::not_started::{self, NotStarted};
+use crate::facts::patience::DEFINITE;
 use crate::facts::{nodes, pods, removal};
 use crate::longhorn::{ConditionStatus, ContainerStatus, LonghornNode, Pod, PodPhase, condition};
 
@@ -17,8 +18,6 @@ const DAEMON_SET: &str = "longhorn-manager";
 
 /// A rollout that pulls an image, or a node that starts, takes some minutes.
 const MANAGER_GRACE: SignedDuration = SignedDuration::from_mins(10);
-/// Where an object states a refusal, time alone does not help: a registry or a pod network may hiccup for so long.
-const REFUSED: SignedDuration = SignedDuration::from_mins(2);
 
 /// Finds them, and says how many there are.
 pub fn run(cluster: &Cluster, out: &mut Outcome) -> usize {
@@ -48,7 +47,7 @@ pub fn run(cluster: &Cluster, out: &mut Outcome) -> usize {
         let since = told.into_iter().chain(out.first_seen(causes::MANAGER_MISSING.id, name)).min();
         let why = why(cluster, name, pod, since);
         let patience = match why.as_ref().is_some_and(NotStarted::is_definite) {
-            true => REFUSED,
+            true => DEFINITE,
             false => MANAGER_GRACE,
         };
         if !since.map_or(!cluster.is_watched(), |since| cluster.age(since) >= patience) {

@@ -148,6 +148,7 @@ fn purge(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engine)
     {
         out.report(
             about(cluster, volume, &PURGE_FAILED, "the last purge of snapshots of", "failed")
+                .way(cut_off(&failed.error).then_some(&CUT_OFF))
                 .impact("the space of removed snapshots is not reclaimed")
                 .fact(said(&format!("purgeStatus of {replica}"), &failed.error)),
         );
@@ -223,4 +224,14 @@ fn about(cluster: &Cluster, volume: &Volume, cause: &'static Cause, what: &str, 
     let users = vec![cluster.volume_ref(&volume.metadata.name)];
     let message = format!("{what} {} {predicate}", text::users_of(&users));
     Finding::about(cause, volumes::object(cluster, volume), message).volumes(users)
+}
+
+/// An error of the way to a replica, not of the replica.
+fn cut_off(error: &str) -> bool {
+    [
+        "connection refused", "no route to host", "i/o timeout", "DeadlineExceeded", "code = Unavailable",
+        "connection reset",
+    ]
+    .iter()
+    .any(|words| error.contains(words))
 }

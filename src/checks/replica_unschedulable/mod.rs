@@ -15,6 +15,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::patience::MAINTENANCE;
 use crate::facts::placement::{self, Obstacle, PlacementRefusal};
 use crate::facts::{nodes, text, volumes};
 use crate::longhorn::Resource::*;
@@ -127,7 +128,6 @@ gauges! {
 
 /// Placing takes seconds; a node that reboots is back in ten minutes.
 const SCHEDULING_GRACE: SignedDuration = SignedDuration::from_mins(10);
-const MAINTENANCE: SignedDuration = SignedDuration::from_hours(1);
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     for volume in cluster.objects.volumes.iter() {

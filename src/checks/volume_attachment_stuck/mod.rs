@@ -147,9 +147,16 @@ causes! {
             change "kubectl -n <namespace> patch volumeattachments.longhorn.io <volume> --type merge -p '{\"spec\":{\"attachmentTickets\":{\"<attachment>\":null}}}'",
         ];
     MIGRATION_BROKE = warning "migration_broke"
-        "a migratable volume has tickets for two nodes, but is detached and attaches to neither"
+        "a live migration was aborted, and the volume attaches to neither of its two nodes"
         fix "Find out on which node the virtual machine of <claim> should run, and delete the pod on the other: Longhorn attaches the volume as soon \
-             as one ticket is left." [read TICKETS, read OF_KUBERNETES] proven "the fix asks on which node the virtual machine should run";
+             as one ticket is left." [read TICKETS, read OF_KUBERNETES] proven "the fix asks on which node the virtual machine should run"
+        way DETACHING_LOOP "it has two engines left, and no ticket"
+            fix "Follow Longhorn's page troubleshooting-migratable-rwx-volume-stuck-in-detaching-loop: the volume keeps both engines of the migration and \
+                 flaps. Do not delete the volume. Upgrade to 1.10.0 or later, which ends this." [
+                read "kubectl -n <namespace> get volumes.longhorn.io <volume> -o jsonpath='{.spec.nodeID} {.spec.migrationNodeID} {.status.currentNodeID} {.status.currentMigrationNodeID}'",
+                read VOLUME_OBJECTS,
+                read TICKETS,
+            ];
     MOUNT_FAILING = warning "mount_failing"
         "the volume is attached, but the kubelet has failed to mount it for ten minutes"
         but "info if only a Pending pod shows it, as a live exporter does not read the Events of other namespaces"
@@ -208,6 +215,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     let events = states::Events::of(cluster);
     states::look(cluster, out, &events);
     tickets::look(cluster, out);
+    tickets::find_broken_migrations(cluster, out);
     unasked::look(cluster, out);
     mounts::look(cluster, out);
 }

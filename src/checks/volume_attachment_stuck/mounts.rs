@@ -9,13 +9,12 @@ use jiff::SignedDuration;
 
 use super::*;
 use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::patience::ATTACH;
 use crate::facts::{api, text, volumes};
 use crate::longhorn::{Event, Owner, Volume};
 
 /// The kubelet tries again at least each two minutes (kubernetes v1.32 pkg/util/goroutinemap/exponentialbackoff), and says so less often.
 const RECENT: SignedDuration = SignedDuration::from_mins(15);
-/// A device that comes late, or an NFS server on its way, is mounted by then.
-const ATTACH_GRACE: SignedDuration = SignedDuration::from_mins(10);
 /// Images may be large.
 const PENDING: SignedDuration = SignedDuration::from_mins(15);
 /// One or two failures are a race.
@@ -57,7 +56,7 @@ fn failed(cluster: &Cluster) -> BTreeMap<&str, &Event> {
     let events = cluster.objects.events.iter();
     for event in events.filter(|event| event.reason == "FailedMount" && event.involved_object.kind == "Pod") {
         let recent = event.last_seen().is_some_and(|last| cluster.age(last) < RECENT);
-        let lasting = event.first_seen().is_some_and(|first| cluster.age(first) >= ATTACH_GRACE);
+        let lasting = event.first_seen().is_some_and(|first| cluster.age(first) >= ATTACH);
         if !recent || !lasting || event.occurrences() < TRIES {
             continue;
         }

@@ -1,15 +1,13 @@
 //! Tickets that wait, and tickets that hold a volume for no one.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::*;
 use crate::cluster::Readability;
 use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::patience::ATTACH;
 use crate::facts::{api, nodes, text, volumes};
 use crate::longhorn::{DataLocality, Volume, VolumeAttachment, VolumeRobustness, VolumeState, condition};
-
-/// A volume changes nodes in seconds to minutes.
-const ATTACH_GRACE: SignedDuration = SignedDuration::from_mins(10);
 
 /// A wish for the volume.
 struct Ticket<'a> {
@@ -143,6 +141,55 @@ fn is_broken_migration(cluster: &Cluster, volume: &Volume, tickets: &[Ticket]) -
     refuses && volume.spec.migratable && volume.status.state == VolumeState::Detached && csi > 1
 }
 
+/// Migratable volumes whose migration no one asks for any more, which still have its engine, and are attached nowhere: up to 1.9 Longhorn
+/// cannot choose between the two engines (longhorn-manager v1.9.2 controller/volume_controller.go processMigration; Longhorn's knowledge base,
+/// troubleshooting-migratable-rwx-volume-stuck-in-detaching-loop). One that is taken back is attached meanwhile.
+pub(super) fn find_broken_migrations(cluster: &Cluster, out: &mut Outcome) {
+    for volume in cluster.objects.volumes.iter() {
+        let (name, status) = (volume.metadata.name.as_str(), &volume.status);
+        let attachment = cluster.objects.volume_attachments.get(name);
+        let is_over =
+            volume.spec.migration_node_id.is_empty() && !status.current_migration_node_id.is_empty();
+        if !volume.spec.migratable
+            || !is_over
+            || status.state == VolumeState::Attached
+            || volume.metadata.is_deleting()
+            || cluster.engines_of(name).count() < 2
+            || attachment.is_some_and(|attachment| !attachment.spec.attachment_tickets.is_empty())
+        {
+            continue;
+        }
+        let failures = cluster.events_about(name).filter(|event| event.reason == "MigrationFailed");
+        let failures: i64 = failures.map(|event| event.count.0.max(1)).sum();
+        // it says so at each round
+        let unknown = if failures >= 3 { Unknown::Counts } else { Unknown::Waits };
+        let age = observe(cluster, out, "migration_over", name, Begun::At(None));
+        if !age.at_least(ATTACH, unknown) {
+            continue;
+        }
+        let users = vec![cluster.volume_ref(name)];
+        let whose = text::users_of(&users);
+        let finding = Finding::about(
+            &MIGRATION_BROKE,
+            volumes::object(cluster, volume),
+            format!("{whose}: its migration broke off, and it is {} with two engines", status.state.as_str()),
+        )
+        .since(age.since)
+        .impact(format!("{whose} can be attached nowhere"))
+        .volumes(users)
+        .way(&DETACHING_LOOP)
+        .fact(format!(
+            "spec.migrationNodeID is empty, status.currentMigrationNodeID is {}, and no ticket asks for the volume",
+            status.current_migration_node_id
+        ))
+        .facts((failures > 0).then(|| {
+            EvidenceSource::Event.says(format!("MigrationFailed on the volume, {}", counted(failures, "time")))
+        }));
+        sample(out, volume, &MIGRATION_BROKE);
+        out.report(finding);
+    }
+}
+
 /// Only a list that was read tells that something is missing; in a recording also one that has any.
 fn csi_is_known(cluster: &Cluster) -> bool {
     let recorded = cluster.is_recorded() && !cluster.objects.csi_attachments.is_empty();
@@ -170,7 +217,7 @@ fn lasting(
     let object = format!("{} {}", volume.metadata.name, ticket.id);
     // an old ticket may have come to wait, or lost its attachment, just now
     let age = observe(cluster, out, fact, &object, Begun::NotBefore(ticket.since));
-    age.at_least(ATTACH_GRACE, Unknown::Counts)
+    age.at_least(ATTACH, Unknown::Counts)
 }
 
 fn find_left_over(

@@ -22,6 +22,7 @@ use jiff::SignedDuration;
 
 use crate::check::*;
 use crate::facts::age::{Age, Begun, Unknown, observe};
+use crate::facts::patience::MAINTENANCE;
 use crate::facts::{nodes, text, volumes};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{DataEngine, ReplicaMode, Volume, VolumeRobustness};
@@ -124,8 +125,6 @@ gauges! {
 
 /// How long a degraded volume may take to begin its rebuild, beside the wait for a failed replica.
 const REBUILD_GRACE: SignedDuration = SignedDuration::from_mins(5);
-/// Maintenance of a node takes as long.
-const MAINTENANCE: SignedDuration = SignedDuration::from_hours(1);
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let degraded: Vec<&Volume> =

@@ -63,6 +63,8 @@ causes! {
             change "kubectl -n <namespace> patch replicas.longhorn.io <replica> --type merge -p '{\"spec\":{\"failedAt\":\"\"}}'",
         ] proven "the replicas failed last, within a minute of each other, and their nodes and disks are up; if a newer one is unavailable, none is \
                   named"
+        way STANDBY "it is a standby volume, which Longhorn leaves alone"
+            fix "Salvage replica <replica>, which failed with its node and not in the restore: the volume attaches again, and the restore goes on."
         ways NEWER;
     SALVAGE_PENDING = critical "salvage_pending"
         "a replica is usable and auto-salvage may take it, but has not" but "info in the first minute, in which Longhorn does it"
@@ -217,6 +219,7 @@ fn finding(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Finding {
         },
         (&AUTO_SALVAGE_OFF, ..) => {
             let usable = together(&candidates).into_iter();
+            let finding = if volume.status.is_standby { finding.way(&STANDBY) } else { finding };
             finding.named(usable.map(|one| (Name::Replica, one.replica.metadata.name.to_string())))
         }
         _ => finding,
