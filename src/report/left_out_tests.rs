@@ -84,7 +84,7 @@ fn watched(yaml: &str) -> Cluster {
 }
 
 fn reasons(cluster: &Cluster) -> BTreeSet<String> {
-    evaluate(cluster).report.unknown.into_iter().map(|unknown| unknown.reason).collect()
+    evaluate(&checks::CATALOGUE, cluster).report.unknown.into_iter().map(|unknown| unknown.reason).collect()
 }
 
 #[test]
@@ -176,9 +176,12 @@ fn a_healthy_cluster_whose_objects_lost_their_status_is_unknown() {
         });
         bare.collect()
     };
-    assert_eq!(evaluate(&partial(&without_status("none"))).report.exit_code, crate::exit::OK);
+    assert_eq!(
+        evaluate(&checks::CATALOGUE, &partial(&without_status("none"))).report.exit_code,
+        crate::exit::OK
+    );
     for kind in ["Volume", "Engine", "Pod", "Node", "InstanceManager"] {
-        let report = evaluate(&partial(&without_status(kind))).report;
+        let report = evaluate(&checks::CATALOGUE, &partial(&without_status(kind))).report;
         let told = |one: &crate::Unknown| one.reason.contains(" have no status, and so are not judged: ");
         assert!(report.exit_code != crate::exit::OK && report.unknown.iter().any(told), "{kind}");
     }

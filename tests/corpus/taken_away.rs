@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use longhorn_health_exporter::report::evaluate;
 use longhorn_health_exporter::source::Recording;
 use longhorn_health_exporter::source::recording::RecordedFile;
 use serde_json::Value;
+use testing::evaluate;
 
 use super::NAMESPACE;
 use super::cases::{cases, cluster};

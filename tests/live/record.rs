@@ -10,11 +10,11 @@ use jiff::Timestamp;
 use longhorn_health_exporter::check::Severity;
 use longhorn_health_exporter::cluster::{Cluster, Readability};
 use longhorn_health_exporter::longhorn::{Release, Resource};
-use longhorn_health_exporter::report::evaluate;
 use longhorn_health_exporter::source::record::{Recorded, Sink, record};
 use longhorn_health_exporter::source::recording::RecordedFile;
 use longhorn_health_exporter::source::{Recording, Source};
 use serde_json::json;
+use testing::evaluate;
 
 use crate::support::*;
 
