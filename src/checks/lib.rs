@@ -24,8 +24,6 @@ pub(crate) use model::{check, cluster, did_you_mean, history, longhorn, word_enu
 mod attachment_on_dead_node;
 mod backing_image_eviction_crash;
 mod backup_failing;
-#[cfg(test)]
-mod cases;
 mod csi_plugin_down;
 mod danger_zone_pending;
 mod disk_unavailable;
@@ -50,6 +48,8 @@ pub mod relations;
 mod replica_unschedulable;
 mod share_manager_down;
 mod snapshot_chain_long;
+#[cfg(test)]
+mod tests;
 mod version_skew;
 mod volume_attachment_stuck;
 mod volume_degraded;
