@@ -99,7 +99,7 @@ relations! {
     // A replica starts only on a disk where the copy of its backing image is ready (longhorn-manager v1.3.3 to v1.12.1
     // controller/replica_controller.go GetBackingImagePathForReplicaStarting).
     volume_attachment_stuck [attaching, ticket_waits] BlockedBy
-        operation_stalled [backing_image_stalled] eviction_inconsistent [no_usable_copy],
+        operation_stalled [backing_image_stalled, backing_image_failed] eviction_inconsistent [no_usable_copy],
         same Volume, "volume not attached";
     // Where no node is Ready, each single one follows from what all share, and so does a Service whose pods are all called not Ready.
     disk_unavailable [node_not_ready] CausedBy disk_unavailable [no_node_ready], same Cluster, "node not Ready" on nodes;
@@ -109,7 +109,9 @@ relations! {
 
     // Engine and replicas run in instance managers, and end with them; a replica on a disk that is not Schedulable is not
     // salvaged (longhorn-manager v1.3.3 to v1.12.1 controller/volume_controller.go ReconcileVolumeState).
-    volume_faulted [never_up] CausedBy volume_attachment_stuck [engine_cannot_start], same Volume, "volume faulted";
+    volume_faulted [never_up] CausedBy
+        operation_stalled [backing_image_failed] volume_attachment_stuck [engine_cannot_start],
+        same Volume, "volume faulted";
     volume_faulted [replicas_unreachable] CausedBy disk_unavailable [*], same Disk, "volume faulted";
     volume_faulted [engine_died, salvage_pending] CausedBy volume_attachment_stuck [attach_loop], same Volume, "volume faulted";
     volume_faulted [replicas_unreachable, engine_died, salvage_pending] CausedBy instance_manager_down [*],
@@ -127,7 +129,7 @@ relations! {
     // v1.12.1 scheduler/replica_scheduler.go getNodeCandidates, filterNodeDisksForReplica). The finding names a node and a disk
     // only where it is the one that comes into question. A disk that is nearly full takes replicas: that is no reason.
     replica_unschedulable [space_short, over_provisioned, nodes_unavailable] CausedBy
-        disk_unavailable BROKEN disk_unavailable [disk_full], same Disk, "replica without a disk";
+        disk_unavailable BROKEN disk_unavailable [disk_full, disk_exhausted], same Disk, "replica without a disk";
     replica_unschedulable [nodes_unavailable] CausedBy disk_unavailable [node_not_ready, node_pressure],
         same Node, "replica without a disk";
 
@@ -158,7 +160,7 @@ relations! {
             api_unreachable, api_certificate, access_denied, crd_mismatch, manifest_stale, webhook_service_unreachable, unknown
         ]
         manager_crash_loop [
-            webhook_service_unreachable, open_iscsi_missing, upgrade_path, engine_incompatible, old_managers_lingering,
+            webhook_service_unreachable, open_iscsi_missing, upgrade_path, upgrade_object, engine_incompatible, old_managers_lingering,
             crd_mismatch, cache_sync_failed, pod_update_refused, port_in_use, manifest_stale, known_panic, oom_killed, probe_killed,
             api_unreachable, api_certificate, webhook_call_failed, webhook_denied, write_conflict, container_cannot_start
         ]

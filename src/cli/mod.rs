@@ -2,6 +2,7 @@
 
 mod check;
 mod completion;
+mod diff;
 mod explain;
 mod fleet;
 mod generate;
@@ -40,6 +41,8 @@ enum Task {
     Serve(serve::ServeArgs),
     /// Look at the cluster once, print what is wrong and end with a meaningful exit code
     Check(check::CheckArgs),
+    /// Compare two recordings: what began, what ended, and what was changed in between
+    Diff(diff::DiffArgs),
     /// Ask before it breaks: may Longhorn be upgraded, may a node be drained, what is lost with what
     Plan(plan::PlanArgs),
     /// Find in your own rules and dashboards what Longhorn's metrics of a release cannot answer
@@ -90,6 +93,7 @@ pub fn main() -> ExitCode {
     let result = match cli.command {
         Task::Serve(args) => serve::run(args),
         Task::Check(args) => check::run(args),
+        Task::Diff(args) => diff::run(args),
         Task::Plan(args) => plan::run(args),
         #[cfg(feature = "lint-rules")]
         Task::LintRules(args) => lint_rules::run(args),

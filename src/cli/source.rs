@@ -145,6 +145,25 @@ impl Wanted {
     }
 }
 
+/// The cluster of a recording, judged at `now` or at its own moment. What it lacks is printed to standard error.
+pub fn recording(
+    path: &Path,
+    namespace: &str,
+    wall: Timestamp,
+    now: Option<Timestamp>,
+) -> Result<Cluster, SourceError> {
+    // clocks of nodes may run ahead a little; what is further ahead is no evidence
+    let latest = wall.checked_add(jiff::SignedDuration::from_hours(24)).unwrap_or(Timestamp::MAX);
+    let recording = Recording::read(path, namespace, latest)?;
+    for warning in recording.warnings.iter().take(WARNINGS) {
+        eprintln!("warning: {}", plain(warning));
+    }
+    if let Some(more @ 1..) = recording.warnings.len().checked_sub(WARNINGS) {
+        eprintln!("warning: and {more} more");
+    }
+    Ok(recording.into_cluster(namespace, now))
+}
+
 impl SourceArgs {
     /// The demo or recorded cluster, or `None` when the live API is asked for. `wall` is the time
     /// of this machine.
@@ -154,16 +173,7 @@ impl SourceArgs {
             return Ok(Some(demo::cluster(wall)?));
         }
         let Some(path) = &self.from else { return Ok(None) };
-        // clocks of nodes may run ahead a little; what is further ahead is no evidence
-        let latest = wall.checked_add(jiff::SignedDuration::from_hours(24)).unwrap_or(Timestamp::MAX);
-        let recording = Recording::read(path, &self.namespace, latest)?;
-        for warning in recording.warnings.iter().take(WARNINGS) {
-            eprintln!("warning: {}", plain(warning));
-        }
-        if let Some(more @ 1..) = recording.warnings.len().checked_sub(WARNINGS) {
-            eprintln!("warning: and {more} more");
-        }
-        Ok(Some(recording.into_cluster(&self.namespace, self.now)))
+        recording(path, &self.namespace, wall, self.now).map(Some)
     }
 
     /// How the report is wanted. Acceptances that have expired are told on standard error.

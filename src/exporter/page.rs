@@ -122,8 +122,7 @@ impl Page {
             let dashboard = check.dashboard().uid();
             for cause in check.causes.iter().filter(|cause| found.contains(&(check.id, cause.id))) {
                 let runbook = check.runbook(cause).unwrap_or_default();
-                let fix = cause.fix_in_capitals();
-                self.add(&CAUSE_INFO, &[check.id, cause.id, cause.meaning, &fix, runbook, &dashboard], 1.0);
+                self.add(&CAUSE_INFO, &[check.id, cause.id, cause.meaning, runbook, &dashboard], 1.0);
             }
         }
     }

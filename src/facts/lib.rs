@@ -12,6 +12,7 @@ pub(crate) use ::{checks, source, testing};
 pub(crate) use model::{check, cluster, longhorn, word_enum};
 
 pub mod age;
+pub mod backing_images;
 pub mod ca_bundle;
 pub mod certificates;
 pub mod complaints;

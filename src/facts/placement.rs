@@ -419,6 +419,11 @@ impl DiskSpace {
         self.available <= self.least()
     }
 
+    /// True where the setting lets no byte be promised.
+    pub fn promises_nothing(&self) -> bool {
+        self.over_provisioning == 0
+    }
+
     /// True when this share of what may be promised is, or what is free is this share of the disk above the least.
     pub fn is_nearly_full(&self, promised: f64, free: f64) -> bool {
         let (most, above) = (self.most(), self.available.saturating_sub(self.least()));

@@ -247,6 +247,16 @@ causes! {
             read "kubectl -n <namespace> get engineimages.longhorn.io",
             read "kubectl -n <namespace> get settings.longhorn.io current-longhorn-version",
         ];
+    UPGRADE_OBJECT = critical "upgrade_object" "an object of the release before stops the upgrade of Longhorn's objects"
+        fix "Repair the object that the last line names: Longhorn upgrades each <value>, and the one that it cannot ends the manager. Going back to the              release before is safe until one manager is Ready." [
+            read "kubectl -n <namespace> get <value>",
+            read "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=20",
+        ]
+        way BACKUP_WITHOUT_VOLUME "a backup in Error has no volume"
+            fix "Delete Backup <backup>: it is in Error, names no volume and holds nothing. The manager starts at its next attempt, within five minutes." [
+                read "kubectl -n <namespace> get backups.longhorn.io <backup> -o yaml",
+                change "kubectl -n <namespace> delete backups.longhorn.io <backup>",
+            ] proven "the backup is in Error and names no volume, so it holds no data";
     OLD_MANAGERS_LINGERING = critical "old_managers_lingering" "manager pods of the old release do not go away"
         fix "Bring back the node on which a manager pod of the old release is left or, only if it is gone for good, delete that pod by force." [
             read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",

@@ -79,3 +79,13 @@ ways! { NOT_STARTED:
     WAITING "it waits, and nothing says for what"
         fix "Fix what the Events of the pod name; the kubelet then continues on its own." [read POD, read SET];
 }
+
+// Why neither engine nor replicas of a volume start.
+ways! { BACKING_IMAGE:
+    WAITS_FOR_IMAGE "its backing image has no copy that is ready"
+        fix "Get backing image <backing_image> ready first: the volume then attaches on its own. The image's message says what it lacks." [
+            read "kubectl -n <namespace> get backingimages.longhorn.io <backing_image> -o yaml",
+            read "kubectl -n <namespace> get backingimagedatasources.longhorn.io <backing_image> -o yaml",
+            read "kubectl -n <namespace> get pods -l longhorn.io/component=backing-image-manager -o wide",
+        ];
+}

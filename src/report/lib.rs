@@ -17,6 +17,7 @@ mod accepted;
 mod address;
 mod at_risk;
 mod data;
+pub mod diff;
 pub mod incidents;
 #[cfg(test)]
 mod left_out_tests;

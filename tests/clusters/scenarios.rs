@@ -99,6 +99,21 @@ fn has_series(directory: &Path, exposition: &str) -> bool {
     scenario::golden(&directory.join("expected.prom"), &own.collect::<String>())
 }
 
+/// Label values reach people through alerts and tables.
+#[test]
+fn no_label_value_has_a_name_that_no_one_filled_in() {
+    let recorded =
+        scenario::all().into_iter().map(|path| (scenario::name(&path).to_owned(), scenario::cluster(&path)));
+    for (name, cluster) in recorded.chain([("demo".to_owned(), scenario::demo())]) {
+        let page = scenario::exposition(cluster);
+        let holed: Vec<&str> = page
+            .lines()
+            .filter(|line| !line.starts_with('#') && !scenario::names_in_capitals(line).is_empty())
+            .collect();
+        assert!(holed.is_empty(), "{name}: {holed:#?}");
+    }
+}
+
 /// A golden file that no test reads would mislead.
 fn has_only(directory: &Path, endings: &[&str]) -> bool {
     let mut clean = true;

@@ -232,7 +232,6 @@ fn assert_complete(alert: &Alert) {
     let named = place.iter().find(|value| !value.is_empty());
     let names = |named: &&str| alert.annotations["summary"].contains(named);
     assert!(alert.name() == INHIBITOR || named.is_none_or(names), "{alert:#?}");
-    assert!(alert.annotations["summary"].starts_with("demo "), "{alert:#?}");
     if !alert.label("check").is_empty() && alert.name() != INHIBITOR {
         assert!(alert.annotations["description"].contains("/longhorn-health-exporter check"), "{alert:#?}");
     }

@@ -253,6 +253,7 @@ fn words_that_take_something_away_say_what_is_proven_before() {
         ("manager_start_stuck/api_unreachable", "that it does not help"),
         ("manager_start_stuck/unknown", "that it does not help"),
         ("manager_start_stuck/webhook_service_unreachable", "that it does not help"),
+        ("operation_stalled/backing_image_failed", "not to"),
         ("operation_stalled/expansion_failed", "not to"),
         ("volume_degraded/rebuild_looping", "not to"),
         ("volume_degraded/rebuild_stalled", "not to"),

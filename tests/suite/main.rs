@@ -20,6 +20,7 @@ mod check_screen;
 mod command_line;
 mod cost;
 mod dashboards;
+mod diff;
 mod docs;
 mod exposition;
 mod foreign_text;

@@ -26,11 +26,7 @@ const EQUIVALENT: &[(&[&str], &str, &str)] = &[
         "drop job at ",
         "the alert needs both records of one target, and the panels select what is recorded",
     ),
-    (
-        &["LonghornHealthExporterDown"],
-        "604800s -> ",
-        "a case of a week is ten thousand evaluations of every rule",
-    ),
+    (&["LonghornHealthExporterDown"], "7d -> ", "a case of a week is ten thousand evaluations of every rule"),
 ];
 
 /// A mutant with the test files that are its cases.
@@ -159,14 +155,21 @@ fn subjects() -> Vec<Subject> {
         let cases = promtool::cases(area, &settings).unwrap();
         let records = area.records.iter().map(|record| rules::recording(record, &settings).unwrap());
         let records: Vec<_> = records.map(Entry::Record).collect();
-        let alerts = area.alerts.iter().map(|alert| rules::rule(area, alert, &settings).unwrap());
+        let alerts = area.alerts.iter().flat_map(|alert| rules::variants(alert, &settings));
+        let alerts = alerts.map(|alert| rules::rule(area, &alert, &settings).unwrap());
         let alerts: Vec<_> = alerts.map(Entry::Alert).collect();
         let reads = |alert: &Entry, record: &Entry| expr(alert).contains(name(record));
         for alert in &alerts {
             let own = |case: &&TestCase| case.subject == name(alert);
             subjects.push(Subject {
                 rule: alert.clone(),
-                beside: records.iter().filter(|record| reads(alert, record)).cloned().collect(),
+                // a rule for each severity may have the same name
+                beside: records
+                    .iter()
+                    .filter(|record| reads(alert, record))
+                    .chain(alerts.iter().filter(|other| name(other) == name(alert) && *other != alert))
+                    .cloned()
+                    .collect(),
                 cases: cases.iter().filter(own).cloned().collect(),
             });
         }

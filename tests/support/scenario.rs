@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use longhorn_health_exporter::check::Name;
 use longhorn_health_exporter::cluster::Cluster;
 use longhorn_health_exporter::exporter::Evaluator;
 use longhorn_health_exporter::metrics::Format;
@@ -64,6 +65,14 @@ pub fn exposition(cluster: Cluster) -> String {
     let page = evaluator.page(Format::Text, None).unwrap();
     let stable = page.lines().filter(|line| !line.starts_with("longhorn_health_exporter_build_info{"));
     stable.map(|line| format!("{line}\n")).collect()
+}
+
+/// Words of a text that stand for a name which no one filled in.
+pub fn names_in_capitals(text: &str) -> Vec<&str> {
+    let names: Vec<String> =
+        Name::ALL.into_iter().map(|name| name.as_str().replace('_', "-").to_ascii_uppercase()).collect();
+    let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '_'));
+    words.filter(|word| names.iter().any(|name| name == word)).collect()
 }
 
 /// True when golden files are written rather than compared.

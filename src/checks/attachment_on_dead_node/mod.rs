@@ -61,9 +61,10 @@ pub static CHECK: Check = Check {
         name: "LonghornAttachmentOnDeadNode",
         when: When::Found(&[&NODE_DOWN, &NODE_GONE]),
         for_: "5m",
-        summary: "A dead node holds Longhorn volumes.",
-        description: "Node {{ $labels.object }} is down or gone, and Kubernetes still holds Longhorn volumes attached to it: their workloads \
-                      start nowhere else. If the node does not come back, make sure that it is switched off before anything else.",
+        summary: "A dead node still holds Longhorn volumes.",
+        description: "Node {{ $labels.object }} is down or deleted, and Kubernetes still holds Longhorn volumes attached \
+                      to it. Their workloads cannot start elsewhere. If the node does not come back, make sure that it is \
+                      switched off before anything else.",
         why: "The finding waits ten minutes, longer than a reboot; five more are for the person who is bringing the node back.",
         runbook: include_str!("LonghornAttachmentOnDeadNode.md"),
         ..Alert::DEFAULT

@@ -40,11 +40,10 @@ pub static CHECK: Check = Check {
             when: When::Found(&[&causes::AT_RISK]),
             keep_firing_for: "5m",
             summary: "A requested eviction makes longhorn-manager panic on a backing image.",
-            description: "Backing image {{ $labels.object }} still lists a copy on \
-                          {{ with $labels.disk }}disk {{ . }} of {{ end }}{{ with $labels.node }}node {{ . }}{{ else }}a node{{ end }} in its status that has left \
-                          its spec, and eviction is requested there. The longhorn-manager of that node panics. \
-                          Set evictionRequested back to false on the node and its disks, wait until \
-                          longhorn_health_backing_image_eviction_unsafe_copies is 0, then request eviction again.",
+            description: "Eviction is requested where backing image {{ $labels.object }} has a copy that left its spec ({{ \
+                          with $labels.disk }}disk {{ . }} of {{ end }}{{ with $labels.node }}node {{ . }}{{ else }}a node{{ \
+                          end }}). The longhorn-manager of that node panics. Set evictionRequested back to false on the node \
+                          and its disks; request it again once longhorn_health_backing_image_eviction_unsafe_copies is 0.",
             why: "The manager looks at the pair at least every 30 seconds, so every minute of waiting is a crash. \
                   Five more minutes of firing bridge the restarts in between.",
             runbook: include_str!("LonghornBackingImageEvictionCrashRisk.md"),
@@ -56,10 +55,10 @@ pub static CHECK: Check = Check {
             runbook_only: &[&causes::TRANSIENT],
             for_: "5m",
             summary: "Requesting eviction now would make longhorn-manager panic.",
-            description: "Backing image {{ $labels.object }} has listed a copy on \
-                          {{ with $labels.disk }}disk {{ . }} of {{ end }}{{ with $labels.node }}node {{ . }}{{ else }}a node{{ end }} in its status only for minutes. \
-                          Do not request eviction of that node or its disks before it is gone; \
-                          see why the backing image manager there does not remove it.",
+            description: "Backing image {{ $labels.object }} has a copy in its status only, on {{ with $labels.disk }}disk {{ \
+                          . }} of {{ end }}{{ with $labels.node }}node {{ . }}{{ else }}a node{{ end }}. Requesting eviction \
+                          there makes longhorn-manager panic. Do not request it before that copy is deleted; find out why the \
+                          backing image manager there keeps it.",
             why: "The finding itself waits three minutes; five more keep a restart of the exporter or of the backing \
                   image manager from alerting.",
             runbook: include_str!("LonghornBackingImageEvictionCrashLatent.md"),

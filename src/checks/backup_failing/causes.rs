@@ -9,7 +9,7 @@ const JOBS: &str = "kubectl -n <namespace> get jobs,pods -l recurring-job.longho
 
 causes! {
     TARGET_UNAVAILABLE = warning "target_unavailable"
-        "Longhorn cannot reach a backup target: no backup is taken, restored or deleted there"
+        "Longhorn cannot use a backup target: no backup is taken, restored or deleted there"
         fix "Read the error of target <object> and repair what it names: URL, credentials, network and certificate are the usual reasons. Longhorn asks \
              again every poll interval." [
             read "kubectl -n <namespace> get backuptargets.longhorn.io <object> -o yaml",

@@ -9,9 +9,9 @@ pub(super) const ALERTS: &[Alert] = &[
         name: "LonghornBackupTargetUnavailable",
         when: When::Found(&[&TARGET_UNAVAILABLE]),
         for_: "10m",
-        summary: "Longhorn cannot reach a backup target.",
-        description: "Backup target {{ $labels.object }} does not answer, so no backup is taken, restored or deleted there. Its condition Unavailable \
-                      has the error.",
+        summary: "A Longhorn backup target is unreachable.",
+        description: "Backup target {{ $labels.object }} does not answer. No backup is taken, restored or deleted there. \
+                      Read the error in its condition Unavailable, then check URL, credentials, network and certificate.",
         why: "The finding allows two polls of five minutes; ten more outlast the restart of an object store.",
         runbook: include_str!("LonghornBackupTargetUnavailable.md"),
         ..Alert::DEFAULT
@@ -20,8 +20,9 @@ pub(super) const ALERTS: &[Alert] = &[
         name: "LonghornBackupFailing",
         when: When::Found(&[&BACKUP_FAILED, &BACKUP_STUCK]),
         for_: "15m",
-        summary: "The newest backup of a volume failed or stands still.",
-        description: "Backup of volume {{ $labels.object }}: $cause. Data written since its last good backup is in no backup.",
+        summary: "The newest backup of a Longhorn volume has failed or stalled.",
+        description: "The newest backup of volume {{ $labels.object }} has failed or makes no progress. Data written since \
+                      its last good backup is in no backup. Read the error of that backup.",
         why: "A failed backup stays for a day by default, so a quarter of an hour is enough to let a retry succeed first.",
         runbook: include_str!("LonghornBackupFailing.md"),
         ..Alert::DEFAULT
@@ -31,8 +32,10 @@ pub(super) const ALERTS: &[Alert] = &[
         when: When::Found(&[&RECURRING_JOB_OVERDUE]),
         runbook_only: &[&RECURRING_JOB_SUSPENDED],
         for_: "30m",
-        summary: "A recurring job of Longhorn is not started any more.",
-        description: "Recurring job {{ $labels.object }} has not been started for longer than its schedule ever pauses. See its CronJob and last Job.",
+        summary: "A Longhorn recurring job is overdue.",
+        description: "Recurring job {{ $labels.object }} has not run for longer than its schedule ever pauses. Its volumes \
+                      get no new snapshots or backups. Read the last Job of its CronJob: one that hangs blocks every later \
+                      run.",
         why: "The finding allows for the longest pause of the schedule; half an hour more lets a schedule that was just changed come round.",
         runbook: include_str!("LonghornRecurringJobOverdue.md"),
         ..Alert::DEFAULT
@@ -42,9 +45,10 @@ pub(super) const ALERTS: &[Alert] = &[
         when: When::Found(&[&VOLUME_BACKUP_OLD]),
         runbook_only: &[&DETACHED_NOT_BACKED_UP],
         for_: "1h",
-        summary: "The last good backup of volumes is too old for their recurring job.",
-        description: "Recurring job {{ $labels.object }} runs, but volumes of it have no good backup of its last two runs. The series \
-                      longhorn_health_volume_last_backup_timestamp_seconds names them.",
+        summary: "Volumes of a Longhorn recurring job lack a fresh backup.",
+        description: "Recurring job {{ $labels.object }} runs, but volumes of it have no good backup of its last two runs. \
+                      Their newest data is in no backup. Read the log of its last run; \
+                      longhorn_health_volume_last_backup_timestamp_seconds names the volumes.",
         why: "Two runs have been missed already; an hour more lets the one that is under way end.",
         runbook: include_str!("LonghornBackupTooOld.md"),
         ..Alert::DEFAULT

@@ -77,6 +77,19 @@ pub(super) fn run<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a s
     unavailable
 }
 
+/// The error code of an object store that answered, and refused: it can be reached (longhorn/backupstore s3/s3_service.go and the AWS SDK,
+/// `AWS Error: CODE MESSAGE`; Azure's and others' in the middle of their message).
+fn answer(message: &str) -> Option<&str> {
+    const CODES: [&str; 8] = [
+        "RequestTimeTooSkewed", "SignatureDoesNotMatch", "InvalidAccessKeyId", "AccessDenied",
+        "NoSuchBucket", "AuthenticationFailed", "ServiceUnavailable", "SlowDown",
+    ];
+    let code = message.split("AWS Error:").nth(1).and_then(|rest| rest.split_whitespace().next());
+    let code = code.filter(|code| code.len() > 3 && code.chars().all(|c| c.is_ascii_alphanumeric()));
+    let own_trouble = |code: &&str| ["RequestError", "RequestCanceled", "SerializationError"].contains(code);
+    CODES.into_iter().find(|known| message.contains(known)).or(code.filter(|code| !own_trouble(code)))
+}
+
 fn finding(cluster: &Cluster, target: &BackupTarget, message: &str) -> Finding {
     let name = &target.metadata.name;
     let users =
@@ -85,7 +98,13 @@ fn finding(cluster: &Cluster, target: &BackupTarget, message: &str) -> Finding {
     Finding::about(
         &causes::TARGET_UNAVAILABLE,
         cluster.object::<BackupTarget>(name),
-        format!("Longhorn cannot reach backup target {name} ({})", target.spec.backup_target_url),
+        match answer(message) {
+            Some(answer) => format!(
+                "backup target {name} ({}) answers {answer} and serves nothing",
+                target.spec.backup_target_url
+            ),
+            None => format!("Longhorn cannot reach backup target {name} ({})", target.spec.backup_target_url),
+        },
     )
     .impact(match backed_up {
         0 => "no backup is taken, restored or deleted there".to_owned(),

@@ -9,8 +9,9 @@ pub(super) const ALERTS: &[Alert] = &[
         name: "LonghornDeleted",
         when: When::Found(&[&DELETED_IN_USE]),
         summary: "Longhorn was deleted while volumes are in use.",
-        description: "Longhorn was deleted without its uninstaller while volumes are in use: their engines end. Start no longhorn-manager, which \
-                      deletes their data, and copy the replicas' directories first.",
+        description: "Longhorn was deleted without its uninstaller while volumes are in use, and their engines end. A \
+                      longhorn-manager that starts now deletes their data. Start none, and copy the directories of the \
+                      replicas first.",
         why: "Nothing that passes looks so: volumes wait to be deleted, and what would do it is gone. An exporter in Longhorn's namespace goes \
               with it.",
         runbook: include_str!("LonghornDeleted.md"),
@@ -20,9 +21,9 @@ pub(super) const ALERTS: &[Alert] = &[
         name: "LonghornCsiControllerDown",
         when: When::Found(&[&CONTROLLER_DOWN]),
         for_: "2m",
-        summary: "No pod of Longhorn's CSI attacher or provisioner works.",
-        description: "Deployment {{ $labels.object }} has no pod that works, so Kubernetes attaches or creates no Longhorn volume. Look at its pods \
-                      and at the CSI plugin.",
+        summary: "Longhorn's CSI attacher or provisioner is down.",
+        description: "Deployment {{ $labels.object }} has no working pod. Kubernetes cannot attach or create Longhorn \
+                      volumes. Find out why its pods fail, then check the CSI plugin.",
         why: "The finding allows five minutes for a rollout; by then pods that move wait for their volumes.",
         runbook: include_str!("LonghornCsiControllerDown.md"),
         ..Alert::DEFAULT
@@ -31,8 +32,9 @@ pub(super) const ALERTS: &[Alert] = &[
         name: "LonghornCsiSidecarDown",
         when: When::Found(&[&SIDECAR_DOWN]),
         for_: "10m",
-        summary: "No pod of Longhorn's CSI resizer or snapshotter works.",
-        description: "Deployment {{ $labels.object }} has no pod that works, so claims are not enlarged or VolumeSnapshots not taken.",
+        summary: "Longhorn's CSI resizer or snapshotter is down.",
+        description: "Deployment {{ $labels.object }} has no working pod. Claims are not resized, or VolumeSnapshots not \
+                      taken. Find out why its pods fail.",
         why: "Nothing that runs is hurt, so ten minutes more let an upgrade end.",
         runbook: include_str!("LonghornCsiSidecarDown.md"),
         ..Alert::DEFAULT
@@ -43,8 +45,9 @@ pub(super) const ALERTS: &[Alert] = &[
         only: Some(Severity::Warning),
         without: &["object", "object_kind"],
         for_: "5m",
-        summary: "Longhorn's CSI plugin does not work on a node.",
-        description: "CSI plugin{{ with $labels.node }} on node {{ . }}{{ end }}: $cause. Pods with a Longhorn volume cannot start or end there.",
+        summary: "Longhorn's CSI plugin is down on a node.",
+        description: "The CSI plugin{{ with $labels.node }} of node {{ . }}{{ end }} does not work. Pods with a Longhorn \
+                      volume cannot start or end there. Find out why its pod fails, or is missing.",
         why: "The finding allows five minutes for a reboot or a rollout; five more let a slow image arrive.",
         runbook: include_str!("LonghornCsiPluginDown.md"),
         ..Alert::DEFAULT

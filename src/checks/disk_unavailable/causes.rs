@@ -76,7 +76,20 @@ causes! {
         "the disk takes no more replicas: too little is free, or too much is already promised to volumes"
         fix "Free space on disk <disk> of node <node>, or add a disk or a node: delete snapshots and volumes that no one needs, and other files on the \
              same file system. Never delete replicas of degraded or faulted volumes. Raising storage-over-provisioning-percentage promises more than \
-             there is and only postpones the moment." [read REPLICAS, read DISK, read LIMITS] proven "no one needs what goes, as the reader has to know; replicas of degraded and faulted volumes are ruled out";
+             there is and only postpones the moment." [read REPLICAS, read DISK, read LIMITS] proven "no one needs what goes, as the reader has to know; replicas of degraded and faulted volumes are ruled out"
+        way PROMISES_NOTHING "storage-over-provisioning-percentage is 0"
+            fix "Raise setting storage-over-provisioning-percentage, which is 0: Longhorn then places no replica anywhere. Its default is 100." [
+                read LIMITS,
+                change "kubectl -n <namespace> patch settings.longhorn.io storage-over-provisioning-percentage --type merge -p '{\"value\":\"100\"}'",
+            ];
+    DISK_EXHAUSTED = critical "disk_exhausted" "nothing is free on the disk: replicas on it fail at their next write"
+        but "a warning where every volume has a healthy replica on another disk"
+        fix "Free space on disk <disk> of node <node> now: other files on the same file system first, then snapshots and volumes that no one needs. \
+             Longhorn salvages the replicas once there is room. Do not delete replicas." [
+            read "ssh <node> 'df -h <value>; sudo du -xsh <value>/* | sort -h | tail'",
+            read REPLICAS,
+            read DISK,
+        ] proven "no one needs what goes, as the reader has to know; no replica is deleted";
     DISK_NEARLY_FULL = info "disk_nearly_full"
         "less than a tenth of what may be promised to volumes is left, or the disk is close to its least free space"
         fix "Plan room before the next volume or rebuild: add a disk or a node, or delete snapshots and volumes that no one needs. A disk that is small \

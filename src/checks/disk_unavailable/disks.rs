@@ -169,7 +169,7 @@ fn cause(ready: &Condition) -> Option<&'static Cause> {
 }
 
 /// Volumes none of whose other replicas is usable.
-fn alone(cluster: &Cluster, disk: &Disk) -> Vec<String> {
+pub(super) fn alone(cluster: &Cluster, disk: &Disk) -> Vec<String> {
     let uuid = disk.status.disk_uuid.as_str();
     let is_good = |replica: &&crate::longhorn::Replica| {
         replica.spec.disk_id != uuid && replica.spec.healthy_at.is_set() && !replica.spec.failed_at.is_set()

@@ -1,10 +1,11 @@
 //! How much room a ready disk has for more replicas, by Longhorn's own arithmetic.
 
 use super::causes;
-use super::disks::Disk;
+use super::disks::{self, Disk};
 use crate::check::*;
-use crate::facts::patience::NODE_AWAY;
-use crate::facts::placement::DiskSpace;
+use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::patience::{DEFINITE, NODE_AWAY};
+use crate::facts::placement::{DiskSpace, bytes};
 use crate::facts::{api, text};
 use crate::longhorn::{Condition, ConditionStatus, condition};
 
@@ -25,6 +26,9 @@ fn pressure<'a>(disk: &Disk<'a>) -> Option<&'a Condition> {
 }
 
 pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
+    if is_exhausted(cluster, out, disk) {
+        return;
+    }
     let (node, spec) = (&disk.node.spec, disk.spec);
     // someone keeps replicas away from it anyway
     if !node.allow_scheduling || !spec.allow_scheduling || node.eviction_requested || spec.eviction_requested
@@ -39,8 +43,11 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
             if since.is_some_and(|since| cluster.age(since) < NODE_AWAY) {
                 return;
             }
-            let why = match space.as_ref().map(DiskSpace::is_short) {
+            let short = space.as_ref().map(DiskSpace::is_short);
+            let zero = short == Some(false) && space.as_ref().is_some_and(DiskSpace::promises_nothing);
+            let why = match short {
                 Some(true) => ": too little is free",
+                _ if zero => ": setting storage-over-provisioning-percentage is 0",
                 Some(false) => ": too much is promised to volumes",
                 None => "",
             };
@@ -52,6 +59,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
                      volumes on the disk that grow may fill it",
                 )
                 .fact(format!("condition Schedulable is False, reason DiskPressure: {said}"))
+                .way(zero.then_some(&causes::PROMISES_NOTHING))
         }
         None if space.as_ref().is_some_and(|space| space.is_nearly_full(FULL_SHARE, LOW_MARGIN)) => disk
             .finding(cluster, &causes::DISK_NEARLY_FULL, format!("{of} has little room left for replicas"))
@@ -59,4 +67,51 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
         None => return,
     };
     out.report(finding.facts(space.map(|space| api(space.to_string()))));
+}
+
+/// A disk on which nothing is free: what is written there fails, whatever Longhorn says of the volumes until then (seen on 1.12.1: ENOSPC at
+/// once, and robustness healthy).
+fn is_exhausted(cluster: &Cluster, out: &mut Outcome, disk: &Disk) -> bool {
+    let (free, all) = (disk.status.storage_available.0, disk.status.storage_maximum.0);
+    // what a file system keeps for itself is never quite nothing; one that was not measured yet has no size
+    if all <= 0 || free > all / 10_000 {
+        return false;
+    }
+    let object = format!("{}/{}", disk.node_name(), disk.name);
+    let pressed = pressure(disk).and_then(|pressure| pressure.last_transition_time.get());
+    let age = observe(cluster, out, "exhausted", &object, Begun::NotBefore(pressed));
+    if !age.at_least(DEFINITE, Unknown::Counts) {
+        return false;
+    }
+    let volumes = disk.volumes(cluster);
+    let alone = disks::alone(cluster, disk);
+    let of = format!("disk {} of node {}", disk.name, disk.node_name());
+    let (severity, impact) = match (volumes.len(), alone.len()) {
+        (0, _) => (Severity::Warning, "no volume has a replica there".to_owned()),
+        (all, 0) => (
+            Severity::Warning,
+            format!("{} there fail at the next write; each has another copy", counted(all, "replica")),
+        ),
+        (_, some) => (
+            Severity::Critical,
+            format!(
+                "{} cannot be written, having no other copy: {}",
+                counted(some, "volume"),
+                text::listed(&alone)
+            ),
+        ),
+    };
+    let message = match alone.len() {
+        0 => format!("{of} has no space left: replicas fail at their next write"),
+        some => format!("{of} has no space left: {} cannot be written", counted(some, "volume")),
+    };
+    let finding = disk.finding(cluster, &causes::DISK_EXHAUSTED, message).severity(severity).impact(impact);
+    out.report(
+        finding
+            .volumes(volumes)
+            .since(age.since_or_later())
+            .fact(format!("{} of {} are free", bytes(free), bytes(all)))
+            .fact(age.evidence()),
+    );
+    true
 }

@@ -9,9 +9,10 @@ pub(super) const ALERTS: &[Alert] = &[
         name: "LonghornDiskUnavailable",
         when: When::Found(OF_DISKS),
         for_: "5m",
-        summary: "Longhorn does not use a disk.",
-        description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }}: $cause. Its replicas are unavailable until it is back. See \
-                      what is mounted at its path before anything is removed.",
+        summary: "A Longhorn disk is unavailable.",
+        description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} is \
+                      unavailable to Longhorn. Its replicas are down until it is back. Check what is mounted at its path \
+                      before you remove anything.",
         why: "The finding allows five minutes for a reboot and a late mount; five more let an operator finish what he began.",
         runbook: include_str!("LonghornDiskUnavailable.md"),
         ..Alert::DEFAULT
@@ -20,9 +21,10 @@ pub(super) const ALERTS: &[Alert] = &[
         name: "LonghornDiskFailing",
         when: When::Found(&[&DISK_FAILING]),
         for_: "15m",
-        summary: "A device under a Longhorn disk reports that it fails.",
-        description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }}: the device below it \
-                      reports by SMART or SPDK that it fails. Move its replicas away while they can be read.",
+        summary: "The device below a Longhorn disk reports that it is failing.",
+        description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} is on a \
+                      device that reports by SMART or SPDK that it is failing. Its replicas may be lost with it. Move them \
+                      to other disks while they can be read.",
         why: "Devices tell hours to weeks ahead; longhorn-manager asks them once a day, so that a quarter of an hour loses nothing.",
         runbook: include_str!("LonghornDiskFailing.md"),
         ..Alert::DEFAULT
@@ -32,19 +34,21 @@ pub(super) const ALERTS: &[Alert] = &[
         when: When::Found(&[&DISK_UUID_SHARED]),
         for_: "15m",
         summary: "Disks of several Longhorn nodes have the same UUID.",
-        description: "A disk{{ with $labels.node }} of node {{ . }}{{ end }} has the UUID of a disk of another node, as after a machine was cloned. Longhorn \
-                      mistakes one for the other, and moves replicas between them. Take no disk out before you know where each replica is.",
+        description: "A disk{{ with $labels.node }} of node {{ . }}{{ end }} has the UUID of another node's disk, such as \
+                      after cloning a machine. Longhorn mistakes one for the other and moves replicas between them. Remove \
+                      no disk before you know where each replica is.",
         why: "It does not pass, but nothing is hurt within minutes; a quarter of an hour lets a machine be replaced under another name.",
         runbook: include_str!("LonghornDiskUuidShared.md"),
         ..Alert::DEFAULT
     },
     Alert {
         name: "LonghornDiskFull",
-        when: When::Found(&[&DISK_FULL]),
+        when: When::Found(&[&DISK_FULL, &DISK_EXHAUSTED]),
         for_: "10m",
-        summary: "A Longhorn disk takes no more replicas.",
-        description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} is full by Longhorn's arithmetic: too little is free, or too much is \
-                      promised. Rebuilds and new volumes need room elsewhere.",
+        summary: "A Longhorn disk is full.",
+        description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} is full \
+                      by Longhorn's arithmetic: too little is free, or too much is allocated. Rebuilds and new volumes \
+                      find no room there. Free space, or add a disk.",
         why: "Ten minutes let a rebuild or a clean-up of snapshots end, which free what they took.",
         runbook: include_str!("LonghornDiskFull.md"),
         ..Alert::DEFAULT
@@ -53,9 +57,10 @@ pub(super) const ALERTS: &[Alert] = &[
         name: "LonghornDiskNearlyFull",
         when: When::Found(&[&DISK_NEARLY_FULL]),
         for_: "1h",
-        summary: "A Longhorn disk has little room left for replicas.",
-        description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} has less than a tenth of its room for replicas left. Plan for more \
-                      before volumes find none.",
+        summary: "A Longhorn disk is nearly full.",
+        description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} has \
+                      less than a tenth of its room for replicas left. Soon rebuilds and new volumes find none. Plan for \
+                      more.",
         why: "Nothing is hurt yet, so an hour of it is no haste.",
         runbook: include_str!("LonghornDiskNearlyFull.md"),
         ..Alert::DEFAULT
@@ -65,8 +70,9 @@ pub(super) const ALERTS: &[Alert] = &[
         when: When::Found(&[&NO_NODE_READY]),
         for_: "1m",
         summary: "No node that Longhorn stores data on is Ready.",
-        description: "None of the nodes that Longhorn stores data on is Ready, so every volume of the cluster is concerned. Look at what they share \
-                      first: the way of their kubelets to the API server, the network, power. Restart, drain and delete none before.",
+        description: "None of the nodes that Longhorn stores data on is Ready. All its volumes are affected. Check what \
+                      the nodes share (network, power, connection to the API server); do not restart, drain or delete any \
+                      before you know.",
         why: "The finding allows five minutes for a reboot; one more bridges an exporter that restarts.",
         runbook: include_str!("LonghornNoNodeReady.md"),
         ..Alert::DEFAULT
@@ -76,8 +82,8 @@ pub(super) const ALERTS: &[Alert] = &[
         when: When::Found(&[&NODE_NOT_READY, &NODE_PRESSURE]),
         for_: "1m",
         summary: "A node with Longhorn disks is not Ready or under pressure.",
-        description: "Node{{ with $labels.node }} {{ . }}{{ end }}: $cause. Replicas on it are unavailable until it is back. It does not fire when only \
-                      a longhorn-manager stops answering.",
+        description: "Node{{ with $labels.node }} {{ . }}{{ end }} is not Ready, or under pressure. Replicas on it are \
+                      unavailable or about to be. Read its conditions and the log of its kubelet.",
         why: "The finding allows five minutes for a reboot, so that this comes no later than what follows from the node.",
         runbook: include_str!("LonghornNodeNotReady.md"),
         ..Alert::DEFAULT
@@ -87,9 +93,10 @@ pub(super) const ALERTS: &[Alert] = &[
         when: When::Found(&[&NODE_ENVIRONMENT]),
         only: Some(Severity::Warning),
         for_: "1h",
-        summary: "A node lacks an NFS client, mount propagation or huge pages.",
-        description: "Node{{ with $labels.node }} {{ . }}{{ end }} lacks a mount option, a module or a package that volumes of this cluster need. The conditions of \
-                      its nodes.longhorn.io name it.",
+        summary: "A node lacks a mount option, module or package that Longhorn needs.",
+        description: "Node{{ with $labels.node }} {{ . }}{{ end }} lacks a mount option, a module or a package that \
+                      volumes of this cluster need. They cannot start or be mounted there. Read the conditions of its \
+                      nodes.longhorn.io, which name what is missing.",
         why: "The manager looks every half hour, so what was repaired shows within an hour.",
         runbook: include_str!("LonghornNodeEnvironment.md"),
         ..Alert::DEFAULT

@@ -47,8 +47,8 @@ pub static CHECK: Check = Check {
         for_: "10m",
         summary: "Longhorn's driver deployer is blocked.",
         description: "longhorn-driver-deployer{{ with $labels.node }} on node {{ . }}{{ end }} cannot deploy the CSI \
-                      driver: $cause. Its Init:0/1 is a consequence: look at the managers first, \
-                      then at DNS.",
+                      driver. After an installation or upgrade the CSI driver is missing or old. Check the \
+                      longhorn-manager pods, for which it waits, then DNS.",
         why: "The finding begins after five minutes of waiting. Ten more let an installation on slow \
               nodes finish, and let the alert on the managers, which are the usual cause, come first.",
         runbook: include_str!("LonghornDriverDeployerBlocked.md"),

@@ -9,9 +9,9 @@ pub(super) const ALERTS: &[Alert] = &[
         name: "LonghornEngineImageNowhere",
         when: When::Found(&[&DEPLOYED_NOWHERE]),
         for_: "2m",
-        summary: "A Longhorn engine image is on no node.",
-        description: "Engine image {{ $labels.object }} is on none of the Ready nodes, so no volume of it can be attached. See why its pods do not \
-                      start.",
+        summary: "A Longhorn engine image is missing on all nodes.",
+        description: "Engine image {{ $labels.object }} is on none of the Ready nodes. None of its volumes can be \
+                      attached. Find out why its pods fail.",
         why: "The finding allows ten minutes for pulling the image; by then every pod that needs a volume waits.",
         runbook: include_str!("LonghornEngineImageNowhere.md"),
         ..Alert::DEFAULT
@@ -22,8 +22,8 @@ pub(super) const ALERTS: &[Alert] = &[
         only: Some(Severity::Warning),
         for_: "5m",
         summary: "A Longhorn engine image is missing where volumes need it.",
-        description: "Engine image {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }}: $cause. Volumes that need it \
-                      cannot be attached there.",
+        description: "Engine image {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is missing, \
+                      unknown or incompatible. Volumes that need it cannot be attached there. Find out why its pod fails.",
         why: "The finding allows ten minutes for pulling the image; five more let a rollout over many nodes end.",
         runbook: include_str!("LonghornEngineImageUnavailable.md"),
         ..Alert::DEFAULT
@@ -32,9 +32,9 @@ pub(super) const ALERTS: &[Alert] = &[
         name: "LonghornEngineUpgradeStuck",
         when: When::Found(&[&UPGRADE_STUCK]),
         for_: "15m",
-        summary: "The live upgrade of a Longhorn engine does not end.",
-        description: "The engine of volume {{ $labels.object }} has been upgraded for half an hour. It serves I/O on its old image, but Longhorn neither \
-                      migrates the volume nor cleans up its replicas until the upgrade ends.",
+        summary: "The live upgrade of a Longhorn engine is stuck.",
+        description: "The engine upgrade of volume {{ $labels.object }} has been running for 30 min. It serves I/O on its \
+                      old image, but cannot be migrated or cleaned up. Read what its engine reports.",
         why: "An upgrade takes a minute or two. The finding allows half an hour for many at once; a quarter more lets the last of them end.",
         runbook: include_str!("LonghornEngineUpgradeStuck.md"),
         ..Alert::DEFAULT

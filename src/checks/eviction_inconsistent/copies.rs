@@ -8,6 +8,7 @@ use super::{Candidate, Reporter};
 use crate::check::*;
 use crate::cluster::{DiskOfNode, Readability};
 use crate::facts::age::Unknown;
+use crate::facts::backing_images::Failure;
 use crate::facts::eviction::*;
 use crate::facts::nodes::manager_not_ready;
 use crate::facts::releases::manager_release;
@@ -317,7 +318,11 @@ impl<'a> CopyView<'a> {
         let copies = &image.status.disk_file_status_map;
         let bad =
             |state| matches!(state, CopyState::Failed | CopyState::FailedAndCleanup | CopyState::Unknown);
-        if copies.is_empty() || !copies.values().all(|copy| bad(copy.state)) {
+        // operation_stalled tells of those that failed
+        if copies.is_empty()
+            || !copies.values().all(|copy| bad(copy.state))
+            || Failure::of(self.cluster, image).is_some()
+        {
             return None;
         }
         let name = image.metadata.name.as_str();

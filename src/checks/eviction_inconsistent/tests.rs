@@ -55,7 +55,7 @@ fn every_contradiction_names_what_to_do() {
     let yaml = version("v1.8.2")
         + &node("evictionRequested: true, allowScheduling: true", "")
         + &replica("r1", "backingImage: img")
-        + &image("uuid-1: {evictionRequested: true}, uuid-x: {}", "uuid-1: {state: failed}")
+        + &image("uuid-1: {evictionRequested: true}, uuid-x: {}", "uuid-1: {state: unknown}")
         + &object("BackingImageManager", "bim-1", "spec: {diskUUID: uuid-x}");
     let report = run(&CHECK, &cluster_at(NOW, &yaml)).report;
     assert_eq!(report.findings.len(), 5, "{:?}", recorded(&yaml));

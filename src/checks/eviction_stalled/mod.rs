@@ -31,10 +31,10 @@ pub static CHECK: Check = Check {
             name: "LonghornEvictionStalled",
             when: When::Found(&[&causes::NO_PROGRESS, &causes::NO_SCHEDULABLE_DISK]),
             for_: "15m",
-            summary: "Eviction of a Longhorn node or disk does not advance.",
-            description: "Eviction{{ with $labels.disk }} of disk {{ . }}{{ end }}{{ with $labels.node }} on node {{ . }}{{ end }} does not \
-                          advance: $cause. Do not remove the node or disk. See first where the replicas could go: \
-                          schedulable nodes and disks with room, tags and anti-affinity of the volumes.",
+            summary: "Eviction of a Longhorn node or disk is stalled.",
+            description: "Eviction{{ with $labels.disk }} of disk {{ . }}{{ end }}{{ with $labels.node }} on node {{ . }}{{ \
+                          end }} makes no progress. Data is still there: do not remove the node or disk. Find out where its \
+                          replicas could go: room, tags and anti-affinity.",
             why: "The findings wait half an hour without any progress, and five minutes without a schedulable disk; a running \
                   rebuild counts as progress. Fifteen more minutes leave room for a person who adds a disk.",
             runbook: include_str!("LonghornEvictionStalled.md"),
@@ -45,11 +45,10 @@ pub static CHECK: Check = Check {
             when: When::Found(&[&causes::PDB_BLOCKS]),
             only: Some(Severity::Warning),
             for_: "15m",
-            summary: "A Longhorn instance manager holds up the drain of a node.",
-            description: "PodDisruptionBudget {{ $labels.object }} keeps{{ with $labels.node }} node {{ . }}{{ else }} its node{{ end }} from being \
-                          drained. \
-                          Longhorn removes it when no volume is attached on the node and node-drain-policy is satisfied. See the \
-                          evidence of the finding for what is missing; do not delete the budget by hand.",
+            summary: "A Longhorn instance manager blocks the drain of a node.",
+            description: "PodDisruptionBudget {{ $labels.object }} keeps{{ with $labels.node }} node {{ . }}{{ else }} its \
+                          node{{ end }} from being drained. Longhorn deletes it once no volume is attached there and \
+                          node-drain-policy is satisfied. Detach or move what is left; do not delete the budget by hand.",
             why: "The finding waits a quarter of an hour for the workloads to leave; as much again is longer than a usual drain.",
             runbook: include_str!("LonghornDrainBlocked.md"),
             ..Alert::DEFAULT

@@ -87,10 +87,10 @@ const DOWN: Alert = Alert {
     only: Some(Severity::Critical),
     runbook_only: &[&causes::NODE_DOWN, &causes::NODE_CORDONED],
     for_: "1m",
-    summary: "A Longhorn instance manager does not run.",
-    description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} does not run: \
-                  $cause. No volume can be attached there and its replicas there do not run. Look at its \
-                  pod, then at the longhorn-manager of that node.",
+    summary: "A Longhorn instance manager is down.",
+    description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} is down. Its \
+                  engines and replicas are down, too, and no volume can be attached there. Check its pod, then the \
+                  longhorn-manager of that node.",
     why: "The finding is critical only after three minutes (five for a start), longer than Longhorn's back-off of two; \
           a minute more tolerates one odd evaluation.",
     runbook: include_str!("LonghornInstanceManagerDown.md"),
@@ -101,10 +101,10 @@ const UNLABELLED: Alert = Alert {
     name: "LonghornInstanceManagerLabelsMissing",
     when: When::Found(&[&causes::LABEL_MISSING]),
     for_: "5m",
-    summary: "A running Longhorn instance manager lacks the labels by which Longhorn finds it.",
-    description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} lacks labels by which \
-                  Longhorn finds it. Releases from 1.6.3, 1.7.2 and 1.8.0 on remove it with all that runs in it, earlier \
-                  ones start nothing new on the node (Longhorn issue 9464). Put the labels back before anything else.",
+    summary: "A running Longhorn instance manager lacks its labels.",
+    description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} lacks labels by \
+                  which Longhorn finds it. Releases from 1.6.3, 1.7.2 and 1.8.0 on delete it with all that runs in it; \
+                  earlier ones start nothing new there (issue 9464). Put the labels back before anything else.",
     why: "Labels are set when the object is made, so a moment without them does not happen on its own.",
     runbook: include_str!("LonghornInstanceManagerLabelsMissing.md"),
     ..Alert::DEFAULT

@@ -94,10 +94,10 @@ const PRIORITY_CLASS: Alert = Alert {
     when: When::Found(&[&causes::PRIORITY_CLASS_MISMATCH]),
     without: &["object", "node"],
     for_: "2h",
-    summary: "Longhorn replaces idle instance managers every hour because their PriorityClass never matches.",
-    description: "The PriorityClass of instance manager pods differs from setting priority-class, mostly because the \
-                  cluster has a globalDefault PriorityClass while the setting is empty. Set priority-class to that \
-                  class in a maintenance window.",
+    summary: "Longhorn replaces idle instance managers every hour: their PriorityClass never matches.",
+    description: "The PriorityClass of instance manager pods differs from setting priority-class, mostly because of a \
+                  globalDefault PriorityClass. Longhorn replaces idle instance managers every hour. Set priority-class \
+                  to that class in a maintenance window.",
     why: "Longhorn compares every hour; two of them without a match are no change under way.",
     runbook: include_str!("LonghornPriorityClassMismatch.md"),
     ..Alert::DEFAULT
@@ -135,7 +135,7 @@ const UNDER_PRESSURE: Alert = Alert {
     thresholds: &[BUSY, IMPATIENT],
     summary: "A busy Longhorn instance manager has an impatient liveness probe.",
     description: "The busiest {{ $labels.data_engine }} instance manager runs {{ $value }} instances, and a liveness \
-                  probe there gives up in less than $window seconds. Under CPU load the kubelet kills it with all that runs \
+                  probe gives up in less than $window seconds. Under CPU load the kubelet kills it with all that runs \
                   in it. Upgrade Longhorn, or spread the volumes.",
     why: "The window alone is a property of the release; it hurts where many processes share one instance manager.",
     runbook: include_str!("LonghornInstanceManagerUnderPressure.md"),

@@ -93,10 +93,10 @@ const LOOPING: Alert = Alert {
     name: "LonghornInstanceManagerProbeLoop",
     when: When::Found(&[&causes::LIVENESS_LOOP]),
     for_: "1m",
-    summary: "A Longhorn instance manager is killed by its liveness probe again and again.",
-    description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} is killed by its liveness \
-                  probe again and again. Each time all its engines and replicas end. Where it happens on several nodes, look at \
-                  the network between kubelet and pods first, else at the load of the node.",
+    summary: "A Longhorn instance manager is killed repeatedly by its liveness probe.",
+    description: "The liveness probe repeatedly kills instance manager {{ $labels.object }}{{ with $labels.node }} on \
+                  {{ . }}{{ end }}. Each time all its engines and replicas end. If it happens on several nodes, check \
+                  the network between kubelet and pods, otherwise the load of the node.",
     why: "Three kills within an hour are a loop; a minute tolerates one odd evaluation.",
     runbook: include_str!("LonghornInstanceManagerProbeLoop.md"),
     ..Alert::DEFAULT
@@ -123,8 +123,8 @@ const REPLACED: Alert = Alert {
     }],
     summary: "A Longhorn instance manager died and was replaced.",
     description: "Instance manager {{ $labels.instance_manager }}{{ with $labels.node }} on {{ . }}{{ end }} was \
-                  replaced {{ $value | humanizeDuration }} ago: $cause. Its engines and replicas \
-                  ended with it: look for faulted and degraded volumes first, then for the cause.",
+                  replaced {{ $value | humanizeDuration }} ago. Its engines and replicas ended with it. Check for \
+                  faulted and degraded volumes, then find out why it died.",
     why: "One unexpected end takes down every volume that ran there, so there is nothing to wait for.",
     runbook: include_str!("LonghornInstanceManagerReplaced.md"),
     ..Alert::DEFAULT

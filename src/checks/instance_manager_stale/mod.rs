@@ -87,10 +87,10 @@ const STUCK: Alert = Alert {
     name: "LonghornInstanceManagerStuck",
     when: When::Found(&[&causes::ORPHAN_HELD, &causes::STUCK, &causes::DELETION_STUCK]),
     for_: "15m",
-    summary: "An old Longhorn instance manager will not go away on its own.",
-    description: "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} stays: \
-                  $cause. It keeps CPU and memory reserved and runs an old image. If nothing runs in it, look at the \
-                  longhorn-manager pod of that node first.",
+    summary: "An old Longhorn instance manager is stuck.",
+    description: "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} is not removed. \
+                  It reserves CPU and memory, and runs an old image. If nothing runs in it, check the longhorn-manager \
+                  of that node.",
     why: "Longhorn removes an idle instance manager within 30 seconds; a quarter of an hour tolerates a restart of \
           all managers in an upgrade.",
     runbook: include_str!("LonghornInstanceManagerStuck.md"),
@@ -103,9 +103,9 @@ const HELD: Alert = Alert {
     runbook_only: &[&causes::NODE_DOWN, &causes::CLEANUP_PENDING],
     for_: "24h",
     summary: "An old Longhorn instance manager still runs volumes a day after the upgrade.",
-    description: "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} waits: \
-                  $cause. Expected, no I/O is at risk. Upgrade the engines of its volumes, then \
-                  detach and attach them at the next occasion.",
+    description: "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} still runs \
+                  volumes. This is expected after an upgrade: no I/O is at risk. Upgrade the engines of its volumes, \
+                  then detach and attach them when it suits.",
     why: "Waiting is normal after an upgrade; a day later no one is upgrading by hand any longer, and the rest has been forgotten.",
     runbook: include_str!("LonghornOldInstanceManagerHeld.md"),
     ..Alert::DEFAULT

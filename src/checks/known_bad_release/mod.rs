@@ -54,10 +54,10 @@ pub static CHECK: Check = Check {
         only: Some(Severity::Warning),
         side_by_side: true,
         for_: "1h",
-        summary: "This Longhorn release has a known bug and the cluster meets its trigger.",
-        description: "This release of Longhorn has a known bug, and this cluster meets what triggers it: \
-                      {{ reReplaceAll \"issue_\" \"https://github.com/longhorn/longhorn/issues/\" $labels.cause }} has it. The finding \
-                      known_bad_release names the release to upgrade to and what keeps the bug away until then.",
+        summary: "This Longhorn release has a known bug, and the cluster meets its trigger.",
+        description: "This release of Longhorn has a known bug ({{ $labels.cause }}), and this cluster meets its trigger. \
+                      {{ reReplaceAll \"issue_\" \"https://github.com/longhorn/longhorn/issues/\" $labels.cause }} says \
+                      what it does. Upgrade; the finding names the release, and what avoids the bug until then.",
         why: "An upgrade is planned, not done at night; an hour passes over triggers that come and go. What \
               hurts at once has an alert of its own.",
         runbook: include_str!("LonghornKnownBadRelease.md"),

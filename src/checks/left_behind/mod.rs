@@ -64,8 +64,8 @@ pub static CHECK: Check = Check {
         only: Some(Severity::Warning),
         for_: "30m",
         summary: "Longhorn leaves replicas, engines or orphans behind.",
-        description: "About {{ $labels.object }}: $cause. Leftovers take space and slow every manager down. Find out where they come from \
-                      before you delete any.",
+        description: "Longhorn left objects behind: {{ $labels.object }}. They take space and slow every manager down. \
+                      Find out where they come from before you delete any.",
         why: "Deleting a volume or rebuilding a replica leaves such things for moments; half an hour is longer than that.",
         runbook: include_str!("LonghornLeftBehind.md"),
         ..Alert::DEFAULT

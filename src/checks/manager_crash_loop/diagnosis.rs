@@ -18,7 +18,7 @@ use crate::facts::looping::{self, Loop};
 use crate::facts::unreached::webhook_in;
 use crate::facts::{certificates, complaints, probes, releases, text, unreached};
 use crate::history::CrashLog;
-use crate::longhorn::{Pod, Release};
+use crate::longhorn::{BackupState, Pod, Release};
 
 /// A cause with what it rests on.
 #[derive(Debug, Clone)]
@@ -277,6 +277,7 @@ impl<'c> CrashedManager<'c> {
                 self.values = causes::lacking(self.cluster, self.pod, &rights);
             }
             causes::UPGRADE_PATH => self.headline = facts::upgrade_gap(self.cluster, self.pod),
+            causes::UPGRADE_OBJECT => self.is_upgrade(line),
             causes::PORT_IN_USE => {
                 if let Some(port) = facts::port_in(line) {
                     self.headline = Some(format!("port {port} in its pod is already in use"));
@@ -313,6 +314,24 @@ impl<'c> CrashedManager<'c> {
         }
         self.way = None;
         &causes::KNOWN_PANIC
+    }
+
+    /// The kind that is upgraded, and the backup that is to blame, where one in Error names no volume.
+    fn is_upgrade(&mut self, line: &str) {
+        let said = line.rsplit("upgrade resources failed: ").next().unwrap_or(line);
+        let said = said.split('"').next().unwrap_or(said).trim_end_matches('\\');
+        self.headline = Some(format!("an object stops the upgrade: {}", text::both_ends(said, 160)));
+        let kind = said.split(": upgrade ").nth(1).and_then(|rest| rest.split(" failed").next());
+        self.values.extend(kind.map(|kind| (Name::Value, format!("{}s.longhorn.io", kind.replace(' ', "")))));
+        let empty = self.cluster.objects.backups.iter().find(|backup| {
+            backup.status.state == BackupState::Error
+                && said.contains(&format!("failed to get volume of backup {}: ", backup.metadata.name))
+                && said.contains("resource name may not be empty")
+        });
+        if let Some(backup) = empty {
+            self.way = Some(&causes::BACKUP_WITHOUT_VOLUME);
+            self.is_of(Name::Backup, backup.metadata.name.as_str());
+        }
     }
 
     fn is_past_conversion(&self) -> bool {

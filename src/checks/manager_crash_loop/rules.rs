@@ -36,10 +36,9 @@ pub const ALERTS: &[Alert] = &[
         for_: "3m",
         severity: Severity::Critical,
         as_found: true,
-        summary: "A Longhorn manager is in a crash loop.",
-        description: "longhorn-manager{{ with $labels.node }} on node {{ . }}{{ end }} is in a crash loop: $cause. \
-                      Nothing attaches, detaches or rebuilds the volumes that it owns. \
-                      First: `kubectl -n longhorn-system logs --previous -c longhorn-manager` of its pod.",
+        summary: "A Longhorn manager is crash-looping.",
+        description: "longhorn-manager{{ with $labels.node }} of node {{ . }}{{ end }} is crash-looping. Volumes that it \
+                      owns cannot attach, detach or rebuild; running I/O continues. Find its cause with the command below.",
         why: "The series already stays up between two crashes, and a cause that is recognised later or changes is the same alert. Three minutes let a manager that stumbles \
               during a rollout come up on its own, and are no longer than those of the outage of the webhook that follows.",
         runbook: CRASH_LOOP_RUNBOOK,
@@ -54,9 +53,9 @@ pub const ALERTS: &[Alert] = &[
         for_: "5m",
         thresholds: &[RESTARTS],
         summary: "A Longhorn manager restarts often.",
-        description: "longhorn-manager{{ with $labels.node }} on node {{ . }}{{ end }} was restarted about \
-                      {{ $value | printf \"%.0f\" }} times in the last hour. \
-                      First: `kubectl -n longhorn-system logs --previous -c longhorn-manager` of its pod.",
+        description: "longhorn-manager{{ with $labels.node }} of node {{ . }}{{ end }} restarted about {{ $value | printf \
+                      \"%.0f\" }} times in the last hour. While it restarts, the volumes that it owns wait. Read how its \
+                      last run ended, with `kubectl logs --previous`.",
         why: "Counts restarts and not a rate per second: rate(...[1h]) > 0.1 would be 360 restarts an hour, \
               which the kubelet's back-off makes impossible.",
         runbook: RESTARTS_RUNBOOK,
@@ -75,10 +74,10 @@ pub const WITHOUT_EXPORTER: &[Alert] = &[
         },
         for_: "5m",
         severity: Severity::Critical,
-        summary: "A Longhorn manager is in a crash loop.",
-        description: "Container longhorn-manager of pod {{ $labels.namespace }}/{{ $labels.pod }} is in a crash loop. \
-                      Nothing attaches, detaches or rebuilds the volumes that it owns. \
-                      First: kubectl logs --previous of this container.",
+        summary: "A Longhorn manager is crash-looping.",
+        description: "Container longhorn-manager of pod {{ $labels.namespace }}/{{ $labels.pod }} is crash-looping. \
+                      Volumes that it owns cannot attach, detach or rebuild; running I/O continues. Read how its last run \
+                      ended, with `kubectl logs --previous`.",
         why: "The waiting reason vanishes while the container runs between two crashes; looking back ten \
               minutes, twice the longest back-off, keeps the alert from starting over each time.",
         runbook: CRASH_LOOP_RUNBOOK,
@@ -93,9 +92,9 @@ pub const WITHOUT_EXPORTER: &[Alert] = &[
         for_: "5m",
         thresholds: &[RESTARTS],
         summary: "A Longhorn manager restarts often.",
-        description: "Container longhorn-manager of pod {{ $labels.namespace }}/{{ $labels.pod }} was restarted about \
-                      {{ $value | printf \"%.0f\" }} times in the last hour. \
-                      First: kubectl logs --previous of this container.",
+        description: "Container longhorn-manager of pod {{ $labels.namespace }}/{{ $labels.pod }} restarted about {{ \
+                      $value | printf \"%.0f\" }} times in the last hour. While it restarts, the volumes that it owns \
+                      wait. Read how its last run ended, with `kubectl logs --previous`.",
         why: "Counts restarts and not a rate per second: rate(...[1h]) > 0.1 would be 360 restarts an hour, \
               which the kubelet's back-off makes impossible.",
         runbook: RESTARTS_RUNBOOK,

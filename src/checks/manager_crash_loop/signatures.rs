@@ -97,9 +97,15 @@ pub const SIGNATURES: &[Signature] = &[
     fatal(&causes::API_CERTIFICATE, r#"https://[^ "]+/apis?/[^ ]+: (tls: [a-z ]+: )?x509: "#),
     // written by the shell or the runtime in place of the manager
     fatal(&causes::CONTAINER_CANNOT_START, r"exec format error"),
+    // of the API server's own address, not of a backup store or of an instance manager
     fatal(
         &causes::API_UNREACHABLE,
-        r"etcdserver: |Client\.Timeout exceeded|TLS handshake timeout|dial tcp [^ ]+: (i/o timeout|connect: (connection refused|no route to host))",
+        r#"etcdserver: |https://[^ "]+/(apis?|version|healthz)[^ ]*: .*(Client\.Timeout exceeded|TLS handshake timeout|dial tcp [^ ]+: (i/o timeout|connect: (connection refused|no route to host)))"#,
+    ),
+    // each kind in turn; what the API server or a webhook refuses is above (longhorn-manager v1.5.5 to v1.12.1 upgrade/upgrade.go)
+    fatal(
+        &causes::UPGRADE_OBJECT,
+        r"upgrade resources failed: upgrade from [^ :]+ to [^ :]+: upgrade [A-Za-z ]+ failed: ",
     ),
 ];
 

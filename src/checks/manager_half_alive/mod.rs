@@ -109,8 +109,9 @@ pub static CHECK: Check = Check {
         when: When::Found(&[&WORK_UNDONE, &API_LOST, &NODE_STATUS_WRONG]),
         for_: "5m",
         summary: "A longhorn-manager is Ready but does not work.",
-        description: "{{ $labels.object_kind }} {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }}: $cause. Volumes may \
-                      neither attach nor detach; I/O continues meanwhile.",
+        description: "{{ $labels.object_kind }} {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} shows \
+                      that a longhorn-manager is Ready but does not work. Volumes may fail to attach or detach. Running \
+                      I/O continues: keep the log of that manager before you restart it.",
         why: "The finding waits five minutes for what takes a manager a second; five more leave out a burst of work.",
         runbook: include_str!("LonghornManagerHalfAlive.md"),
         ..Alert::DEFAULT

@@ -12,8 +12,8 @@ pub const ALERTS: &[Alert] = &[
         for_: "5m",
         summary: "A Longhorn manager started more slowly than its release allows.",
         description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} needed longer from \
-                      start to Ready than this Longhorn release waits for its webhook. With no other manager Ready it \
-                      would exit and loop. Look at CPU, TLS and the CNI of that node before the next upgrade.",
+                      start to Ready than this release waits for its webhook. With no other manager Ready it would \
+                      crash-loop. Check CPU, TLS and the pod network of that node before the next upgrade.",
         why: "The limit is the release's own wait (60 s from 1.5.0, 120 s from 1.9.2), less the time other nodes took \
               before this one; five minutes tolerate a start that is about to end.",
         runbook: include_str!("LonghornManagerSlowStart.md"),
@@ -25,9 +25,9 @@ pub const ALERTS: &[Alert] = &[
         for_: "5m",
         keep_firing_for: "10m",
         summary: "A probe of a Longhorn manager keeps failing.",
-        description: "A probe of manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} fails \
-                      although the manager has started. While readiness fails, the pod serves neither webhook nor API. \
-                      Read the Unhealthy events of the pod and the load of the node.",
+        description: "A probe of manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} keeps \
+                      failing although the manager has started. While readiness fails, the pod serves neither webhook nor \
+                      API. Read the Unhealthy events of the pod and the load of the node.",
         why: "About as many failures within ten minutes after the start as the probe tolerates; starts and single failures do not \
               count. An event has its first and last occurrence only, so those between are spread evenly.",
         runbook: include_str!("LonghornManagerProbeFailing.md"),

@@ -48,11 +48,10 @@ pub static CHECK: Check = Check {
         runbook_only: &[&causes::QUEUEING],
         for_: "3m",
         as_found: true,
-        summary: "A Longhorn manager hangs in its start.",
+        summary: "A Longhorn manager is stuck during startup.",
         description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} runs but does not \
-                      finish its start, and it does not exit. Nothing attaches, detaches or rebuilds the volumes that \
-                      it owns; while it holds the start Lease, managers of other nodes wait for it. First: kubectl \
-                      logs of its container longhorn-manager, without --previous.",
+                      finish its startup. Volumes that it owns cannot attach, detach or rebuild, and managers of other \
+                      nodes may wait for it. Read the log of its container longhorn-manager, without --previous.",
         why: "The finding begins after a minute where the log names the cause, else after the wait of the release. Three \
               minutes let an API server that restarts come back.",
         runbook: include_str!("LonghornManagerStartStuck.md"),

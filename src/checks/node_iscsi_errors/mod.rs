@@ -40,10 +40,10 @@ pub static CHECK: Check = Check {
         when: When::Found(&[&causes::ISCSI_CONN_ERROR]),
         for_: "1m",
         runbook_only: &[&causes::SHIM_DISCONNECTED],
-        summary: "A node lost iSCSI connections, over which Longhorn volumes are attached.",
+        summary: "A node lost the iSCSI connections of Longhorn volumes.",
         description: "The kernel of node {{ $labels.object }} lost iSCSI connections within the last hour. Volumes \
-                      attached there may have detached or turned read-only. See whether an instance manager of the \
-                      node was replaced, then whether the volumes came back.",
+                      attached there may have detached or turned read-only. Check whether an instance manager of the node \
+                      was replaced, then whether the volumes are back.",
         why: "A kernel does not lose iSCSI connections in good order: a detach logs out first. The finding ends an hour \
               after the last error. A disconnected shim raises no alert of its own, for it never comes alone.",
         runbook: include_str!("LonghornNodeIscsiErrors.md"),

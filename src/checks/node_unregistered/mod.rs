@@ -40,9 +40,10 @@ pub static CHECK: Check = Check {
         when: When::Found(&[&causes::NEVER_STARTED, &causes::NODE_GONE, &causes::MANAGER_MISSING]),
         runbook_only: &[&causes::UNINSTALLING],
         for_: "3m",
-        summary: "A node is missing in Kubernetes or in Longhorn, or has no longhorn-manager.",
-        description: "Node {{ $labels.object }}: $cause. A manager that runs names the reason in its log; a node that left Kubernetes is \
-                      deleted in Longhorn when its replicas are rebuilt elsewhere.",
+        summary: "A node is missing in Kubernetes or in Longhorn, or lacks a longhorn-manager.",
+        description: "Node {{ $labels.object }} is missing in Kubernetes or in Longhorn, or lacks a longhorn-manager. \
+                      Longhorn cannot use it. Read the log of its manager; if the node left Kubernetes for good, delete it \
+                      in Longhorn once its replicas are rebuilt elsewhere.",
         why: "The finding itself waits: ten minutes for a start, five for a node that is replaced, two where an object states why no \
               manager comes. No longer than the outage of the webhook, which may follow from it.",
         runbook: include_str!("LonghornNodeUnregistered.md"),

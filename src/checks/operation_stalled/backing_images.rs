@@ -1,11 +1,13 @@
-//! Backing images of which no copy gets ready.
+//! Backing images of which no copy gets ready, or every copy failed.
 
 use super::causes::*;
 use crate::check::*;
-use crate::facts::patience::FIRST_SIGN;
+use crate::facts::age::{Begun, Unknown, began_under_watch, observe};
+use crate::facts::backing_images::Failure;
+use crate::facts::patience::{DEFINITE, FIRST_SIGN, RETRY};
 use crate::facts::standstill::{Standstill, Work};
-use crate::facts::{api, text};
-use crate::longhorn::{BackingImage, BackingImageDataSource, BackingImageManager, CopyState};
+use crate::facts::{api, text, volumes};
+use crate::longhorn::{BackingImage, BackingImageDataSource, BackingImageManager, CopyState, Resource};
 
 pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
     let images = cluster.objects.backing_images.iter();
@@ -13,18 +15,19 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
         let copies = &image.status.disk_file_status_map;
         let name = image.metadata.name.as_str();
         let source = cluster.objects.backing_image_data_sources.get(name);
-        let failed = |state: CopyState| matches!(state, CopyState::Failed | CopyState::FailedAndCleanup);
         if copies.values().any(|copy| copy.state == CopyState::Ready) {
             continue;
         }
         let preparing = source.filter(|source| !source.spec.file_transferred);
-        let unusable = |state: CopyState| failed(state) || state == CopyState::Unknown;
-        // failed ones are told by what Longhorn does about them: it tries again, or deletes and copies; eviction_inconsistent tells
-        // where no copy is left that one could wait for
-        if preparing.is_some_and(|source| failed(source.status.current_state))
-            || !copies.is_empty() && copies.values().all(|copy| unusable(copy.state))
+        if fails(cluster, out, image) {
+            continue;
+        }
+        // eviction_inconsistent tells where copies are lost with their nodes, or on disks that no node lists
+        let lost = |state: CopyState| {
+            matches!(state, CopyState::Unknown | CopyState::Failed | CopyState::FailedAndCleanup)
+        };
+        if !copies.is_empty() && copies.values().all(|copy| lost(copy.state))
             || source.is_none() && copies.is_empty()
-            // eviction_inconsistent tells of copies on disks that no node lists
             || !copies.is_empty() && copies.keys().all(|disk| cluster.disk(disk).is_none())
         {
             continue;
@@ -51,6 +54,8 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
         let is_fetched = state == Some(CopyState::ReadyForTransfer);
         let copies_data = state.is_none_or(|state| state == CopyState::InProgress);
         let progress = if copies_data { progress } else { 0 };
+        // each try of a download changes the state of the copy, and makes it no younger
+        let changed = changed.filter(|_| is_fetched || preparing.is_none());
         let begun = changed.max(image.metadata.created().filter(|_| !is_fetched));
         let work = Work {
             fact: "backing_image",
@@ -65,6 +70,66 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
             out.report(finding(cluster, image, preparing, &states, still));
         }
     }
+}
+
+/// An image of which every copy failed; also while it is fetched once more, for as long as tries take that end the same way. Each try
+/// resets the times of the copies, so that the image's own age counts.
+fn fails(cluster: &Cluster, out: &mut Outcome, image: &BackingImage) -> bool {
+    let name = image.metadata.name.as_str();
+    let failure = Failure::of(cluster, image);
+    if !out.ever("failed", name, failure.is_some()) {
+        return false;
+    }
+    if failure.is_none() {
+        let tries = observe(cluster, out, "fetched_again", name, Begun::At(None));
+        if tries.at_least(RETRY, Unknown::Counts) {
+            return false;
+        }
+    }
+    let seen = out.first_seen("failed", name);
+    let created = image.metadata.created();
+    let since = seen.filter(|seen| began_under_watch(cluster, *seen)).or(created).or(seen);
+    let patience = if failure.is_none_or(Failure::is_definite) { DEFINITE } else { RETRY };
+    if since.is_none_or(|since| cluster.age(since) >= patience) {
+        let finding = failed(cluster, image, failure).since(since);
+        out.report(finding);
+    }
+    true
+}
+
+fn failed(cluster: &Cluster, image: &BackingImage, failure: Option<Failure>) -> Finding {
+    let name = image.metadata.name.as_str();
+    let on_it = || cluster.objects.volumes.iter().filter(|volume| volume.spec.backing_image == *name);
+    let unused = cluster.can_read(Resource::Volumes)
+        && cluster.can_read(Resource::Replicas)
+        && on_it().all(|volume| volumes::was_never_up(cluster, volume));
+    let waiting: Vec<VolumeRef> = on_it().map(|volume| cluster.volume_ref(&volume.metadata.name)).collect();
+    let why = failure.map_or("it is being fetched once more".to_owned(), Failure::short);
+    let tries = match failure {
+        Some(failure) if !failure.is_retried => "Longhorn does not try again on its own",
+        _ => "Longhorn tries again every five minutes at most, and fetches the same file",
+    };
+    let said = failure.map(|failure| failure.message).filter(|said| !said.is_empty());
+    let states = image.status.disk_file_status_map.values();
+    let states: Vec<String> =
+        states.map(|copy| format!("{} at {} %", copy.state.as_str(), copy.progress.0)).collect();
+    let finding = Finding::about(
+        &BACKING_IMAGE_FAILED,
+        cluster.object::<BackingImage>(name),
+        format!("backing image {name} has failed: {why}"),
+    )
+    .impact(match waiting.as_slice() {
+        [] => "none yet: no volume waits for it".to_owned(),
+        waiting => {
+            format!("{} cannot be attached: {}", counted(waiting.len(), "volume"), text::users_of(waiting))
+        }
+    })
+    .volumes(waiting)
+    .with(Name::BackingImage, name)
+    .facts(said.map(|said| api(text::both_ends(said, 400))))
+    .fact(tries)
+    .facts((!states.is_empty()).then(|| api(format!("its copies are {}", states.join(", ")))));
+    if unused { finding.way(&NEVER_USED) } else { finding }
 }
 
 fn finding(

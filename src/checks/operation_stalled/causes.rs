@@ -91,4 +91,16 @@ causes! {
             read "kubectl -n <namespace> get pods -l longhorn.io/component=backing-image-manager -o wide",
             read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep backing-image",
         ];
+    BACKING_IMAGE_FAILED = warning "backing_image_failed"
+        "every copy of a backing image failed, so its volumes cannot be attached"
+        fix "Fix what the message names: the source, the network or the disk. Do not delete the image: its volumes hold only what differs from it." [
+            read "kubectl -n <namespace> get backingimages.longhorn.io <backing_image> -o yaml",
+            read "kubectl -n <namespace> describe backingimagedatasources.longhorn.io <backing_image>",
+            read "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --tail=2000 | grep <backing_image>",
+        ]
+        way NEVER_USED "nothing was ever written on it"
+            fix "Correct the URL, the checksum or the file. Then delete the claims that wait and backing image <backing_image>, and create them again: a change                  of its spec has no effect. Nothing was ever written on it." [
+                read "kubectl -n <namespace> get backingimages.longhorn.io <backing_image> -o yaml",
+                change "kubectl -n <namespace> delete backingimages.longhorn.io <backing_image>",
+            ] proven "no volume on the image was ever up, so that nothing is written on it";
 }

@@ -34,7 +34,7 @@ pub static CHECK: Check = Check {
     needs: &[Volumes, Engines],
     uses: &[
         SystemBackups, SystemRestores, BackupBackingImages, BackingImages, BackingImageDataSources,
-        BackingImageManagers, Pods, Events,
+        BackingImageManagers, Pods, Events, Replicas, LonghornNodes,
     ],
     causes: causes::ALL,
     ways: &[causes::WAYS],

@@ -8,13 +8,14 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
     when: When::Found(&[
         &EXPANSION_FAILED, &EXPANSION_STALLED, &RESTORE_FAILED, &RESTORE_STALLED, &PURGE_STALLED,
         &CLONE_FAILED, &CLONE_STALLED, &SYSTEM_BACKUP_FAILED, &SYSTEM_BACKUP_STALLED, &SYSTEM_RESTORE_FAILED,
-        &SYSTEM_RESTORE_STALLED, &BACKING_IMAGE_STALLED,
+        &SYSTEM_RESTORE_STALLED, &BACKING_IMAGE_STALLED, &BACKING_IMAGE_FAILED,
     ]),
     runbook_only: &[&PURGE_FAILED],
     for_: "10m",
-    summary: "An operation of Longhorn failed or stands still.",
-    description: "Longhorn does not end what it began with {{ $labels.object }}: an expansion, restore, purge, clone, system backup, system restore or backing \
-                  image. The report of the exporter says which, and what it waits for.",
+    summary: "A Longhorn operation has failed or stalled.",
+    description: "An operation on {{ $labels.object }} has failed or makes no progress (expansion, restore, purge, \
+                  clone, system backup, system restore or backing image). What asked for it waits. Find out with the \
+                  command below what it waits for.",
     why: "The finding waits for half an hour or more where nothing states an error; ten minutes leave one that did to Longhorn's own next try.",
     runbook: include_str!("LonghornOperationStalled.md"),
     ..Alert::DEFAULT

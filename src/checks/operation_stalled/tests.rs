@@ -231,10 +231,6 @@ fn a_backing_image_without_usable_copy_is_found_once_it_stands_still() {
             [image("22:00:00", "d: {state: ready}, e: {state: unknown}"), source("", true, "download")],
         ),
         (
-            "it failed, and Longhorn tries again",
-            [image("22:00:00", ""), source("currentState: failed", false, "download")],
-        ),
-        (
             "it moves",
             [
                 image("22:00:00", "d: {state: in-progress, progress: 40}"),
@@ -255,6 +251,44 @@ fn a_backing_image_without_usable_copy_is_found_once_it_stands_still() {
         "info backing_image_stalled BackingImage i",
         "someone has to upload it"
     );
+}
+
+#[test]
+fn a_backing_image_that_fails_at_each_try_is_as_old_as_itself() {
+    let image = |created: &str, state: &str, message: &str| {
+        let copy = format!(
+            "status: {{diskFileStatusMap: {{d: {{state: {state}, message: '{message}', lastStateTransitionTime: '2026-01-01T23:59:55Z'}}}}}}"
+        );
+        object_with("BackingImage", "i", &format!("creationTimestamp: '2026-01-01T{created}Z'"), &copy)
+            + &object("Node", "n", "status: {diskStatus: {d: {diskUUID: d}}}")
+            + &object(
+                "BackingImageDataSource",
+                "i",
+                &format!("spec: {{nodeID: n, sourceType: download}}\nstatus: {{currentState: {state}}}"),
+            )
+    };
+    let failed = "warning backing_image_failed BackingImage i";
+    let (reset, checksum) = ("connection reset by peer", "the expected checksum a doesn''t match b");
+    for (created, message, expected) in [
+        ("23:50:00", reset, failed),
+        ("23:50:01", reset, ""),
+        ("23:59:00", checksum, failed),
+        ("23:59:01", checksum, ""),
+        ("23:50:01", "got 404 Not Found", failed),
+    ] {
+        assert_eq!(recorded(&image(created, "failed-and-cleanup", message)), expected, "{created} {message}");
+    }
+    // between two tries, and once a try goes on for longer than Longhorn ever waits
+    let first = live_at(NOW, &image("22:00:00", "failed", checksum));
+    let again = next(first, 90, &image("22:00:00", "in-progress, progress: 40", ""));
+    assert_eq!(says(&again), failed);
+    assert_eq!(says(&later(again, 600)), "");
+    let ready = next(live_at(NOW, &image("22:00:00", "failed", "")), 30, &image("22:00:00", "ready", ""));
+    assert_eq!(says(&ready), "");
+    let used = image("22:00:00", "failed", checksum) + &volume("backingImage: i", "actualSize: '5'");
+    let fix = |yaml: &str| run(&CHECK, &cluster_at(NOW, yaml)).report.findings[0].remedy.fix.clone();
+    assert!(fix(&used).contains("Do not delete the image"), "{}", fix(&used));
+    assert!(fix(&image("22:00:00", "failed", checksum)).contains("create them again"));
 }
 
 #[test]

@@ -94,9 +94,10 @@ pub static CHECK: Check = Check {
         when: When::Found(ALL),
         only: Some(Severity::Warning),
         for_: "10m",
-        summary: "No disk takes a replica of a Longhorn volume.",
-        description: "Longhorn finds no disk for a replica of volume {{ $labels.object }}: $cause. The volume has fewer copies than it \
-                      should, whatever its robustness says. The finding replica_unschedulable has the figures of each disk.",
+        summary: "Longhorn finds no disk for a replica of a volume.",
+        description: "Longhorn finds no disk for a replica of volume {{ $labels.object }}. The volume has fewer copies \
+                      than it should, even if Longhorn reports it healthy. Find out with the command below what each disk \
+                      lacks.",
         why: "The finding waits ten minutes, in which a node comes back from a reboot; ten more are for a person who is adding a disk.",
         runbook: include_str!("LonghornReplicaUnschedulable.md"),
         ..Alert::DEFAULT
@@ -230,7 +231,14 @@ fn cause(refusals: Option<&[PlacementRefusal]>, only: Option<&str>) -> (&'static
         }
         Some(Obstacle::Provisioning) => (
             &OVER_PROVISIONED,
-            format!("even the best of {} has promised its space already", counted(count, "disk")),
+            match refusals.iter().any(|refusal| refusal.text.contains("more than 0 B (0 %")) {
+                true => {
+                    "setting storage-over-provisioning-percentage is 0, so no disk may take it".to_owned()
+                }
+                false => {
+                    format!("even the best of {} has promised its space already", counted(count, "disk"))
+                }
+            },
         ),
         Some(Obstacle::Tags) => {
             (&TAGS_UNMET, "no free node and disk have the tags that the volume selects".to_owned())

@@ -12,9 +12,10 @@ pub(super) const ALERTS: &[Alert] = &[
         runbook_only: DOWN,
         for_: "1m",
         severity: Severity::Critical,
-        summary: "An RWX volume is not served.",
-        description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is not served: \
-                      its NFS server does not run: $cause. Every pod that uses the claim hangs.",
+        summary: "A Longhorn RWX volume is not served.",
+        description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end \
+                      }} is not served: its NFS server is down. Every pod that uses the claim hangs. Find out with the \
+                      command below why the server is down.",
         why: "The finding allows three minutes for a failover; one more minute avoids paging on a late response.",
         runbook: include_str!("LonghornShareManagerDown.md"),
         ..Alert::DEFAULT
@@ -24,8 +25,10 @@ pub(super) const ALERTS: &[Alert] = &[
         when: When::Found(&[&RESTARTING]),
         without: &["node"],
         keep_firing_for: "30m",
-        summary: "The NFS server of an RWX volume is replaced again and again.",
-        description: "The NFS server of volume {{ $labels.object }} was replaced three times in half an hour. Its clients wait each time.",
+        summary: "The NFS server of a Longhorn RWX volume is replaced repeatedly.",
+        description: "The NFS server of volume {{ $labels.object }} was replaced at least three times in 30 min. Its \
+                      clients hang each time. Check its memory, its node, Service longhorn-recovery-backend and, from 1.7 \
+                      on, fast failover.",
         why: "Three in half an hour are the evidence. It keeps firing for as long as they are counted, so that it does not flap.",
         runbook: include_str!("LonghornShareManagerRestarting.md"),
         ..Alert::DEFAULT

@@ -16,6 +16,7 @@
 //!   an attached volume only its Events say (reason FailedMount), which are in the namespace of the pod.
 //! - The upgrade from 1.4 made tickets called longhorn-ui (v1.5.5 upgrade/v14xto150/upgrade.go).
 
+mod engine_error;
 mod mounts;
 mod rules;
 mod said;
@@ -26,8 +27,9 @@ mod tickets;
 mod unasked;
 
 use crate::check::*;
-use crate::facts::ways::REFUSED;
+use crate::facts::ways::{BACKING_IMAGE, REFUSED};
 use crate::longhorn::Resource::*;
+use engine_error::ENGINE_ERROR;
 
 /// A volume with its engine and replicas.
 const VOLUME_OBJECTS: &str = "kubectl -n <namespace> get volumes.longhorn.io,engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<volume> -o wide";
@@ -47,7 +49,8 @@ causes! {
     ATTACH_LOOP = critical "attach_loop"
         "the engine of the volume died unexpectedly three times or more in the last hour: it is attached and detached in turn"
         fix "See why the engine dies: the instance manager on <value> (restarted, out of memory), the network to the replicas, and the disks. \
-             Scaling the workload down ends the loop." [read VOLUME_OBJECTS, read EVENTS, read TICKETS];
+             Scaling the workload down ends the loop." [read VOLUME_OBJECTS, read EVENTS, read TICKETS]
+        ways ENGINE_ERROR;
     ENGINE_CANNOT_START = critical "engine_cannot_start"
         "the volume is attaching, and its engine fails to start on that node"
         fix "See the error of the engine, then check <value> for missing iscsiadm or iscsi_tcp, a multipathd that claims the device, SELinux \
@@ -58,7 +61,8 @@ causes! {
         way OF_THE_NODE "of all volumes on one node, while engines run on others"
             fix "Check node <node> for missing iscsiadm or iscsi_tcp, a multipathd that claims the devices, SELinux denials, and the instance manager there. \
                  Until then cordon it, so that new pods go elsewhere."
-            [read LONGHORN_NODE, read MANAGERS_THERE, change "kubectl cordon <node>"];
+            [read LONGHORN_NODE, read MANAGERS_THERE, change "kubectl cordon <node>"]
+        ways ENGINE_ERROR;
     ATTACHING = warning "attaching" "the volume has been attaching for ten minutes"
         fix "See which engine or replica does not start: its engine image and the instance manager on its node; then the log of the \
              longhorn-manager on <owner>, which owns the volume." [read VOLUME_OBJECTS, read EVENTS, read TICKETS]
@@ -66,7 +70,8 @@ causes! {
             fix "Longhorn starts nothing on node <node> until one of its two instance managers is gone: see in which of <instance_manager> and <value> nothing \
                  runs, and delete that InstanceManager."
             [read "kubectl -n <namespace> get instancemanagers.longhorn.io <instance_manager> <value> -o yaml"]
-            proven "nothing runs in the one that goes, as the reader is to see";
+            proven "nothing runs in the one that goes, as the reader is to see"
+        ways BACKING_IMAGE;
     DETACHING = warning "detaching" "the volume has been detaching for ten minutes"
         but "info in a recording that does not tell since when"
         fix "See which engine or replica does not stop, and the instance manager on its node; then the log of the longhorn-manager on <owner>, \
@@ -183,8 +188,8 @@ pub static CHECK: Check = Check {
     summary: "A volume stays attaching or detaching, loses its engine again and again, or is held where no workload wants it.",
     needs: &[Volumes, Engines, VolumeAttachments],
     uses: &[
-        CsiAttachments, CsiNodes, BackingImages, BackingImageManagers, Events, Pods, KubeNodes,
-        LonghornNodes, DaemonSets, Settings,
+        CsiAttachments, CsiNodes, BackingImages, BackingImageManagers, BackingImageDataSources, Events, Pods,
+        KubeNodes, LonghornNodes, DaemonSets, Settings, InstanceManagers,
     ],
     causes: ALL,
     ways: &[WAYS],

@@ -10,9 +10,10 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
     for_: "5m",
     severity: Severity::Critical,
     as_found: true,
-    summary: "A Longhorn volume does not attach or detach.",
-    description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} does not attach or detach as \
-                  its workload needs: $cause. The finding volume_attachment_stuck names node, engine and ticket.",
+    summary: "A Longhorn volume is stuck attaching or detaching.",
+    description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end \
+                  }} is stuck attaching or detaching. Its workload waits, or loses its device repeatedly. Find out \
+                  with the command below which node, engine or ticket holds it.",
     why: "The findings wait ten minutes, or for three crashes or failed starts of the engine; five more are for an operator who is \
           at work already.",
     runbook: include_str!("LonghornVolumeAttachmentStuck.md"),

@@ -1,11 +1,9 @@
 //! What objects beside the volume say of why it is not attached.
 
 use crate::check::*;
+use crate::facts::backing_images::Wait;
 use crate::facts::{api, text};
-use crate::longhorn::{
-    ConditionStatus, CopyState, InstanceManager, InstanceState, Owner, Replica, Volume, VolumeState,
-    condition,
-};
+use crate::longhorn::{InstanceManager, InstanceState, Owner, Replica, Volume};
 
 /// Kubernetes' own error, the backing image that is waited for, and what an upgrade left behind.
 pub(super) fn by_others(cluster: &Cluster, volume: &Volume) -> Vec<Evidence> {
@@ -20,7 +18,7 @@ pub(super) fn by_others(cluster: &Cluster, volume: &Volume) -> Vec<Evidence> {
             api(format!("VolumeAttachment {} for node {}: {error}", csi.metadata.name, csi.spec.node_name))
         })
         .collect();
-    said.extend(waits_for_backing_image(cluster, volume));
+    said.extend(Wait::of(cluster, volume).iter().flat_map(|wait| wait.facts(cluster)));
     said.extend(imageless(volume));
     // a live upgrade sets both, and takes the addresses away when it is done (longhorn-manager v1.12.1
     // controller/volume_controller.go upgradeEngineForVolume)
@@ -33,30 +31,6 @@ pub(super) fn by_others(cluster: &Cluster, volume: &Volume) -> Vec<Evidence> {
         )));
     }
     said
-}
-
-/// A replica starts only when the copy on its disk is ready. The condition is of 1.4.4, 1.5.2 and later; before it only the copies
-/// tell (longhorn-manager v1.3.3 to v1.12.1 controller/replica_controller.go GetBackingImagePathForReplicaStarting).
-fn waits_for_backing_image(cluster: &Cluster, volume: &Volume) -> Vec<Evidence> {
-    let objects = &cluster.objects;
-    let image = &volume.spec.backing_image;
-    let waits = condition(&volume.status.conditions, "WaitForBackingImage");
-    let waits = waits.filter(|waits| waits.status == ConditionStatus::True);
-    let copies = objects.backing_images.get(image).map(|image| &image.status.disk_file_status_map);
-    let none_ready = copies.is_some_and(|copies| copies.values().all(|copy| copy.state != CopyState::Ready));
-    if waits.is_none() && !(none_ready && volume.status.state == VolumeState::Attaching) {
-        return Vec::new();
-    }
-    let message = waits.map(|waits| waits.message.trim()).filter(|message| !message.is_empty());
-    let says = message
-        .map_or("no replica has a copy that is ready".to_owned(), |message| text::both_ends(message, 300));
-    let managers = objects.backing_image_managers.iter();
-    let managers = managers.filter(|manager| manager.spec.backing_images.contains_key(image)).take(3);
-    let managers = managers.map(|manager| {
-        let (name, node) = (&manager.metadata.name, &manager.spec.node_id);
-        api(format!("backing image manager {name} on {node} is {}", manager.status.current_state.as_str()))
-    });
-    [api(format!("it waits for backing image {image}: {says}"))].into_iter().chain(managers).collect()
 }
 
 /// A volume that was up once and names no image: Longhorn looks for one of the empty name (longhorn issue 10452).

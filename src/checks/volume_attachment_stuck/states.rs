@@ -6,8 +6,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::*;
 use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::backing_images::Wait;
 use crate::facts::releases::manager_release;
-use crate::facts::{api, nodes, text, volumes};
+use crate::facts::{api, nodes, text, volumes, ways};
 use crate::longhorn::{
     ConditionStatus, CsiAttachment, Engine, Event, InstanceState, LonghornNode, Volume, VolumeRobustness,
     VolumeState, condition,
@@ -175,6 +176,8 @@ struct StuckVolume<'a> {
     dated: bool,
     /// True where its engine dies again and again.
     loops: bool,
+    /// In which way its engine fails.
+    way: Option<&'static Way>,
     evidence: Vec<Evidence>,
 }
 
@@ -286,6 +289,9 @@ fn dies<'a>(
     }
     let text = format!("{} DetachedUnexpectedly within the last hour, the last at {told}", seen.count);
     let evidence = vec![EvidenceSource::Event.says(text)];
+    let failed = engine.and_then(|engine| events.failed.get(engine.metadata.name.as_str()));
+    let said = engine_error::texts(cluster, engine).into_iter().chain(failed.map(|failed| failed.said));
+    let way = engine_error::way(volume, said);
     let stuck = |cause, why: String, since, evidence| StuckVolume {
         cause,
         volume,
@@ -294,16 +300,17 @@ fn dies<'a>(
         since,
         dated: true,
         loops: true,
+        way,
         evidence,
     };
     if !volumes::was_never_up(cluster, volume) {
-        let why = "its engine died three times or more within the last hour".to_owned();
+        let why = format!("its engine died three times or more within the last hour{}", briefly(way));
         return Some(stuck(&ATTACH_LOOP, why, None, evidence));
     }
     let mut evidence: Vec<Evidence> = engine.and_then(start_error).into_iter().chain(evidence).collect();
     evidence
         .push(api("no replica of the volume was ever healthy: it has never been up, and nothing is lost"));
-    let why = format!("its engine does not start on node {node}");
+    let why = format!("its engine does not start on node {node}{}", briefly(way));
     Some(stuck(&ENGINE_CANNOT_START, why, Some(seen.first), evidence))
 }
 
@@ -357,13 +364,13 @@ fn moves<'a>(
     let age = observe(cluster, out, fact, &format!("{name} {node}"), begun);
     let since = age.since_or_later();
     let (why, dated, loops, evidence) = (String::new(), true, false, Vec::new());
-    let stuck = StuckVolume { cause, volume, node, why, since, dated, loops, evidence };
+    let stuck = StuckVolume { cause, volume, node, why, since, dated, loops, way: None, evidence };
     let failed = engine.and_then(|engine| recent(cluster, events.failed.get(engine.metadata.name.as_str())));
     // those of before belong to a start that is over
     let failed = failed.filter(|failed| asked.is_none_or(|asked| failed.last >= asked));
     let error = engine.filter(|engine| engine.status.current_state == InstanceState::Error);
     if cause == &ATTACHING && (failed.is_some() || error.is_some() && age.at_least(TRIES, Unknown::Counts)) {
-        return Some(cannot_start(stuck, engine, failed, error));
+        return Some(cannot_start(cluster, stuck, engine, failed, error));
     }
     // a node that is gone is told as a ticket that is left over
     if !age.at_least(ATTACH_GRACE, Unknown::Counts) || tickets::attaches_to_gone_node(cluster, volume) {
@@ -382,7 +389,11 @@ fn moves<'a>(
     // the ticket of a detaching volume is gone, and from 1.5 on its attachment in Kubernetes goes with it, not with the engine
     // (csi/controller_server.go ControllerUnpublishVolume): a single look at a scaled-down workload is no different from a stuck one
     let dated = cause != &DETACHING || since.is_some();
-    Some(StuckVolume { why: format!("it has been {fact} for {long}"), dated, evidence, ..stuck })
+    let (mut why, mut since) = (format!("it has been {fact} for {long}"), since);
+    if let Some(wait) = Wait::of(cluster, volume).filter(|_| cause == &ATTACHING) {
+        (why, since) = (wait.text(), since.into_iter().chain(wait.since).min());
+    }
+    Some(StuckVolume { why, since, dated, evidence, ..stuck })
 }
 
 fn wanted_and_is(engine: &Engine) -> Evidence {
@@ -391,12 +402,17 @@ fn wanted_and_is(engine: &Engine) -> Evidence {
 }
 
 fn cannot_start<'a>(
+    cluster: &Cluster,
     stuck: StuckVolume<'a>,
     engine: Option<&Engine>,
     failed: Option<EventTally>,
     error: Option<&Engine>,
 ) -> StuckVolume<'a> {
     let mut evidence: Vec<Evidence> = engine.and_then(start_error).into_iter().collect();
+    let texts = engine_error::texts(cluster, engine);
+    let told = texts.iter().find(|said| !evidence.iter().any(|fact| fact.text.contains(**said)));
+    evidence.extend(told.map(|said| api(format!("instance manager: {}", text::both_ends(said.trim(), 300)))));
+    let way = engine_error::way(stuck.volume, texts.into_iter().chain(failed.map(|failed| failed.said)));
     if let Some(EventTally { count, last, said, .. }) = failed {
         let text = format!(
             "{count} FailedStarting of its engine within the last hour, the last at {last}: {}",
@@ -406,8 +422,13 @@ fn cannot_start<'a>(
     }
     evidence
         .extend(error.map(|engine| api(format!("engine {}: currentState is error", engine.metadata.name))));
-    let why = format!("its engine does not start on node {}", stuck.node);
-    StuckVolume { cause: &ENGINE_CANNOT_START, why, evidence, ..stuck }
+    let why = format!("its engine does not start on node {}{}", stuck.node, briefly(way));
+    StuckVolume { cause: &ENGINE_CANNOT_START, why, way, evidence, ..stuck }
+}
+
+/// What a way adds to a headline.
+fn briefly(way: Option<&'static Way>) -> String {
+    way.map_or(String::new(), |way| format!(": {}", way.briefly))
 }
 
 /// When the volume was asked for, or to be let go, at the earliest: by its attachments in Kubernetes, found by its tickets, which a
@@ -440,7 +461,7 @@ fn start_error(engine: &Engine) -> Option<Evidence> {
 }
 
 fn finding(cluster: &Cluster, stuck: StuckVolume) -> Finding {
-    let StuckVolume { cause, volume, node, why, since, evidence, .. } = stuck;
+    let StuckVolume { cause, volume, node, why, since, way, evidence, .. } = stuck;
     let name = &volume.metadata.name;
     let users = vec![cluster.volume_ref(name)];
     let whose = text::users_of(&users);
@@ -477,6 +498,12 @@ fn finding(cluster: &Cluster, stuck: StuckVolume) -> Finding {
         None if node.is_empty() => finding.with(Name::Value, "its node"),
         None => finding.with(Name::Value, format!("node {node}")),
     };
+    if way.is_some() {
+        finding = finding.way(way);
+    }
+    if let Some(wait) = Wait::of(cluster, volume).filter(|_| cause == &ATTACHING) {
+        finding = finding.way(&ways::WAITS_FOR_IMAGE).with(Name::BackingImage, wait.image);
+    }
     // its manifests bring policies that forget the node's own connections (longhorn issue 13802)
     let policies = manager_release(cluster)
         .is_some_and(|release| (release.major, release.minor, release.patch) == (1, 12, 1));
@@ -497,6 +524,8 @@ fn one_node(cluster: &Cluster, node: &str, all: &[StuckVolume], elsewhere: usize
     let users: Vec<VolumeRef> = all.iter().map(|one| cluster.volume_ref(&one.volume.metadata.name)).collect();
     let whose = text::users_of(&users);
     let of_node = elsewhere > 0;
+    let way =
+        all.first().and_then(|first| first.way).filter(|way| all.iter().all(|one| one.way == Some(way)));
     let told = format!(
         "{} on other nodes run, and none here, so the trouble is the node's",
         counted(elsewhere, "engine")
@@ -504,13 +533,17 @@ fn one_node(cluster: &Cluster, node: &str, all: &[StuckVolume], elsewhere: usize
     Finding::about(
         &ENGINE_CANNOT_START,
         cluster.object::<LonghornNode>(node),
-        format!("the engines of {} do not start on node {node}", counted(all.len(), "volume")),
+        format!(
+            "the engines of {} do not start on node {node}{}",
+            counted(all.len(), "volume"),
+            briefly(way)
+        ),
     )
     .node(node)
     .since(all.iter().filter_map(|one| one.since).min())
     .impact(format!("pods on node {node} wait for their volumes: {whose}"))
     .volumes(users)
     .facts(of_node.then_some(told))
-    .way(if of_node { &OF_THE_NODE } else { &SEVERAL })
+    .way(way.unwrap_or(if of_node { &OF_THE_NODE } else { &SEVERAL }))
     .facts(all.iter().flat_map(|one| &one.evidence).take(8).cloned())
 }

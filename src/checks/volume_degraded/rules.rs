@@ -8,10 +8,10 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
     without: &["cause"],
     runbook_only: ALL,
     for_: "10m",
-    summary: "A degraded Longhorn volume does not recover.",
-    description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} has too few replicas \
-                  and does not get them back: $cause. It works, but the next failure may leave it without data. The \
-                  finding volume_degraded says what stands in the way.",
+    summary: "A degraded Longhorn volume is not recovering.",
+    description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end \
+                  }} has too few replicas and does not get them back. It works, but the next failure may take its \
+                  data. Find out with the command below what blocks the rebuild.",
     why: "The finding waits a quarter of an hour for a rebuild to begin and half an hour for its progress to change; ten more \
           minutes cover the changes of a person who is at work.",
     runbook: include_str!("LonghornVolumeNotRecovering.md"),

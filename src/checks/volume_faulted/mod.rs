@@ -22,6 +22,8 @@ use jiff::SignedDuration;
 
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::backing_images::Wait;
+use crate::facts::ways::{self, BACKING_IMAGE};
 use crate::facts::{nodes, text, volumes};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{Volume, VolumeRobustness, condition};
@@ -51,7 +53,7 @@ causes! {
                  replicas, they are the only copies."
             [read REPLICAS, read "kubectl get nodes"];
     AUTO_SALVAGE_OFF = critical "auto_salvage_off"
-        "a replica is usable, but auto-salvage is switched off, so a person has to choose"
+        "a replica is usable, but Longhorn does not salvage it on its own, so a person has to choose"
         fix "Scale the workload down until the volume is detached, then salvage the replica that failed last and any that failed within a minute \
              of it. Replicas that failed earlier missed writes." [
             read REPLICAS,
@@ -99,7 +101,8 @@ causes! {
              their nodes, and the longhorn-manager on <owner>. Nothing is lost, and nothing has to be deleted." [
             read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<object> -o yaml | grep -A5 InstanceCreation",
             read REPLICAS,
-        ];
+        ]
+        ways BACKING_IMAGE;
 }
 
 pub static CHECK: Check = Check {
@@ -108,7 +111,7 @@ pub static CHECK: Check = Check {
     summary: "A volume has no usable replica: its workloads cannot read or write. Names the replica to continue with, and \
               whether Longhorn takes it on its own.",
     needs: &[Volumes, Replicas, LonghornNodes, Settings],
-    uses: &[Engines, Pods, KubeNodes],
+    uses: &[Engines, Pods, KubeNodes, BackingImages, BackingImageDataSources, BackingImageManagers],
     causes: ALL,
     ways: &[WAYS],
     gauges: GAUGES,
@@ -204,6 +207,12 @@ fn finding(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Finding {
             .with(Name::Replica, newer.replica.metadata.name.as_str())
             .with(Name::Node, newer.replica.spec.node_id.as_str())
             .with(Name::Reason, newer.obstacle.as_deref().unwrap_or_default()),
+        (&NEVER_UP, ..) => match Wait::of(cluster, volume) {
+            Some(wait) => {
+                finding.fact(wait.text()).way(&ways::WAITS_FOR_IMAGE).with(Name::BackingImage, wait.image)
+            }
+            None => finding,
+        },
         (&AUTO_SALVAGE_OFF, ..) => {
             let usable = together(&candidates).into_iter();
             finding.named(usable.map(|one| (Name::Replica, one.replica.metadata.name.to_string())))
@@ -231,7 +240,8 @@ fn cause(cluster: &Cluster, volume: &Volume, candidates: &[Candidate]) -> (&'sta
     let healthy =
         cluster.replicas_of(&volume.metadata.name).filter(|replica| volumes::is_healthy(replica)).count();
     if volumes::was_never_up(cluster, volume) {
-        return (&NEVER_UP, "it has never been up, so nothing in it is lost".to_owned());
+        let waits = Wait::of(cluster, volume).map_or(String::new(), |wait| format!("; {}", wait.text()));
+        return (&NEVER_UP, format!("it has never been up, so nothing in it is lost{waits}"));
     }
     if healthy > 0 {
         let usable = |one: &&Candidate| one.obstacle.is_none() && volumes::is_healthy(one.replica);
@@ -244,8 +254,9 @@ fn cause(cluster: &Cluster, volume: &Volume, candidates: &[Candidate]) -> (&'sta
         };
         return (&ENGINE_DIED, text);
     }
-    // what it is to hold is in the backup
-    if volume.status.is_standby || volume.status.restore_required {
+    // what it is to hold is in the backup; a standby volume goes on with a replica that failed with its node (seen on 1.12.1)
+    let lost_node = volume.status.is_standby && !candidates.is_empty() && !failed_in_restore(volume);
+    if !lost_node && (volume.status.is_standby || volume.status.restore_required) {
         return (&RESTORE_FAILED, "every replica failed while data was restored into it".to_owned());
     }
     let Some(best) = candidates.first() else {
@@ -261,11 +272,23 @@ fn cause(cluster: &Cluster, volume: &Volume, candidates: &[Candidate]) -> (&'sta
         };
         return (&REPLICAS_UNREACHABLE, text);
     }
+    if lost_node {
+        let text =
+            format!("replica {best_name} is usable, but Longhorn never salvages a standby volume on its own");
+        return (&AUTO_SALVAGE_OFF, text);
+    }
     if is_automatic(cluster) {
         (&SALVAGE_PENDING, format!("replica {best_name} is usable, but auto-salvage has not used it"))
     } else {
         (&AUTO_SALVAGE_OFF, format!("replica {best_name} is usable, but auto-salvage is switched off"))
     }
+}
+
+/// Whether the restore itself failed: the condition has an error beside the words that it gets whenever a standby volume is faulted
+/// (longhorn-manager v1.3.3 to v1.12.1 controller/volume_controller.go closeVolumeDependentResources).
+fn failed_in_restore(volume: &Volume) -> bool {
+    let said = condition(&volume.status.conditions, "Restore").map_or("", |restore| restore.message.trim());
+    !said.is_empty() && !said.starts_with("All replica restore failed")
 }
 
 fn have(count: usize) -> String {

@@ -9,10 +9,10 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
     runbook_only: super::ALL,
     for_: "2m",
     severity: Severity::Critical,
-    summary: "A Longhorn volume has no usable replica.",
-    description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is faulted: its \
-                  workloads cannot read or write. The finding volume_faulted names the replica that failed last and says whether Longhorn \
-                  can salvage it on its own. Do not delete replicas.",
+    summary: "A Longhorn volume is faulted.",
+    description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end \
+                  }} is faulted. Its workloads cannot read or write. Find out with the command below whether its data \
+                  is intact and Longhorn salvages it; do not delete replicas.",
     why: "After a crash of an engine Longhorn detaches, salvages and attaches within a minute; what is faulted for two stays so.",
     runbook: include_str!("LonghornVolumeFaulted.md"),
     ..Alert::DEFAULT

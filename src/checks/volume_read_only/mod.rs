@@ -48,9 +48,9 @@ pub static CHECK: Check = Check {
         for_: "5m",
         severity: Severity::Critical,
         summary: "The file system of a Longhorn volume is read-only.",
-        description: "The file system on volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is \
-                      mounted read-only: its workloads cannot write. Restart the workload's pod, so that the file system is checked and mounted \
-                      again. If the claim is meant to be read-only, switch this alert off for it.",
+        description: "The file system on volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ \
+                      $labels.pvc_namespace }}/{{ . }}{{ end }} is mounted read-only. Its workloads cannot write. Look for \
+                      the I/O error in the kernel log of its node, then restart its pods.",
         why: "The finding leaves Longhorn three minutes for its own remount; five more are for the pod that restarts.",
         runbook: include_str!("LonghornVolumeReadOnly.md"),
         ..Alert::DEFAULT

@@ -20,9 +20,10 @@ pub const ALERTS: &[Alert] = &[
         ]),
         for_: "3m",
         keep_firing_for: "5m",
-        summary: "Longhorn's admission webhook is not available.",
-        description: "{{ $labels.object_kind }} {{ $labels.object }}: $cause. Changes of Longhorn objects are rejected, and from 1.8 on updates \
-                      of every PVC; without its configuration they are accepted unchecked. Look at the longhorn-manager pods first.",
+        summary: "Longhorn's admission webhook is unavailable.",
+        description: "{{ $labels.object_kind }} {{ $labels.object }} shows that Longhorn's admission webhook is \
+                      unavailable. Changes of Longhorn objects are rejected, from 1.8 on updates of every PVC, too; \
+                      without its configuration they are accepted unchecked. Check the longhorn-manager pods.",
         why: "The check itself waits three minutes for a rollout to end; three more are as long as managers that crash or hang, of \
               which this is the consequence, wait themselves.",
         runbook: include_str!("LonghornWebhookUnavailable.md"),
@@ -32,9 +33,10 @@ pub const ALERTS: &[Alert] = &[
         name: "LonghornWebhookCertificateExpiring",
         when: When::Found(&[&causes::CA_EXPIRES_SOON]),
         for_: "1h",
-        summary: "The CA of Longhorn's admission webhook runs out within 30 days.",
-        description: "{{ $labels.object_kind }} {{ $labels.object }} trusts a CA that runs out within 30 days. From then on every change of a \
-                      Longhorn object is rejected. Renew it in working hours.",
+        summary: "The CA of Longhorn's admission webhook expires within 30 days.",
+        description: "{{ $labels.object_kind }} {{ $labels.object }} trusts a CA that expires within 30 days. From then on \
+                      every change of a Longhorn object is rejected. Renew it in working hours: from 1.11.3 on restart one \
+                      manager, before that follow the runbook.",
         why: "Managers from 1.11.3 on renew it 90 days before; 30 days are time enough for those that do not.",
         runbook: include_str!("LonghornWebhookCertificateExpiring.md"),
         ..Alert::DEFAULT
@@ -45,9 +47,9 @@ pub const ALERTS: &[Alert] = &[
         for_: "2m",
         keep_firing_for: "10m",
         summary: "Longhorn managers wait for a webhook that none of them serves.",
-        description: "Service {{ $labels.object }} has no ready endpoint while the pods behind it run or crash-loop and none \
-                      becomes Ready. Changes of Longhorn objects (and from 1.8 on updates of every PVC) are rejected. Read \
-                      the Unhealthy events, then delete one manager pod to end its back-off.",
+        description: "Service {{ $labels.object }} has no ready endpoint, and no manager behind it becomes Ready. Changes \
+                      of Longhorn objects (from 1.8 on updates of every PVC, too) are rejected. Read the Unhealthy events, \
+                      then delete one manager pod to skip its back-off.",
         why: "Back-off between two tries is up to five minutes, so a loop does not end on its own soon; ten minutes of \
               keep_firing_for bridge the moments in which a manager runs.",
         runbook: include_str!("LonghornWebhookDeadlock.md"),
@@ -58,9 +60,9 @@ pub const ALERTS: &[Alert] = &[
         when: When::Found(&[&causes::LOCK_STUCK]),
         for_: "2m",
         summary: "A node without longhorn-manager holds the webhook start Lease.",
-        description: "{{ with $labels.node }}Node {{ . }}{{ else }}A node{{ end }} has held and renewed Lease {{ $labels.object }} for \
-                      longer than a start takes, and no longhorn-manager pod runs there. Managers that start on other nodes \
-                      wait for it. Look for a manager process that outlived its pod.",
+        description: "{{ with $labels.node }}Node {{ . }}{{ else }}A node{{ end }} holds and renews Lease {{ \
+                      $labels.object }}, and no longhorn-manager pod runs there. Managers that start on other nodes wait \
+                      for it. Look for a manager process that outlived its pod.",
         why: "The finding allows the longest start of the release: 120 s for the listener and 120 s for the Service, twice \
               that in 1.9.2 and 1.9.3.",
         runbook: include_str!("LonghornWebhookLockStuck.md"),
@@ -71,8 +73,9 @@ pub const ALERTS: &[Alert] = &[
         when: When::Found(&[&causes::LABEL_MISSING]),
         for_: "10m",
         summary: "A Ready Longhorn manager does not serve the admission webhook.",
-        description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is Ready but lacks the label \
-                      longhorn.io/admission-webhook. Deleting the pod lets the next manager label itself.",
+        description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is Ready but lacks \
+                      the label longhorn.io/admission-webhook. Fewer managers than it seems serve the webhook. If no share \
+                      manager fails over on its node, delete the pod: the next one labels itself.",
         why: "Fast failover of share managers takes the label away for a moment; ten minutes are no moment.",
         runbook: include_str!("LonghornWebhookLabelMissing.md"),
         ..Alert::DEFAULT

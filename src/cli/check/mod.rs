@@ -262,15 +262,8 @@ impl CheckArgs {
     }
 
     fn print(&self, report: &Report) -> anyhow::Result<()> {
+        let style = style(self.color);
         let stdout = io::stdout();
-        let terminal = stdout.is_terminal();
-        let colours = match self.color {
-            ColorChoice::Auto => super::colours_wanted(terminal),
-            ColorChoice::Always => true,
-            ColorChoice::Never => false,
-        };
-        let (width, rows) = room();
-        let style = Style { colours, width, rows };
         let mut out = io::BufWriter::new(stdout.lock());
         match self.output {
             OutputFormat::Table => table::write(&mut out, report, style, self.details())?,
@@ -343,6 +336,17 @@ impl ShownArgs {
             }),
         }
     }
+}
+
+/// How text is printed to standard output.
+pub(super) fn style(color: ColorChoice) -> Style {
+    let colours = match color {
+        ColorChoice::Auto => super::colours_wanted(io::stdout().is_terminal()),
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+    };
+    let (width, rows) = room();
+    Style { colours, width, rows }
 }
 
 /// Columns and lines for text: those of the terminal, if it is one.

@@ -21,7 +21,9 @@ impl Shape {
         let causes = match alert.when {
             When::Promql { .. } => return None,
             When::Flag { gauge, labels } => {
-                let matchers = labels.iter().map(|(label, value)| (*label, vec![*value])).collect();
+                let only = alert.only.map(|severity| ("severity", severity.as_str()));
+                let matchers = labels.iter().copied().chain(only);
+                let matchers = matchers.map(|(label, value)| (label, vec![value])).collect();
                 return Some(Shape { family: gauge, matchers, without });
             }
             When::Found(causes) => causes,

@@ -28,8 +28,8 @@ pub const ALERTS: &[Alert] = &[
                   be forgotten are listed as expected_clusters, or have this rule in a Prometheus of their own.",
         }],
         summary: "The longhorn-health-exporter is down: nothing checks Longhorn's health.",
-        description: "Prometheus has no longhorn-health-exporter that it can scrape. No other alert about the \
-                      health of Longhorn can fire until it is back. Look at its pod first.",
+        description: "Prometheus has no longhorn-health-exporter that it can scrape. Until it is back no other alert about \
+                      the health of Longhorn can fire. Check its pod.",
         why: "Ten minutes are longer than a rollout of the exporter or the restart of its node. With a cluster label \
               each cluster that had an exporter in the last week is asked for; without any series the alert fires too.",
         runbook: include_str!("LonghornHealthExporterDown.md"),
@@ -45,8 +45,9 @@ pub const ALERTS: &[Alert] = &[
         },
         severity: Severity::Info,
         summary: "Internal: mutes an alert whose root cause already fires.",
-        description: "{{ $labels.alert }}{{ with $labels.node }} on node {{ . }}{{ end }} follows from {{ $labels.root_alert }}, which fires. This alert \
-                      is no news: in Alertmanager it mutes the consequence for as long as the root fires. Route it to no one.",
+        description: "{{ $labels.alert }}{{ with $labels.node }} on node {{ . }}{{ end }} follows from {{ \
+                      $labels.root_alert }}, which fires. In Alertmanager this alert mutes the consequence for as long as \
+                      the root fires. Route it to no one.",
         why: "It begins with the alert of the root and ends with it, so that a consequence which outlives its root is \
               heard. What the relations tie is in the series, because the alerts themselves lack labels for it: \
               the cause of a crash loop is no label of its alert, or that would start over when the cause changes.",
@@ -59,8 +60,8 @@ pub const ALERTS: &[Alert] = &[
         for_: "8m",
         severity: Severity::Critical,
         summary: "The Longhorn health exporter has not read the cluster yet.",
-        description: "Since its start longhorn-health-exporter has had no answer from the Kubernetes API for \
-                      {{ $labels.resource }}. Checks that need it have no verdict. Look at its log.",
+        description: "longhorn-health-exporter has had no answer from the Kubernetes API for {{ $labels.resource }} since \
+                      its start. Checks that need it are unknown. Read its log.",
         why: "A first sync takes seconds, on the largest clusters a minute; eight minutes are longer than an API \
               server takes to restart.",
         runbook: include_str!("LonghornHealthNotSynced.md"),
@@ -71,8 +72,8 @@ pub const ALERTS: &[Alert] = &[
         when: When::Flag { gauge: &gauges::RESOURCE_STATE, labels: &[("state", "stale")] },
         for_: "5m",
         summary: "The Longhorn health exporter works with old data.",
-        description: "The Kubernetes API no longer answers longhorn-health-exporter for {{ $labels.resource }}. \
-                      Verdicts that need it are unknown. Look at longhorn_health_resource_errors_total for the reason.",
+        description: "The Kubernetes API no longer answers longhorn-health-exporter for {{ $labels.resource }}. Checks \
+                      that need it are unknown. Read longhorn_health_resource_errors_total for the reason.",
         why: "The exporter itself calls a kind stale only after three minutes without an answer \
               (--stale-after); five more are longer than an API server takes to restart. With a scrape and an \
               evaluation a minute this fires within ten minutes of the first answer that did not come.",
@@ -97,8 +98,8 @@ pub const ALERTS: &[Alert] = &[
         when: When::Flag { gauge: &gauges::CHECK_UNKNOWN, labels: &[] },
         for_: "5m",
         summary: "A Longhorn health check has no verdict.",
-        description: "Check {{ $labels.check }} has no verdict: it cannot read what it needs. No finding does not mean healthy. The \
-                      page of the exporter names the reason.",
+        description: "Check {{ $labels.check }} is unknown: it cannot read what it needs. No finding does not mean \
+                      healthy. Open the page of the exporter, which names the reason.",
         why: "A kind that does not answer makes its checks unknown after three minutes; five more are longer than \
               an API server takes to restart. With a scrape and an evaluation a minute this fires within ten \
               minutes of the first answer that did not come.",
@@ -113,8 +114,9 @@ pub const ALERTS: &[Alert] = &[
         },
         for_: "2h",
         summary: "Volumes are less redundant than they are meant to be, and nothing fixes that.",
-        description: "{{ $value }} volumes are lost with one {{ $labels.place }} (copy: one healthy copy is left, and nothing is rebuilt \
-                      while the volume is detached), although volume or settings ask for more. `plan loss` and the page of the exporter name them.",
+        description: "{{ $value }} volumes would be lost with one {{ $labels.place }} (copy: one healthy copy is left, and \
+                      a detached volume is not rebuilt), although volume or settings ask for more. Nothing fixes that. \
+                      `plan loss` and the page of the exporter name them.",
         why: "Longhorn moves no copy for this on its own: anti-affinity counts only when a replica is placed, and a detached volume is not \
               rebuilt. Two hours are longer than a volume takes to be attached again, and than an eviction or a rebuild that is about to part \
               the copies mostly takes. Attached volumes on their last copy are a matter of LonghornVolumeNotRecovering.",
@@ -129,9 +131,9 @@ pub const ALERTS: &[Alert] = &[
         },
         for_: "10m",
         summary: "The clocks of the Longhorn health exporter and of the API server disagree.",
-        description: "The clock of longhorn-health-exporter and that of the Kubernetes API server differ by \
-                      {{ $value | humanizeDuration }}. Ages in its findings are wrong by as much. Look at the time \
-                      synchronisation of the exporter's node and of the control plane.",
+        description: "The clocks of longhorn-health-exporter and of the Kubernetes API server differ by {{ $value | \
+                      humanizeDuration }}. Ages in its findings are wrong by as much. Check the time synchronisation of \
+                      the exporter's node and of the control plane.",
         why: "Checks compare times of objects with the exporter's clock in steps of minutes. Clocks under NTP agree \
               within a second, and one that was just set has ten minutes to settle.",
         runbook: include_str!("LonghornHealthClockSkew.md"),
@@ -145,9 +147,9 @@ pub const ALERTS: &[Alert] = &[
         },
         for_: "10m",
         summary: "The Longhorn health exporter cannot use its changed web configuration.",
-        description: "The web configuration of longhorn-health-exporter, or a certificate or key that it names, has \
-                      changed and cannot be used. The one before it stays in force until its certificate expires or \
-                      the pod restarts; after that nothing can be scraped. Its log names the file and the reason.",
+        description: "The changed web configuration of longhorn-health-exporter, or a certificate or key in it, cannot be \
+                      used. The one before it serves until its certificate expires or the pod restarts; then nothing can \
+                      be scraped. Read its log, which names the file and the reason.",
         why: "Files that are replaced one after the other are half new for a moment; ten minutes are longer. One \
               pod of two is enough, as each reads its own files.",
         runbook: include_str!("LonghornHealthBadWebConfig.md"),

@@ -43,8 +43,8 @@ gauges! {
         "Number of series of a family that are left out, to keep the page small.",
         absent "no family has more than 5,000 series",
         example "longhorn_health_series_truncated > 0";
-    CAUSE_INFO = Gauge "longhorn_health_cause_info" ["check", "cause", "title", "fix", "runbook", "dashboard"]
-        "1 for every cause that is found, with what it means, what to do about it, the name of the runbook and the uid of the dashboard that say more.",
+    CAUSE_INFO = Gauge "longhorn_health_cause_info" ["check", "cause", "title", "runbook", "dashboard"]
+        "1 for every cause that is found, with what it means, the name of the runbook and the uid of the dashboard that say more.",
         absent "the cause is not found",
         example "longhorn_health_finding * on (cluster, check, cause) group_left (runbook) max by (cluster, check, cause, runbook) (longhorn_health_cause_info)";
     CHECK_UNKNOWN = Gauge "longhorn_health_check_unknown" ["check"]

@@ -283,15 +283,10 @@ pub fn in_capitals(template: &str) -> String {
 }
 
 impl super::Cause {
-    /// What to do, for people who have no finding at hand.
-    pub fn fix_in_capitals(&self) -> String {
-        in_capitals(self.fix)
-    }
-
     /// Its advice for people who have no finding at hand, with names in capitals.
     pub fn advice(&self) -> Remedy {
         let command = |step: &CommandTemplate| Command { run: in_capitals(step.run), changes: step.changes };
-        Remedy { fix: self.fix_in_capitals(), commands: self.steps.iter().map(command).collect() }
+        Remedy { fix: in_capitals(self.fix), commands: self.steps.iter().map(command).collect() }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{Cause, Gauge, Severity};
 
 /// An alert. Say only what is special: `Alert { name: …, ..Alert::DEFAULT }`.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Alert {
     /// CamelCase, starts with `Longhorn`, at most 40 characters. Also the name of the runbook.
     pub name: &'static str,
@@ -25,7 +25,7 @@ pub struct Alert {
     /// `critical` means act now, `warning` a ticket, `info` context only. Of an alert on findings that of the worst
     /// cause, whatever stands here: see [`Alert::severity`].
     pub severity: Severity,
-    /// What it fires on differs in severity: each alert takes that of its series.
+    /// What it fires on differs in severity: a rule for each, of the same name.
     pub as_found: bool,
     /// Numbers in the expression that a user may set.
     pub thresholds: &'static [Threshold],
@@ -41,7 +41,7 @@ pub struct Alert {
 }
 
 /// What an alert fires on. The generator renders the expression from it, once.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum When {
     /// A finding with one of these causes of the check. One alert per finding; pods of the exporter
     /// and severities of the finding are aggregated away.
@@ -119,6 +119,11 @@ impl Alert {
     pub fn severity(&self) -> Severity {
         let worst = self.fires_on().iter().map(|cause| cause.severity).max();
         self.only.or(worst).unwrap_or(self.severity)
+    }
+
+    /// The rule on series of this severity.
+    pub fn only(&self, severity: Severity) -> Alert {
+        Alert { only: Some(severity), as_found: false, ..self.clone() }
     }
 
     /// Labels of the finding that are aggregated away.

@@ -56,6 +56,8 @@ narrow! {
     pub struct InstanceStatus {
         pub state: InstanceState,
         pub kind: SharedText = "type",
+        /// Why the process ended; of an engine little more than its exit status.
+        pub error_msg: SharedText,
     }
 }
 

@@ -29,9 +29,10 @@ fn defaults_need_no_foreign_definition_and_give_rights_where_they_belong() -> Re
     let Some(tools) = Tools::find() else { return Ok(()) };
     let objects = render(&tools, "")?;
     assert_eq!(kinds(&objects), STOCK.iter().copied().collect());
+    ensure!(objects.len() <= 15, "{} objects", objects.len());
     for object in &objects {
         let namespace = match object["kind"].as_str().context("no kind")? {
-            "Role" | "RoleBinding" if right(object) == "node-events" => json!("default"),
+            "Role" | "RoleBinding" if name(object).ends_with("-node-events") => json!("default"),
             "Role" | "RoleBinding" => json!("longhorn-system"),
             "ClusterRole" | "ClusterRoleBinding" => Value::Null,
             _ => json!(NAMESPACE),
@@ -96,35 +97,30 @@ fn the_name_of_the_cluster_links_and_accepted_findings_reach_the_exporter() -> R
 #[test]
 fn each_right_can_be_withheld() -> Result<()> {
     let Some(tools) = Tools::find() else { return Ok(()) };
-    let roles = |values: &str| -> Result<BTreeSet<String>> {
-        let objects = render(&tools, values)?;
-        let roles = objects.iter().filter(|object| object["roleRef"].is_null());
-        Ok(roles.map(right).filter(|right| !right.is_empty()).map(str::to_owned).collect())
+    let with = |values: &str| -> Result<BTreeSet<String>> { Ok(granted(&render(&tools, values)?)) };
+    let right = |id: &str| -> Result<BTreeSet<String>> {
+        let role = std::fs::read_to_string(chart().join("files/rbac").join(format!("{id}.yaml")))?;
+        Ok(granted(&[serde_yaml::from_str(&role)?]))
     };
-    let all = roles("")?;
-    for (values, right) in [
-        ("{rbac: {clusterRoles: {nodes: false}}}", "nodes"),
-        ("{rbac: {clusterRoles: {csinodes: false}}}", "csinodes"),
-        ("{rbac: {clusterRoles: {volumeattachments: false}}}", "volumeattachments"),
-        ("{rbac: {clusterRoles: {priorityclasses: false}}}", "priorityclasses"),
-        ("{rbac: {clusterRoles: {webhookConfigurations: false}}}", "webhook-configurations"),
-        ("{rbac: {clusterRoles: {crds: false}}}", "crds"),
-        ("{rbac: {clusterRoles: {helmcharts: false}}}", "helmcharts"),
-        ("{rbac: {clusterRoles: {storageclasses: false}}}", "storageclasses"),
-        ("{rbac: {clusterRoles: {helmreleases: false}}}", "helmreleases"),
-        ("{rbac: {clusterRoles: {applications: false}}}", "applications"),
-        ("{rbac: {roles: {networkpolicies: false}}}", "networkpolicies"),
-        ("{rbac: {roles: {backups: false}}}", "backups"),
-        ("{rbac: {roles: {nodeEvents: false}}}", "node-events"),
+    let all = with("")?;
+    for (values, id) in [
+        ("{rbac: {rights: {nodes: false}}}", "nodes"),
+        ("{rbac: {rights: {csinodes: false}}}", "csinodes"),
+        ("{rbac: {rights: {volumeattachments: false}}}", "volumeattachments"),
+        ("{rbac: {rights: {priorityclasses: false}}}", "priorityclasses"),
+        ("{rbac: {rights: {webhookConfigurations: false}}}", "webhook-configurations"),
+        ("{rbac: {rights: {backups: false}}}", "backups"),
+        ("{rbac: {rights: {nodeEvents: false}}}", "node-events"),
         ("{crashLogs: \"off\"}", "crash-logs"),
     ] {
-        let left = roles(values)?;
-        let missing: Vec<_> = all.difference(&left).collect();
-        assert_eq!(missing, [right], "{values}");
+        let left = with(values)?;
+        assert_eq!(all.difference(&left).cloned().collect::<BTreeSet<_>>(), right(id)?, "{values}");
     }
-    assert_eq!(roles("{rbac: {create: false}}")?, BTreeSet::new());
-    let with_reviews = roles(TLS)?;
-    assert_eq!(with_reviews.difference(&all).collect::<Vec<_>>(), ["token-review"]);
+    assert_eq!(with("{rbac: {create: false}}")?, BTreeSet::new());
+    for (values, id) in [(TLS, "token-review"), ("{rbac: {rights: {plans: true}}}", "plans")] {
+        let more = with(values)?;
+        assert_eq!(more.difference(&all).cloned().collect::<BTreeSet<_>>(), right(id)?, "{values}");
+    }
     Ok(())
 }
 
@@ -136,8 +132,8 @@ fn the_notes_say_what_is_missing() -> Result<()> {
         ensure!(said.contains(line), "{said}");
     }
     ensure!(!said.contains("withheld") && !said.contains("token"), "{said}");
-    let rights = "clusterRoles: {nodes: false, priorityclasses: false, webhookConfigurations: false}";
-    let said = notes(&tools, &format!("{{rbac: {{{rights}, roles: {{nodeEvents: false}}}}}}"))?;
+    let rights = "nodes: false, priorityclasses: false, webhookConfigurations: false, nodeEvents: false";
+    let said = notes(&tools, &format!("{{rbac: {{rights: {{{rights}}}}}}}"))?;
     for line in [
         "Right nodeEvents is withheld. These checks are unknown: node_iscsi_errors.",
         "Right priorityclasses is withheld. These checks know less: instance_manager_pressure.",
@@ -153,19 +149,15 @@ fn the_notes_say_what_is_missing() -> Result<()> {
 
 /// A right that no switch of the chart reaches would never be granted.
 #[test]
-fn every_generated_role_is_rendered_with_everything_on() -> Result<()> {
+fn every_generated_right_is_granted_with_everything_on() -> Result<()> {
     let Some(tools) = Tools::find() else { return Ok(()) };
-    let objects = render(&tools, TLS)?;
+    let everything = format!("{TLS}\nrbac: {{rights: {{plans: true}}}}\n");
+    let all = granted(&render(&tools, &everything)?);
     for entry in std::fs::read_dir(chart().join("files/rbac"))? {
         let role: Value = serde_yaml::from_str(&std::fs::read_to_string(entry?.path())?)?;
-        let right = &role["metadata"]["labels"]["longhorn-health-exporter/right"];
-        let rendered = objects
-            .iter()
-            .filter(|object| object["kind"] == role["kind"])
-            .find(|object| &object["metadata"]["labels"]["longhorn-health-exporter/right"] == right)
-            .with_context(|| format!("{right} is not rendered"))?;
-        assert_eq!(rendered["rules"], role["rules"]);
-        assert_eq!(rendered["metadata"]["annotations"], role["metadata"]["annotations"]);
+        for rule in granted(&[role]) {
+            ensure!(all.contains(&rule), "{rule} is not rendered");
+        }
     }
     Ok(())
 }
@@ -349,8 +341,18 @@ fn the_program_knows_the_arguments() -> Result<()> {
     Ok(())
 }
 
-fn right(object: &Value) -> &str {
-    object["metadata"]["labels"]["longhorn-health-exporter/right"].as_str().unwrap_or("")
+/// Each rule of roles that are bound, with the kind of its role.
+fn granted(objects: &[Value]) -> BTreeSet<String> {
+    let mut granted = BTreeSet::new();
+    for role in
+        objects.iter().filter(|object| matches!(object["kind"].as_str(), Some("Role" | "ClusterRole")))
+    {
+        if !["-scraper", "-reader"].iter().any(|own| name(role).ends_with(own)) {
+            let rules = role["rules"].as_array().into_iter().flatten();
+            granted.extend(rules.map(|rule| format!("{} {rule}", role["kind"])));
+        }
+    }
+    granted
 }
 
 fn container(deployment: &Value) -> &Value {

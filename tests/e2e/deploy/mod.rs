@@ -61,6 +61,7 @@ prometheusRule:
   ruleLabels: {team: storage}
   extraGroups: [{name: own, rules: [{record: "a:b", expr: vector(1)}]}]
 dashboards: {enabled: true, grafanaOperator: {enabled: true}}
+cronJobs: [{name: morning, schedule: "0 6 * * *", args: [check, --output=markdown]}]
 extraManifests:
   - {apiVersion: v1, kind: ConfigMap, metadata: {name: "{{ .Release.Name }}-extra", namespace: monitoring}}
   - |

@@ -10,7 +10,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("{longhornNamespace: a}", "longhornNamespace"),
     ("{longhorn: {namepace: a}}", "namepace"),
     ("{image: {repo: a}}", "repo"),
-    ("{rbac: {clusterRoles: {secrets: true}}}", "secrets"),
+    ("{rbac: {rights: {secrets: true}}}", "secrets"),
     ("{web: {tls: {enable: true}}}", "enable"),
     ("{web: {config: {basic_auth_user: {a: b}}}}", "basic_auth_user"),
     ("{web: {config: {http_server_config: {header: {}}}}}", "header"),

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
-use super::{Exporter, NAMESPACE, RBAC, SOON, bench, scenario, scenarios};
+use super::{ACCOUNT, Exporter, NAMESPACE, RBAC, SOON, bench, scenario, scenarios};
 use crate::support::{Bench, Kubelet, port};
 
 /// Time for requests that must not come, of the 40 s in which three attempts are made.
@@ -18,8 +18,6 @@ const TO_HAMMER: Duration = Duration::from_secs(2);
 const SCENARIO: &str = "incident-004-webhook-deadlock";
 const FINGERPRINT: &str = "webhook_unserved";
 const MANAGERS: usize = 3;
-
-const BINDING: &str = "longhorn-health-exporter-crash-logs";
 
 const NO_ISCSI: &str = "time=\"2026-03-01T11:56:10Z\" level=info msg=\"Starting longhorn-manager\"\n\
     time=\"2026-03-01T11:56:11Z\" level=fatal msg=\"Error starting manager: environment check failed: failed to \
@@ -37,7 +35,7 @@ async fn without_a_kubelet_causes_come_from_fingerprints() -> Result<()> {
     ensure!(all_say(&loops, "the API server answers 5"), "{loops:#?}");
 
     // Without the right nobody is asked, and the evidence names the right.
-    bench.delete(RBAC, "RoleBinding", NAMESPACE, BINDING).await?;
+    withdraw_logs(&bench).await?;
     let refused = Exporter::start(&bench, "refused", &[]).await?;
     let forbidden = "crash logs cannot be read (forbidden)";
     let loops = until(&refused, "no right", |loops| all_say(loops, forbidden)).await?;
@@ -95,7 +93,7 @@ async fn a_kubelet_is_asked_once_per_termination_and_the_log_tells_the_cause() -
     ensure!(asked(first).len() == 2 && crashes(&kubelet).len() == MANAGERS + 1, "{:?}", crashes(&kubelet));
 
     // Without the right an earlier log is not taken for the last one, and nobody is asked.
-    bench.delete(RBAC, "RoleBinding", NAMESPACE, BINDING).await?;
+    withdraw_logs(&bench).await?;
     restart(&bench, &exporter, first, 36, Some("2026-03-02T00:05:00Z")).await?;
     let loops =
         until(&exporter, "no right", |loops| of(loops, first).says("crash logs cannot be read (forbidden)"))
@@ -249,4 +247,13 @@ async fn log_requests(bench: &Bench) -> Result<usize> {
         |line: &&str| line.starts_with("apiserver_request_total{") && line.contains("subresource=\"log\"");
     let counts = page.lines().filter(of_logs).filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok());
     Ok(counts.sum::<f64>() as usize)
+}
+
+/// The Role without the right to read logs.
+async fn withdraw_logs(bench: &Bench) -> Result<()> {
+    let role = bench.api(RBAC, "Role", NAMESPACE).await?.get(ACCOUNT).await?;
+    let mut role = serde_json::to_value(&role)?;
+    let rules = role["rules"].as_array_mut().context("no rules")?;
+    rules.retain(|rule| !rule["resources"].to_string().contains("pods/log"));
+    bench.apply_value(&role).await
 }

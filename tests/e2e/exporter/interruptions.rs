@@ -32,10 +32,9 @@ async fn withdrawn_rights_show_within_a_minute_and_heal() -> Result<()> {
     let Some((bench, _, exporter)) = healthy("withdrawn", &[]).await? else { return Ok(()) };
     let all = ["volumes.longhorn.io", "pods", "settings.longhorn.io", "leases.coordination.k8s.io"];
     let mut bindings = Vec::new();
-    for (kind, name) in [
-        ("RoleBinding", "longhorn-health-exporter"),
-        ("ClusterRoleBinding", "longhorn-health-exporter-nodes"),
-    ] {
+    for (kind, name) in
+        [("RoleBinding", "longhorn-health-exporter"), ("ClusterRoleBinding", "longhorn-health-exporter")]
+    {
         let binding = bench.api(RBAC, kind, NAMESPACE).await?.get(name).await?;
         bindings.push(serde_json::to_value(&binding)?);
         bench.delete(RBAC, kind, NAMESPACE, name).await?;
@@ -48,7 +47,7 @@ async fn withdrawn_rights_show_within_a_minute_and_heal() -> Result<()> {
         })
         .await?;
     println!("withdrawn rights seen after {took:.1?}");
-    assert!(stands(&exporter.page().await?, "priorityclasses.scheduling.k8s.io", "readable"));
+    assert!(stands(&exporter.page().await?, "node-events", "readable"));
     let report = exporter.report().await?;
     ensure!(report["status"] == "unknown", "{}", report["status"]);
 

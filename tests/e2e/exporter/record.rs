@@ -96,7 +96,7 @@ async fn what_may_not_be_read_is_named_and_secrets_are_not_asked_for() -> Result
         ensure!(!name.contains("secret") && !std::fs::read_to_string(file)?.contains(SECRET), "{name}");
     }
 
-    bench.delete(RBAC, "ClusterRoleBinding", NAMESPACE, "longhorn-health-exporter-nodes").await?;
+    bench.delete(RBAC, "ClusterRoleBinding", NAMESPACE, "longhorn-health-exporter").await?;
     let token = bench.service_account_token(NAMESPACE, ACCOUNT).await?;
     let kubeconfig = bench.kubeconfig("recorder", &token)?;
     let part = directory.path().join("part.tar.gz");

@@ -151,6 +151,10 @@ const LINES: &[(&Cause, &str)] = &[
         &causes::API_CERTIFICATE,
         r#"time="2025-10-01T00:00:00Z" level=fatal msg="Error starting manager: Get \"https://10.43.0.1:443/api/v1/nodes/n\": tls: failed to verify certificate: x509: certificate has expired or is not yet valid""#,
     ),
+    (
+        &causes::UPGRADE_OBJECT,
+        r#"time="2026-03-01T00:00:00Z" level=fatal msg="Error starting manager: upgrade resources failed: upgrade from v1.8.x to v1.9.0: upgrade backup failed: failed to get volume of backup backup-0a: resource name may not be empty""#,
+    ),
     (&causes::CONTAINER_CANNOT_START, "exec /usr/local/sbin/longhorn-manager: exec format error"),
 ];
 
@@ -194,8 +198,14 @@ fn near_misses_are_not_known() {
     ] {
         assert_eq!(last_word(line), None, "{line}");
     }
-    let unknown = r#"time="2026-01-01T00:00:00Z" level=fatal msg="Error starting manager: something new""#;
-    assert_eq!(last_word(unknown), Some(LastWord::Fatal(unknown)));
+    for unknown in [
+        r#"time="2026-01-01T00:00:00Z" level=fatal msg="Error starting manager: something new""#,
+        // a backup store and an instance manager are not the API server
+        r#"time="2026-03-01T00:00:00Z" level=fatal msg="Error starting manager: failed to list objects: Get \"https://minio.example:9000/b?list-type=2\": dial tcp 10.0.0.9:9000: connect: connection refused""#,
+        r#"time="2026-03-01T00:00:00Z" level=fatal msg="Error starting manager: proxyServer=10.42.1.7:8501: rpc error: code = Unavailable desc = dial tcp 10.42.1.7:8501: i/o timeout""#,
+    ] {
+        assert_eq!(last_word(unknown), Some(LastWord::Fatal(unknown)));
+    }
 }
 
 /// Shape of the trace of issue 10464.

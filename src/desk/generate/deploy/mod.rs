@@ -8,30 +8,47 @@ pub mod rbac;
 
 use anyhow::Result;
 
+use self::rbac::{Reach, Right};
 use super::{Artifact, Settings, Target};
 use crate::checks;
 
 /// What the chart reads with `.Files.Get`.
 const CHART: &str = "deploy/helm/longhorn-health-exporter/files";
 const BASE: &str = "deploy/kustomize/base/rbac";
-const COMPONENT: &str = "deploy/kustomize/components/kubernetes-auth";
+const COMPONENTS: &str = "deploy/kustomize/components";
 const DASHBOARDS: &str = "dashboards/";
 
-/// The roles, and in kustomize their bindings; the chart makes its own, as names differ there.
+/// The rights, of which the chart makes its roles, as names differ there, and the roles of kustomize with their bindings.
 pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
     let header = Target::Deploy.header();
     let mut artifacts = chart::artifacts(settings)?;
+    let rights = rbac::rights(checks::ALL);
+    for right in &rights {
+        artifacts.push(Artifact::new(format!("{CHART}/rbac/{}.yaml", right.id), right.role(&header)));
+    }
+    // what the base does without is a component
+    let component = |right: &Right| match right.id {
+        "token-review" => Some("kubernetes-auth"),
+        rbac::PLANS => Some("plans"),
+        _ => None,
+    };
+    let (optional, base): (Vec<Right>, Vec<Right>) =
+        rights.into_iter().partition(|right| component(right).is_some());
+    let of = |reach: Reach| base.iter().filter(|right| right.reach == reach).cloned().collect::<Vec<_>>();
     let mut listed =
         format!("# {header}\napiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n");
-    for right in rbac::rights(checks::ALL) {
-        let (id, role) = (right.id, right.role(&header));
-        artifacts.push(Artifact::new(format!("{CHART}/rbac/{id}.yaml"), role.as_str()));
-        // the base makes no use of it
-        let is_optional = id == "token-review";
-        let directory = if is_optional { COMPONENT } else { BASE };
-        artifacts.push(Artifact::new(format!("{directory}/{id}.yaml"), role));
+    let roles = [(Reach::Longhorn, rbac::LONGHORN), (Reach::Cluster, rbac::CLUSTER)];
+    let merged = roles.into_iter().filter_map(|(reach, id)| Right::merged(&of(reach), id));
+    let apart = base.iter().filter(|right| matches!(right.reach, Reach::Namespace(_))).cloned();
+    let in_base = merged.chain(apart).map(|right| (BASE.to_owned(), right));
+    let in_components = optional
+        .iter()
+        .filter_map(|right| Some((format!("{COMPONENTS}/{}", component(right)?), right.clone())));
+    for (directory, right) in in_base.chain(in_components) {
+        let id = right.id;
+        artifacts.push(Artifact::new(format!("{directory}/{id}.yaml"), right.role(&header)));
         artifacts.push(Artifact::new(format!("{directory}/{id}-binding.yaml"), right.binding(&header)));
-        if !is_optional {
+        if directory == BASE {
             listed += &format!("  # {}\n  - {id}.yaml\n  - {id}-binding.yaml\n", right.reach);
         }
     }

@@ -1,8 +1,7 @@
 //! Access rules, from the kinds that are watched and from what the checks do with them.
 //!
-//! Most of Longhorn's namespace is one Role. Backups, of which there may be many, are another; what reaches
-//! further is one ClusterRole a feature, or one Role in another namespace, so that each can be refused on its own; the
-//! checks that then know less are named in it.
+//! A right is what can be denied by itself: a switch of the chart, with the checks that then know less. Rights of one
+//! reach are granted by one role, so that an installation has one Role per namespace and one ClusterRole.
 
 use std::fmt;
 
@@ -18,10 +17,10 @@ use crate::plan::conditions;
 
 #[derive(Debug, Clone)]
 pub struct Right {
-    /// File name, suffix of the role's name and, in camelCase, switch in the chart.
+    /// File name and, in camelCase, switch in the chart.
     pub id: &'static str,
     pub reach: Reach,
-    pub purpose: &'static str,
+    pub purpose: String,
     /// What happens where it is not granted, in one or more sentences.
     pub without: String,
     pub rules: Vec<PolicyRule>,
@@ -64,14 +63,16 @@ pub fn rights(checks: &[&Check]) -> Vec<Right> {
         match rights.iter_mut().find(|right| right.id == id) {
             Some(right) => right.add(rule),
             None => {
-                rights.push(Right { id, reach, purpose, without: without(checks, id), rules: vec![rule] })
+                let (purpose, without) = (purpose.to_owned(), without(checks, id));
+                rights.push(Right { id, reach, purpose, without, rules: vec![rule] })
             }
         }
     }
     rights.push(Right {
         id: "crash-logs",
         reach: Reach::Longhorn,
-        purpose: "The last lines of a longhorn-manager or driver deployer that crashed or does not get on, for --crash-logs=auto.",
+        purpose: "The last lines of a longhorn-manager or driver deployer that crashed or does not get on, for --crash-logs=auto."
+            .to_owned(),
         without: "manager_crash_loop tells causes by fingerprint (exit code, events, other objects) instead of by log; \
                   some stay unknown. manager_start_stuck finds managers that hang later, and without their cause."
             .to_owned(),
@@ -80,7 +81,8 @@ pub fn rights(checks: &[&Check]) -> Vec<Right> {
     rights.push(Right {
         id: "token-review",
         reach: Reach::Cluster,
-        purpose: "Asks the API server who scrapes and whether they may, for --web.auth=kubernetes.",
+        purpose: "Asks the API server who scrapes and whether they may, for --web.auth=kubernetes."
+            .to_owned(),
         without: "With --web.auth=kubernetes every scrape is refused; without that option nothing changes."
             .to_owned(),
         rules: vec![
@@ -118,30 +120,15 @@ fn right_of(resource: Resource) -> (&'static str, &'static str) {
              deploy/node-problem-detector. Without node-problem-detector you can leave this out: the check then \
              reports unknown instead of OK.",
         ),
-        Resource::CustomResourceDefinitions => (
-            "crds",
-            "The API versions that Longhorn's CustomResourceDefinitions have stored, for plan upgrade; only those with \
-             Longhorn's label are asked for.",
-        ),
-        Resource::HelmCharts => (
-            "helmcharts",
-            "What K3s and RKE2 do when an upgrade of Longhorn's chart fails, for plan upgrade; others have no such kind.",
-        ),
-        Resource::HelmReleases => (
-            "helmreleases",
-            "What Flux does when an upgrade of Longhorn's chart fails, for plan upgrade; clusters without Flux have no such kind.",
-        ),
-        Resource::Applications => (
-            "applications",
-            "Which application of Argo CD installed Longhorn, for plan upgrade; clusters without Argo CD have no such kind.",
-        ),
-        Resource::StorageClasses => (
-            "storageclasses",
-            "StorageClasses of Longhorn, for plan upgrade: one that was changed by hand loses that.",
-        ),
-        Resource::NetworkPolicies => (
-            "networkpolicies",
-            "NetworkPolicies of Longhorn's namespace, for plan upgrade: who may still scrape Longhorn's own metrics.",
+        Resource::CustomResourceDefinitions
+        | Resource::HelmCharts
+        | Resource::HelmReleases
+        | Resource::Applications
+        | Resource::StorageClasses => (
+            PLANS,
+            "What plan upgrade asks for and checks do not: stored versions of Longhorn's CustomResourceDefinitions, its \
+             StorageClasses, and the HelmCharts of K3s and RKE2, HelmReleases of Flux and Applications of Argo CD that \
+             installed Longhorn. Their values may hold secrets; they are neither kept nor recorded.",
         ),
         _ => (LONGHORN, "Longhorn's objects, and its pods with what Kubernetes keeps for them."),
     }
@@ -189,19 +176,36 @@ fn owned(texts: &[&str]) -> Vec<String> {
 }
 
 impl Right {
-    /// Adds a rule, to one of the same group where both grant whole kinds.
+    /// Adds a rule, to one of the same group and verbs if both grant whole kinds.
     fn add(&mut self, rule: PolicyRule) {
         let whole = |rule: &PolicyRule| rule.resource_names.is_none();
-        let same =
-            |other: &&mut PolicyRule| other.api_groups == rule.api_groups && whole(other) && whole(&rule);
+        let same = |other: &&mut PolicyRule| {
+            other.api_groups == rule.api_groups && other.verbs == rule.verbs && whole(other) && whole(&rule)
+        };
         match self.rules.iter_mut().find(same) {
             Some(other) => other.resources.get_or_insert_default().extend(rule.resources.unwrap_or_default()),
             None => self.rules.push(rule),
         }
     }
 
+    /// Rights of one reach as one, which says for each what is missing without it. None without rights.
+    pub fn merged(rights: &[Right], id: &'static str) -> Option<Right> {
+        let lines = |line: &dyn Fn(&Right) -> String| rights.iter().map(line).collect::<Vec<_>>().join("\n");
+        let mut merged = Right {
+            id,
+            reach: rights.first()?.reach,
+            purpose: lines(&|right| right.purpose.clone()),
+            without: lines(&|right| format!("{}: {}", right.id, right.without)),
+            rules: Vec::new(),
+        };
+        for rule in rights.iter().flat_map(|right| &right.rules) {
+            merged.add(rule.clone());
+        }
+        Some(merged)
+    }
+
     pub fn role_name(&self) -> String {
-        if self.id == LONGHORN { NAME.to_owned() } else { format!("{NAME}-{}", self.id) }
+        if [LONGHORN, CLUSTER].contains(&self.id) { NAME.to_owned() } else { format!("{NAME}-{}", self.id) }
     }
 
     pub fn kind(&self) -> &'static str {
@@ -256,8 +260,12 @@ impl Right {
 }
 
 const VERSION: &str = "rbac.authorization.k8s.io/v1";
-/// The right without which there is nothing to see.
-const LONGHORN: &str = "longhorn";
+/// The right without which there is nothing to see, and the Role of Longhorn's namespace.
+pub const LONGHORN: &str = "longhorn";
+/// All rights in the whole cluster that checks use.
+pub const CLUSTER: &str = "cluster";
+/// What only plans read, and who asks for one has by themselves.
+pub const PLANS: &str = "plans";
 /// Name of the objects, as in the chart's default.
 pub const NAME: &str = "longhorn-health-exporter";
 pub const NAMESPACE: &str = "longhorn-system";

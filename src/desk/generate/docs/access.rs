@@ -15,7 +15,7 @@ pub fn page() -> String {
     );
     let rights = rights(checks::ALL);
     let name = |right: &Right| format!("`{}`, {}", right.id, right.kind());
-    let rows = rights.iter().map(|right| [name(right), right.purpose.to_owned(), right.without.clone()]);
+    let rows = rights.iter().map(|right| [name(right), right.purpose.clone(), right.without.clone()]);
     page.table(["right", "for", "without it"], rows);
     page.heading(2, "What each grants");
     let rows = rights.iter().map(|right| [name(right), granted(right)]);

@@ -119,12 +119,12 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
 
 pub fn cases(area: &Check, settings: &Settings) -> Result<Vec<TestCase>> {
     let mut cases = Vec::new();
-    for alert in area.alerts.iter().filter(|alert| settings.alert(alert).enabled) {
-        let writer = CaseWriter::new(area, alert, settings)?;
-        match (Shape::of(area, alert), &alert.when) {
+    for alert in area.alerts.iter().flat_map(|alert| rules::variants(alert, settings)) {
+        let writer = CaseWriter::new(area, &alert, settings)?;
+        match (Shape::of(area, &alert), &alert.when) {
             (Some(shape), _) => cases.extend(writer.shaped(area, &shape)),
-            (None, When::Promql { cases: text, .. }) if !has_no_cases(alert, settings) => {
-                cases.extend(writer.written(alert, text, settings).context(alert.name)?);
+            (None, When::Promql { cases: text, .. }) if !has_no_cases(&alert, settings) => {
+                cases.extend(writer.written(&alert, text, settings).context(alert.name)?);
             }
             _ => continue,
         }
@@ -146,8 +146,6 @@ pub type Labels = BTreeMap<String, String>;
 
 struct CaseWriter {
     rule: Rule,
-    /// The severity of a series is that of its alert.
-    as_found: bool,
     exporter: Exporter,
     /// Seconds between two evaluations.
     tick: u64,
@@ -158,11 +156,7 @@ struct CaseWriter {
 
 impl CaseWriter {
     fn new(area: &Check, alert: &Alert, settings: &Settings) -> Result<Self> {
-        let mut rule = rules::rule(area, alert, settings)?;
-        let set = settings.alert(alert);
-        if set.is_as_found() {
-            rule.labels.insert("severity".to_owned(), set.severity.to_string());
-        }
+        let rule = rules::rule(area, alert, settings)?;
         let (for_, keep) = (seconds(&rule.for_)?, seconds(&rule.keep_firing_for)?);
         // a tick that divides both, so that "one tick before" is exact; half of a short wait
         let tick = match for_ {
@@ -172,8 +166,7 @@ impl CaseWriter {
         };
         let tick = if matches!(alert.when, When::Promql { .. }) { USUAL } else { gcd(gcd(tick, for_), keep) };
         let (for_, keep) = (for_.div_ceil(tick), keep.div_ceil(tick));
-        let as_found = set.is_as_found();
-        Ok(CaseWriter { rule, as_found, exporter: Exporter::of(settings), tick, for_, keep })
+        Ok(CaseWriter { rule, exporter: Exporter::of(settings), tick, for_, keep })
     }
 
     /// The exporter is down; that its own alert fires then is a case of that one.

@@ -87,8 +87,7 @@ impl CaseWriter {
     fn two_pods(&self, area: &Check, shape: &Shape) -> TestCase {
         let trouble = self.trouble(area, shape);
         let change = self.for_.div_ceil(2).max(1);
-        let is_free = !self.as_found
-            && shape.family.labels.contains(&"severity")
+        let is_free = shape.family.labels.contains(&"severity")
             && !shape.matchers.iter().any(|(label, _)| *label == "severity");
         let other = if is_free { with(&trouble, "severity", "another") } else { trouble.clone() };
         let mut inputs = vec![

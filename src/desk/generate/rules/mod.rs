@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::catalogue::{self, KUBE_STATE_METRICS};
 use super::{Artifact, Settings, Target, alertmanager, promql, yaml};
-use crate::check::{Alert, Check, Dashboard, Record, Threshold};
+use crate::check::{Alert, Check, Dashboard, Record, Severity, Threshold};
 use crate::generate::expr;
 
 /// Labels that tell two exporter pods, or two lives of one, apart.
@@ -116,13 +116,29 @@ pub fn alone(settings: &Settings) -> Result<RuleFile> {
 }
 
 fn alerts(check: &Check, settings: &Settings) -> impl Iterator<Item = Result<Entry>> {
-    let enabled = check.alerts.iter().filter(|alert| settings.alert(alert).enabled);
-    enabled.map(|alert| rule(check, alert, settings).map(Entry::Alert))
+    let alerts = check.alerts.iter().flat_map(|alert| variants(alert, settings));
+    alerts.map(|alert| rule(check, &alert, settings).map(Entry::Alert))
+}
+
+/// The rules of an alert: none if it is switched off, and one for each severity where that is its series' own. Each has a
+/// severity that Alertmanager's routes and Grafana can see before it fires.
+pub fn variants(alert: &Alert, settings: &Settings) -> Vec<Alert> {
+    let set = settings.alert(alert);
+    match (set.enabled, set.is_as_found) {
+        (false, _) => vec![],
+        (true, false) => vec![alert.clone()],
+        (true, true) => [Severity::Critical, Severity::Warning].map(|severity| alert.only(severity)).into(),
+    }
 }
 
 pub fn recording(record: &Record, settings: &Settings) -> Result<RecordingRule> {
-    let expr = promql::fill(record.name, record.expr, |name, _| common(name, settings))?;
+    let expr = filled(record.name, record.expr, |name| common(name, settings))?;
     Ok(RecordingRule { record: record.name, expr })
+}
+
+/// The expression. A list that has the cluster label alone loses its comma.
+fn filled(owner: &str, template: &str, value: impl Fn(&str) -> Option<String>) -> Result<String> {
+    Ok(promql::fill(owner, template, |name, _| value(name))?.replace(",)", ")"))
 }
 
 fn common(name: &str, settings: &Settings) -> Option<String> {
@@ -158,8 +174,16 @@ pub fn rule(area: &Check, alert: &Alert, settings: &Settings) -> Result<Rule> {
     let set = settings.alert(alert).thresholds;
     rule_with(area, alert, settings, &|threshold| {
         let value = set.get(threshold.name)?;
-        Some(if threshold.is_range { format!("{value:.0}s") } else { value.to_string() })
+        Some(if threshold.is_range { range(*value) } else { value.to_string() })
     })
+}
+
+/// Seconds as a person writes them in a range: `7d`.
+fn range(seconds: f64) -> String {
+    let seconds = seconds as u64;
+    let units = [(86_400, 'd'), (3_600, 'h'), (60, 'm')];
+    let whole = units.into_iter().find(|(unit, _)| seconds > 0 && seconds % unit == 0);
+    whole.map_or_else(|| format!("{seconds}s"), |(unit, letter)| format!("{}{letter}", seconds / unit))
 }
 
 /// The rule with something else in the place of each threshold.
@@ -171,16 +195,13 @@ pub fn rule_with(
 ) -> Result<Rule> {
     let set = settings.alert(alert);
     let threshold = |name: &str| number(alert.thresholds.iter().find(|threshold| threshold.name == name)?);
-    let expr = promql::fill(alert.name, &expr(area, alert), |name, _| match name {
-        "without" if set.is_as_found() => Some(WITHOUT.replace(", severity", "")),
-        _ => common(name, settings).or_else(|| threshold(name)),
-    })?;
+    let expr =
+        filled(alert.name, &expr(area, alert), |name| common(name, settings).or_else(|| threshold(name)))?;
     // $labels, $value and $externalLabels are Prometheus' own and stay as they are
     let description = promql::fill(alert.name, alert.description, |name, _| match name {
         "labels" | "value" | "externalLabels" => Some(format!("${name}")),
-        texts::CAUSE => Some(texts::cause(area, alert, settings)),
         _ => threshold(name),
-    })? + &texts::see_more(area, alert);
+    })? + &texts::details(area, alert);
     let labels = settings.labels.iter().chain(&set.labels);
     let mut labels: BTreeMap<_, _> =
         labels.map(|(label, value)| (label.0.clone(), value.0.clone())).collect();
@@ -190,10 +211,9 @@ pub fn rule_with(
         // tells them from their namesakes, so that the exporter's absence does not mute them
         labels.insert("source".to_owned(), area.id.to_owned());
     }
-    labels.insert("severity".to_owned(), set.severity_label);
+    labels.insert("severity".to_owned(), set.severity_label().to_owned());
     let mut annotations =
         BTreeMap::from([("summary", texts::summary(area, alert, settings)), ("description", description)]);
-    annotations.extend(texts::fix(area, alert, settings).map(|fix| ("fix", fix)));
     annotations.extend(settings.runbook(alert.name).map(|url| ("runbook_url", url)));
     if let Some(base) = &settings.dashboard_base_url {
         let url = format!("{}/d/{}", base.trim_end_matches('/'), area.dashboard().uid());

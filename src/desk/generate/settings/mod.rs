@@ -80,22 +80,21 @@ pub struct AlertSettings {
     /// `keep_firing_for`; empty for none.
     pub keep_firing_for: String,
     pub severity: Severity,
-    /// The label severity: this severity, or a template for that of the series ([`Alert::as_found`]).
-    pub severity_label: String,
+    /// Whether each severity of its series is a rule of its own ([`Alert::as_found`]).
+    pub is_as_found: bool,
+    /// Whether it is for Alertmanager alone, and no one is told of it.
+    is_internal: bool,
     /// Labels beside the global ones; they win.
     pub labels: Labels,
     pub thresholds: BTreeMap<&'static str, f64>,
 }
 
 impl AlertSettings {
-    /// Each severity of its series is an alert.
-    pub fn is_as_found(&self) -> bool {
-        self.severity_label == OF_THE_SERIES
+    /// The label severity; `none` is Alertmanager's own word for what no one is told.
+    pub fn severity_label(&self) -> &'static str {
+        if self.is_internal { "none" } else { self.severity.as_str() }
     }
 }
-
-/// A label of an alert that takes the severity of its series.
-const OF_THE_SERIES: &str = "{{ $labels.severity }}";
 
 impl Default for Settings {
     fn default() -> Self {
@@ -158,12 +157,8 @@ impl Settings {
             for_: set(&config.for_, alert.for_),
             keep_firing_for: set(&config.keep_firing_for, alert.keep_firing_for),
             severity: config.severity.unwrap_or(alert.severity()),
-            severity_label: match config.severity {
-                None if alert.as_found => OF_THE_SERIES.to_owned(),
-                // Alertmanager's own word for what no one is told
-                None if alert.name == INHIBITOR => "none".to_owned(),
-                severity => severity.unwrap_or(alert.severity()).to_string(),
-            },
+            is_as_found: alert.as_found && config.severity.is_none(),
+            is_internal: alert.name == INHIBITOR && config.severity.is_none(),
             labels: config.labels.clone().unwrap_or_default(),
             thresholds: alert.thresholds.iter().map(threshold).collect(),
         }

@@ -1,0 +1,95 @@
+//! Why an engine does not start, in its own words: what iscsiadm and the kernel of its node say.
+
+use super::{EVENTS, VOLUME_OBJECTS};
+use crate::check::*;
+use crate::longhorn::{DataEngine, Engine, InstanceManager, Volume, condition};
+
+const ISCSI_LOG: &str = "ssh <node> 'sudo journalctl -u iscsid -n 30 --no-pager; sudo iscsiadm -m session'";
+const MANAGERS_THERE: &str = "kubectl -n <namespace> get pods -l longhorn.io/component=instance-manager -o wide --field-selector spec.nodeName=<node>";
+
+// Of the v1 data engine, whose device is an iSCSI session of the node with its own instance manager; and of v2.
+ways! { ENGINE_ERROR:
+    STALE_RECORD "iscsiadm rejects a node record of another volume"
+        fix "Move the record that the error names away on node <node>: iscsiadm reads all of them, and one that it rejects stops every engine there. No \
+             data is in it; sessions go on."
+        [read "ssh <node> 'sudo iscsiadm -m node'", read "ssh <node> 'sudo find /etc/iscsi/nodes /var/lib/iscsi/nodes -type f -size -1'", read EVENTS];
+    NO_ISCSIADM "iscsiadm is missing on the node"
+        fix "Install open-iscsi on node <node> (iscsi-initiator-utils on RPM systems) and start iscsid. The volume then attaches on its own."
+        [read "ssh <node> 'command -v iscsiadm; systemctl is-active iscsid'", read EVENTS];
+    NO_MODULE "kernel module iscsi_tcp is not loaded"
+        fix "Load kernel module iscsi_tcp on node <node>, now and at every start. The volume then attaches on its own."
+        [change "ssh <node> 'sudo modprobe iscsi_tcp && echo iscsi_tcp | sudo tee /etc/modules-load.d/iscsi_tcp.conf'", read EVENTS];
+    NO_DAEMON "iscsid is not running on the node"
+        fix "Start iscsid on node <node>, now and at every start. The volume then attaches on its own."
+        [change "ssh <node> 'sudo systemctl enable --now iscsid'", read ISCSI_LOG];
+    DENIED "SELinux or AppArmor denies iscsiadm"
+        fix "Read the denials on node <node> and allow them: Longhorn's page volume-attachment-fails-due-to-selinux-denials has the policy."
+        [read "ssh <node> 'sudo ausearch -m avc -ts recent | grep -i iscsi'", read EVENTS];
+    MULTIPATH "multipathd holds the device"
+        fix "Exclude Longhorn's devices in /etc/multipath.conf of node <node> and restart multipathd (Longhorn's page \
+             troubleshooting-volume-with-multipath)."
+        [read "ssh <node> 'sudo multipath -ll; lsblk'", read EVENTS];
+    BUSY "the device of its last run is busy"
+        fix "Find out what still uses the device of <claim> on node <node>: a mount, a process or multipathd. End that: the engine can then log out and \
+             start again."
+        [read "ssh <node> 'sudo iscsiadm -m session -P 1; grep longhorn /proc/mounts; sudo lsof /dev/longhorn/<volume>'", read EVENTS];
+    NO_LOOPBACK "the node does not reach its own instance manager by iSCSI"
+        fix "Open the way from node <node> to TCP port 3260 of the instance manager's pod there: firewall, NetworkPolicy, routes, or an interface in \
+             iscsid.conf."
+        [read MANAGERS_THERE, read ISCSI_LOG, read "kubectl -n <namespace> get networkpolicies"];
+    V2_INITIATOR "of the v2 data engine"
+        fix "Read the error and the log of the v2 instance manager on node <node>. There check that kernel module nvme_tcp is loaded and that huge \
+             pages are free; nothing of iSCSI takes part."
+        [
+            read VOLUME_OBJECTS,
+            read "ssh <node> 'lsmod | grep -E \"nvme_tcp|vfio_pci|uio_pci_generic\"; grep Huge /proc/meminfo'",
+            read MANAGERS_THERE,
+        ];
+}
+
+/// What stands in the error of an engine of v1, in lower case, the more particular first. The engine calls iscsiadm in the namespaces of its
+/// node (longhorn/go-iscsi-helper iscsi/initiator.go; open-iscsi usr/iscsiadm.c and include/iscsi_err.h; Longhorn engine issue 226,
+/// longhorn issues 6417, 12548 and 13420).
+const SIGNS: [(&[&str], &Way); 8] = [
+    (&["unknown parameter name node.", "to delete node: no such file", "/default invalid"], &STALE_RECORD),
+    (
+        &["iscsiadm: not found", "iscsiadm: no such file", "iscsiadm\": executable file not found"],
+        &NO_ISCSIADM,
+    ),
+    (&["iscsi driver not found", "could not load transport", "module iscsi_tcp not found"], &NO_MODULE),
+    (&["connect to iscsid", "connect to iscsi daemon", "iscsid is not running"], &NO_DAEMON),
+    (&["avc: ", "selinux", "iscsiadm: permission denied", "nsenter: permission denied"], &DENIED),
+    (&["multipath", "mpath"], &MULTIPATH),
+    (&["resource busy", "could not logout", "failed to logout", "device is busy"], &BUSY),
+    (
+        &["cannot make connection to", "iscsi pdu timed out", "login retries (reopen_max)", "--login]"],
+        &NO_LOOPBACK,
+    ),
+];
+
+/// Everything that objects say of why the engine does not start.
+pub(super) fn texts<'a>(cluster: &'a Cluster, engine: Option<&'a Engine>) -> Vec<&'a str> {
+    let Some(engine) = engine else { return Vec::new() };
+    let of_manager = |manager: &'a InstanceManager| {
+        let maps = [&manager.status.instance_engines, &manager.status.instances];
+        maps.into_iter().filter_map(|map| map.get(engine.metadata.name.as_str()))
+    };
+    let managers = cluster.instance_managers_on(&engine.spec.node_id).flat_map(of_manager);
+    let said = managers.map(|instance| instance.status.error_msg.as_str());
+    let created = condition(&engine.status.conditions, "InstanceCreation");
+    said.chain(created.map(|created| created.message.as_str()))
+        .filter(|said| !said.trim().is_empty())
+        .collect()
+}
+
+/// The way in which it fails. iSCSI has no part in a volume of v2.
+pub(super) fn way<'a>(volume: &Volume, said: impl IntoIterator<Item = &'a str>) -> Option<&'static Way> {
+    let said: Vec<String> = said.into_iter().map(str::to_ascii_lowercase).collect();
+    let names = |parts: &[&str]| said.iter().any(|said| parts.iter().any(|part| said.contains(part)));
+    // up to 1.5 another field says which engine it is
+    if volume.spec.data_engine.or_v1() == DataEngine::V2 || names(&["nvme device", "nvme initiator", "spdk"])
+    {
+        return Some(&V2_INITIATOR);
+    }
+    SIGNS.iter().find(|(parts, _)| names(parts)).map(|(_, way)| *way)
+}

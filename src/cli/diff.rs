@@ -1,0 +1,74 @@
+//! `diff`: what began, ended and was changed between two recordings.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::anyhow;
+use clap::{Args, ValueEnum};
+use jiff::Timestamp;
+
+use super::check::style;
+use super::{Failure, print, source};
+use crate::report::diff::Diff;
+use crate::report::evaluate;
+
+/// Options of `diff`.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes:\n  0   no incident of at least a warning began or became worse\n  \
+                        1   one did\n  \
+                        2   one of the looks has no verdict\n  \
+                        64  bad usage or unreadable input")]
+pub struct DiffArgs {
+    /// The earlier recording, in any form that check --from reads
+    #[arg(value_name = "OLD")]
+    old: PathBuf,
+
+    /// The later recording
+    #[arg(value_name = "NEW")]
+    new: PathBuf,
+
+    /// Namespace of Longhorn
+    #[arg(long, short = 'n', default_value = "longhorn-system", env = "LONGHORN_HEALTH_NAMESPACE")]
+    namespace: String,
+
+    /// How to print it
+    #[arg(long, short = 'o', value_enum, default_value_t = DiffFormat::Table)]
+    output: DiffFormat,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum DiffFormat {
+    /// For people
+    Table,
+    /// For programs; within v1 keys are only added
+    Json,
+}
+
+/// Runs `diff`.
+#[allow(clippy::disallowed_methods, reason = "the clock is read here and handed down")]
+pub fn run(args: DiffArgs) -> Result<u8, Failure> {
+    let wall = Timestamp::now();
+    let look = |path| source::recording(path, &args.namespace, wall, None);
+    let (old, new) = (look(&args.old)?, look(&args.new)?);
+    let (before, after) = (evaluate(&old).report, evaluate(&new).report);
+    if let (Some(from), Some(to)) = (before.cluster.now, after.cluster.now)
+        && from > to
+    {
+        return Err(Failure::usage(anyhow!(
+            "{} is of {from}, after {} of {to}: give the earlier recording first",
+            args.old.display(),
+            args.new.display()
+        )));
+    }
+    let diff = Diff::of((&old, &before), (&new, &after));
+    let mut text = Vec::new();
+    match args.output {
+        DiffFormat::Table => diff.write(&mut text, style(clap::ColorChoice::Auto)),
+        DiffFormat::Json => serde_json::to_writer_pretty(&mut text, &diff)
+            .map_err(std::io::Error::from)
+            .and_then(|()| writeln!(text)),
+    }
+    .map_err(Failure::unknown)?;
+    print(&String::from_utf8_lossy(&text))?;
+    Ok(diff.exit_code())
+}

@@ -1,0 +1,117 @@
+//! Backing images that cannot be had, and what Longhorn says of it.
+
+use jiff::Timestamp;
+
+use crate::api;
+use crate::check::{Cluster, Evidence};
+use crate::longhorn::{BackingImage, ConditionStatus, CopyState, Volume, VolumeState, condition};
+
+/// A file that is not what was asked for, or is not to be had: the next try ends the same way (longhorn/backing-image-manager v1.12.1
+/// pkg/sync/sync_file.go and pkg/datasource).
+const DEFINITE: &[&str] = &[
+    "doesn't match", "expected status code", " 404", " 403", " 401", "multiple of 512", "permission denied",
+    "unsupported protocol", "read-only file system",
+];
+
+/// Why no copy of a backing image can be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Failure<'a> {
+    /// In Longhorn's own words; may be empty.
+    pub message: &'a str,
+    /// Whether Longhorn tries again on its own: it does so at most every five minutes where the file is downloaded or exported
+    /// from a volume, and never else (longhorn-manager v1.3.3 to v1.12.1 controller/backing_image_data_source_controller.go).
+    pub is_retried: bool,
+}
+
+impl<'a> Failure<'a> {
+    /// Every copy failed, or the first one could not be prepared. Copies that are unknown may come back with their node.
+    pub fn of(cluster: &'a Cluster, image: &'a BackingImage) -> Option<Self> {
+        let failed = |state: CopyState| matches!(state, CopyState::Failed | CopyState::FailedAndCleanup);
+        let copies = || image.status.disk_file_status_map.values();
+        let source = cluster.objects.backing_image_data_sources.get(&image.metadata.name);
+        let preparing = source.filter(|source| !source.spec.file_transferred);
+        let source_failed = preparing.is_some_and(|source| failed(source.status.current_state));
+        let is_over = |state: CopyState| state == CopyState::Ready || state == CopyState::Unknown;
+        let is_failed = match source_failed {
+            true => copies().all(|copy| !is_over(copy.state)),
+            false => copies().next().is_some() && copies().all(|copy| failed(copy.state)),
+        };
+        let said = copies().map(|copy| copy.message.trim());
+        let said = said.chain(preparing.map(|source| source.status.message.trim()));
+        let is_retried = source.is_none_or(|source| {
+            matches!(source.spec.source_type.as_str(), "" | "download" | "export-from-volume")
+        });
+        is_failed
+            .then(|| Failure { message: said.max_by_key(|said| said.len()).unwrap_or_default(), is_retried })
+    }
+
+    /// True where the message names what time does not change.
+    pub fn is_definite(self) -> bool {
+        !self.is_retried || DEFINITE.iter().any(|words| self.message.contains(words))
+    }
+
+    /// For a headline.
+    pub fn short(self) -> String {
+        match self.message {
+            "" => "no message says why".to_owned(),
+            said if said.contains("checksum") && said.contains("doesn't match") => {
+                "the file does not have the expected checksum".to_owned()
+            }
+            said => crate::text::both_ends(said, 120),
+        }
+    }
+}
+
+/// A volume whose replicas do not start because the copy of its backing image on their disks is not ready. The condition is of 1.4.4, 1.5.2
+/// and later; before it only the copies tell (longhorn-manager v1.3.3 to v1.12.1 controller/replica_controller.go
+/// GetBackingImagePathForReplicaStarting).
+pub struct Wait<'a> {
+    pub image: &'a str,
+    /// Why, in Longhorn's own words.
+    why: Option<String>,
+    pub since: Option<Timestamp>,
+}
+
+impl<'a> Wait<'a> {
+    pub fn of(cluster: &'a Cluster, volume: &'a Volume) -> Option<Self> {
+        let waits = condition(&volume.status.conditions, "WaitForBackingImage");
+        let waits = waits.filter(|waits| waits.status == ConditionStatus::True);
+        let image = cluster.objects.backing_images.get(&volume.spec.backing_image);
+        let none_ready = image.is_some_and(|image| {
+            image.status.disk_file_status_map.values().all(|copy| copy.state != CopyState::Ready)
+        });
+        if waits.is_none() && !(none_ready && volume.status.state == VolumeState::Attaching) {
+            return None;
+        }
+        let message = waits.map(|waits| waits.message.trim()).filter(|message| !message.is_empty());
+        let failure = image.and_then(|image| Failure::of(cluster, image)).map(Failure::short);
+        let why = failure.or(message.map(|message| crate::text::both_ends(message, 200)));
+        let since = waits.and_then(|waits| waits.last_transition_time.get());
+        Some(Wait { image: &volume.spec.backing_image, why, since })
+    }
+
+    /// For a headline.
+    pub fn text(&self) -> String {
+        let why = self.why.as_ref().map_or(String::new(), |why| format!(": {why}"));
+        format!("it waits for backing image {}{why}", self.image)
+    }
+
+    pub fn facts(&self, cluster: &Cluster) -> Vec<Evidence> {
+        let managers = cluster.objects.backing_image_managers.iter();
+        let managers =
+            managers.filter(|manager| manager.spec.backing_images.contains_key(self.image)).take(3);
+        let managers = managers.map(|manager| {
+            let (name, node) = (&manager.metadata.name, &manager.spec.node_id);
+            api(format!(
+                "backing image manager {name} on {node} is {}",
+                manager.status.current_state.as_str()
+            ))
+        });
+        let why = match (&self.why, self.since) {
+            (None, _) => ": no replica has a copy that is ready".to_owned(),
+            (_, Some(since)) => format!(", since {since}"),
+            _ => String::new(),
+        };
+        [api(format!("{}{why}", self.text()))].into_iter().chain(managers).collect()
+    }
+}

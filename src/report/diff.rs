@@ -1,0 +1,373 @@
+//! What is different between two looks at a cluster: incidents that began, ended or changed, and what was changed meanwhile
+//! in settings, nodes, disks, volumes and backups.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::check::{Severity, counted, plain};
+use crate::cluster::Cluster;
+use crate::incidents::Incident;
+use crate::longhorn::Resource;
+use crate::text::{Style, sentence};
+use crate::{Finding, Report, Status, exit};
+
+/// Lines of one kind that are printed; the JSON has all.
+const MAX_PRINTED: usize = 20;
+
+/// What `diff -o json` prints. Within v1 keys are only added.
+#[derive(Debug, Clone, Serialize)]
+pub struct Diff {
+    /// Version of this shape: `v1`.
+    pub schema: &'static str,
+    /// The moment of the first look, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<Timestamp>,
+    /// The moment of the second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<Timestamp>,
+    /// How the cluster was, and how it is.
+    pub status: [Status; 2],
+    /// Incidents whose root was not there before.
+    pub began: Vec<Change>,
+    /// Incidents whose root is no longer there.
+    pub ended: Vec<Change>,
+    /// Incidents with another severity, cause or number of objects than before.
+    pub changed: Vec<Change>,
+    /// What someone or Longhorn changed.
+    pub cluster: Vec<Edit>,
+    /// Kinds that one of the looks could not read: nothing is said of them.
+    pub not_compared: Vec<String>,
+}
+
+/// An incident that is different.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// Its severity; of one that ended, what it was.
+    pub severity: Severity,
+    /// The severity before, if that was another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub severity_before: Option<Severity>,
+    /// Id of the root's check.
+    pub check: &'static str,
+    /// Cause of the root.
+    pub cause: &'static str,
+    /// What is wrong, in one sentence.
+    pub title: String,
+    /// Since when, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
+    /// Objects of the root.
+    pub count: usize,
+    /// Objects of the root before; 0 for one that began.
+    pub count_before: usize,
+}
+
+/// A value that is different, or a thing that was added or removed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Edit {
+    /// What it is about, as `setting auto-salvage` or `node worker-1`.
+    pub subject: String,
+    /// The field; left out where the thing itself was added or removed.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub field: &'static str,
+    /// The value before; left out for what was added.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// The value now; left out for what was removed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+}
+
+/// Values of a cluster by subject and field. The number is the place of the kind in the output.
+type State = BTreeMap<(usize, String, &'static str), String>;
+
+/// A finding, whatever its cause: on the same object, of the same check.
+type Place<'a> = (&'static str, &'a crate::check::ObjectRef, Option<&'a str>);
+
+impl Diff {
+    /// Compares two looks, each with the report on it.
+    pub fn of(before: (&Cluster, &Report), after: (&Cluster, &Report)) -> Diff {
+        let (old, new) = (Index::of(before.1), Index::of(after.1));
+        let mut not_compared = BTreeSet::new();
+        let mut readable = |kind: Resource| {
+            let both = before.0.knows_all(kind) && after.0.knows_all(kind);
+            if !both {
+                not_compared.insert(kind.to_string());
+            }
+            both
+        };
+        let kinds: BTreeSet<Resource> = KINDS.into_iter().filter(|kind| readable(*kind)).collect();
+        let gone = before.1.incidents.iter().filter(|incident| new.matching(before.1, incident).is_empty());
+        let (mut began, mut changed) = (Vec::new(), Vec::new());
+        for incident in &after.1.incidents {
+            let known = old.matching(after.1, incident);
+            let severity = known.iter().map(|finding| finding.severity).max();
+            let change = Change { count_before: known.len(), ..Change::of(incident) };
+            match severity {
+                None => began.push(change),
+                Some(severity) => {
+                    let root = after.1.findings.get(incident.findings.first().copied().unwrap_or_default());
+                    let root = root.map_or(incident.severity, |root| root.severity);
+                    let another_cause = known.iter().all(|finding| finding.cause.id != incident.cause);
+                    let severity_before = Some(severity).filter(|before| *before != root);
+                    if another_cause || severity_before.is_some() || known.len() != incident.count {
+                        changed.push(Change { severity_before, ..change });
+                    }
+                }
+            }
+        }
+        Diff {
+            schema: "v1",
+            from: before.1.cluster.now,
+            to: after.1.cluster.now,
+            status: [before.1.status, after.1.status],
+            began,
+            ended: gone
+                .map(|incident| Change { count: 0, count_before: incident.count, ..Change::of(incident) })
+                .collect(),
+            changed,
+            cluster: edits(&state(before.0, &kinds), &state(after.0, &kinds)),
+            not_compared: not_compared.into_iter().collect(),
+        }
+    }
+
+    /// 1 where something of at least a warning began or became worse, 2 where one of the looks has no verdict, else 0.
+    pub fn exit_code(&self) -> u8 {
+        let worse = self.changed.iter().filter(|change| {
+            change.severity_before.is_some_and(|before| before < change.severity)
+                || change.count > change.count_before
+        });
+        if self.began.iter().chain(worse).any(|change| change.severity >= Severity::Warning) {
+            exit::FINDINGS
+        } else if self.status.contains(&Status::Unknown) {
+            exit::UNKNOWN
+        } else {
+            exit::OK
+        }
+    }
+
+    /// Prints it for people.
+    pub fn write(&self, out: &mut dyn Write, style: Style) -> io::Result<()> {
+        let moment = |moment: Option<Timestamp>| {
+            moment.map_or("?".to_owned(), |moment| moment.strftime("%F %H:%M UTC").to_string())
+        };
+        let [before, after] = self.status.map(|status| status.as_str());
+        writeln!(out, "{} to {}: {before} → {after}", moment(self.from), moment(self.to))?;
+        for (heading, changes) in [("Began", &self.began), ("Changed", &self.changed), ("Ended", &self.ended)]
+        {
+            if changes.is_empty() {
+                continue;
+            }
+            writeln!(out, "\n{}", style.bold(heading))?;
+            for change in changes {
+                let margin = format!("{}  ", style.severity(change.severity));
+                style.hang(out, &margin, "          ", &change.text())?;
+            }
+        }
+        if self.began.is_empty() && self.changed.is_empty() && self.ended.is_empty() {
+            writeln!(out, "\nNo incident began, changed or ended.")?;
+        }
+        if !self.cluster.is_empty() {
+            writeln!(out, "\n{}", style.bold("What was changed"))?;
+            for edit in self.cluster.iter().take(MAX_PRINTED) {
+                style.hang(out, "  ", "    ", &edit.text())?;
+            }
+            if let Some(more @ 1..) = self.cluster.len().checked_sub(MAX_PRINTED) {
+                writeln!(out, "  and {more} more (-o json)")?;
+            }
+        }
+        if !self.not_compared.is_empty() {
+            style.wrap(
+                out,
+                "",
+                &format!(
+                    "\nnot compared, as one of them could not be read: {}",
+                    self.not_compared.join(", ")
+                ),
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl Change {
+    fn of(incident: &Incident) -> Change {
+        Change {
+            severity: incident.severity,
+            severity_before: None,
+            check: incident.check,
+            cause: incident.cause,
+            title: incident.title.clone(),
+            since: incident.since,
+            count: incident.count,
+            count_before: 0,
+        }
+    }
+
+    fn text(&self) -> String {
+        let mut notes = Vec::new();
+        if let Some(before) = self.severity_before {
+            notes.push(format!("{before} before"));
+        }
+        if self.count > 0 && self.count_before > 0 && self.count != self.count_before {
+            notes.push(format!("{}, {} before", counted(self.count, "object"), self.count_before));
+        }
+        if let (Some(since), true) = (self.since, self.count_before == 0) {
+            notes.push(format!("since {}", since.strftime("%F %H:%M UTC")));
+        }
+        let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
+        format!("{}{notes}", sentence(&self.title))
+    }
+}
+
+impl Edit {
+    fn text(&self) -> String {
+        let subject = plain(&self.subject);
+        let about =
+            if self.field.is_empty() { subject.to_string() } else { format!("{subject}, {}", self.field) };
+        let value = |value: &Option<String>| match value.as_deref() {
+            None | Some("") => "unset".to_owned(),
+            Some(value) => plain(value).to_string(),
+        };
+        match (&self.before, &self.after) {
+            (None, _) if self.field.is_empty() => format!("{about}: added"),
+            (_, None) if self.field.is_empty() => format!("{about}: removed"),
+            _ => format!("{about}: {} → {}", value(&self.before), value(&self.after)),
+        }
+    }
+}
+
+/// Findings by their place.
+struct Index<'a>(BTreeMap<Place<'a>, &'a Finding>);
+
+impl<'a> Index<'a> {
+    fn of(report: &'a Report) -> Self {
+        Index(report.findings.iter().map(|finding| (place(finding), finding)).collect())
+    }
+
+    /// Those that are about the same as the root of an incident of another report.
+    fn matching(&self, report: &Report, incident: &Incident) -> Vec<&'a Finding> {
+        let (root, _) = incident.parts();
+        let places = root.iter().filter_map(|index| report.findings.get(*index)).map(place);
+        places.filter_map(|(check, object, disk)| self.0.get(&(check, object, disk)).copied()).collect()
+    }
+}
+
+fn place(finding: &Finding) -> Place<'_> {
+    (finding.check, &finding.object, finding.disk.as_deref())
+}
+
+/// The kinds that [`state`] reads.
+const KINDS: [Resource; 8] = [
+    Resource::Settings,
+    Resource::KubeNodes,
+    Resource::LonghornNodes,
+    Resource::EngineImages,
+    Resource::Volumes,
+    Resource::BackupTargets,
+    Resource::RecurringJobs,
+    Resource::DaemonSets,
+];
+
+/// What people and Longhorn change in a cluster, of the kinds that both looks could read.
+fn state(cluster: &Cluster, kinds: &BTreeSet<Resource>) -> State {
+    let mut state = State::new();
+    let mut add = |kind: Resource, subject: String, fields: &[(&'static str, String)]| {
+        let Some(order) = KINDS.iter().position(|known| *known == kind).filter(|_| kinds.contains(&kind))
+        else {
+            return;
+        };
+        for (field, value) in fields {
+            state.insert((order, subject.clone(), field), value.clone());
+        }
+    };
+    let objects = &cluster.objects;
+    let here = || ("", "here".to_owned());
+    let said = |wanted: bool| if wanted { "yes" } else { "no" }.to_owned();
+    for setting in objects.settings.iter() {
+        add(
+            Resource::Settings,
+            format!("setting {}", setting.metadata.name),
+            &[("", setting.value.to_string())],
+        );
+    }
+    for node in objects.kube_nodes.iter() {
+        let taints: Vec<_> =
+            node.spec.taints.iter().map(|taint| format!("{}:{}", taint.key, taint.effect)).collect();
+        let fields = [
+            here(),
+            ("cordoned", said(node.spec.unschedulable)),
+            ("taints", taints.join(" ")),
+            ("kubelet", node.status.node_info.kubelet_version.to_string()),
+            ("kernel", node.status.node_info.kernel_version.to_string()),
+        ];
+        add(Resource::KubeNodes, format!("node {}", node.metadata.name), &fields);
+    }
+    for node in objects.longhorn_nodes.iter() {
+        let name = &node.metadata.name;
+        let fields = [
+            here(),
+            ("scheduling", said(node.spec.allow_scheduling)),
+            ("eviction requested", said(node.spec.eviction_requested)),
+        ];
+        add(Resource::LonghornNodes, format!("Longhorn node {name}"), &fields);
+        for (disk, spec) in node.spec.disks.iter() {
+            let fields = [
+                here(),
+                ("path", spec.path.to_string()),
+                ("scheduling", said(spec.allow_scheduling)),
+                ("eviction requested", said(spec.eviction_requested)),
+            ];
+            add(Resource::LonghornNodes, format!("disk {disk} of node {name}"), &fields);
+        }
+    }
+    for image in objects.engine_images.iter() {
+        add(Resource::EngineImages, format!("engine image {}", image.spec.image), &[here()]);
+    }
+    for volume in objects.volumes.iter() {
+        let name = crate::text::volume(&cluster.volume_ref(&volume.metadata.name));
+        let fields = [
+            here(),
+            ("replicas", volume.spec.number_of_replicas.0.to_string()),
+            ("size in bytes", volume.spec.size.0.to_string()),
+            ("engine image", volume.spec.wanted_image().to_string()),
+        ];
+        add(Resource::Volumes, format!("volume {name}"), &fields);
+    }
+    for target in objects.backup_targets.iter() {
+        let fields = [
+            here(),
+            ("URL", target.spec.backup_target_url.to_string()),
+            ("credential secret", target.spec.credential_secret.to_string()),
+        ];
+        add(Resource::BackupTargets, format!("backup target {}", target.metadata.name), &fields);
+    }
+    for job in objects.recurring_jobs.iter() {
+        let fields = [here(), ("task", job.spec.task.to_string()), ("cron", job.spec.cron.to_string())];
+        add(Resource::RecurringJobs, format!("recurring job {}", job.metadata.name), &fields);
+    }
+    if let Some(container) = cluster.manager_container() {
+        add(Resource::DaemonSets, "longhorn-manager".to_owned(), &[("image", container.image.to_string())]);
+    }
+    state
+}
+
+/// What differs; of what was added or removed only that.
+fn edits(before: &State, after: &State) -> Vec<Edit> {
+    let keys: BTreeSet<_> = before.keys().chain(after.keys()).collect();
+    let is_new = |(order, subject, field): &(usize, String, &'static str)| {
+        let thing = (*order, subject.clone(), "");
+        !field.is_empty() && before.contains_key(&thing) != after.contains_key(&thing)
+    };
+    let differ = keys.into_iter().filter(|key| before.get(*key) != after.get(*key) && !is_new(key));
+    let edit = |key: &(usize, String, &'static str)| Edit {
+        subject: key.1.clone(),
+        field: key.2,
+        before: before.get(key).cloned(),
+        after: after.get(key).cloned(),
+    };
+    differ.map(edit).collect()
+}
