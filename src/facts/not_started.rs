@@ -22,13 +22,19 @@ pub struct NotStarted {
     pub way: &'static Way,
     /// In words, for a headline.
     pub text: String,
+    /// What the machine itself says; empty where it says nothing.
+    said: String,
     /// The objects that say so.
     pub evidence: Vec<Evidence>,
 }
 
 impl NotStarted {
     fn new(way: &'static Way, text: impl Into<String>) -> Self {
-        NotStarted { way, text: text.into(), evidence: Vec::new() }
+        NotStarted { way, text: text.into(), said: String::new(), evidence: Vec::new() }
+    }
+
+    fn said(self, said: &str) -> Self {
+        NotStarted { said: said.to_owned(), ..self }
     }
 
     /// True where an object states a refusal, which does not pass with time alone.
@@ -127,12 +133,13 @@ fn rejected(pod: &Pod) -> Option<NotStarted> {
     };
     if pod.status.phase == PodPhase::Failed && !pod.status.reason.is_empty() {
         let text = said(&pod.status.reason, &pod.status.message);
-        return Some(NotStarted::new(&ways::NO_PLACE, format!("the kubelet does not take the pod ({text})")));
+        let found = NotStarted::new(&ways::NO_PLACE, format!("the kubelet does not take the pod ({text})"));
+        return Some(found.said(&pod.status.message));
     }
     let placed = condition(&pod.status.conditions, "PodScheduled")?;
     (placed.status == ConditionStatus::False).then(|| {
         let text = said(&placed.reason, &placed.message);
-        NotStarted::new(&ways::NO_PLACE, format!("no node takes the pod ({text})"))
+        NotStarted::new(&ways::NO_PLACE, format!("no node takes the pod ({text})")).said(&placed.message)
     })
 }
 
@@ -169,14 +176,14 @@ fn of_container(cluster: &Cluster, pod: &Pod, status: &ContainerStatus) -> Optio
         let why = || pulling(cluster, pod, name).filter(|_| !message.contains("rpc error"));
         let message = why().unwrap_or(message);
         let text = format!("image of container {name} cannot be pulled ({})", said(reason, message));
-        return Some(NotStarted::new(&ways::IMAGE, text));
+        return Some(NotStarted::new(&ways::IMAGE, text).said(message));
     }
     let message = match looping::last_end(status).filter(|_| message.is_empty()) {
         Some(end) => end.message.as_str(),
         None => message,
     };
     let text = format!("container {name} cannot be started ({})", said(reason, message));
-    Some(NotStarted::new(&ways::NODE_LACKS, text))
+    Some(NotStarted::new(&ways::NODE_LACKS, text).said(message))
 }
 
 fn said(reason: &str, message: &str) -> String {
@@ -212,7 +219,7 @@ fn by_event(cluster: &Cluster, pod: &Pod) -> Option<NotStarted> {
     let event = newest(cluster, pod, held)?;
     let text = said(&event.reason, &event.message);
     let mut found = NotStarted::new(&ways::NODE_LACKS, text.clone());
-    found.evidence.push(EvidenceSource::Event.says(text));
+    found.evidence.push(EvidenceSource::Event.says(text).quoting(&event.message));
     Some(found)
 }
 
@@ -268,7 +275,7 @@ fn taint_eviction(cluster: &Cluster, set: &str) -> Option<Evidence> {
 /// The reason as evidence where none of its objects is.
 pub fn evidence(found: &NotStarted) -> Vec<Evidence> {
     match found.evidence.is_empty() {
-        true => vec![api(found.text.clone())],
+        true => vec![api(found.text.clone()).quoting(&found.said)],
         false => found.evidence.clone(),
     }
 }

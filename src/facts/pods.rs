@@ -40,6 +40,18 @@ pub fn trouble(pod: &Pod) -> Option<String> {
     waits.or(ended).or_else(failed).or_else(slow)
 }
 
+/// What scheduler or kubelet say of it themselves; empty where they say nothing.
+pub fn said(pod: &Pod) -> &str {
+    let placed = condition(&pod.status.conditions, "PodScheduled");
+    if let Some(unplaced) = placed.filter(|placed| placed.status == ConditionStatus::False) {
+        return &unplaced.message;
+    }
+    let statuses = pod.status.init_container_statuses.iter().chain(&pod.status.container_statuses);
+    let waiting = statuses.filter_map(|status| status.state.waiting.as_ref());
+    let said = waiting.map(|waiting| waiting.message.as_str()).find(|message| !message.trim().is_empty());
+    said.unwrap_or(&pod.status.message)
+}
+
 /// That a pod has a node whose kubelet says nothing of it: for seconds always, and without end where it was placed while its node went
 /// down (Longhorn's knowledge base, troubleshooting-recurring-job-pod-stuck-pending-state).
 pub fn not_taken_up(pod: &Pod) -> Option<String> {
@@ -63,7 +75,7 @@ pub fn brief(pod: Option<&Pod>) -> String {
 /// The refusal as evidence.
 pub fn not_created(set: &str, refusal: &str) -> Evidence {
     let text = format!("DaemonSet {set}: {}", text::shortened(refusal.trim(), LONGEST));
-    EvidenceSource::Event.says(text)
+    EvidenceSource::Event.says(text).quoting(refusal)
 }
 
 /// Since when a pod is as it is: not Ready for so long, else there for so long.

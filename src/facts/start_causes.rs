@@ -185,7 +185,7 @@ causes! {
                  (manager_start_stuck)." [read MANAGERS, read SLICES, read LAST_LOG]
         way NONE_READY "no manager is Ready behind its Service"
             means "no manager is Ready behind the Service of the webhook"
-            fix "Bring one manager to Ready; see webhook_unavailable. The DaemonSet, the labels of its pods and the selector of the Service have to be \
+            fix "Bring one manager to Ready. The DaemonSet, the labels of its pods and the selector of the Service have to be \
                  of one release." [read MANAGERS, read SLICES, read LAST_LOG]
         way NO_SERVICE "its configuration names a Service that does not exist"
             means "the webhook configuration names a Service that does not exist: it belongs to another installation or namespace"
@@ -313,7 +313,10 @@ causes! {
             read "kubectl -n <namespace> describe pod <object>",
         ]
         way READING "why is not known yet, its log is being read"
-            fix "Look again in half a minute: its log is being read, and most likely names the cause." [read DESCRIBE];
+            fix "Look again in half a minute: its log is being read, and most likely names the cause." [read DESCRIBE]
+        way UNKNOWN_ERROR "its log ends with an unknown error"
+            fix "Correct what the error names, where it names a setting, an object or an address. Otherwise search Longhorn's issues for its words, \
+                 and report it with a support bundle.";
 }
 
 /// Brings image, manifest and definitions to one release; the port by which managers become Ready helps until then.

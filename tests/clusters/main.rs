@@ -5,6 +5,8 @@
 mod contradictions;
 #[path = "../support/scenario.rs"]
 mod scenario;
+#[path = "../support/unsaid.rs"]
+mod unsaid;
 
 #[path = "../corpus/mod.rs"]
 mod corpus;

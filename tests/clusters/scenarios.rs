@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::{contradictions, scenario};
+use crate::{contradictions, scenario, unsaid};
 use jiff::{SignedDuration, Timestamp};
 use longhorn_health_exporter::check::{Finding, Severity, takes_away};
 use longhorn_health_exporter::checks;
@@ -61,15 +61,34 @@ fn the_demo_is_judged_as_written_down() {
 }
 
 #[test]
-fn no_two_sentences_of_a_report_contradict_each_other_about_a_volume() {
+fn no_report_contradicts_itself_about_a_volume_or_leaves_a_decisive_word_unsaid() {
     let recorded =
         scenario::all().into_iter().map(|path| (scenario::name(&path).to_owned(), scenario::cluster(&path)));
     let mut wrong = Vec::new();
     for (name, cluster) in recorded.chain([("demo".to_owned(), scenario::demo())]) {
         let report = serde_json::to_value(evaluate(&cluster).report).unwrap();
         wrong.extend(contradictions::of(&report).into_iter().map(|pair| format!("{name}: {pair}")));
+        wrong.extend(unsaid::of(&report).into_iter().map(|word| format!("{name}: {word}")));
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn a_word_that_the_screen_leaves_out_is_seen() {
+    let report = |evidence: &str, said: serde_json::Value| {
+        serde_json::json!({
+            "incidents": [{ "severity": "warning", "title": "no pod of it works", "fix": "Look.", "findings": [0] }],
+            "findings": [{ "check": "c", "cause": "d", "evidence": [{ "source": "api", "text": evidence }], "said": said }],
+        })
+    };
+    let pull = "container waits with ErrImagePull: rpc error: code = Unknown desc = no such host";
+    assert_eq!(unsaid::of(&report(pull, serde_json::Value::Null)).len(), 1, "not marked");
+    assert_eq!(
+        unsaid::of(&report(pull, serde_json::json!({ "text": "no such host" }))).len(),
+        1,
+        "not shown"
+    );
+    assert!(unsaid::of(&report("0 of 3 pods ready", serde_json::Value::Null)).is_empty());
 }
 
 #[test]

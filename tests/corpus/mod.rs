@@ -98,6 +98,8 @@ fn look(case: &Case, with_log: bool) -> Found {
     );
     let contradicted = crate::contradictions::of(&report);
     assert!(contradicted.is_empty(), "{}: {contradicted:#?}", case.report);
+    let unsaid = crate::unsaid::of(&report);
+    assert!(unsaid.is_empty(), "{}: {unsaid:#?}", case.report);
     let mut found = Found::default();
     for finding in report["findings"].as_array().unwrap() {
         let text = |key: &str| finding[key].as_str().unwrap_or_default().to_owned();

@@ -75,7 +75,10 @@ fn failed(cluster: &Cluster, volume: &Volume, backup: &Backup) -> Option<Finding
             format!("the newest backup of {whose} failed"),
         )
         .since(created)
-        .fact(format!("backup {}: state {}: {error}", backup.metadata.name, backup.status.state.as_str()))
+        .fact(
+            api(format!("backup {}: state {}: {error}", backup.metadata.name, backup.status.state.as_str()))
+                .quoting(&backup.status.error),
+        )
         .fact(last_good(cluster, volume)),
     )
 }
@@ -129,10 +132,9 @@ fn stuck(cluster: &Cluster, out: &mut Outcome, volume: &Volume, backup: &Backup)
         "volume {volume_name}: state {}, robustness {robustness}",
         volume.status.state.as_str()
     ));
-    let messages = status
-        .messages
-        .iter()
-        .map(|(kind, message)| api(format!("it says ({kind}): {}", text::both_ends(message, 300))));
+    let messages = status.messages.iter().map(|(kind, message)| {
+        api(format!("it says ({kind}): {}", text::both_ends(message, 300))).quoting(message)
+    });
     Some(finding.facts(messages.take(3)).fact(last_good(cluster, volume)))
 }
 

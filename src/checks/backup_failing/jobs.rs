@@ -133,7 +133,8 @@ fn refused(cluster: &Cluster, name: &str) -> Option<Evidence> {
     let newest = refusals.max_by_key(|event| event.last_seen())?;
     Some(
         EvidenceSource::Event
-            .says(format!("event FailedCreate: {}", text::both_ends(newest.message.trim(), 300))),
+            .says(format!("event FailedCreate: {}", text::both_ends(newest.message.trim(), 300)))
+            .quoting(&newest.message),
     )
 }
 
@@ -143,7 +144,7 @@ pub(super) fn troubled_pods(cluster: &Cluster, job: &str) -> Vec<Evidence> {
     let troubles = cluster.objects.pods.iter().filter(of_job).filter_map(|pod| {
         let trouble = pods::trouble(pod).or_else(|| pods::not_taken_up(pod));
         let trouble = trouble.filter(|_| pod.status.phase != PodPhase::Succeeded)?;
-        Some(api(format!("pod {}: {trouble}", pod.metadata.name)))
+        Some(api(format!("pod {}: {trouble}", pod.metadata.name)).quoting(pods::said(pod)))
     });
     troubles.take(3).collect()
 }

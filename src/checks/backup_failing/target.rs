@@ -8,7 +8,7 @@ use super::causes;
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::DEFINITE;
-use crate::facts::text;
+use crate::facts::{api, text};
 use crate::longhorn::{BackupTarget, ConditionStatus, condition};
 
 /// Longhorn asks every five minutes by default, so that two questions fail.
@@ -114,8 +114,8 @@ fn finding(cluster: &Cluster, target: &BackupTarget, message: &str) -> Finding {
         ),
     })
     .fact(match message {
-        "" => format!("backup target {name} is not available; it does not say why"),
-        message => format!("backup target {name}: {}", text::both_ends(message, 600)),
+        "" => api(format!("backup target {name} is not available; it does not say why")),
+        message => api(format!("backup target {name}: {}", text::both_ends(message, 600))).quoting(message),
     })
     .fact(match target.status.last_synced_at.get() {
         Some(last) => format!("it last answered at {last}"),

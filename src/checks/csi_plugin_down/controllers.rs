@@ -97,8 +97,10 @@ fn down(
     let mut finding = Finding::about(cause, cluster.object::<Deployment>(name), message).since(age.since);
     let (ready, wanted) = (deployment.status.ready_replicas.0, deployment.spec.replicas.unwrap_or(1));
     finding = finding.fact(format!("Deployment {name}: {ready} of {wanted} pods ready"));
-    let troubles =
-        all.iter().filter_map(|pod| Some(api(format!("pod {}: {}", pod.metadata.name, pods::trouble(pod)?))));
+    let troubles = all.iter().filter_map(|pod| {
+        let trouble = format!("pod {}: {}", pod.metadata.name, pods::trouble(pod)?);
+        Some(api(trouble).quoting(pods::said(pod)))
+    });
     Some(finding.facts(troubles.take(3)))
 }
 

@@ -10,7 +10,7 @@ use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::nodes::Addresses;
 use crate::facts::patience::NODE_AWAY;
-use crate::facts::{nodes, pods, text};
+use crate::facts::{api, nodes, pods, text};
 use crate::longhorn::{CSI_DRIVER, Container, CsiNode, Engine, KubeNode, Pod, PodPhase, VolumeState};
 
 /// Volumes by the node where they are attached; made once, and only where something is wrong.
@@ -105,14 +105,14 @@ fn down<'a>(cluster: &'a Cluster, addresses: &OnceCell<Addresses<'a>>, pod: &Pod
         format!("the CSI plugin on node {node} is not Ready: {}", text::both_ends(&trouble, 160)),
     )
     .since(since)
-    .fact(format!("pod {name}: {trouble}"));
+    .fact(api(format!("pod {name}: {trouble}")).quoting(pods::said(pod)));
     let warning = cluster
         .events_about(name)
         .filter(|event| event.kind == "Warning" && event.involved_object.kind == "Pod")
         .max_by_key(|event| event.last_seen());
     if let Some(event) = warning {
         let text = format!("{}: {}", event.reason, text::both_ends(event.message.trim(), 300));
-        finding = finding.fact(EvidenceSource::Event.says(text));
+        finding = finding.fact(EvidenceSource::Event.says(text).quoting(&event.message));
     }
     Some(finding)
 }

@@ -6,7 +6,7 @@ use super::causes;
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::NODE_AWAY;
-use crate::facts::{nodes, text};
+use crate::facts::{api, nodes, text};
 use crate::longhorn::{Condition, ConditionStatus, DiskSpec, DiskStatus, LonghornNode, condition};
 
 /// A disk of a node, wanted and as it is.
@@ -77,11 +77,14 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
         )
         .since(since)
         .impact(impact(&volumes, &alone))
-        .fact(format!(
-            "condition Ready of the disk is False, reason {}: {}",
-            ready.reason,
-            text::shortened(ready.message.trim(), 400)
-        ));
+        .fact(
+            api(format!(
+                "condition Ready of the disk is False, reason {}: {}",
+                ready.reason,
+                text::shortened(ready.message.trim(), 400)
+            ))
+            .quoting(&ready.message),
+        );
     if cause == &causes::DISK_NOT_READY && ready.message.contains("current state: creating") {
         finding = finding.way(&causes::V2_CREATING);
     }

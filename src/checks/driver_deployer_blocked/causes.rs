@@ -64,5 +64,7 @@ causes! {
         "the deployer crash-loops for a reason that neither its log nor the API shows"
         fix "Cause unknown: read the last log of the deployer." [
             read "kubectl -n <namespace> logs <object> -c longhorn-driver-deployer --tail=20 --previous",
-        ];
+        ]
+        way UNKNOWN_ERROR "its log ends with an unknown error"
+            fix "Correct what the error names; otherwise search Longhorn's issues for its words.";
 }

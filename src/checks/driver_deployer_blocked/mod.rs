@@ -84,10 +84,14 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             continue;
         };
         let name = &pod.metadata.name;
+        let quotes =
+            block.cause == &causes::UNKNOWN && block.evidence.iter().any(|fact| fact.said().is_some());
+        let way = quotes.then_some(&causes::UNKNOWN_ERROR);
         let mut finding = Finding::about(block.cause, cluster.object::<Pod>(name), block.message)
             .node(&pod.spec.node_name)
             .since(block.since)
             .impact("the CSI driver is not deployed or updated; where it was never deployed no volume can be created or mounted")
+            .way(way)
             .facts(block.evidence);
         // where no manager can be made, the way out is that of its DaemonSet
         let down = block.cause == &causes::MANAGERS_DOWN;
@@ -170,10 +174,10 @@ fn backend(cluster: &Cluster) -> (bool, String) {
 fn crashing(cluster: &Cluster, pod: &Pod, out: &mut Outcome) -> Option<Block> {
     let crash = looping::looping(pod.container_status(MAIN)?, cluster.now)?;
     let name = &pod.metadata.name;
-    let (cause, source, fact) = by_log(cluster, pod).or_else(|| by_api(cluster, pod)).unwrap_or_else(|| {
+    let (cause, fact) = by_log(cluster, pod).or_else(|| by_api(cluster, pod)).unwrap_or_else(|| {
         let code =
             crash.end.map_or("an unknown code".to_owned(), |end| format!("exit code {}", end.exit_code));
-        (&causes::UNKNOWN, EvidenceSource::Fingerprint, format!("the last run ended with {code}"))
+        (&causes::UNKNOWN, EvidenceSource::Fingerprint.says(format!("the last run ended with {code}")))
     });
     Some(Block {
         cause,
@@ -182,11 +186,11 @@ fn crashing(cluster: &Cluster, pod: &Pod, out: &mut Outcome) -> Option<Block> {
             "{name} crash-loops ({}) and deploys no CSI driver",
             counted(crash.restarts, "restart")
         ),
-        evidence: vec![source.says(fact)],
+        evidence: vec![fact],
     })
 }
 
-fn by_log(cluster: &Cluster, pod: &Pod) -> Option<(&'static Cause, EvidenceSource, String)> {
+fn by_log(cluster: &Cluster, pod: &Pod) -> Option<(&'static Cause, Evidence)> {
     let log = cluster.history.crash_log(&pod.metadata.name, MAIN)?;
     let is_fatal = |line: &&str| line.contains("level=fatal") || line.contains("\"level\":\"fatal\"");
     let fatal = log.text.lines().rev().find(is_fatal)?;
@@ -209,7 +213,8 @@ fn by_log(cluster: &Cluster, pod: &Pod) -> Option<(&'static Cause, EvidenceSourc
     } else {
         &causes::UNKNOWN
     };
-    Some((cause, EvidenceSource::Log, format!("the last log ends with: {}", shortened(fatal.trim(), 400))))
+    let text = format!("the last log ends with: {}", shortened(fatal.trim(), 400));
+    Some((cause, EvidenceSource::Log.says(text).quoting(fatal)))
 }
 
 /// Registered nodes without the condition, which the manager of a node writes when it first syncs it (longhorn-manager
@@ -219,15 +224,15 @@ fn unsynced(cluster: &Cluster) -> impl Iterator<Item = &LonghornNode> {
     cluster.objects.longhorn_nodes.iter().filter(silent)
 }
 
-fn by_api(cluster: &Cluster, pod: &Pod) -> Option<(&'static Cause, EvidenceSource, String)> {
+fn by_api(cluster: &Cluster, pod: &Pod) -> Option<(&'static Cause, Evidence)> {
     const DETECTION: [&str; 2] = ["discover-proc-kubelet-cmdline", "discover-proc-k3s-cmdline"];
-    let api = |cause, fact| Some((cause, EvidenceSource::Api, fact));
+    let found = |cause, fact: String| Some((cause, api(fact)));
     let mut nodes = cluster.objects.longhorn_nodes.iter();
     let no_propagation =
         nodes.find(|node| status(&node.status.conditions, "MountPropagation") == ConditionStatus::False);
     if let Some(node) = no_propagation {
         let fact = format!("condition MountPropagation of nodes.longhorn.io {} is False", node.metadata.name);
-        return api(&causes::MOUNT_PROPAGATION, fact);
+        return found(&causes::MOUNT_PROPAGATION, fact);
     }
     // a manager writes the first conditions of a new node a minute or two after it made it
     let settled =
@@ -239,11 +244,11 @@ fn by_api(cluster: &Cluster, pod: &Pod) -> Option<(&'static Cause, EvidenceSourc
             "nodes.longhorn.io {name} has no condition MountPropagation, and {} there: its manager does not sync it",
             counted(managers, "instance manager")
         );
-        return api(&causes::NODE_NOT_SYNCED, fact);
+        return found(&causes::NODE_NOT_SYNCED, fact);
     }
     if let Some(pod) = DETECTION.iter().find_map(|name| cluster.objects.pods.get(name)) {
         let (name, phase) = (&pod.metadata.name, pod.status.phase.as_str());
-        return api(
+        return found(
             &causes::KUBELET_ROOT_DIR,
             format!(
                 "pod {name}, which looks for the kubelet's root directory, is left over in phase {phase}"
@@ -251,7 +256,7 @@ fn by_api(cluster: &Cluster, pod: &Pod) -> Option<(&'static Cause, EvidenceSourc
         );
     }
     if let Some(fact) = hidden_kubelet(cluster, pod) {
-        return api(&causes::KUBELET_ROOT_DIR, fact);
+        return found(&causes::KUBELET_ROOT_DIR, fact);
     }
     let version =
         |text: &str| Release::parse(text).map(|release| Release::new(release.major, release.minor, 0));
@@ -260,7 +265,7 @@ fn by_api(cluster: &Cluster, pod: &Pod) -> Option<(&'static Cause, EvidenceSourc
         version(&node.status.node_info.kubelet_version).is_some_and(|found| found < OLDEST_KUBERNETES)
     })?;
     let kubelet = &old.status.node_info.kubelet_version;
-    api(&causes::KUBERNETES_VERSION, format!("node {} runs Kubernetes {kubelet}", old.metadata.name))
+    found(&causes::KUBERNETES_VERSION, format!("node {} runs Kubernetes {kubelet}", old.metadata.name))
 }
 
 /// On microk8s no process is called kubelet, so the directory has to be named (longhorn-manager v1.7.2

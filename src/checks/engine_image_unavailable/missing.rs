@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::{DEPLOYING, causes, images_of};
 use crate::check::*;
 use crate::facts::age::{Age, Begun, Unknown, observe};
-use crate::facts::{nodes, pods, text};
+use crate::facts::{api, nodes, pods, text};
 use crate::longhorn::{ConditionStatus, DataEngine, EngineImage, LonghornNode, Pod, status};
 
 /// The pods of engine images, by image and node.
@@ -168,12 +168,12 @@ fn told(
         finding = finding.fact(match first.pod {
             Some(pod) => {
                 let why = pods::trouble(pod).unwrap_or_else(|| "not Ready, cause unknown".to_owned());
-                format!("pod {} on {}: {why}", pod.metadata.name, first.node)
+                api(format!("pod {} on {}: {why}", pod.metadata.name, first.node)).quoting(pods::said(pod))
             }
-            None => format!(
+            None => api(format!(
                 "no pod of the image is on {}: a taint, the node selector, or the DaemonSet is gone",
                 first.node
-            ),
+            )),
         });
         let tainted = first.pod.is_none().then(|| nodes::taints(cluster, first.node)).flatten();
         finding = finding.facts(tainted).fact(first.age.evidence());

@@ -12,7 +12,7 @@ use crate::facts::backing_images::Failure;
 use crate::facts::eviction::*;
 use crate::facts::nodes::manager_not_ready;
 use crate::facts::releases::manager_release;
-use crate::facts::text;
+use crate::facts::{api, text};
 use crate::longhorn::{
     BackingImage, CopyState, CopyStatus, Release, Replica, Resource, SharedText, VolumeRobustness,
 };
@@ -338,7 +338,7 @@ impl<'a> CopyView<'a> {
             self.object(image),
             format!("no copy of backing image {name} is usable{why}"),
         )
-        .fact(format!("copies: {}", states.join("; ")))
+        .fact(api(format!("copies: {}", states.join("; "))).quoting(said.unwrap_or_default()))
         .not_before(changed);
         let volumes = self.volumes_of(name);
         Some(match volumes.is_empty() && self.cluster.can_read(Resource::Volumes) {

@@ -113,7 +113,7 @@ impl Candidate {
         self
     }
 
-    fn fact(mut self, text: impl Into<String>) -> Self {
+    fn fact(mut self, text: impl Into<Evidence>) -> Self {
         self.finding = self.finding.fact(text);
         self
     }

@@ -213,7 +213,7 @@ fn not_killed(cluster: &Cluster, pod: &Pod) -> Option<Evidence> {
         |event: &&Event| event.reason == "FailedKillPod" && event.involved_object.uid == pod.metadata.uid;
     let event = cluster.objects.events.iter().filter(about).max_by_key(|event| event.last_seen())?;
     let text = format!("event FailedKillPod: {}", text::shortened(event.said().trim(), 300));
-    Some(EvidenceSource::Event.says(text))
+    Some(EvidenceSource::Event.says(text).quoting(event.said()))
 }
 
 /// Since when a pod that is there has not been up. A pod of days ago may have stopped being ready just

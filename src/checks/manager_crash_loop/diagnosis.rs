@@ -16,7 +16,7 @@ use crate::check::*;
 use crate::facts::known_issues::{self, KnownIssue};
 use crate::facts::looping::{self, Loop};
 use crate::facts::unreached::webhook_in;
-use crate::facts::{certificates, complaints, probes, releases, text, unreached};
+use crate::facts::{api, certificates, complaints, probes, releases, text, unreached};
 use crate::history::CrashLog;
 use crate::longhorn::{BackupState, Pod, Release};
 
@@ -105,7 +105,7 @@ pub fn diagnose(
         let message = if message.is_empty() { "the kubelet says nothing more" } else { message };
         // the last end may have told it
         if crash.end.is_none_or(|end| end.message.trim() != message.trim()) {
-            case.add(EvidenceSource::Api, format!("{reason}: {}", shortened(message)));
+            case.evidence.push(api(format!("{reason}: {}", shortened(message))).quoting(message));
         }
         if message.contains("not a shared mount") {
             case.way = Some(&causes::NOT_SHARED);
@@ -156,6 +156,11 @@ fn describe(crash: &Loop<'_>) -> String {
 impl<'c> CrashedManager<'c> {
     pub(super) fn add(&mut self, source: EvidenceSource, text: impl Into<String>) {
         self.evidence.push(source.says(text));
+    }
+
+    fn quote(&mut self, which: &str, line: &str) {
+        let fact = EvidenceSource::Log.says(format!("{which}: {}", shortened(line)));
+        self.evidence.push(fact.quoting(line));
     }
 
     fn is(mut self, cause: &'static Cause, source: EvidenceSource) -> Diagnosis {
@@ -214,23 +219,22 @@ impl<'c> CrashedManager<'c> {
         };
         match last_word(&log.text) {
             Some(LastWord::Known(found, line)) => {
-                self.add(EvidenceSource::Log, format!("{which} ends with: {}", shortened(line)));
+                self.quote(&format!("{which} ends with"), line);
                 Some(self.in_particular(found, line, &log.text))
             }
             Some(LastWord::Panic(line, stack)) => {
                 let place = panicking_function(stack).unwrap_or("a function that the log does not show");
-                self.add(EvidenceSource::Log, format!("{} in {place}", shortened(line)));
+                let panic = EvidenceSource::Log.says(format!("{} in {place}", shortened(line)));
+                self.evidence.push(panic.quoting(&format!("{line} in {place}")));
                 self.panic_in(line, stack)
             }
             Some(LastWord::Fatal(line)) if self.is_known_issue(line) => {
-                self.add(EvidenceSource::Log, format!("{which} ends with: {}", shortened(line)));
+                self.quote(&format!("{which} ends with"), line);
                 Some(&causes::KNOWN_PANIC)
             }
             Some(LastWord::Fatal(line)) => {
-                self.add(
-                    EvidenceSource::Log,
-                    format!("{which} ends with a line that no pattern knows: {}", shortened(line)),
-                );
+                self.quote(&format!("{which} ends with a line that no pattern knows"), line);
+                self.is_way(&causes::UNKNOWN_ERROR);
                 Some(&causes::UNKNOWN)
             }
             None => {
@@ -258,8 +262,7 @@ impl<'c> CrashedManager<'c> {
             // what serves the webhook lists every kind first, and a right that lacks only shows as a listener that is late
             causes::WEBHOOK_NOT_READY => {
                 if let Some(complaint) = complaints::newest(log) {
-                    let text = format!("until then it complained: {}", shortened(complaint.line));
-                    self.add(EvidenceSource::Log, text);
+                    self.quote("until then it complained", complaint.line);
                 }
             }
             causes::WEBHOOK_DENIED => self.is_denied(line),
@@ -433,6 +436,7 @@ impl<'c> CrashedManager<'c> {
                 None => "the release is unknown, and with it whether this is a known issue",
             },
         );
+        self.is_way(&causes::UNKNOWN_ERROR);
         Some(&causes::UNKNOWN)
     }
 

@@ -170,10 +170,10 @@ impl CrashedManager<'_> {
         match past {
             true => self.among(
                 "exit code 1 after seconds is past the check for iscsiadm",
-                "port_in_use, webhook_call_failed, webhook_denied, write_conflict and crd_mismatch",
+                "a port in use, a webhook that is not reached or refuses, a conflict, or a missing definition",
             ),
             false => self
-                .among("exit code 1 within a second", "open_iscsi_missing, manifest_stale and port_in_use"),
+                .among("exit code 1 within a second", "open-iscsi is missing, the manifest is of another release, or a port is in use"),
         }
         &causes::UNKNOWN
     }
@@ -224,7 +224,8 @@ impl CrashedManager<'_> {
                 &causes::WEBHOOK_NOT_READY
             }
             (_, None) => {
-                let which = "webhook_service_unreachable (DNS, firewall or hairpin traffic), webhook_unserved and webhook_not_ready";
+                let which =
+                    "DNS, firewall or hairpin traffic, no manager behind the webhook, or its own listener";
                 self.among(&fingerprint, which);
                 &causes::UNKNOWN
             }
@@ -235,17 +236,17 @@ impl CrashedManager<'_> {
         if (OLD_MANAGERS_SECONDS..900).contains(&seconds) {
             self.among(
                 "a start that ends after 600 s waits for managers of the old release",
-                "old_managers_lingering",
+                "managers of the old release that do not end",
             );
         } else if marks::reached_services(self.pod, self.release) == Some(false) {
             self.among(
                 "exit code 1 before the Services of the webhooks were reached",
-                "port_in_use and api_unreachable",
+                "a port in use, or no answer of the API server",
             );
         } else {
             self.among(
                 "exit code 1 is a fatal error at start; the run time fits the upgrade of objects and what follows",
-                "webhook_call_failed, webhook_denied, write_conflict, crd_mismatch and port_in_use",
+                "a webhook that is not reached or refuses, a conflict, a missing definition, or a port in use",
             );
         }
         &causes::UNKNOWN
@@ -310,10 +311,8 @@ impl CrashedManager<'_> {
 
     /// Causes that fit, of which no fact of the API speaks for one.
     fn among(&mut self, text: &str, which: &str) {
-        self.headline = Some(format!("cause unknown, candidates: {which}"));
-        self.candidates(&format!(
-            "{text}: candidates are {which}; no fact of the API speaks for one of them"
-        ));
+        self.headline = Some(format!("cause unknown, perhaps {which}"));
+        self.candidates(&format!("{text}: perhaps {which}; no fact of the API speaks for one of them"));
     }
 
     fn candidates(&mut self, text: &str) {

@@ -20,14 +20,14 @@ pub(super) fn word(cluster: &Cluster, pod: &Pod, crash: &Loop<'_>) -> Option<(&'
     let status = pod.container_status(CONTAINER)?;
     if let Some(waiting) = status.state.waiting.as_ref().filter(|one| one.reason == "PostStartHookError") {
         let text = format!("the container waits with {}: {}", waiting.reason, waiting.message.trim());
-        return Some((&causes::CONTAINER_CANNOT_START, api(text)));
+        return Some((&causes::CONTAINER_CANNOT_START, api(text).quoting(&waiting.message)));
     }
     let events = cluster.events_about(&pod.metadata.name).filter(|event| is_about(event, pod, crash));
     let found = events.filter_map(|event| Some((event.last_seen(), cause_in(event)?, event)));
     let (_, cause, event) = found.max_by_key(|(seen, ..)| *seen)?;
     let seen = counted(event.occurrences(), "time");
     let text = format!("{}: {} (seen {seen})", event.reason, event.message.trim());
-    Some((cause, EvidenceSource::Event.says(text)))
+    Some((cause, EvidenceSource::Event.says(text).quoting(&event.message)))
 }
 
 fn cause_in(event: &Event) -> Option<&'static Cause> {

@@ -298,7 +298,11 @@ fn cut_off(
         .impact(format!(
             "running I/O continues, but nothing attaches, detaches or rebuilds what the manager of {node} owns"
         ))
-        .fact(EvidenceSource::Log.says(format!("its log says: {}", shortened(complaint.line, 400))))
+        .fact(
+            EvidenceSource::Log
+                .says(format!("its log says: {}", shortened(complaint.line, 400)))
+                .quoting(complaint.line),
+        )
         .facts(lease.map(|lease| held(cluster, lease)));
     found
         .with(Name::Manager, name.to_string())

@@ -324,7 +324,7 @@ fn probe_failing(
             failing.kinds(recent.max(*since)),
             failing.message.trim()
         );
-        finding = finding.fact(EvidenceSource::Event.says(text));
+        finding = finding.fact(EvidenceSource::Event.says(text).quoting(&failing.message));
     }
     finding
 }

@@ -6,7 +6,7 @@ pub use crate::facts::start_causes::{
     ACCESS_DENIED, API_CERTIFICATE, API_UNREACHABLE, CRD_MISMATCH, MANIFEST_STALE,
     WEBHOOK_SERVICE_UNREACHABLE,
 };
-pub use own::{LEASE_NOT_TAKEN, QUEUEING, UNKNOWN, WAYS};
+pub use own::{LAST_LINE, LEASE_NOT_TAKEN, QUEUEING, UNKNOWN, WAYS};
 
 mod own {
     use crate::check::causes;
@@ -32,7 +32,10 @@ mod own {
                        API server, or may not"
                 fix "Read its log from the end, and ask for the right to take the Lease. If the service account has it, the way from the pod to \
                      the API server is the trouble: CNI and kube-proxy on the node, firewall rules. Deleting the pod does not help: the next \
-                     one hangs in the same place.";
+                     one hangs in the same place."
+            way LAST_LINE "cause unknown, its log has no known complaint"
+                fix "The last line of its log is what it did before it hung. If that names an object or an address, check it; otherwise see whether \
+                     the node is short of CPU or memory. Keep the log before anyone deletes the pod.";
     }
 }
 

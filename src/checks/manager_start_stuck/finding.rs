@@ -85,23 +85,22 @@ fn takes_admission_calls(cluster: &Cluster, pod: &Pod) -> bool {
 pub fn why_log_says_nothing(cluster: &Cluster, start: &UnderWay) -> Evidence {
     let history = &cluster.history;
     if let Some(log) = history.current_log(start.pod, CONTAINER) {
-        let text = match log.text.lines().rev().find(|line| !line.trim().is_empty()) {
-            Some(last) => {
-                format!("its log names no known reason and ends with: {}", shortened(last.trim(), 400))
-            }
-            None => "its log has said nothing in the last two minutes".to_owned(),
+        return match log.text.lines().rev().find(|line| !line.trim().is_empty()) {
+            Some(last) => EvidenceSource::Log
+                .says(format!("its log names no known reason and ends with: {}", shortened(last.trim(), 400)))
+                .quoting(last),
+            None => EvidenceSource::Log.says("its log has said nothing in the last two minutes"),
         };
-        return EvidenceSource::Log.says(text);
     }
     let text = match history.crash_logs_denied() {
         Some(reason) => format!(
             "its log cannot be read ({reason}): with the right 'get' on 'pods/log' in namespace {} the cause would come \
-             from there; candidates are {}",
+             from there; perhaps {}",
             cluster.namespace,
             candidates(start)
         ),
         None if cluster.is_recorded() => format!(
-            "the recording has no log of its present run (POD.{CONTAINER}.log); candidates are {}",
+            "the recording has no log of its present run (POD.{CONTAINER}.log); perhaps {}",
             candidates(start)
         ),
         None => "its log has not been read yet, or the node does not give it".to_owned(),
@@ -112,9 +111,9 @@ pub fn why_log_says_nothing(cluster: &Cluster, start: &UnderWay) -> Evidence {
 /// Who renews the Lease gets answers, and who does not take it has not come to the kinds yet.
 pub fn candidates(start: &UnderWay) -> &'static str {
     match (start.holds, start.free) {
-        (true, _) => "access_denied and crd_mismatch",
-        (false, true) => "api_unreachable and access_denied",
-        (false, false) => "api_unreachable, access_denied and crd_mismatch",
+        (true, _) => "a missing right or a missing definition",
+        (false, true) => "no answer of the API server, or a missing right",
+        (false, false) => "no answer of the API server, a missing right or a missing definition",
     }
 }
 

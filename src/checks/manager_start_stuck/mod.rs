@@ -129,7 +129,11 @@ fn stuck(cluster: &Cluster, start: &UnderWay, hang: Hang<'_>) -> Stuck {
             Stuck {
                 way: Some(waiting.why),
                 values: vec![(Name::Service, service), (Name::Manager, start.pod.metadata.name.to_string())],
-                ..Stuck::of(&causes::WEBHOOK_SERVICE_UNREACHABLE, what, vec![EvidenceSource::Log.says(text)])
+                ..Stuck::of(
+                    &causes::WEBHOOK_SERVICE_UNREACHABLE,
+                    what,
+                    vec![EvidenceSource::Log.says(text).quoting(waiting.line)],
+                )
             }
         }
         Hang::Overtaken(evidence) => {
@@ -142,7 +146,8 @@ fn stuck(cluster: &Cluster, start: &UnderWay, hang: Hang<'_>) -> Stuck {
 
 /// What the log of the present run complains about.
 fn by_log(cluster: &Cluster, start: &UnderWay, complaint: &Complaint<'_>) -> Stuck {
-    let line = EvidenceSource::Log.says(format!("its log says: {}", shortened(complaint.line, 400)));
+    let line = format!("its log says: {}", shortened(complaint.line, 400));
+    let line = EvidenceSource::Log.says(line).quoting(complaint.line);
     let about = complaint.about.join(", ");
     match (complaint.lacks, certificates::refused(complaint.line)) {
         (Lacks::Api, Some(refused)) => {
@@ -186,8 +191,12 @@ fn by_api(cluster: &Cluster, start: &UnderWay) -> Stuck {
     }
     let log = finding::why_log_says_nothing(cluster, start);
     if !start.free {
-        let what = format!("cause unknown, candidates: {}", finding::candidates(start));
-        return Stuck::of(&causes::UNKNOWN, what, vec![log]);
+        let what = match log.said() {
+            Some(_) => causes::LAST_LINE.briefly.to_owned(),
+            None => format!("cause unknown, perhaps {}", finding::candidates(start)),
+        };
+        let way = log.said().map(|_| &causes::LAST_LINE);
+        return Stuck { way, ..Stuck::of(&causes::UNKNOWN, what, vec![log]) };
     }
     let way = &causes::LEASE_NOT_TAKEN;
     let unseen = nodes::unseen_by_managers(cluster);

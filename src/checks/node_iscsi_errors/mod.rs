@@ -135,9 +135,9 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
                 finding
                     .since(Some(first))
                     .fact(EvidenceSource::Event.says(times))
-                    .facts(
-                        quote.map(|message| EvidenceSource::Event.says(format!("the last one: {message}"))),
-                    )
+                    .facts(quote.map(|message| {
+                        EvidenceSource::Event.says(format!("the last one: {message}")).quoting(message)
+                    }))
                     .facts(surroundings(cluster, &scene)),
             );
         }

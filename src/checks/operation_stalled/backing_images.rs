@@ -173,7 +173,7 @@ fn finding(
         if !status.message.is_empty() {
             says += &format!(": {}", text::both_ends(&status.message, 300));
         }
-        finding = finding.node(&source.spec.node_id).fact(says);
+        finding = finding.node(&source.spec.node_id).fact(api(says).quoting(&status.message));
     }
     if !states.is_empty() {
         finding = finding.fact(format!("its copies are {}", states.join(", ")));
@@ -198,11 +198,8 @@ fn manager_says(cluster: &Cluster, manager: &BackingImageManager) -> Vec<Evidenc
         .filter(|event| event.kind == "Warning")
         .max_by_key(|event| event.last_seen());
     if let Some(event) = newest {
-        says.push(EvidenceSource::Event.says(format!(
-            "{}: {}",
-            event.reason,
-            text::both_ends(&event.message, 300)
-        )));
+        let text = format!("{}: {}", event.reason, text::both_ends(&event.message, 300));
+        says.push(EvidenceSource::Event.says(text).quoting(&event.message));
     }
     says
 }

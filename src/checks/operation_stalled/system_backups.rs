@@ -25,7 +25,8 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
         let words = format!("state {}, {} %", status.state.as_str(), status.progress.0);
         if status.state == BackupState::Error {
             let error = text::both_ends(&status.error, 600);
-            out.report(object.failed(cluster, meta.created()).fact(format!("{words}: {error}")));
+            let said = api(format!("{words}: {error}")).quoting(&status.error);
+            out.report(object.failed(cluster, meta.created()).fact(said));
         } else if matches!(status.state, BackupState::Unset | BackupState::Pending | BackupState::InProgress)
         {
             let (fact, progress) = ("backing_image_backup", status.progress.0);
@@ -61,7 +62,8 @@ fn system_backups(cluster: &Cluster, out: &mut Outcome) {
                 let mut finding = object.failed(cluster, meta.created());
                 if let Some(error) = condition(&backup.status.conditions, "Error") {
                     let message = text::both_ends(&error.message, 600);
-                    finding = finding.fact(format!("condition Error, reason {}: {message}", error.reason));
+                    let text = format!("condition Error, reason {}: {message}", error.reason);
+                    finding = finding.fact(api(text).quoting(&error.message));
                 }
                 out.report(finding);
                 continue;

@@ -52,9 +52,10 @@ fn failed(cluster: &Cluster, restore: &SystemRestore) -> Finding {
         finding = finding.severity(Severity::Info);
     }
     let said = error.map(|error| {
-        format!("condition Error, reason {}: {}", error.reason, text::shortened(&error.message, 600))
+        let words = text::shortened(&error.message, 600);
+        api(format!("condition Error, reason {}: {words}", error.reason)).quoting(&error.message)
     });
-    finding.facts(said.map(api))
+    finding.facts(said)
 }
 
 fn stalled(cluster: &Cluster, out: &mut Outcome, restore: &SystemRestore, working: &HashSet<&str>) {

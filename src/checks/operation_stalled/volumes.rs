@@ -49,7 +49,7 @@ fn expansion(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Opti
         let mut finding = about(cluster, volume, &EXPANSION_FAILED, "the last expansion of", "failed")
             .since(status.last_expansion_failed_at.get())
             .impact(impact)
-            .fact(format!("lastExpansionError: {}", text::both_ends(&status.last_expansion_error, 600)))
+            .fact(said("lastExpansionError", &status.last_expansion_error))
             .fact(sizes);
         if oversized {
             finding = finding.way(&OVERSIZED);
@@ -108,7 +108,7 @@ fn restore(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engin
                 about(cluster, volume, &RESTORE_FAILED, "the restore into", "fails")
                     .since(age.since)
                     .impact(impact)
-                    .fact(format!("restoreStatus of {replica}: {}", text::both_ends(&failed.error, 600)))
+                    .fact(said(&format!("restoreStatus of {replica}"), &failed.error))
                     .facts([age.evidence()]),
             );
         }
@@ -147,7 +147,7 @@ fn purge(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engine)
         out.report(
             about(cluster, volume, &PURGE_FAILED, "the last purge of snapshots of", "failed")
                 .impact("the space of removed snapshots is not given back")
-                .fact(format!("purgeStatus of {replica}: {}", text::both_ends(&failed.error, 600))),
+                .fact(said(&format!("purgeStatus of {replica}"), &failed.error)),
         );
     } else if let Some(least) = runs.iter().min() {
         let work = copy("purge", name, format!("{runs:?}"), *least, None);
@@ -182,7 +182,7 @@ fn clone(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Option<&
                     .since(age.since)
                     .impact("the clone cannot be used; its source is not affected")
                     .fact(source)
-                    .facts(error.map(|error| format!("its engine: {}", text::both_ends(error, 600)))),
+                    .facts(error.map(|error| said("its engine", error))),
             );
         }
         return;
@@ -210,6 +210,11 @@ fn copy<'a>(
     begun: Option<Timestamp>,
 ) -> Work<'a> {
     Work { fact, object, mark, progress, size: 0, begun, patience: PERCENT }
+}
+
+/// What an object says went wrong.
+fn said(who: &str, error: &str) -> Evidence {
+    api(format!("{who}: {}", text::both_ends(error, 600))).quoting(error)
 }
 
 fn about(cluster: &Cluster, volume: &Volume, cause: &'static Cause, what: &str, predicate: &str) -> Finding {

@@ -3,7 +3,7 @@
 use super::{Share, WINDOW, backend, causes};
 use crate::check::*;
 use crate::facts::age::Age;
-use crate::facts::{nodes, pods, text};
+use crate::facts::{api, nodes, pods, text};
 use crate::longhorn::{ConditionStatus, Container, PodPhase, ShareManager, VolumeState, condition};
 
 /// The volume is not served.
@@ -22,10 +22,10 @@ pub(super) fn down(cluster: &Cluster, share: &Share, age: &Age) -> Finding {
     let owner = &manager.status.owner_id;
     let robustness = volume.status.robustness.as_str();
     let pod = match share.pod {
-        None => format!("there is no pod share-manager-{name}"),
+        None => api(format!("there is no pod share-manager-{name}")),
         Some(pod) => {
             let why = pods::trouble(pod).unwrap_or_else(|| "it is Ready".to_owned());
-            format!("pod share-manager-{name} on {}: {why}", pod.spec.node_name)
+            api(format!("pod share-manager-{name} on {}: {why}", pod.spec.node_name)).quoting(pods::said(pod))
         }
     };
     finding

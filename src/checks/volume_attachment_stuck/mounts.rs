@@ -91,11 +91,14 @@ fn failing(cluster: &Cluster, volume: &Volume, attached: &str, event: &Event) ->
     .since(event.first_seen())
     .impact(format!("pod {pod} cannot start; Longhorn calls the volume healthy"))
     .volumes(users)
-    .fact(format!(
-        "Event FailedMount of pod {pod}, {}: {}",
-        counted(usize::try_from(event.occurrences()).unwrap_or(usize::MAX), "time"),
-        text::both_ends(event.said().trim(), 600)
-    ))
+    .fact(
+        api(format!(
+            "Event FailedMount of pod {pod}, {}: {}",
+            counted(usize::try_from(event.occurrences()).unwrap_or(usize::MAX), "time"),
+            text::both_ends(event.said().trim(), 600)
+        ))
+        .quoting(event.said()),
+    )
     .way(known.map(|(_, way)| *way))
 }
 

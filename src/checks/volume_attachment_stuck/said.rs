@@ -14,8 +14,10 @@ pub(super) fn by_others(cluster: &Cluster, volume: &Volume) -> Vec<Evidence> {
         .filter(|csi| !csi.status.attached && !csi.status.attach_error.message.trim().is_empty())
         .take(3)
         .map(|csi| {
-            let error = text::both_ends(csi.status.attach_error.message.trim(), 500);
+            let said = csi.status.attach_error.message.trim();
+            let error = text::both_ends(said, 500);
             api(format!("VolumeAttachment {} for node {}: {error}", csi.metadata.name, csi.spec.node_name))
+                .quoting(beyond_the_attempt(said))
         })
         .collect();
     said.extend(Wait::of(cluster, volume).iter().flat_map(|wait| wait.facts(cluster)));
@@ -31,6 +33,16 @@ pub(super) fn by_others(cluster: &Cluster, volume: &Volume) -> Vec<Evidence> {
         )));
     }
     said
+}
+
+/// What Longhorn's CSI plugin says beyond that the attachment failed, which the finding is about: without a reason that is all it writes
+/// (longhorn-manager v1.5.0 to v1.12.1 csi/controller_server.go ControllerPublishVolume).
+fn beyond_the_attempt(said: &str) -> &str {
+    let attempt = [" failed to attach to node ", " is not ready for workloads"];
+    match attempt.iter().find_map(|attempt| said.split_once(attempt)) {
+        Some((_, rest)) => rest.split_once(": ").map_or("", |(_, why)| why),
+        None => said,
+    }
 }
 
 /// A volume that was up once and names no image: Longhorn looks for one of the empty name (longhorn issue 10452).

@@ -418,7 +418,7 @@ fn cannot_start<'a>(
             "{count} FailedStarting of its engine within the last hour, the last at {last}: {}",
             text::both_ends(said.trim(), 300)
         );
-        evidence.push(EvidenceSource::Event.says(text));
+        evidence.push(EvidenceSource::Event.says(text).quoting(said));
     }
     evidence
         .extend(error.map(|engine| api(format!("engine {}: currentState is error", engine.metadata.name))));
@@ -457,7 +457,8 @@ fn asked_by(csi: &CsiAttachment) -> Option<Timestamp> {
 fn start_error(engine: &Engine) -> Option<Evidence> {
     let created = condition(&engine.status.conditions, "InstanceCreation")?;
     let said = created.status == ConditionStatus::False && !created.message.is_empty();
-    said.then(|| api(format!("engine {}: {}", engine.metadata.name, text::both_ends(&created.message, 300))))
+    let text = || format!("engine {}: {}", engine.metadata.name, text::both_ends(&created.message, 300));
+    said.then(|| api(text()).quoting(&created.message))
 }
 
 fn finding(cluster: &Cluster, stuck: StuckVolume) -> Finding {

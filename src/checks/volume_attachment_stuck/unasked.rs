@@ -11,7 +11,7 @@ use crate::cluster::Readability;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::not_started;
 use crate::facts::releases::manager_release;
-use crate::facts::{text, volumes, ways};
+use crate::facts::{api, text, volumes, ways};
 use crate::longhorn::{CSI_DRIVER, CsiAttachment, Owner, Pod, Volume, VolumeRobustness};
 
 /// The attacher tries again with growing pauses, of five minutes at most.
@@ -111,7 +111,8 @@ fn finding(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> Finding {
     .with(Name::Attachment, id.as_str())
     .with(Name::Workload, PLUGIN);
     if !error.is_empty() {
-        finding = finding.fact(format!("its last error: {}", text::both_ends(error, 500)));
+        finding =
+            finding.fact(api(format!("its last error: {}", text::both_ends(error, 500))).quoting(error));
     }
     finding
 }

@@ -45,8 +45,8 @@ impl DegradedReason {
         }
     }
 
-    fn because(mut self, text: impl Into<String>) -> Self {
-        self.evidence.push(api(text));
+    fn because(mut self, fact: impl Into<Evidence>) -> Self {
+        self.evidence.push(fact.into());
         self
     }
 }
@@ -192,7 +192,9 @@ fn looping(
         let said = newest.map(|event| event.message.trim()).filter(|said| !said.is_empty());
         let said = said.map(|said| format!(": {}", text::both_ends(said, 400))).unwrap_or_default();
         let count = counted(usize::try_from(events).unwrap_or(0), "Event");
-        reason.evidence.push(EvidenceSource::Event.says(format!("{count} {FAILED} on its engine{said}")));
+        let text = format!("{count} {FAILED} on its engine{said}");
+        let words = newest.map(|event| event.message.as_str()).unwrap_or_default();
+        reason.evidence.push(EvidenceSource::Event.says(text).quoting(words));
     }
     for replica in cluster.replicas_of(&volume.metadata.name) {
         if let Some(failed) = condition(&replica.status.conditions, "RebuildFailed")
@@ -203,7 +205,7 @@ fn looping(
                 "replica {}: RebuildFailed, reason {}: {message}",
                 replica.metadata.name, failed.reason
             );
-            reason = reason.because(text);
+            reason = reason.because(api(text).quoting(&failed.message));
         }
     }
     Some(reason)

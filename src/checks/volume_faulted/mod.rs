@@ -24,7 +24,7 @@ use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::backing_images::Wait;
 use crate::facts::ways::{self, BACKING_IMAGE};
-use crate::facts::{nodes, text, volumes};
+use crate::facts::{api, nodes, text, volumes};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{Volume, VolumeRobustness, condition};
 use salvage::{Candidate, is_automatic, newer, together};
@@ -183,7 +183,7 @@ fn finding(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Finding {
     if let Some(restore) = restore {
         let text =
             format!("condition Restore ({}): {}", restore.reason, text::both_ends(&restore.message, 300));
-        finding = finding.fact(text);
+        finding = finding.fact(api(text).quoting(&restore.message));
     }
     finding = finding.facts(
         volume

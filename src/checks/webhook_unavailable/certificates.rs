@@ -114,7 +114,7 @@ fn refused(
         about(cluster, &causes::CERTIFICATE_REFUSED, kind, VALIDATOR, message)
             .since(Some(since))
             .impact("every create and update of a Longhorn object is rejected")
-            .fact(EvidenceSource::Event.says(both_ends(&said, 400))),
+            .fact(EvidenceSource::Event.says(both_ends(&said, 400)).quoting(&said)),
     )
 }
 

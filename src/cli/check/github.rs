@@ -17,7 +17,8 @@ pub fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
         };
         let mut message = incident.title.clone();
         let follows = follows(incident);
-        let lines = [("follows: ", follows.as_str()), ("fix: ", incident.fix.as_str())];
+        let quote = incident.quote().unwrap_or_default();
+        let lines = [("", quote.as_str()), ("follows: ", follows.as_str()), ("fix: ", incident.fix.as_str())];
         for (head, line) in lines.into_iter().filter(|(_, line)| !line.is_empty()) {
             message.push_str(&format!("\n{head}{line}"));
         }

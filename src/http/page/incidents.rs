@@ -45,6 +45,7 @@ fn incident(report: &Report, incident: &Incident, cards: &mut Cards<'_>) -> Mark
                 (lasting(incident.since, report.cluster.now))
             }
             (waits(report, incident))
+            @if let Some(quote) = incident.quote() { p.more { (quote) } }
             @if !incident.fix.is_empty() { p { (incident.fix) } }
             @if let Some(first) = incident.first.as_ref().filter(|_| incident.waits_for.is_empty()) { (command(first)) }
             details.part { summary { "Evidence and all commands" } (cards.of(report.by_cause(roots))) }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::advice::{Name, filled};
-use super::{Cause, Cluster, Way};
+use super::{Cause, Cluster, Way, said};
 use crate::cluster::{ObjectRef, VolumeRef};
 use crate::word_enum::word_enum;
 
@@ -61,6 +61,9 @@ pub struct Finding {
     pub impact: String,
     /// What the verdict rests on.
     pub(super) evidence: Vec<Evidence>,
+    /// What a machine itself said about why, in a line: the first of the evidence that quotes one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub said: Option<Evidence>,
     /// What to do.
     pub remedy: Remedy,
     /// Name of the runbook, which is the name of its alert.
@@ -81,6 +84,9 @@ pub struct Evidence {
     pub source: EvidenceSource,
     /// The fact, in one sentence.
     pub text: String,
+    /// What a machine itself says there about why, cut down to a line: the decisive word, which a person must not have to look for.
+    #[serde(skip)]
+    pub(super) said: Option<String>,
 }
 
 word_enum! {
@@ -104,7 +110,20 @@ word_enum! {
 impl EvidenceSource {
     /// A fact from there.
     pub fn says(self, text: impl Into<String>) -> Evidence {
-        Evidence { source: self, text: text.into() }
+        Evidence { source: self, text: text.into(), said: None }
+    }
+}
+
+impl Evidence {
+    /// Marks what a machine itself says in it about why.
+    pub fn quoting(mut self, words: &str) -> Self {
+        self.said = said::essence(words);
+        self
+    }
+
+    /// What a machine itself says in it, in a line of its own.
+    pub fn said(&self) -> Option<Evidence> {
+        self.said.as_deref().map(|said| self.source.says(said))
     }
 }
 
@@ -171,6 +190,7 @@ impl Finding {
             message: message.into(),
             impact: String::new(),
             evidence: Vec::new(),
+            said: None,
             remedy: Remedy::default(),
             runbook: None,
             way: None,
@@ -267,8 +287,10 @@ impl Finding {
         self.remedy(Remedy::new(fix))
     }
 
-    /// Takes from its way or the cause what to do, words or steps, where the finding itself does not say it.
+    /// Takes from its way or the cause what to do, words or steps, where the finding itself does not say it; and from the evidence
+    /// what a machine said.
     pub(super) fn advise(&mut self, cluster: &Cluster) {
+        self.said = self.evidence.iter().find_map(Evidence::said);
         let one = |name| self.value(cluster, name, 0);
         let way = self.way.unwrap_or(const { &Way::briefly("") });
         let words = if way.fix.is_empty() { self.cause.fix } else { way.fix };

@@ -14,6 +14,7 @@ mod gauge;
 mod outcome;
 mod panel;
 mod record;
+pub mod said;
 mod way;
 mod words;
 

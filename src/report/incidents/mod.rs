@@ -13,7 +13,9 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::check::{Alert, Command, Finding, ObjectRef, Severity, VolumeRef, capitalised};
+use crate::check::{
+    Alert, Command, Evidence, EvidenceSource, Finding, ObjectRef, Severity, VolumeRef, capitalised, said,
+};
 use crate::checks;
 use crate::longhorn::VolumeHealth;
 
@@ -50,6 +52,9 @@ pub struct Incident {
     pub consequences: Vec<Consequence>,
     /// Numbers of the incidents that must end before this one can.
     pub waits_for: BTreeSet<usize>,
+    /// What a machine itself said about why, in a line, where neither title nor fix says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub said: Option<Evidence>,
     /// What to do, in a few sentences; the first of them is the fix.
     pub fix: String,
     /// The command to run first, if there is one. It changes something only where the fix is that change.
@@ -63,6 +68,17 @@ pub struct Incident {
 }
 
 impl Incident {
+    /// What a machine said, with who said it: `log: "…"`.
+    pub fn quote(&self) -> Option<String> {
+        let said = self.said.as_ref()?;
+        let who = match said.source {
+            EvidenceSource::Log => "log",
+            EvidenceSource::Event => "event",
+            EvidenceSource::Api | EvidenceSource::Fingerprint | EvidenceSource::History => "says",
+        };
+        Some(format!("{who}: \"{}\"", said.text))
+    }
+
     /// The places of the root's findings, and those of the consequences.
     pub fn parts(&self) -> (&[usize], &[usize]) {
         self.findings.split_at(self.count.min(self.findings.len()))
@@ -171,12 +187,14 @@ fn incident(findings: &[Finding], group: &group::Group, ties: &group::Ties) -> I
     volumes.sort_by_key(|volume| (health(volume), volume.name.as_str()));
     volumes.dedup_by(|a, b| a.name == b.name);
     let root = roots.first();
-    let remedy = root.map(|root| &root.remedy);
+    let (title, remedy) = (title(&roots), root.map(|root| &root.remedy));
+    let fix = remedy.map(|remedy| remedy.fix.clone()).unwrap_or_default();
+    let told = format!("{title} {fix}");
     Incident {
         number: 0,
         check: root.map_or("", |root| root.check),
         cause: root.map_or("", |root| root.cause.id),
-        title: title(&roots),
+        title,
         severity: members.iter().map(|finding| finding.severity).max().unwrap_or(Severity::Info),
         since: roots.iter().filter_map(|root| root.since).min(),
         objects: roots.iter().take(MAX_LISTED).map(|root| root.object.clone()).collect(),
@@ -186,7 +204,8 @@ fn incident(findings: &[Finding], group: &group::Group, ties: &group::Ties) -> I
         volumes: volumes.into_iter().take(MAX_LISTED).cloned().collect(),
         consequences: consequences(&group.consequences, findings, ties),
         waits_for: BTreeSet::new(),
-        fix: remedy.map(|remedy| remedy.fix.clone()).unwrap_or_default(),
+        said: root.and_then(|root| root.said.clone()).filter(|said| !said::is_told(&told, &said.text)),
+        fix,
         first: remedy.and_then(|remedy| remedy.commands.first()).cloned(),
         runbook: root.and_then(|root| root.runbook),
         findings: group.roots.iter().chain(&group.consequences).copied().collect(),

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::{follows, plain, reasons, scope, sentence, waits};
 use crate::Report;
-use crate::check::{Command, Severity};
+use crate::check::{Command, Severity, capitalised};
 
 /// Writes the incidents that are more than notes, each with its first command.
 pub fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {
@@ -21,6 +21,9 @@ pub fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {
             incident.severity,
             escaped(&sentence(&incident.title))
         )?;
+        if let Some(quote) = incident.quote() {
+            writeln!(out, "   {}", escaped(&capitalised(&quote)))?;
+        }
         if !incident.consequences.is_empty() {
             writeln!(out, "   Follows: {}.", escaped(&follows(incident)))?;
         }

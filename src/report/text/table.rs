@@ -221,6 +221,9 @@ fn told(out: &mut dyn Write, incident: &Incident, style: Style, says_what_follow
     for (index, line) in title.iter().enumerate() {
         writeln!(out, "{}{}", if index == 0 { margin.as_str() } else { INDENT }, style.bold(line))?;
     }
+    if let Some(quote) = incident.quote() {
+        style.wrap(out, INDENT, &quote)?;
+    }
     if !incident.consequences.is_empty() && says_what_follows {
         style.labelled(out, INDENT, "follows", &follows(incident))?;
     }

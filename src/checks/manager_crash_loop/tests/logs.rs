@@ -330,7 +330,7 @@ fn a_log_that_is_being_read_is_awaited_and_nothing_guessed() {
         "{message}"
     );
     assert!(fix.starts_with("Look again in half a minute"), "{fix}");
-    let guesses = |cluster: &Cluster| told(cluster).1.contains("cause unknown, candidates: ");
+    let guesses = |cluster: &Cluster| told(cluster).1.contains("cause unknown, perhaps ");
     let mut denied = killed();
     denied.history.set_crash_logs_denied(Some("forbidden"));
     assert!(guesses(&denied));

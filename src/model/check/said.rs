@@ -1,0 +1,191 @@
+//! What a machine itself said about why: the words of a log, an Event, a condition, cut down to what has room in a line.
+
+use super::words::plain;
+use crate::longhorn::log_line;
+
+/// Characters of a quote on a screen.
+const LONGEST: usize = 120;
+/// A last clause that is shorter says nothing without the one before it: `EOF`.
+const SHORTEST: usize = 30;
+
+/// What was said, in at most 120 characters; `None` where it says nothing. Of what passed through many hands, the last clauses: each
+/// hand puts its own words in front.
+pub fn essence(text: &str) -> Option<String> {
+    let message = of_log_line(text);
+    let text = of_command(&message);
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let line = plain(&words.join(" ")).replace(" [recovered]", "").replace(" [recovered, repanicked]", "");
+    let line = line.split("rpc error: ").map(without_code).collect::<String>();
+    let line = line.trim_matches(|c: char| c.is_whitespace() || ",;:".contains(c));
+    let says_nothing = line.starts_with("back-off ") || !line.contains(char::is_alphabetic);
+    (!says_nothing).then(|| last_clauses(line))
+}
+
+/// `code = Unknown desc = ` in front of what a gRPC server said.
+fn without_code(text: &str) -> &str {
+    let desc = text.strip_prefix("code = ").and_then(|rest| rest.split_once(" desc = "));
+    desc.map_or(text, |(_, said)| said.strip_prefix("= ").unwrap_or(said))
+}
+
+/// The message of a line as logrus (`level=fatal msg="…" error="…"`) and klog (`E0301 … file.go:1] …`) write it.
+fn of_log_line(text: &str) -> String {
+    let text = log_line::message(text);
+    if let Some(message) = value(text, " msg=").filter(|_| text.contains("level=")) {
+        return match value(text, " error=") {
+            Some(error) => format!("{message}: {error}"),
+            None => message,
+        };
+    }
+    let is_klog = text.starts_with(['E', 'F', 'W', 'I']) && text.get(1..5).is_some_and(is_number);
+    match text.split_once("] ").filter(|_| is_klog) {
+        Some((_, said)) => value(said, " err=").unwrap_or_else(|| said.to_owned()),
+        None => text.to_owned(),
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The value of a key of a log line, without the quotes around it. It may be cut off.
+fn value(line: &str, key: &str) -> Option<String> {
+    let (_, rest) = line.split_once(key)?;
+    let Some(quoted) = rest.strip_prefix('"') else { return rest.split(' ').next().map(str::to_owned) };
+    let (mut value, mut escaped) = (String::new(), false);
+    for c in quoted.chars() {
+        match (escaped, c) {
+            (true, 'n' | 't') => value.push(' '),
+            (true, c) => value.push(c),
+            (false, '"') => break,
+            (false, '\\') => {}
+            (false, c) => value.push(c),
+        }
+        escaped = !escaped && c == '\\';
+    }
+    Some(value)
+}
+
+/// What a command wrote, where a message repeats command, output and errors: `…, output X, stderr Y: exit status 1`.
+fn of_command(text: &str) -> &str {
+    let said = ["stderr ", "stderr: ", "output ", "Output: ", "output: "].iter().find_map(|mark| {
+        let (_, said) = text.rsplit_once(mark)?;
+        let ends = [", stderr", ", error "].iter().filter_map(|end| said.find(end)).min();
+        let said = said.get(..ends.unwrap_or(said.len()))?.trim();
+        said.contains(char::is_alphabetic).then_some(said)
+    });
+    let said = said.unwrap_or(text).trim_end();
+    let status = said.rsplit_once(": exit status ").filter(|(_, code)| is_number(code));
+    status.map_or(said, |(said, _)| said)
+}
+
+fn last_clauses(line: &str) -> String {
+    let long = |text: &str| text.chars().count() > LONGEST;
+    if !long(line) {
+        return line.to_owned();
+    }
+    let clauses = line.match_indices(": ").filter_map(|(at, mark)| line.get(at + mark.len()..));
+    match clauses.into_iter().find(|rest| !long(rest)).filter(|rest| rest.chars().count() >= SHORTEST) {
+        Some(rest) => rest.to_owned(),
+        None => {
+            let skipped = line.chars().count().saturating_sub(LONGEST - 2);
+            let end: String = line.chars().skip(skipped).collect();
+            let whole = end.split_once(' ').map(|(_, whole)| whole).filter(|whole| whole.len() > LONGEST / 2);
+            format!("…{}", whole.map_or(end.clone(), |whole| format!(" {whole}")))
+        }
+    }
+}
+
+/// Words that every message has, and that tell none from another.
+const COMMON: [&str; 18] = [
+    "error", "failed", "from", "with", "that", "this", "longhorn", "volume", "node", "code", "desc",
+    "starting", "could", "cannot", "unable", "container", "system", "server",
+];
+
+/// Whether a text says already what was said: most of its words stand there.
+pub fn is_told(told: &str, said: &str) -> bool {
+    let told = told.to_lowercase();
+    let said = said.to_lowercase();
+    if told.contains(said.trim_matches('…').trim()) {
+        return true;
+    }
+    let words = said.split(|c: char| !c.is_alphanumeric() && !"-._/".contains(c));
+    let words = words.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+    let telling: Vec<&str> =
+        words.filter(|word| word.chars().count() > 3 && !COMMON.contains(word)).collect();
+    let known = telling.iter().filter(|word| told.contains(**word)).count();
+    known * 4 >= telling.len() * 3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_clause_of_what_many_hands_passed_on() {
+        for (text, said) in [
+            ("", None),
+            ("back-off 5m0s restarting failed container=csi-attacher pod=x", None),
+            ("{ }", None),
+            (
+                "time=\"2026-03-01T11:59:30Z\" level=fatal msg=\"Error starting manager: setting \\\"a-b\\\" is not supported\" func=main.main file=\"daemon.go:111\"",
+                Some("Error starting manager: setting \"a-b\" is not supported"),
+            ),
+            (
+                "2026-03-01T11:59:30Z time=\"x\" level=error msg=\"Failed to sync\" controller=c error=\"no such host\"",
+                Some("Failed to sync: no such host"),
+            ),
+            (
+                "E0301 11:59:49.020101       1 leaderelection.go:330] error retrieving resource lock: Unauthorized",
+                Some("error retrieving resource lock: Unauthorized"),
+            ),
+            (
+                "E0301 11:59:41.6 1 leaderelection.go:461] \"Error retrieving lease lock\" err=\"Get \\\"https://10.0.0.1\\\": dial tcp\"",
+                Some("Get \"https://10.0.0.1\": dial tcp"),
+            ),
+            (
+                "rpc error: code = Unknown desc = failed to pull image \"docker.io/longhornio/csi-node-driver-registrar:v2.12.0\": failed to copy: \
+                 429 Too Many Requests - Server message: toomanyrequests: You have reached your unauthenticated pull rate limit.",
+                Some(
+                    "429 Too Many Requests - Server message: toomanyrequests: You have reached your unauthenticated pull rate limit.",
+                ),
+            ),
+            (
+                "Error: failed to execute: nsenter [--mount=/host iscsiadm --version], output , stderr nsenter: failed to execute iscsiadm: No such file: exit status 127",
+                Some("nsenter: failed to execute iscsiadm: No such file"),
+            ),
+            (
+                "failed to execute: longhorn [backup ls], output Cannot mount nfs 10.0.0.1: access denied, stderr , error exit status 1",
+                Some("Cannot mount nfs 10.0.0.1: access denied"),
+            ),
+            (
+                "mount failed: exit status 32\nMounting command: mount\nOutput: mount: /x: wrong fs type\ndmesg may have more",
+                Some("mount: /x: wrong fs type"),
+            ),
+        ] {
+            assert_eq!(essence(text).as_deref(), said, "{text}");
+        }
+        let long = essence(&format!("{}: EOF", "a long way ".repeat(30).trim())).unwrap();
+        assert!(
+            long.chars().count() <= LONGEST && long.starts_with('…') && long.ends_with("way: EOF"),
+            "{long}"
+        );
+        assert!(essence(&"x".repeat(500)).unwrap().chars().count() <= LONGEST);
+    }
+
+    #[test]
+    fn what_a_headline_repeats_is_told_already() {
+        let said =
+            "failed to upgrade since upgrading from v1.8.0 to v1.10.1 for minor version is not supported";
+        assert!(is_told(
+            "Longhorn does not support upgrading from v1.8.0 to the minor version v1.10.1: not supported",
+            said
+        ));
+        assert!(!is_told("longhorn-manager on node-1 crash-loops (12 restarts): cause unknown", said));
+        assert!(is_told(
+            "port 9502: listen tcp :9502: bind: address already in use",
+            "address already in use"
+        ));
+        assert!(!is_told("Node node-1 is down", "429 Too Many Requests"));
+    }
+}
