@@ -88,7 +88,7 @@ fn an_engine_that_fails_is_named_with_its_error() {
     let cordons = |yaml: &str| {
         let findings = run(&CHECK, &cluster_at(NOW, yaml)).report.findings;
         let of_node = findings.into_iter().find(|finding| finding.object.name == "node-1").unwrap();
-        let said = of_node.evidence().iter().any(|fact| fact.text.contains("the trouble is the node's"));
+        let said = of_node.evidence().iter().any(|fact| fact.text.contains("the node is the cause"));
         let cordon = of_node.remedy.commands.iter().any(|command| command.changes);
         assert_eq!(said, cordon, "{of_node:?}");
         cordon
