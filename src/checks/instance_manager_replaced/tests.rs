@@ -436,7 +436,8 @@ fn a_later_replacement_is_not_taken_for_this_one() {
     let objects = live_at(NOW, &(later_pod + &hit().replace("11:50:03", "12:40:00"))).objects;
     cluster.history.pod_gone(Arc::new(pod(&second)), "uid-3", time("2026-01-02T13:49:50Z"));
     cluster =
-        Cluster::new(NAMESPACE, time("2026-01-02T14:00:00Z"), objects, cluster.history, cluster.resources);
+        Cluster::new(NAMESPACE, time("2026-01-02T14:00:00Z"), objects, cluster.history, cluster.resources)
+            .with_nothing_left_out();
     let evaluation = run(&CHECK, &cluster);
     assert_eq!(evaluation.report.findings[0].cause, "panic");
     assert!(evaluation.report.findings[0].volumes.is_empty(), "a failure in between is of neither");

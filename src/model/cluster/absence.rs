@@ -126,8 +126,13 @@ impl Cluster {
 
     /// Objects that do not decode are there all the same.
     pub(super) fn any_longhorn(&self) -> bool {
+        self.longhorn_kind().is_some()
+    }
+
+    /// A kind of Longhorn's of which there is an object.
+    pub(super) fn longhorn_kind(&self) -> Option<Resource> {
         let undecodable = |kind| self.resources.get(&kind).map_or(0, |status| status.undecodable);
         let mut kinds = Resource::all().filter(|kind| kind.is_longhorn());
-        kinds.any(|kind| self.objects.count(kind) + undecodable(kind) > 0)
+        kinds.find(|kind| self.objects.count(*kind) + undecodable(*kind) > 0)
     }
 }
