@@ -20,8 +20,6 @@ pub(crate) use model::{check, cluster, history, longhorn, word_enum};
 mod attachment_on_dead_node;
 mod backing_image_eviction_crash;
 mod backup_failing;
-#[cfg(test)]
-mod cases;
 mod csi_plugin_down;
 mod danger_zone_pending;
 mod disk_unavailable;
@@ -46,6 +44,8 @@ mod relations;
 mod replica_unschedulable;
 mod share_manager_down;
 mod snapshot_chain_long;
+#[cfg(test)]
+mod tests;
 mod version_skew;
 mod volume_attachment_stuck;
 mod volume_degraded;

@@ -18,8 +18,6 @@ mod environment;
 mod none_ready;
 mod room;
 mod rules;
-#[cfg(test)]
-mod tests;
 
 use crate::check::*;
 use crate::longhorn::Resource::*;

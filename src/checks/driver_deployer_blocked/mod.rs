@@ -7,8 +7,6 @@
 //! (longhorn-manager v1.12.1 app/driver.go deployDriver).
 
 mod causes;
-#[cfg(test)]
-mod tests;
 
 use std::cell::LazyCell;
 

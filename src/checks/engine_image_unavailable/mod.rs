@@ -10,8 +10,6 @@
 mod causes;
 mod missing;
 mod rules;
-#[cfg(test)]
-mod tests;
 mod upgrade;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -9,8 +9,6 @@
 mod causes;
 mod drain;
 mod progress;
-#[cfg(test)]
-mod tests;
 
 use crate::check::*;
 use crate::facts::eviction::{evicting_disks, images_by_disk};

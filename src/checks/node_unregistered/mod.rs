@@ -6,8 +6,6 @@
 //! deletes it. In between is a node that both know and that has no running manager.
 
 mod causes;
-#[cfg(test)]
-mod tests;
 mod unmanaged;
 
 use std::collections::BTreeMap;

@@ -8,9 +8,6 @@
 //! has a disk. From 1.7 on a message about a failed precheck stays in the condition until it is True, so the figures here are
 //! computed from the disks as they are now. The scheduler's rules are in facts/placement.rs.
 
-#[cfg(test)]
-mod tests;
-
 use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;

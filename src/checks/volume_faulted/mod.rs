@@ -17,8 +17,6 @@
 
 mod rules;
 mod salvage;
-#[cfg(test)]
-mod tests;
 
 use jiff::SignedDuration;
 
