@@ -28,9 +28,8 @@ causes! {
         fix "See that the volumes come back, then relieve the node: the instance manager was too busy to answer its own probe. Spread \
              replicas (setting replica-auto-balance), raise guaranteed-instance-manager-cpu, and run a release whose probe bears 66 s \
              (1.9.2, 1.10 and later); before it was 30 s, and 15 s before 1.6.4 and 1.7.3." [
-            read VOLUMES,
-            read "kubectl describe node <node>",
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
+            read "kubectl describe node <node>",
             read "kubectl -n <namespace> top pod --containers <object>",
         ]
         ways PROBE;
@@ -47,7 +46,6 @@ causes! {
     OOM_KILLED = warning "oom_killed" "it was OOM-killed"
         fix "See that the volumes come back, then find what fills the memory of the node or, where a limit was set on the pod, remove it: \
              Longhorn sets none." [
-            read VOLUMES,
             read "kubectl describe node <node>",
             read "kubectl -n <namespace> top pod --containers <object>",
         ];
@@ -55,19 +53,17 @@ causes! {
         "it was evicted" but "severity info when a drain evicted it and no volume was affected"
         fix "See that the volumes come back. Then free what the node was short of, or let drains wait for Longhorn's \
              PodDisruptionBudget." [
-            read VOLUMES,
             read "kubectl describe node <node>",
             read "kubectl -n <namespace> get poddisruptionbudgets <object>",
         ]
         way PREEMPTED "a pod of a higher PriorityClass took its place"
             fix "See that the volumes come back. Then make room on node <node>: a pod with a higher PriorityClass than the instance manager's, as those of \
                  the system have, found no CPU or memory there, and the next one does the same."
-            [read VOLUMES, read "kubectl describe node <node>", read "kubectl get priorityclasses"]
+            [read "kubectl describe node <node>", read "kubectl get priorityclasses"]
         ways MEANT;
     NODE_LOST = warning "node_lost"
         "its node went down, rebooted or was removed" but "severity info when no engine ended and all volumes have their replicas again"
         fix "See that the volumes come back, then find out why the node was away." [
-            read VOLUMES,
             read "kubectl get events --field-selector involvedObject.kind=Node",
         ];
     TAINTED = warning "tainted"
@@ -79,19 +75,17 @@ causes! {
         ]
         way TAINT_GONE "the taint is gone"
             fix "See that the volumes come back. The taint is gone: find out who or what put it on node <node>, before it comes again."
-            [read VOLUMES, read "kubectl -n default get events --field-selector involvedObject.kind=Node,involvedObject.name=<node>"]
+            [read "kubectl -n default get events --field-selector involvedObject.kind=Node,involvedObject.name=<node>"]
         ways MEANT;
     SANDBOX_LOST = warning "sandbox_lost"
         "the kubelet stopped it without a deletion and without a failed probe, as for a sandbox that was lost"
         fix "See that the volumes come back, then look in the log of containerd on the node for `shim disconnected` and for what ended \
              the pause process." [
-            read VOLUMES,
             read "kubectl describe node <node>",
         ];
     PANIC = warning "panic" "its process exited with code 2, as after a Go panic"
         fix "See that the volumes come back, and keep the log of the instance manager for a report. A panic in a storm of rebuilds is \
              Longhorn issue 13087, fixed in 1.11.3 and 1.12.0: until the upgrade let few replicas rebuild at once." [
-            read VOLUMES,
             read "kubectl -n <namespace> logs <object> --tail=200",
         ];
     SETTINGS_SYNC = info "settings_sync" "Longhorn replaced it while it was idle, to apply settings"
@@ -102,7 +96,7 @@ causes! {
         "its pod was deleted while volumes ran in it" but "severity info when nothing ran in it, by whom is unknown"
         fix "See that the volumes come back, and find out who or what deletes pods in Longhorn's namespace: the audit log of the API \
              server tells." [
-            read VOLUMES,
+            read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
             read "kubectl -n <namespace> get poddisruptionbudgets <object>",
         ]
         ways MEANT;
@@ -110,7 +104,6 @@ causes! {
         but "severity info without any trace of harm, and where it was stopped while nothing ran in it"
         fix "See that the volumes come back. Then look in the logs of kubelet, containerd and kernel on the node for failures of the \
              liveness probe, `shim disconnected` and out of memory; an exporter that watches sees which it was." [
-            read VOLUMES,
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
             read "kubectl describe node <node>",
         ]

@@ -149,7 +149,7 @@ fn by_itself(scene: &ReplacementScene) -> Judged {
             "no event of the kubelet says that it stopped it, so it was neither deleted nor killed by a probe".to_owned(),
             "its process ended on its own, as for lack of memory or after a panic",
         ),
-        None => ("how its container ended was not seen".to_owned(), "cause unknown"),
+        None => ("how its container ended was not seen".to_owned(), "how its container ended was not seen"),
     };
     evidence.push(fingerprint(text));
     Judged::new(ReplacementVerdict::Unknown, evidence).detail(detail)

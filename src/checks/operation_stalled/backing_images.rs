@@ -126,7 +126,7 @@ fn failed(cluster: &Cluster, image: &BackingImage, failure: Option<Failure>) -> 
     })
     .volumes(waiting)
     .with(Name::BackingImage, name)
-    .facts(said.map(|said| api(text::both_ends(said, 400))))
+    .facts(said.map(|said| api(text::both_ends(said, 400)).quoting(said)))
     .fact(tries)
     .facts((!states.is_empty()).then(|| api(format!("its copies are {}", states.join(", ")))));
     if unused { finding.way(&NEVER_USED) } else { finding }

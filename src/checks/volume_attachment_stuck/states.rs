@@ -411,7 +411,11 @@ fn cannot_start<'a>(
     let mut evidence: Vec<Evidence> = engine.and_then(start_error).into_iter().collect();
     let texts = engine_error::texts(cluster, engine);
     let told = texts.iter().find(|said| !evidence.iter().any(|fact| fact.text.contains(**said)));
-    evidence.extend(told.map(|said| api(format!("instance manager: {}", text::both_ends(said.trim(), 300)))));
+    evidence.extend(
+        told.map(|said| {
+            api(format!("instance manager: {}", text::both_ends(said.trim(), 300))).quoting(said)
+        }),
+    );
     let way = engine_error::way(stuck.volume, texts.into_iter().chain(failed.map(|failed| failed.said)));
     if let Some(EventTally { count, last, said, .. }) = failed {
         let text = format!(
