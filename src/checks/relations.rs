@@ -247,11 +247,11 @@ relations! {
             no_candidate_disk, disk_not_ready_hides_replicas, last_rw_replica, copy_in_use, no_usable_copy
         ],
         same Node, "eviction stands still" on nodes;
-    eviction_stalled [pdb_blocks] ShownWith
-        eviction_stalled [no_schedulable_disk] eviction_inconsistent [last_rw_replica, no_candidate_disk],
-        same Node, "drain blocked" on nodes;
     eviction_stalled [pdb_blocks] CausedBy
         backing_image_eviction_crash [at_risk] manager_crash_loop [*] node_unregistered [manager_missing],
+        same Node, "drain blocked" on nodes;
+    eviction_stalled [pdb_blocks] ShownWith
+        eviction_stalled [no_schedulable_disk] eviction_inconsistent [last_rw_replica, no_candidate_disk],
         same Node, "drain blocked" on nodes;
 
     // A bug of a release whose effect another check already sees.
