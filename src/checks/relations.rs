@@ -186,7 +186,7 @@ relations! {
 
     // The manager of the node writes what it saw of an instance manager only after it has reached it, so that it leaves that undone
     // without being to blame (longhorn-manager v1.6.1 controller/instance_manager_controller.go syncInstanceManager; longhorn issue 8455).
-    manager_half_alive [work_undone] CausedBy instance_manager_down [starting_stuck], same Node, "its manager leaves that undone";
+    manager_half_alive [work_undone] CausedBy instance_manager_down [starting_stuck], same Node, "its manager does not do that work";
 
     // iSCSI targets live in the instance manager, and end with it.
     node_iscsi_errors [iscsi_conn_error, shim_disconnected] CausedBy
@@ -241,12 +241,12 @@ relations! {
         same Disk, "eviction looks done" on nodes;
     // The manager of the node does the work, and a contradiction in what it is asked for stops it.
     eviction_stalled [no_progress] CausedBy backing_image_eviction_crash [at_risk] manager_crash_loop [*],
-        same Node, "eviction stands still" on nodes;
+        same Node, "eviction stalled" on nodes;
     eviction_stalled [no_progress] CausedBy
         eviction_inconsistent [
             no_candidate_disk, disk_not_ready_hides_replicas, last_rw_replica, copy_in_use, no_usable_copy
         ],
-        same Node, "eviction stands still" on nodes;
+        same Node, "eviction stalled" on nodes;
     eviction_stalled [pdb_blocks] CausedBy
         backing_image_eviction_crash [at_risk] manager_crash_loop [*] node_unregistered [manager_missing],
         same Node, "drain blocked" on nodes;

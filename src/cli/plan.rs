@@ -18,7 +18,7 @@ use crate::report::text::Style;
 /// Options of `plan`.
 #[derive(Debug, Args)]
 #[command(after_help = "A plan changes nothing.\n\nExit codes:\n  0   go\n  1   no, or not yet\n  \
-                        2   unknown: what decides could not be read\n  64  bad usage or unreadable input")]
+                        2   unknown: needed data could not be read\n  64  bad usage or unreadable input")]
 pub struct PlanArgs {
     #[command(subcommand)]
     plan: PlanTask,
@@ -116,7 +116,7 @@ struct CommonArgs {
     #[arg(long, value_name = "CONDITION", value_delimiter = ',', value_parser = plan::condition)]
     accept: Vec<&'static str>,
 
-    /// Time to list a live cluster; what has not answered by then is unknown
+    /// Time to list a live cluster; kinds without an answer by then are unknown
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = positive_duration, env = "LONGHORN_HEALTH_TIMEOUT")]
     timeout: SignedDuration,
 }

@@ -30,12 +30,12 @@ impl Keeper {
         let (file, namespace) = (StateFile::new(path), namespace.to_owned());
         let path = file.path().display().to_string();
         match file.load() {
-            Loaded::Nothing => tracing::info!(path, "no state yet; ages begin now"),
+            Loaded::Nothing => tracing::info!(path, "no state yet; ages start now"),
             Loaded::History(saved) if saved.namespace != namespace => {
                 tracing::warn!(
                     path,
                     of = saved.namespace,
-                    "the state is that of another namespace; ages begin now"
+                    "the state belongs to another namespace; ages start now"
                 );
             }
             Loaded::History(saved) => {
@@ -46,7 +46,7 @@ impl Keeper {
             }
             Loaded::SetAside { reason, kept } => {
                 let kept = kept.map(|kept| kept.display().to_string());
-                tracing::warn!(path, reason, kept, "the state cannot be used; ages begin now");
+                tracing::warn!(path, reason, kept, "the state cannot be used; ages start now");
             }
         }
         Keeper { file, live, namespace, failing: false }

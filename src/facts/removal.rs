@@ -40,7 +40,7 @@ pub fn missed(cluster: &Cluster) -> Option<(String, Vec<&Volume>)> {
         let read = |kind| cluster.readability(kind) == Readability::Readable && cluster.decoded_all(kind);
         let none = cluster.manager_daemon_set().is_none() && cluster.manager_pods().next().is_none();
         (none && read(Resource::DaemonSets) && read(Resource::Pods))
-            .then(|| "DaemonSet longhorn-manager and its pods are gone".to_owned())
+            .then(|| "DaemonSet longhorn-manager and its pods are deleted".to_owned())
     });
     Some((evidence?, lost))
 }
@@ -68,7 +68,7 @@ fn by_hand(cluster: &Cluster) -> Option<String> {
         return Some("DaemonSet longhorn-manager is being deleted".to_owned());
     }
     if cluster.managers_leave() {
-        return Some("DaemonSet longhorn-manager is gone, and its pods are being deleted".to_owned());
+        return Some("DaemonSet longhorn-manager is deleted, and its pods are being deleted".to_owned());
     }
     // a single definition may be lost otherwise
     let missing = |kind: &Resource| {
@@ -80,7 +80,7 @@ fn by_hand(cluster: &Cluster) -> Option<String> {
     match missing.as_slice() {
         [one, another, ..] => {
             let runs = if cluster.manager_pods().next().is_some() { ", while its managers run" } else { "" };
-            Some(format!("definitions of Longhorn are gone, {one} and {another} among them{runs}"))
+            Some(format!("Longhorn's definitions are deleted, {one} and {another} among them{runs}"))
         }
         _ => None,
     }
@@ -96,14 +96,14 @@ fn by_uninstaller(cluster: &Cluster) -> Option<String> {
         objects.pods.iter().filter(|pod| is_uninstaller(pod)).max_by_key(|pod| pod.metadata.created());
     let newest = || cluster.manager_pods().filter_map(|pod| pod.metadata.created()).max();
     if let Some(pod) = begun.filter(|pod| pod.metadata.created() > newest()) {
-        return Some(format!("pod {} uninstalls Longhorn", pod.metadata.name));
+        return Some(format!("pod {} is uninstalling Longhorn", pod.metadata.name));
     }
     let confirmed = cluster.setting(FLAG).is_some_and(|flag| flag.value == "true");
     let known = cluster.knows_all(Resource::EngineImages) && cluster.knows_all(Resource::InstanceManagers);
     let im = objects.instance_managers.iter().find(|im| im.metadata.is_deleting());
     im.filter(|_| confirmed && known && objects.engine_images.is_empty()).map(|im| {
         format!(
-            "setting {FLAG} is true, there is neither node nor engine image, and instance manager {} is being deleted",
+            "setting {FLAG} is true, no node or engine image is left, and instance manager {} is being deleted",
             im.metadata.name
         )
     })

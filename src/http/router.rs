@@ -168,7 +168,7 @@ impl Router {
                     Refusal::new(StatusCode::NOT_FOUND, message)
                 })
             }
-            _ => Err(Refusal::new(StatusCode::NOT_FOUND, "no such path; / lists what there is")),
+            _ => Err(Refusal::new(StatusCode::NOT_FOUND, "no such path; / lists the existing ones")),
         }
     }
 
@@ -295,7 +295,7 @@ impl Router {
 }
 
 fn not_synced() -> Refusal {
-    let message = "not synced yet: nothing can be said before every kind was listed or refused";
+    let message = "not synced yet: there is no verdict until every kind is listed or denied";
     Refusal::new(StatusCode::SERVICE_UNAVAILABLE, message).with(header::RETRY_AFTER, "1")
 }
 

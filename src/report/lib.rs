@@ -126,7 +126,7 @@ pub struct TimeTells {
 pub const EVERY_CHECK: &str = "cluster";
 
 /// The same where a finding says what became of Longhorn.
-const NO_MANAGER: &str = "no longhorn-manager is there to write how anything is";
+const NO_MANAGER: &str = "Longhorn's objects are outdated: no longhorn-manager is running";
 
 /// What was looked at.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -437,6 +437,6 @@ impl Report {
             .for_each(|some| *by_cause.entry((some.check, some.cause)).or_default() += some.count);
         let causes: Vec<_> =
             by_cause.iter().map(|((check, cause), count)| format!("{check}/{cause} {count}")).collect();
-        (all > 0).then(|| format!("{all} more findings are counted and not listed: {}", causes.join(", ")))
+        (all > 0).then(|| format!("{all} more findings are counted but not listed: {}", causes.join(", ")))
     }
 }

@@ -32,7 +32,7 @@ pub fn missing(report: &Report) -> Option<String> {
     let roles: Vec<String> = places.iter().map(|(place, _)| place.role()).collect();
     (!places.is_empty()).then(|| {
         let (refused, roles) = (and(&refused), and(&roles));
-        format!("no right to list {refused}: apply {roles} (docs/access.md has them)")
+        format!("no permission to list {refused}: apply {roles} (docs/access.md)")
     })
 }
 

@@ -257,6 +257,7 @@ fn words_that_take_something_away_say_what_is_proven_before() {
         ("operation_stalled/expansion_failed", "not to"),
         ("volume_degraded/rebuild_looping", "not to"),
         ("volume_degraded/rebuild_stalled", "not to"),
+        ("volume_faulted/never_up", "not to"),
         ("webhook_unavailable/no_ready_endpoint", "not to"),
         ("webhook_unavailable/not_listed", "that it does not help"),
         ("webhook_unavailable/rollout", "that it does not help"),

@@ -63,7 +63,7 @@ fn failed(cluster: &Cluster, volume: &Volume, backup: &Backup) -> Option<Finding
     }
     let whose = whose(cluster, volume);
     let error = match backup.status.error.trim() {
-        "" => "it does not say why".to_owned(),
+        "" => "no reason given".to_owned(),
         error => text::both_ends(error, 600),
     };
     Some(
@@ -109,10 +109,10 @@ fn stuck(cluster: &Cluster, out: &mut Outcome, volume: &Volume, backup: &Backup)
     let stands = match status.state {
         BackupState::InProgress => format!("in progress at {progress} %"),
         BackupState::Pending => "pending".to_owned(),
-        _ => "not begun".to_owned(),
+        _ => "not started".to_owned(),
     };
     let long = match age.since {
-        None if progress > 0 => " for long".to_owned(),
+        None if progress > 0 => " for a long time".to_owned(),
         _ => format!(" for {}", text::duration(cluster.age(since))),
     };
     let mut finding = about(
@@ -125,7 +125,7 @@ fn stuck(cluster: &Cluster, out: &mut Outcome, volume: &Volume, backup: &Backup)
     .since(Some(since))
     .fact(match (age.since, backup.metadata.created()) {
         (None, Some(created)) => format!("backup {name} of {created} is {stands}"),
-        _ => format!("backup {name} is {stands} since {since}"),
+        _ => format!("backup {name} has been {stands} since {since}"),
     });
     let robustness = volume.status.robustness.as_str();
     finding = finding.fact(format!(
@@ -133,7 +133,7 @@ fn stuck(cluster: &Cluster, out: &mut Outcome, volume: &Volume, backup: &Backup)
         volume.status.state.as_str()
     ));
     let messages = status.messages.iter().map(|(kind, message)| {
-        api(format!("it says ({kind}): {}", text::both_ends(message, 300))).quoting(message)
+        api(format!("its message ({kind}): {}", text::both_ends(message, 300))).quoting(message)
     });
     Some(finding.facts(messages.take(3)).fact(last_good(cluster, volume)))
 }
@@ -152,14 +152,18 @@ fn about(
     let name = &volume.metadata.name;
     Finding::about(cause, cluster.object::<Volume>(name), message)
         .volumes(vec![cluster.volume_ref(name)])
-        .impact("what was written since the last good backup would be lost with the volume")
+        .impact(
+            "everything written since the last good backup is unprotected: it is lost if the volume is lost",
+        )
         .with(Name::Backup, backup.metadata.name.as_str())
 }
 
 /// When the last good backup of a volume was.
 pub(super) fn last_good(cluster: &Cluster, volume: &Volume) -> String {
     match volume.status.last_backup_at.get() {
-        Some(last) => format!("the last good backup is of {last}, {} ago", text::duration(cluster.age(last))),
+        Some(last) => {
+            format!("the last good backup was taken at {last}, {} ago", text::duration(cluster.age(last)))
+        }
         None => "there is no good backup".to_owned(),
     }
 }

@@ -107,14 +107,14 @@ fn finding(cluster: &Cluster, target: &BackupTarget, message: &str) -> Finding {
         },
     )
     .impact(match backed_up {
-        0 => "no backup is taken, restored or deleted there".to_owned(),
+        0 => "no backup can be taken, restored or deleted there".to_owned(),
         number => format!(
-            "no backup is taken, restored or deleted there; the backups of {} on it grow old",
+            "no backup can be taken, restored or deleted there, so the backups of {} are getting old",
             counted(number, "volume")
         ),
     })
     .fact(match message {
-        "" => api(format!("backup target {name} is not available; it does not say why")),
+        "" => api(format!("backup target {name} is unavailable, without a message")),
         message => api(format!("backup target {name}: {}", text::both_ends(message, 600))).quoting(message),
     })
     .fact(match target.status.last_synced_at.get() {

@@ -58,16 +58,13 @@ fn a_target_that_does_not_answer_is_told_with_its_error() {
     let finding = &report.findings[0];
     assert_eq!((finding.cause.id, finding.object.name.as_str()), ("target_unavailable", "default"));
     assert!(finding.evidence()[0].text.contains("AccessDenied"));
-    assert!(finding.remedy.fix.starts_with("The target refuses the credentials"), "{}", finding.remedy.fix);
+    assert!(finding.remedy.fix.starts_with("Compare the target's secret"), "{}", finding.remedy.fix);
     for (message, words) in [
-        ("AWS Error: RequestTimeTooSkewed The difference is too large. 403", "Set the clocks"),
-        ("dial tcp: lookup minio: no such host", "The name of the target"),
-        ("x509: certificate signed by unknown authority", "The certificate"),
-        ("dial tcp 10.0.0.1:9000: i/o timeout", "The target does not answer"),
-        (
-            "cannot mount nfs 10.0.0.1:/backup: mount.nfs: access denied by server",
-            "The share cannot be mounted",
-        ),
+        ("AWS Error: RequestTimeTooSkewed The difference is too large. 403", "Correct the clocks"),
+        ("dial tcp: lookup minio: no such host", "Make the target's name"),
+        ("x509: certificate signed by unknown authority", "Add the target's certificate"),
+        ("dial tcp 10.0.0.1:9000: i/o timeout", "Check that the target runs"),
+        ("cannot mount nfs 10.0.0.1:/backup: mount.nfs: access denied by server", "Check that the share"),
         ("something else", "Read the error"),
     ] {
         let report = run(&CHECK, &cluster_at(NOW, &target(false, LONG_AGO, message))).report;
@@ -223,7 +220,7 @@ fn what_hangs_is_told() {
     assert_eq!(report.findings.len(), 1, "the age of the backups is explained by the job");
     let texts: Vec<_> = report.findings[0].evidence().iter().map(|fact| fact.text.as_str()).collect();
     assert!(texts.iter().any(|text| text.starts_with("nightly-1 has not finished")), "{texts:?}");
-    assert!(texts.iter().any(|text| text.contains("no node takes it (Unschedulable)")), "{texts:?}");
+    assert!(texts.iter().any(|text| text.contains("no node can take it (Unschedulable)")), "{texts:?}");
     assert_eq!(report.findings[0].volumes[0].pvc.as_deref(), Some("db/data"));
 }
 

@@ -17,15 +17,19 @@ const CONTROLLERS: [(&str, &Cause, &str); 4] = [
     (
         "csi-attacher",
         &causes::CONTROLLER_DOWN,
-        "no volume is attached or detached in the whole cluster; pods that move wait",
+        "no volume in the cluster can be attached or detached; pods that move to another node wait",
     ),
     (
         "csi-provisioner",
         &causes::CONTROLLER_DOWN,
-        "no volume is created or deleted for a claim; new claims stay Pending",
+        "no volume can be created or deleted for a claim; new claims stay Pending",
     ),
-    ("csi-resizer", &causes::SIDECAR_DOWN, "claims are not expanded"),
-    ("csi-snapshotter", &causes::SIDECAR_DOWN, "VolumeSnapshots are not taken, which backup tools rely on"),
+    ("csi-resizer", &causes::SIDECAR_DOWN, "claims cannot be expanded"),
+    (
+        "csi-snapshotter",
+        &causes::SIDECAR_DOWN,
+        "VolumeSnapshots cannot be taken, so backup tools that use them fail",
+    ),
 ];
 
 /// Side-cars that stop together with a controller do so for the reason of that: they are told with it, not as a second incident.

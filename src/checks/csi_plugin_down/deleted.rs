@@ -36,12 +36,12 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) -> bool {
     )
     .since(since)
     .impact(format!(
-        "I/O of {} fails as the instance managers end, and nothing attaches again; {data}",
+        "I/O of {} fails once the instance managers end, and nothing can attach again; {data}",
         text::users_of(&users)
     ))
     .volumes(users)
     .fact(evidence)
-    .fact(format!("{} {are} being deleted, and wait for a longhorn-manager", counted(count, "volume")))
+    .fact(format!("{} {are} being deleted, and waiting for a longhorn-manager", counted(count, "volume")))
     .facts(left);
     out.report(if runs { finding.with(Name::Workload, SET).way(&MANAGERS_RUN) } else { finding });
     true
@@ -67,13 +67,13 @@ fn left(cluster: &Cluster, lost: &[&Volume]) -> (Vec<String>, String) {
     let data = match healthy {
         0 => "no healthy replica is left".to_owned(),
         _ => format!(
-            "the data is still on the disks, in {} on {}, until a manager deletes it",
+            "the data is still on the disks ({} on {}) until a manager deletes it",
             counted(healthy, "healthy replica"),
             text::listed(&nodes)
         ),
     };
     if !gone.is_empty() {
-        facts.push(format!("no replica is left of {}", text::listed(&gone)));
+        facts.push(format!("{} has no replica left", text::listed(&gone)));
     }
     (facts, data)
 }

@@ -65,8 +65,8 @@ fn down<'a>(cluster: &'a Cluster, addresses: &OnceCell<Addresses<'a>>, pod: &Pod
     let settled = nodes::ready_since(cluster, node).is_none_or(|since| cluster.age(since) >= NODE_AWAY);
     if let Some((container, crash)) = crashing(cluster, pod).filter(|_| settled) {
         let end = match crash.end {
-            Some(end) => format!("exit code {} ({}) at last", end.exit_code, end.reason),
-            None => "how it ended is not recorded".to_owned(),
+            Some(end) => format!("last exit code {} ({})", end.exit_code, end.reason),
+            None => "the exit code is not recorded".to_owned(),
         };
         let message = format!("container {container} of the CSI plugin on node {node} keeps crashing");
         let limit = pod.spec.container(container).and_then(Container::memory_limit);
@@ -138,7 +138,7 @@ fn not_registered(cluster: &Cluster, out: &mut Outcome, pod: &Pod) -> Option<Fin
             &causes::NOT_REGISTERED,
             cluster.object::<CsiNode>(node),
             format!(
-                "the kubelet of node {node} does not know Longhorn's CSI driver, although its plugin runs"
+                "the kubelet of node {node} does not know Longhorn's CSI driver, although the plugin runs"
             ),
         )
         .since(age.since)
@@ -184,7 +184,7 @@ fn missing(cluster: &Cluster, out: &mut Outcome, node: &str) -> Option<Finding> 
         )
         .since(age.since)
         .node(node)
-        .fact(format!("DaemonSet {PLUGIN} wants {}, none of them on {node}", counted(wanted, "pod")))
+        .fact(format!("DaemonSet {PLUGIN} wants {} but has none on {node}", counted(wanted, "pod")))
         .fact(age.evidence()),
     )
 }
@@ -217,15 +217,13 @@ fn with_volumes<'a>(cluster: &'a Cluster, attached: &Attached<'a>, finding: Find
     let waiting = volumes.iter().filter(waits).count();
     let waits = match waiting {
         0 => String::new(),
-        1 => "; 1 volume waits to be attached there".to_owned(),
-        count => format!("; {count} volumes wait to be attached there"),
+        1 => "; 1 volume is waiting to attach there".to_owned(),
+        count => format!("; {count} volumes are waiting to attach there"),
     };
     let works = match volumes.len() - waiting {
         0 => String::new(),
-        1 => "; 1 volume attached there keeps working as long as nothing mounts or unmounts it".to_owned(),
-        count => format!(
-            "; {count} volumes attached there keep working as long as nothing mounts or unmounts them"
-        ),
+        1 => "; 1 volume attached there keeps working until a pod mounts or unmounts it".to_owned(),
+        count => format!("; {count} volumes attached there keep working until a pod mounts or unmounts them"),
     };
     let ends = if works.is_empty() { "" } else { " or end" };
     let impact = format!("pods with a Longhorn volume cannot start{ends} on the node{works}{waits}");

@@ -155,15 +155,14 @@ fn a_volume_on_its_way_to_a_node_without_plugin_is_not_said_to_work() {
     let (waits, works) = (engine("a") + &volume("a", "attaching"), engine("b") + &volume("b", "attached"));
     assert_eq!(
         impact(waits.clone()),
-        "pods with a Longhorn volume cannot start on the node; 1 volume waits to be attached there"
+        "pods with a Longhorn volume cannot start on the node; 1 volume is waiting to attach there"
     );
     let both = impact(waits + &works);
-    let expected = "cannot start or end on the node; 1 volume attached there keeps working as long as nothing mounts or unmounts it; \
-                    1 volume waits to be attached there";
+    let expected = "cannot start or end on the node; 1 volume attached there keeps working until a pod mounts or unmounts it; 1 volume is waiting to attach there";
     assert!(both.ends_with(expected), "{both}");
     let two = impact(works + &engine("c") + &volume("c", "attached"));
     assert!(
-        two.ends_with("2 volumes attached there keep working as long as nothing mounts or unmounts them"),
+        two.ends_with("2 volumes attached there keep working until a pod mounts or unmounts them"),
         "{two}"
     );
     assert_eq!(impact(String::new()), "pods with a Longhorn volume cannot start on the node");

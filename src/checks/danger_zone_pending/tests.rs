@@ -35,14 +35,14 @@ fn a_setting_that_waits_for_nothing_asks_for_no_detaching() {
     assert!(message.ends_with("not applied yet") && remedy.starts_with("Detach"), "{message} {remedy}");
     let (message, impact, remedy) = said("low", "detached");
     assert!(
-        message.ends_with("not applied yet") && impact.starts_with("every volume is detached"),
+        message.ends_with("not applied yet") && impact.ends_with("every volume is detached"),
         "{message}"
     );
     assert!(!remedy.contains("Detach the volumes") && remedy.contains("once an hour"), "{remedy}");
     let (message, ..) = said("high", "detached");
     assert_eq!(
         message,
-        "setting priority-class is in every instance manager pod, but Longhorn still calls it not applied"
+        "setting priority-class is in every instance manager pod, but Longhorn reports it as not applied"
     );
 }
 
@@ -176,9 +176,9 @@ fn a_toleration_that_was_taken_out_of_the_setting_is_pending() {
         findings.pop().map(|finding| finding.evidence()[0].text.clone())
     };
     let noted = |text: &str| format!("longhorn.io/last-applied-tolerations: '{text}'");
-    let still = "pods of instance managers: im-1 still tolerates storage=only:NoSchedule";
+    let still = "instance manager pods: im-1 still tolerates storage=only:NoSchedule";
     assert_eq!(said("", &noted(NOTED)).as_deref(), Some(still));
-    let both = "pods of instance managers: im-1 does not tolerate gpu:NoExecute and still tolerates storage=only:NoSchedule";
+    let both = "instance manager pods: im-1 does not tolerate gpu:NoExecute and still tolerates storage=only:NoSchedule";
     assert_eq!(said("gpu:NoExecute", &noted(NOTED)).as_deref(), Some(both));
     assert_eq!(said("storage=only:NoSchedule", &noted(NOTED)), None);
     // what the pod bears besides is somebody else's, and nothing tells whose it is where Longhorn's note is gone
@@ -214,6 +214,6 @@ fn a_setting_that_an_upgrade_brought_was_changed_by_no_one() {
         let setting = object_with("Setting", NAME, &format!("creationTimestamp: '{made}'"), "value: '10'");
         run(&CHECK, &cluster(&(setting + &manager + pod))).report.findings.remove(0).message
     };
-    assert!(said("2026-01-02T00:00:00Z").contains("came with an upgrade"));
+    assert!(said("2026-01-02T00:00:00Z").contains("is new in this release"));
     assert_eq!(said("2025-01-02T00:00:00Z"), format!("setting {NAME} is not applied yet"));
 }

@@ -48,22 +48,21 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
             let why = match short {
                 Some(true) => ": too little is free",
                 _ if zero => ": setting storage-over-provisioning-percentage is 0",
-                Some(false) => ": too much is promised to volumes",
+                Some(false) => ": too much is allocated to volumes",
                 None => "",
             };
             let said = text::shortened(full.message.trim(), 400);
-            disk.finding(cluster, &causes::DISK_FULL, format!("{of} takes no more replicas{why}"))
+            disk.finding(cluster, &causes::DISK_FULL, format!("{of} cannot take more replicas{why}"))
                 .since(since)
                 .impact(
-                    "no replica is placed or rebuilt there; a volume that finds no other disk stays degraded or is not created, and \
-                     volumes on the disk that grow may fill it",
+                    "no replica can be placed or rebuilt there, so volumes without another disk stay degraded; volumes already on it may fill it",
                 )
                 .fact(format!("condition Schedulable is False, reason DiskPressure: {said}"))
                 .way(zero.then_some(&causes::PROMISES_NOTHING))
         }
         None if space.as_ref().is_some_and(|space| space.is_nearly_full(FULL_SHARE, LOW_MARGIN)) => disk
             .finding(cluster, &causes::DISK_NEARLY_FULL, format!("{of} has little room left for replicas"))
-            .impact("nothing is hurt yet; larger new volumes and rebuilds may find no room"),
+            .impact("none yet; larger new volumes and rebuilds may find no room"),
         None => return,
     };
     out.report(finding.facts(space.map(|space| api(space.to_string()))));

@@ -181,7 +181,7 @@ fn what_the_nodes_share_is_told() {
         [
             "n1, n2: Ready is Unknown",
             "the first of them since 2026-03-01T11:00:00Z, the last since 2026-03-01T11:00:40Z",
-            "nodes without disks of Longhorn: 1 of 1 Ready",
+            "nodes without Longhorn disks: 1 of 1 Ready",
         ]
     );
     assert_eq!(finding.since, Some(time("2026-03-01T11:00:40Z")));
@@ -404,7 +404,7 @@ fn what_is_missing_stands_in_the_headline_with_the_command_that_brings_it() {
             "install -y cryptsetup'",
         ),
         ("NFSClientInstalled", client, "Rocky Linux 9", "[nfs_v4] not found", "yum install -y nfs-utils'"),
-        ("MountPropagation", "", "Alpine", "environment: MountPropagation", "sudo mount --make-rshared /"),
+        ("MountPropagation", "", "Alpine", "check: MountPropagation", "sudo mount --make-rshared /"),
     ] {
         let (message, first) = with(kind, message, os);
         assert!(message.ends_with(headline), "{message}");
@@ -473,7 +473,7 @@ fn a_node_that_is_away_says_what_keeps_volumes_from_other_replicas() {
         (finding.remedy.fix.clone(), change.map(|command| command.run.clone()))
     };
     let (fix, change) = told(&(volume("degraded") + &never_started));
-    assert!(fix.contains("as v-r-2: they hold nothing"), "{fix}");
+    assert!(fix.contains("such as v-r-2: they are empty"), "{fix}");
     assert_eq!(change.unwrap(), "kubectl -n longhorn-system delete replicas.longhorn.io v-r-2");
     // one that was healthy or failed holds data; one that runs is being built; a volume that lacks nothing waits for nothing
     for (what, objects) in [

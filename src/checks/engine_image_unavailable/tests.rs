@@ -231,7 +231,7 @@ fn a_live_upgrade_that_hangs_says_why() {
     };
     let (facts, words, change) = told("v1.9.2", &upgrading("", "stopped"));
     assert!(facts.contains("do not run: vol-1-r-2 on n1 is stopped"), "{facts}");
-    assert!(words.starts_with("See why the new replicas do not run") && change.is_none(), "{words}");
+    assert!(words.starts_with("Find out why the new replicas do not run") && change.is_none(), "{words}");
     let second = object(
         "Replica",
         "vol-1-r-3",

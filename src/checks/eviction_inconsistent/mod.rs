@@ -27,8 +27,8 @@ const SETTLED: SignedDuration = SignedDuration::from_mins(5);
 pub static CHECK: Check = Check {
     id: "eviction_inconsistent",
     title: "Contradictions around eviction",
-    summary: "Requests for eviction, replicas and copies of backing images that contradict each other: flags that no one \
-              resets, eviction that is silently suspended, disks that look empty but are not.",
+    summary: "Contradictory eviction requests, replicas and backing image copies: flags that stay set, eviction that is silently suspended, disks \
+              that look empty but are not.",
     needs: &[LonghornNodes, Replicas, BackingImages, Settings],
     uses: &[
         KubeNodes, Engines, Volumes, VolumeAttachments, BackingImageManagers, BackingImageDataSources, Pods,
@@ -55,8 +55,8 @@ pub static CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::Eviction,
             title: "Contradictions",
-            description: "Objects whose fields contradict each other about eviction, by cause. \
-                          The runbook of LonghornEvictionInconsistent has a part for each cause.",
+            description: "Objects whose fields contradict each other about eviction, by cause. The runbook of LonghornEvictionInconsistent has a \
+                          section for each cause.",
             columns: &["cause", "object_kind", "object", "node", "disk"],
             width: Width::Full,
             no_data: "nothing contradicts itself, or the exporter does not report",
@@ -65,7 +65,7 @@ pub static CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::Eviction,
             title: "Contradictions over time",
-            description: "How many objects contradict themselves, by cause. A line that stays is not resolved by Longhorn.",
+            description: "Objects that contradict themselves, by cause. Longhorn does not resolve a line that stays.",
             expr: "sum by ($cluster cause) (max without ($without) \
                    (longhorn_health_finding{$job, check=\"eviction_inconsistent\"}))",
             legend: "{{cause}}",

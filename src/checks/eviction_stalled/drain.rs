@@ -78,9 +78,7 @@ fn misdirected<'a>(
 fn misdirected_finding(cluster: &Cluster, budget: &PodDisruptionBudget, node: &KubeNode) -> Finding {
     let (name, node) = (budget.metadata.name.as_str(), node.metadata.name.as_str());
     let object = cluster.object::<PodDisruptionBudget>(name);
-    let message = format!(
-        "drain of node {node} is blocked by PodDisruptionBudget {name}, which is that of another node"
-    );
+    let message = format!("drain of node {node} is blocked by PodDisruptionBudget {name} of another node");
     let cordoned = cordoned_since(cluster, node);
     let lasting = cordoned.is_none_or(|since| cluster.age(since) >= USUAL_DRAIN);
     Finding::about(&causes::PDB_BLOCKS, object, message)
@@ -88,7 +86,7 @@ fn misdirected_finding(cluster: &Cluster, budget: &PodDisruptionBudget, node: &K
         .since(cordoned)
         .severity(if lasting { Severity::Warning } else { Severity::Info })
         .impact(DRAIN_WAITS)
-        .fact(format!("its selector names node {node}, and instance manager {name} is on another one"))
+        .fact(format!("its selector names node {node}, but instance manager {name} is on another one"))
         .way(&causes::OF_ANOTHER_NODE)
 }
 
@@ -126,7 +124,7 @@ impl<'a> DrainView<'a> {
         let mut finding = self.finding(manager, &blocker, verb).since(age.since_or_later());
         let text = match &wanted {
             Some(text) => text.clone(),
-            None => "the node is cordoned; nothing else asks for a drain".to_owned(),
+            None => "the node is cordoned; nothing else requests a drain".to_owned(),
         };
         finding = finding
             .fact(text)
@@ -158,7 +156,7 @@ impl<'a> DrainView<'a> {
         }
         if automatic_request(self.cluster, name).is_some() {
             return Some(format!(
-                "the node is cordoned, and node-drain-policy {} evicts for the drain",
+                "the node is cordoned, and node-drain-policy {} evicts during a drain",
                 self.budgets.policy
             ));
         }
@@ -181,7 +179,7 @@ impl<'a> DrainView<'a> {
         let moved = of_deployments().find(|pod| pod.metadata.created().is_some_and(soon))?;
         let (name, now_on) = (&moved.metadata.name, &moved.spec.node_name);
         Some(format!(
-            "no pod of a Deployment is left on the node, and {name} was created on {now_on} soon after the cordon"
+            "no Deployment pod is left on the node, and {name} was created on {now_on} soon after the cordon"
         ))
     }
 
@@ -209,7 +207,7 @@ impl<'a> DrainView<'a> {
             ),
             Blocker::Unprotected(left) => (
                 format!(
-                    "node-drain-policy {} keeps it: {} without a healthy, protected one on another node: {}",
+                    "node-drain-policy {} keeps it: {} without a healthy, protected copy on another node: {}",
                     self.budgets.policy,
                     counted(left.len(), "replica"),
                     listed(&left.iter().map(|replica| replica.metadata.name.as_str()).collect::<Vec<_>>())

@@ -262,7 +262,7 @@ fn the_reason_follows_the_drain_policy() {
         object("Replica", "r2", &format!("spec: {{volumeName: vol, nodeID: n2, healthyAt: '{OLD}'}}"));
     let protected = elsewhere.clone() + &kube("n2", false, "") + &manager("im-2", "n2", "");
     let nothing = "nothing that Longhorn waits for is left";
-    let alone = "1 replica without a healthy, protected one on another node: r1";
+    let alone = "1 replica without a healthy, protected copy on another node: r1";
     for (policy, without, with) in [
         ("", alone, nothing),
         ("block-if-contains-last-replica", alone, nothing),

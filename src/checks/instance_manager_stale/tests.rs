@@ -121,7 +121,7 @@ fn the_maps_that_count_change_with_the_release() {
         assert_eq!(causes(&yaml), one(cause), "{version} {status}");
     }
     let report = run(&CHECK, &live_at(NOW, &(release("v1.12.1") + &node() + &old(&shard)))).report;
-    assert!(report.findings[0].impact.contains("together with the shards"), "{}", report.findings[0].impact);
+    assert!(report.findings[0].impact.contains("together with its shards"), "{}", report.findings[0].impact);
 }
 
 #[test]

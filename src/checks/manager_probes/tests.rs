@@ -422,7 +422,7 @@ fn a_slow_start_names_the_container_that_held_it_up() {
         run(&CHECK, &cluster).report.findings.into_iter().find(|one| one.cause.id == "slow_start").unwrap();
     let said = |part: &str| finding.evidence().iter().any(|fact| fact.text.contains(part));
     assert!(
-        said("container pre-pull-share-manager-image of the pod was started 198 s after"),
+        said("container pre-pull-share-manager-image of the pod started 198 s after"),
         "{:?}",
         finding.evidence()
     );

@@ -31,7 +31,8 @@ const GONE_FOR: SignedDuration = SignedDuration::from_mins(5);
 pub static CHECK: Check = Check {
     id: "node_unregistered",
     title: "Nodes not registered",
-    summary: "A node runs a longhorn-manager but has no nodes.longhorn.io, or a nodes.longhorn.io no longer has a Kubernetes node, or no longhorn-manager that runs.",
+    summary: "A node runs a longhorn-manager but has no nodes.longhorn.io, or a nodes.longhorn.io has no Kubernetes node or no running \
+              longhorn-manager.",
     needs: &[Pods, LonghornNodes],
     uses: &[KubeNodes, Volumes, Replicas, DaemonSets, Events, Settings, EngineImages, InstanceManagers],
     causes: causes::ALL,
@@ -55,8 +56,8 @@ pub static CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::Managers,
             title: "Nodes by registration",
-            description: "Longhorn nodes that are in order, nodes whose manager never finished a start, nodes that \
-                          left Kubernetes but not Longhorn, and nodes without a manager that runs.",
+            description: "Registered Longhorn nodes, nodes whose manager never finished its startup, nodes removed from Kubernetes but not \
+                          Longhorn, and nodes without a running manager.",
             width: Width::Third,
             no_data: "the exporter cannot read pods or nodes.longhorn.io",
             ..Panel::STAT.of(&NODES)
@@ -64,8 +65,8 @@ pub static CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::Managers,
             title: "Nodes not registered",
-            description: "Nodes that Longhorn does not know although a manager runs there (never_started), nodes \
-                          that only Longhorn still knows (node_gone), and nodes without a manager that runs (manager_missing).",
+            description: "Nodes with a manager but unknown to Longhorn (never_started), nodes that only Longhorn knows (node_gone), and nodes \
+                          without a running manager (manager_missing).",
             no_data: "every node is registered, or the exporter does not report",
             ..Panel::TABLE.of_findings("node_unregistered")
         },
@@ -76,7 +77,8 @@ pub static CHECK: Check = Check {
 
 gauges! {
     NODES = Gauge "longhorn_health_nodes" ["state"]
-        "Nodes by registration with Longhorn: registered, never_started (a manager pod without nodes.longhorn.io), node_gone (the reverse), manager_missing (registered, but no manager runs).",
+        "Nodes by registration with Longhorn: registered, never_started (a manager pod without nodes.longhorn.io), node_gone (the reverse), \
+         manager_missing (registered, but no manager runs).",
         absent "pods or nodes.longhorn.io cannot be read",
         example "longhorn_health_nodes{state!=\"registered\"} > 0";
 }
@@ -156,12 +158,12 @@ fn never_started(cluster: &Cluster, node: &str, pod: &Pod) -> Finding {
     Finding::about(
         &causes::NEVER_STARTED,
         cluster.object::<KubeNode>(node),
-        format!("node {node} runs a longhorn-manager but Longhorn does not know the node"),
+        format!("node {node} runs a longhorn-manager but is unknown to Longhorn"),
     )
     .node(node)
     .impact("Longhorn places no replica on the node, and no volume can be attached there")
     .fact(format!("manager pod {name} has existed {age}, with {}", counted(restarts, "restart")))
-    .fact(format!("there is no nodes.longhorn.io {node}, which a manager creates at the end of its start"))
+    .fact(format!("nodes.longhorn.io {node} is missing, which a manager creates at the end of its startup"))
     .with(Name::Pod, name.to_string())
 }
 
@@ -176,7 +178,7 @@ fn uninstalling(cluster: &Cluster, managers: usize, removal: Removal) -> Finding
         true => finding.impact("none: the uninstaller deleted the volumes before the nodes"),
         false => finding
             .impact(
-                "no volume is in use; what is left of them goes, and managers that still run delete its data",
+                "no volume is in use; their remains are deleted, and managers that still run delete their data",
             )
             .way(&causes::BY_HAND),
     };
@@ -240,7 +242,7 @@ fn node_gone(cluster: &Cluster, node: &str, replicas: usize) -> Finding {
     .impact(match replicas {
         0 => "nothing is lost; the node only clutters schedules and dashboards".to_owned(),
         count => format!(
-            "{} on it cannot be reached, and their volumes have less redundancy",
+            "{} on it cannot be reached, so their volumes have less redundancy",
             counted(count, "replica")
         ),
     })

@@ -275,13 +275,13 @@ fn the_headline_says_why_a_manager_does_not_start() {
         (
             "phase: Failed, reason: OutOfcpu, message: 'Pod was rejected: not enough cpu'".to_owned(),
             String::new(),
-            "the kubelet does not take the pod (OutOfcpu: Pod was rejected: not enough cpu)",
+            "the kubelet cannot take the pod (OutOfcpu: Pod was rejected: not enough cpu)",
         ),
         (
             "phase: Pending, conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable, message: 2 Insufficient cpu.}]"
                 .to_owned(),
             String::new(),
-            "no node takes the pod (Unschedulable: 2 Insufficient cpu.)",
+            "no node can take the pod (Unschedulable: 2 Insufficient cpu.)",
         ),
     ] {
         let message = message_of(&(base.clone() + &manager_with("node-1", SOON, &status) + &events));
@@ -341,11 +341,15 @@ fn the_headline_says_why_there_is_no_manager_pod() {
     for (name, yaml, words) in [
         ("a quota", node("") + &set("") + &refused(now, quota), Some("exceeded quota: q")),
         ("PodSecurity", node("") + &set("") + &refused(now, security), Some("PodSecurity")),
-        ("a taint", node(taint) + &set(""), Some("does not tolerate taint dedicated=gpu:NoExecute")),
+        (
+            "a taint",
+            node(taint) + &set(""),
+            Some("does not tolerate the node's taint dedicated=gpu:NoExecute"),
+        ),
         ("a taint that is tolerated", node(taint) + &set("{key: dedicated}"), None),
         ("all taints are tolerated", node(taint) + &set("{}"), None),
         ("another effect", node(&taint.replace("NoExecute", "PreferNoSchedule")) + &set(""), None),
-        ("a label", node("") + &selects, Some("label lh=yes, which this one lacks")),
+        ("a label", node("") + &selects, Some("label lh=yes, which this node lacks")),
         ("a label that it has", labelled + &selects, None),
         ("a refusal of another time", node("") + &set("") + &refused(before, quota), None),
         ("nothing is said", node("") + &set(""), None),

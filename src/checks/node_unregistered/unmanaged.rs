@@ -118,7 +118,7 @@ fn finding(
     let pressure = nodes::pressure(cluster, node).filter(|_| why.is_none() && pod.is_none());
     let reason = match (&why, pod) {
         (Some(why), _) => why.text.clone(),
-        (None, Some(pod)) => format!("pod {} is being deleted and does not end", pod.metadata.name),
+        (None, Some(pod)) => format!("pod {} is being deleted but does not end", pod.metadata.name),
         (None, None) => match pressure {
             Some(short) => format!("it has no pod there; the kubelet reports {} and evicts pods", short.kind),
             None => "it has no pod there, cause unknown".to_owned(),
@@ -132,7 +132,7 @@ fn finding(
     )
     .node(node)
     .since(since)
-    .impact("nothing attaches, detaches, rebuilds or evicts on the node; running I/O continues")
+    .impact("volumes on the node cannot attach, detach, rebuild or be evicted; running I/O continues")
     .way(way)
     .with(Name::Pod, pod.map(|pod| pod.metadata.name.to_string()).unwrap_or_default())
     .with(Name::Workload, if pod.is_none() { DAEMON_SET } else { "" })

@@ -121,7 +121,11 @@ fn a_failed_replica_that_takes_its_own_place_may_be_deleted() {
 fn the_figures_and_the_robustness_are_told() {
     let yaml = node("node-1", OPEN, 90, 0) + &node("node-2", OPEN, 90, 95) + &volume("", "") + &unplaced("");
     let finding = run(&CHECK, &cluster_at(NOW, &yaml)).report.findings.remove(0);
-    assert!(finding.impact.ends_with("has 1 of 2 replicas; robustness says healthy"), "{}", finding.impact);
+    assert!(
+        finding.impact.ends_with("has 1 of 2 replicas; Longhorn reports it as healthy"),
+        "{}",
+        finding.impact
+    );
     let told: Vec<&str> = finding.evidence().iter().map(|fact| fact.text.as_str()).collect();
     assert!(told[0].ends_with("insufficient storage"), "{told:?}");
     assert!(told.iter().any(|text| text.contains("95 GiB scheduled plus 10 GiB")), "{told:?}");

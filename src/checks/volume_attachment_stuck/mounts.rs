@@ -85,11 +85,11 @@ fn failing(cluster: &Cluster, volume: &Volume, attached: &str, event: &Event) ->
     Finding::about(
         &MOUNT_FAILING,
         volumes::object(cluster, volume),
-        format!("{whose} is attached, and the kubelet on node {node} cannot mount it"),
+        format!("{whose} is attached, but the kubelet on node {node} cannot mount it"),
     )
     .node(node)
     .since(event.first_seen())
-    .impact(format!("pod {pod} cannot start; Longhorn calls the volume healthy"))
+    .impact(format!("pod {pod} cannot start, although Longhorn reports the volume as healthy"))
     .volumes(users)
     .fact(
         api(format!(
@@ -150,12 +150,12 @@ fn pending(
         Finding::about(
             &MOUNT_FAILING,
             volumes::object(cluster, volume),
-            format!("{whose} is attached, and its pod stays Pending: {}", text::listed(waiting)),
+            format!("{whose} is attached, but its pod stays Pending: {}", text::listed(waiting)),
         )
         .severity(Severity::Info)
         .node(node)
         .since(age.since)
-        .impact("Longhorn has done its part; whether the kubelet fails to mount the volume only the Events of the pod tell")
+        .impact("Longhorn has done its part; only the Events of the pod show whether the kubelet fails to mount the volume")
         .volumes(users)
         .facts([api("kubernetesStatus.workloadsStatus: no pod of the claim is Running".to_owned()), age.evidence()]),
     )

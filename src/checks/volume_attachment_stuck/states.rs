@@ -304,13 +304,13 @@ fn dies<'a>(
         evidence,
     };
     if !volumes::was_never_up(cluster, volume) {
-        let why = format!("its engine died three times or more within the last hour{}", briefly(way));
+        let why = format!("its engine died three times or more within an hour{}", briefly(way));
         return Some(stuck(&ATTACH_LOOP, why, None, evidence));
     }
     let mut evidence: Vec<Evidence> = engine.and_then(start_error).into_iter().chain(evidence).collect();
     evidence
-        .push(api("no replica of the volume was ever healthy: it has never been up, and nothing is lost"));
-    let why = format!("its engine does not start on node {node}{}", briefly(way));
+        .push(api("no replica of the volume was ever healthy: it has never been up, and no data is lost"));
+    let why = format!("its engine cannot start on node {node}{}", briefly(way));
     Some(stuck(&ENGINE_CANNOT_START, why, Some(seen.first), evidence))
 }
 
@@ -426,7 +426,7 @@ fn cannot_start<'a>(
     }
     evidence
         .extend(error.map(|engine| api(format!("engine {}: currentState is error", engine.metadata.name))));
-    let why = format!("its engine does not start on node {}{}", stuck.node, briefly(way));
+    let why = format!("its engine cannot start on node {}{}", stuck.node, briefly(way));
     StuckVolume { cause: &ENGINE_CANNOT_START, why, way, evidence, ..stuck }
 }
 
@@ -474,7 +474,7 @@ fn finding(cluster: &Cluster, stuck: StuckVolume) -> Finding {
         .node(node)
         .since(since)
         .impact(match cause == &DETACHING {
-            true => format!("{whose} can be attached nowhere until it is detached"),
+            true => format!("{whose} cannot attach anywhere until it is detached"),
             false => format!("{whose} cannot be used: its pods wait or lose their device"),
         })
         .volumes(users)
@@ -514,8 +514,8 @@ fn finding(cluster: &Cluster, stuck: StuckVolume) -> Finding {
         .is_some_and(|release| (release.major, release.minor, release.patch) == (1, 12, 1));
     if policies && cause != &ATTACH_LOOP {
         finding = finding.fact(
-            "the default NetworkPolicies of 1.12.1 can keep a node from port 3260 of its instance manager, where the CNI enforces them \
-             (chart: networkPolicies.restrictInternalTraffic)",
+            "the default NetworkPolicies of 1.12.1 can block a node from port 3260 of its instance manager if the CNI enforces them (chart: \
+             networkPolicies.restrictInternalTraffic)",
         );
     }
     finding
@@ -532,14 +532,14 @@ fn one_node(cluster: &Cluster, node: &str, all: &[StuckVolume], elsewhere: usize
     let way =
         all.first().and_then(|first| first.way).filter(|way| all.iter().all(|one| one.way == Some(way)));
     let told = format!(
-        "{} on other nodes run, and none here, so the trouble is the node's",
+        "{} on other nodes run but none here, so the node is the cause",
         counted(elsewhere, "engine")
     );
     Finding::about(
         &ENGINE_CANNOT_START,
         cluster.object::<LonghornNode>(node),
         format!(
-            "the engines of {} do not start on node {node}{}",
+            "the engines of {} cannot start on node {node}{}",
             counted(all.len(), "volume"),
             briefly(way)
         ),

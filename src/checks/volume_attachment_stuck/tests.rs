@@ -113,7 +113,7 @@ fn a_backing_image_that_is_not_ready_is_named_with_and_without_the_condition() {
         said.filter(|text| text.contains("backing image debian")).collect::<Vec<_>>()
     };
     let condition = "{type: WaitForBackingImage, status: 'True', reason: Waiting, message: ''}";
-    let expected = ["it waits for backing image debian: no replica has a copy that is ready"];
+    let expected = ["it waits for backing image debian: no replica has a ready copy"];
     assert_eq!(waits("starting", ""), expected);
     assert_eq!(waits("starting", condition), expected);
     let failed = condition.replace("''", "no such file");
@@ -150,7 +150,7 @@ fn an_engine_that_fails_is_named_with_its_error() {
     let cordons = |yaml: &str| {
         let findings = run(&CHECK, &cluster_at(NOW, yaml)).report.findings;
         let of_node = findings.into_iter().find(|finding| finding.object.name == "node-1").unwrap();
-        let said = of_node.evidence().iter().any(|fact| fact.text.contains("the trouble is the node's"));
+        let said = of_node.evidence().iter().any(|fact| fact.text.contains("the node is the cause"));
         let cordon = of_node.remedy.commands.iter().any(|command| command.changes);
         assert_eq!(said, cordon, "{of_node:?}");
         cordon
@@ -456,7 +456,7 @@ fn a_migration_that_does_not_get_ready_is_told_as_one() {
         );
     let finding = run(&CHECK, &cluster_at(NOW, &yaml)).report.findings.remove(0);
     assert!(
-        finding.message.ends_with("its migration from node node-1 to node-2 does not get ready"),
+        finding.message.ends_with("its migration from node node-1 to node-2 does not become ready"),
         "{}",
         finding.message
     );
@@ -477,7 +477,7 @@ fn what_in_the_objects_keeps_a_volume_from_being_attached_is_told() {
     assert!(fact.starts_with("ticket csi-a") && words.ends_with("nothing else holds it."), "{fact} {words}");
     let (fact, words) = told(&waits.replace("state: detached", "state: detached, pendingNodeID: node-2"));
     assert!(
-        fact.contains("pendingNodeID is node-2") && words.starts_with("Empty the field"),
+        fact.contains("pendingNodeID is node-2") && words.starts_with("Clear the field"),
         "{fact} {words}"
     );
     let second = engine("vol", "node-1", "stopped", "").replace("vol-e-0", "vol-e-1");

@@ -183,8 +183,8 @@ fn find_left_over(
     let users = vec![cluster.volume_ref(&volume.metadata.name)];
     let (whose, node) = (text::users_of(&users), ticket.node);
     let (lacks, uses) = match nodes::is_gone(cluster, node) {
-        true => ("for a node that is gone", "which is gone"),
-        false => ("without a VolumeAttachment in Kubernetes", "although no attachment asks for it"),
+        true => ("for a deleted node", "which no longer exists"),
+        false => ("without a VolumeAttachment in Kubernetes", "although nothing requests it"),
     };
     let impact = match waits {
         Some(other) => format!("the workload on node {} waits for {whose}", other.node),
@@ -225,15 +225,17 @@ fn find(
     let broke = cause == &MIGRATION_BROKE;
     let own = own_work(cluster, volume, all).filter(|_| !broke && !migrates);
     let why = match (broke, at.as_str()) {
-        (_, at) if migrates => format!("its migration from node {at} to {} does not get ready", ticket.node),
+        (_, at) if migrates => {
+            format!("its migration from node {at} to {} does not become ready", ticket.node)
+        }
         (true, _) => "its migration broke, and tickets for two nodes are left".to_owned(),
-        (_, "") => format!("the workload on node {} waits, and it is detached", ticket.node),
+        (_, "") => format!("it stays detached although a pod on node {} waits for it", ticket.node),
         (_, at) if at == ticket.node => {
-            format!("it is attached to node {at}, but Longhorn does not call the ticket satisfied")
+            format!("it is attached to node {at}, but Longhorn does not report the ticket as satisfied")
         }
         (_, at) => {
             let by = own.map_or(String::new(), |(_, kind)| format!(" for Longhorn's own {kind}"));
-            format!("the workload on node {} waits, and it is attached to node {at}{by}", ticket.node)
+            format!("the workload on node {} waits because it is attached to node {at}{by}", ticket.node)
         }
     };
     let finding = Finding::about(cause, volumes::object(cluster, volume), format!("{whose}: {why}"))
@@ -280,14 +282,14 @@ struct Obstacle<'a> {
 
 fn obstacle<'a>(cluster: &'a Cluster, volume: &Volume) -> Option<Obstacle<'a>> {
     if let Some(replica) = surplus_replica(cluster, volume) {
-        let fact = format!("the volume is strict-local, and replica {replica} is one too many, without data");
+        let fact =
+            format!("the volume is strict-local but has an extra replica {replica}, which holds no data");
         return Some(Obstacle { fact, way: &SURPLUS_REPLICA, replica: Some(replica) });
     }
     let pending = &volume.status.pending_node_id;
     if !pending.is_empty() {
-        let fact = format!(
-            "status.pendingNodeID is {pending}, which 1.4 left behind: from 1.5 on no one empties it"
-        );
+        let fact =
+            format!("status.pendingNodeID is {pending}, left over from 1.4: from 1.5 on nothing clears it");
         return Some(Obstacle { fact, way: &PENDING_NODE, replica: None });
     }
     let active = cluster.engines_of(&volume.metadata.name).filter(|engine| engine.spec.active);

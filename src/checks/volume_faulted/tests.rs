@@ -133,7 +133,7 @@ fn the_replica_that_failed_last_is_the_one_to_go_on_with() {
         + &replica("r-1", "node-1", &failed("10:00:00"))
         + &replica("r-2", "node-2", &failed("11:00:00"));
     let finding = one(&yaml);
-    assert!(finding.message.contains("r-2: node node-2 is down"), "{}", finding.message);
+    assert!(finding.message.contains("r-2 (node node-2 is down)"), "{}", finding.message);
     assert!(finding.message.starts_with("claim db/data is faulted"), "{}", finding.message);
     assert_eq!(finding.since, Some(time("2026-03-01T11:00:00Z")));
     assert_eq!(finding.volumes[0].pvc.as_deref(), Some("db/data"));

@@ -201,7 +201,7 @@ impl<'a> Looked<'a> {
         if number > 0 {
             let text =
                 format!("{} of check are not listed, because there are too many", counted(number, "finding"));
-            out.unknown(text).fix("Do first what check shows, and ask again.");
+            out.unknown(text).fix("Fix what check reports, and ask again.");
         }
         let blind: Vec<&Unknown> =
             self.unknown.iter().filter(|unknown| checks.contains(&unknown.check)).collect();
@@ -209,7 +209,7 @@ impl<'a> Looked<'a> {
             return;
         }
         let reason = out.unknown(format!("{} without a verdict", counted(blind.len(), "check")));
-        reason.fix("Grant the rights that these checks need (docs/access.md), or look by hand.");
+        reason.fix("Grant the permissions that these checks need (docs/access.md), or check by hand.");
         for unknown in blind {
             reason.fact(format!("{}: {}", unknown.check, unknown.reason));
         }
@@ -240,7 +240,9 @@ impl<'a> Looked<'a> {
             look(&mut found);
             let lost = condition.needs.iter().filter(|kind| !self.cluster.decoded_all(**kind));
             for kind in lost {
-                found.unknown(format!("objects of {kind} could not be decoded, and so not judged")).fix("");
+                found
+                    .unknown(format!("objects of {kind} could not be decoded, so they were not judged"))
+                    .fix("");
             }
         } else {
             let reason =
@@ -249,8 +251,8 @@ impl<'a> Looked<'a> {
             reason.weight(condition.weight.max(Weight::Unknown));
             let asked = |kind: &Resource| self.cluster.resources.contains_key(kind);
             reason.fix(match condition.needs.iter().all(asked) {
-                true => "Grant the right to read it (docs/access.md), or look by hand.",
-                false => "The exporter does not ask for it; the command line does: longhorn-health-exporter plan upgrade.",
+                true => "Grant the permission to read it (docs/access.md), or check by hand.",
+                false => "Use the command line, which reads it (the exporter does not): longhorn-health-exporter plan upgrade.",
             });
         }
         let mut reasons = found.filled(shared);

@@ -12,7 +12,7 @@ pub(super) fn backing_image_eviction(cluster: &Cluster) -> Trigger {
         None if cluster.objects.backing_images.is_empty() && cluster.can_read(Resource::BackingImages) => {
             Trigger::Absent
         }
-        None => Trigger::Possible("it strikes when a node or disk with backing images is evicted"),
+        None => Trigger::Possible("it happens when a node or disk with backing images is evicted"),
     }
 }
 
@@ -27,7 +27,7 @@ pub(super) fn recurring_job(cluster: &Cluster) -> Trigger {
 pub(super) fn block_device_by_default(cluster: &Cluster) -> Trigger {
     match cluster.setting("default-data-path").is_some_and(|path| path.value.starts_with("/dev/")) {
         true => Trigger::Possible(
-            "default-data-path is a block device; which nodes have it the API does not show",
+            "default-data-path is a block device; the API does not show which nodes have it",
         ),
         false => Trigger::Absent,
     }
@@ -39,7 +39,7 @@ pub(super) fn unlabelled_instance_manager(cluster: &Cluster) -> Trigger {
     let is_default = |image: &str| default.is_none_or(|default| default == image);
     for manager in cluster.objects.instance_managers.iter().filter(|one| is_default(&one.spec.image)) {
         if let Some(label) = missing_labels(manager, cluster.release()).first() {
-            return Trigger::Met(format!("instance manager {} has no label {label}", manager.metadata.name));
+            return Trigger::Met(format!("instance manager {} lacks label {label}", manager.metadata.name));
         }
     }
     Trigger::Absent
@@ -139,7 +139,9 @@ pub(super) fn new_kernel(cluster: &Cluster) -> Trigger {
         version(&node.status.node_info.kernel_version).is_some_and(|found| found >= (6, 12))
     };
     match cluster.objects.kube_nodes.iter().any(|node| new(&node)) {
-        true => Trigger::Possible("nodes run a kernel from 6.12 on; it shows when a filesystem has errors"),
+        true => {
+            Trigger::Possible("nodes run a kernel from 6.12 on; it happens when a file system has errors")
+        }
         false => Trigger::Absent,
     }
 }

@@ -180,7 +180,7 @@ fn waiting(moment: &Moment) -> Markup {
         @if !moment.waiting_for.is_empty() { section.notice {
             h2 { "Waiting for the Kubernetes API" }
             p {
-                "There is no verdict before these kinds were listed or refused: "
+                "There is no verdict until these kinds are listed or denied:  "
                 @for (index, resource) in moment.waiting_for.iter().enumerate() {
                     @if index > 0 { ", " } code { (resource) }
                 }

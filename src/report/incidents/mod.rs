@@ -230,7 +230,7 @@ fn title(roots: &[&Finding]) -> String {
     format!("{}{rest}", capitalised(&root.message))
 }
 
-/// Nodes by name, many of them only by number: `worker-1, -3, -4` or `320 nodes, a, b, c and 317 more`.
+/// Nodes by name, many of them only by number: `worker-1, -3, -4` or `320 nodes (a, b, c and 317 more)`.
 pub fn places(nodes: &[String]) -> String {
     const NAMED: usize = 3;
     let mut named: Vec<&str> = Vec::new();
@@ -239,7 +239,7 @@ pub fn places(nodes: &[String]) -> String {
     }
     let named = named.join(", ");
     match nodes.len().checked_sub(NAMED) {
-        Some(more) if more > 0 => format!("{} nodes, {named} and {more} more", nodes.len()),
+        Some(more) if more > 0 => format!("{} nodes ({named} and {more} more)", nodes.len()),
         _ => named,
     }
 }

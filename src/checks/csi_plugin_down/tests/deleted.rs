@@ -44,10 +44,10 @@ fn volumes_that_were_in_use_when_longhorn_was_deleted_are_told_once() {
     assert_eq!(finding.since.unwrap().to_string(), "2025-11-25T23:46:59Z");
     assert_eq!(
         finding.impact,
-        "I/O of claim default/vol-1, claim default/vol-2 fails as the instance managers end, and nothing attaches again; \
-         the data is still on the disks, in 2 healthy replicas on node-1, node-2, until a manager deletes it"
+        "I/O of claim default/vol-1, claim default/vol-2 fails once the instance managers end, and nothing can attach again; \
+         the data is still on the disks (2 healthy replicas on node-1, node-2) until a manager deletes it"
     );
-    assert!(finding.remedy.fix.starts_with("Start no longhorn-manager"), "{}", finding.remedy.fix);
+    assert!(finding.remedy.fix.starts_with("Pause everything that would install"), "{}", finding.remedy.fix);
     assert!(finding.remedy.commands.iter().all(|command| !command.changes), "{:?}", finding.remedy.commands);
     assert_eq!(report.incidents.len(), 1, "an alert carries it");
     assert_eq!(report.unknown[0].reason, "no longhorn-manager is there to write how anything is");
@@ -63,11 +63,11 @@ fn managers_that_still_run_are_to_be_ended_first() {
     }
     let report = run(&CHECK, &cluster).report;
     let remedy = &report.findings[0].remedy;
-    assert!(remedy.fix.starts_with("Delete DaemonSet longhorn-manager at once"), "{}", remedy.fix);
+    assert!(remedy.fix.starts_with("Delete DaemonSet longhorn-manager immediately"), "{}", remedy.fix);
     assert_eq!(remedy.commands[0].run, "kubectl -n longhorn-system delete daemonset longhorn-manager");
     assert_eq!(
         report.findings[0].evidence()[0].text.split(',').next(),
-        Some("definitions of Longhorn are gone")
+        Some("Longhorn's definitions are deleted")
     );
 }
 

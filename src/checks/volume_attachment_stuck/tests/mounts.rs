@@ -68,7 +68,7 @@ fn known_errors_have_their_own_advice() {
         ("failed to run cryptsetup args: [luksOpen]", "dm_crypt"),
         ("UNEXPECTED INCONSISTENCY; RUN fsck MANUALLY.", "backup or a snapshot before"),
         ("Output: mount.nfs: Protocol not supported", "NFS 4.1"),
-        ("staging path is no longer valid for volume v", "Scale the workload to nothing"),
+        ("staging path is no longer valid for volume v", "Scale the workload to 0"),
         ("something else", "longhorn-csi-plugin"),
     ] {
         let objects = attached("") + &failed_mount("pv", error, 9, "11:30:00", "11:59:00");
