@@ -16,6 +16,9 @@ const INSTALL_AND_RESTART: &str = "Install open-iscsi (iscsi-initiator-utils on 
                                    install needs it. The manager starts at its next attempt, within five minutes.";
 const NODE: &str = "kubectl get node <node> -o wide";
 const WHOM: &str = "kubectl get validatingwebhookconfigurations longhorn-webhook-validator -o jsonpath='{.webhooks[*].clientConfig.service}'";
+const ASK: &str = "kubectl get --raw /api/v1/namespaces/<namespace>/services/https:longhorn-admission-webhook:9502/proxy/v1/healthz";
+const API_SERVER: &str =
+    "kubectl -n kube-system get pods -l component=kube-apiserver -o yaml | grep -i -A1 proxy";
 const SLICES: &str =
     "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=<service> -o yaml";
 const MANAGERS: &str = "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide";
@@ -161,22 +164,23 @@ causes! {
         but "info in the first two minutes of a pod, while others start with it"
         fix "Open the connection from the API server to the webhook: add .svc to its proxy's NO_PROXY, allow TCP port 9502 from the control plane \
              to the pods, fix the CNI, or correct the Service or certificate in the webhook configurations." [
-            read "kubectl get validatingwebhookconfigurations longhorn-webhook-validator -o jsonpath='{.webhooks[*].clientConfig.service}'",
+            read ASK,
             read "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=longhorn-admission-webhook -o wide",
+            read WHOM,
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=100",
         ]
         way PROXY "a proxy of the API server answers in its place"
             means "the answer did not come from the webhook but from an HTTP proxy of the API server (NO_PROXY lacks .svc and the service network)"
             fix "Add .svc, .cluster.local, the service network and the pod network to the API server's NO_PROXY (on k3s and RKE2 in the service's \
-                 environment file), and restart it." [read WHOM, read SLICES, read LAST_LOG]
+                 environment file), and restart it." [read API_SERVER, read SLICES, read LAST_LOG]
         way OUTSIDE_OF_POD_NETWORK "the control plane is outside the pod network"
             means "the API server rejects pod addresses: the control plane is outside the pod network, such as on EKS with another CNI"
             fix "Let managers use the host network (hostNetwork: true and dnsPolicy: ClusterFirstWithHostNet in the DaemonSet), or use a CNI whose \
-                 pods the control plane can reach." [read WHOM, read SLICES, read LAST_LOG]
+                 pods the control plane can reach." [read ASK, read SLICES, read LAST_LOG]
         way CONTROL_PLANE "packets from the API server to the managers are lost"
             means "packets from the API server to port 9502 of the managers are lost: a firewall, the CNI or routes between control plane and pods"
             fix "Open TCP port 9502 from the control-plane nodes to the pod network (up to 1.9 also 9501), and check that the control-plane nodes have \
-                 the CNI's routes and interface: curl the pod address from there." [read WHOM, read SLICES, read LAST_LOG]
+                 the CNI's routes and interface: curl the pod address from there." [read ASK, read SLICES, read LAST_LOG]
         way NO_LISTENER "nothing listens at its endpoint"
             means "the API server reaches an address where nothing listens on port 9502"
             fix "Find the manager behind the address that refuses: it is listed as an endpoint but does not serve. Its log shows what it waits for \

@@ -16,6 +16,7 @@ use std::fmt;
 use std::path::Path;
 
 use jiff::Timestamp;
+use longhorn_health_exporter::check::{Cause, Check, Link, Relation};
 use longhorn_health_exporter::source::Recording;
 use longhorn_health_exporter::source::recording::RecordedFile;
 use testing::evaluate;
@@ -99,6 +100,8 @@ fn look(case: &Case, with_log: bool) -> Found {
     );
     let contradicted = crate::contradictions::of(&report);
     assert!(contradicted.is_empty(), "{}: {contradicted:#?}", case.report);
+    let apart = crate::apart::of(&report);
+    assert!(apart.is_empty(), "{}: {apart:#?}", case.report);
     let unsaid = crate::unsaid::of(&report);
     assert!(unsaid.is_empty(), "{}: {unsaid:#?}", case.report);
     let mut found = Found::default();
@@ -301,6 +304,44 @@ fn cases_stay_short() {
         lines <= cases * 12,
         "{lines} lines for {cases} cases, 12 each: say what differs, not what is usual"
     );
+}
+
+#[test]
+fn every_relation_that_only_the_screen_knows_is_in_a_case() {
+    let cases: Vec<Case> = cases().into_values().flatten().collect();
+    let shown = CATALOGUE.relations.iter().filter(|relation| relation.link == Link::ShownWith);
+    let missing: Vec<_> = shown.filter(|relation| !cases.iter().any(|case| is_in(case, relation))).collect();
+    let names =
+        |relation: &&Relation| format!("{} {:?}: {}", relation.check.id, relation.same, relation.phrase);
+    assert!(missing.is_empty(), "{:#?}", missing.iter().map(names).collect::<Vec<_>>());
+}
+
+/// Whether an incident of a case has consequences by a relation.
+fn is_in(case: &Case, relation: &Relation) -> bool {
+    let named = |(check, causes): (&Check, &[&Cause])| {
+        let is = |cause: &&Cause| {
+            let id = format!("{}/{}", check.id, cause.id);
+            case.expect == id || case.also.contains(&id)
+        };
+        causes.iter().any(is)
+    };
+    if !named((relation.check, relation.causes))
+        && !relation.roots.iter().any(|(check, causes)| named((check, causes)))
+    {
+        return false;
+    }
+    let files = cluster::files(case, true).into_iter();
+    let files = files.map(|(name, text)| RecordedFile { name, content: text.into() });
+    let recording = Recording::from_files(files, NAMESPACE, Timestamp::MAX).unwrap();
+    let report = evaluate(&recording.into_cluster(NAMESPACE, None)).report;
+    report.incidents.iter().any(|incident| {
+        let is_root = |(check, causes): &(&Check, &[&Cause])| {
+            check.id == incident.check && causes.iter().any(|cause| cause.id == incident.cause)
+        };
+        let mut follows = incident.consequences.iter();
+        relation.roots.iter().any(is_root)
+            && follows.any(|one| one.check == relation.check.id && one.text == relation.phrase)
+    })
 }
 
 /// Causes of the checks that the corpus has to show which no recording can.

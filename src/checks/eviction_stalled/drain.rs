@@ -107,7 +107,21 @@ impl<'a> DrainView<'a> {
         let idle = idle.then(|| observe(self.cluster, out, "pdb_without_reason", name, Begun::At(None)));
         let left = cordoned.is_some_and(|since| self.cluster.age(since) >= USUAL_DRAIN)
             && idle.is_some_and(|age| age.at_least(REMOVED, Unknown::Counts));
-        let mut finding = self.finding(manager, &blocker).since(age.since_or_later());
+        // an eviction that advances takes as long as its copies do, and one that stalls has a finding of its own
+        let advances = match &blocker {
+            Blocker::Replicas(here) | Blocker::Unprotected(here) if self.evicts(node) => {
+                super::progress::leaving(self.cluster, out, here)
+            }
+            _ => false,
+        };
+        let blocks = wanted.is_some() && age.at_least(USUAL_DRAIN, Unknown::Counts) && !advances;
+        // a cordon alone asks for no drain, and one that has just begun is not held up yet
+        let verb = match (&wanted, blocks || left) {
+            (_, true) => "is blocked by",
+            (Some(_), false) => "waits for",
+            (None, false) => "would wait for",
+        };
+        let mut finding = self.finding(manager, &blocker, verb).since(age.since_or_later());
         let text = match &wanted {
             Some(text) => text.clone(),
             None => "the node is cordoned; nothing else requests a drain".to_owned(),
@@ -118,18 +132,10 @@ impl<'a> DrainView<'a> {
         if age.since.is_some() || cordoned.is_none() {
             finding = finding.fact(age.evidence());
         }
-        // an eviction that advances takes as long as its copies do, and one that stalls has a finding of its own
-        let advances = match &blocker {
-            Blocker::Replicas(here) | Blocker::Unprotected(here) if self.evicts(node) => {
-                super::progress::leaving(self.cluster, out, here)
-            }
-            _ => false,
-        };
         if advances {
             finding = finding
                 .fact("its replicas are leaving: one is being copied, or the last moved within half an hour");
         }
-        let blocks = wanted.is_some() && age.at_least(USUAL_DRAIN, Unknown::Counts) && !advances;
         let severity = if blocks || left { Severity::Warning } else { Severity::Info };
         out.report(finding.severity(severity));
     }
@@ -177,7 +183,7 @@ impl<'a> DrainView<'a> {
         ))
     }
 
-    fn finding(&self, manager: &InstanceManager, blocker: &Blocker) -> Finding {
+    fn finding(&self, manager: &InstanceManager, blocker: &Blocker, verb: &str) -> Finding {
         let cluster = self.cluster;
         let (name, node) = (manager.metadata.name.as_str(), manager.spec.node_id.as_str());
         let (why, way, volumes) = match blocker {
@@ -226,7 +232,7 @@ impl<'a> DrainView<'a> {
         };
         let object = cluster.object::<PodDisruptionBudget>(name);
         let message =
-            format!("drain of node {node} is blocked by the PodDisruptionBudget of instance manager {name}");
+            format!("drain of node {node} {verb} the PodDisruptionBudget of instance manager {name}");
         let mut finding = Finding::about(&causes::PDB_BLOCKS, object, message).node(node).volumes(volumes);
         finding = finding
             .impact(DRAIN_WAITS)

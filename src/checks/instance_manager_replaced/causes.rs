@@ -28,9 +28,8 @@ causes! {
         fix "Check that its volumes are attached again, then reduce the node's load: the instance manager was too busy to answer its probe. Spread \
              replicas (setting replica-auto-balance), raise guaranteed-instance-manager-cpu, and upgrade to 1.9.2, 1.10 or later (its probe \
              tolerates 66 s; 30 s before, 15 s before 1.6.4 and 1.7.3)." [
-            read VOLUMES,
-            read "kubectl describe node <node>",
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
+            read "kubectl describe node <node>",
             read "kubectl -n <namespace> top pod --containers <object>",
         ]
         ways PROBE;
@@ -47,7 +46,6 @@ causes! {
     OOM_KILLED = warning "oom_killed" "it was OOM-killed"
         fix "Check that its volumes are attached again. Then find what fills the node's memory, or remove the pod's memory limit if there is one \
              (Longhorn sets none)." [
-            read VOLUMES,
             read "kubectl describe node <node>",
             read "kubectl -n <namespace> top pod --containers <object>",
         ];
@@ -55,19 +53,17 @@ causes! {
         "it was evicted" but "info when a drain evicted it and no volume was affected"
         fix "Check that its volumes are attached again. Then free the resource that the node lacked, or make drains respect Longhorn's \
              PodDisruptionBudget." [
-            read VOLUMES,
             read "kubectl describe node <node>",
             read "kubectl -n <namespace> get poddisruptionbudgets <object>",
         ]
         way PREEMPTED "a pod of a higher PriorityClass took its place"
             fix "Check that its volumes are attached again. Then make room on node <node>: a pod of a higher PriorityClass, such as the system \
                  classes, found no CPU or memory there, and the next such pod does the same."
-            [read VOLUMES, read "kubectl describe node <node>", read "kubectl get priorityclasses"]
+            [read "kubectl describe node <node>", read "kubectl get priorityclasses"]
         ways MEANT;
     NODE_LOST = warning "node_lost"
         "its node went down, rebooted or was removed" but "info when no engine ended and all volumes have their replicas again"
         fix "Check that its volumes are attached again. Then find out why the node went down." [
-            read VOLUMES,
             read "kubectl get events --field-selector involvedObject.kind=Node",
         ];
     TAINTED = warning "tainted"
@@ -79,19 +75,17 @@ causes! {
         ]
         way TAINT_GONE "the taint has been removed since"
             fix "Check that its volumes are attached again. Then find out who or what put the taint, now removed, on node <node>."
-            [read VOLUMES, read "kubectl -n default get events --field-selector involvedObject.kind=Node,involvedObject.name=<node>"]
+            [read "kubectl -n default get events --field-selector involvedObject.kind=Node,involvedObject.name=<node>"]
         ways MEANT;
     SANDBOX_LOST = warning "sandbox_lost"
         "the kubelet stopped it without a deletion or a failed probe, probably because its sandbox was lost"
         fix "Check that its volumes are attached again. Then search the node's containerd log for `shim disconnected` and for what ended the pause \
              process." [
-            read VOLUMES,
             read "kubectl describe node <node>",
         ];
     PANIC = warning "panic" "its process exited with code 2, probably a Go panic"
         fix "Check that its volumes are attached again, and save the log of the instance manager for a report. A panic during many rebuilds is \
              Longhorn issue 13087, fixed in 1.11.3 and 1.12.0; until the upgrade, limit parallel rebuilds." [
-            read VOLUMES,
             read "kubectl -n <namespace> logs <object> --tail=200",
         ];
     SETTINGS_SYNC = info "settings_sync" "Longhorn replaced it while it was idle, to apply settings"
@@ -102,7 +96,7 @@ causes! {
         "its pod was deleted while volumes ran in it" but "info when nothing ran in it, by whom is unknown"
         fix "Check that its volumes are attached again. Then find out from the API server's audit log who or what deletes pods in Longhorn's \
              namespace." [
-            read VOLUMES,
+            read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
             read "kubectl -n <namespace> get poddisruptionbudgets <object>",
         ]
         ways MEANT;
@@ -110,7 +104,6 @@ causes! {
         but "info without any sign of harm, and when it was stopped while nothing ran in it"
         fix "Check that its volumes are attached again. Then search the node's logs of kubelet, containerd and kernel for failed liveness probes, \
              `shim disconnected` and out of memory. An exporter that watches sees which it was." [
-            read VOLUMES,
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
             read "kubectl describe node <node>",
         ]

@@ -151,7 +151,7 @@ fn by_itself(scene: &ReplacementScene) -> Judged {
                 .to_owned(),
             "its process ended by itself, probably out of memory or by a panic",
         ),
-        None => ("unknown: how its container ended".to_owned(), "cause unknown"),
+        None => ("unknown: how its container ended".to_owned(), "how its container ended is not recorded"),
     };
     evidence.push(fingerprint(text));
     Judged::new(ReplacementVerdict::Unknown, evidence).detail(detail)

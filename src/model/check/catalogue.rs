@@ -87,6 +87,9 @@ pub enum Same {
 pub enum Link {
     /// The other is the reason: repair that, and this ends.
     CausedBy,
+    /// The other is most likely the reason, so the screen shows this with it. Alerts of this fire on their own, since that of the
+    /// other may come later.
+    ShownWith,
     /// This has a reason of its own, but cannot heal before the other has ended.
     BlockedBy,
 }

@@ -159,7 +159,7 @@ pub fn muted<'a>(
             node: node_of(alert_of, finding),
         };
         let worse = |root: &&Finding| root.severity >= finding.severity;
-        let roots = ties.ancestors(place).into_iter().filter_map(|root| findings.get(root)).filter(worse);
+        let roots = ties.reasons(place).into_iter().filter_map(|root| findings.get(root)).filter(worse);
         let roots: BTreeSet<_> = roots
             .filter_map(|root| alert(root).map(|alert| (alert.name, node_of(alert, root))))
             .filter(|(name, _)| *name != alert_of.name)

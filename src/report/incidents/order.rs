@@ -1,5 +1,5 @@
-//! Which incident is told first: the worst; among those the one with data at stake, then what is not over, then the one that
-//! reaches furthest, then the oldest.
+//! Which incident is told first: the worst; among those the one with data at stake, then one by which workloads stand still, notes on the
+//! release last; then what is not over, then the one that reaches furthest, then the oldest.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -55,7 +55,22 @@ pub fn blockers_first(waits: &[BTreeSet<usize>]) -> Vec<usize> {
     order
 }
 
-pub type Key = (Reverse<Severity>, Reverse<bool>, bool, Reverse<usize>, Reverse<usize>, Timestamp, usize);
+/// What people feel: their volume cannot be mounted, attached, read or written.
+const FELT: [&str; 5] = [
+    "volume_faulted", "volume_attachment_stuck", "volume_read_only", "share_manager_down",
+    "attachment_on_dead_node",
+];
+
+/// How close something is to people: it keeps a workload from working, it threatens to, or it is a note on the release.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Closeness {
+    Felt,
+    Threatens,
+    Note,
+}
+
+pub type Key =
+    (Reverse<Severity>, Reverse<bool>, Closeness, bool, Reverse<usize>, Reverse<usize>, Timestamp, usize);
 
 /// The key of a group. `nodes` is how far something reaches that is bound to no node.
 pub fn key(catalogue: &Catalogue, findings: &[Finding], group: &Group, nodes: usize) -> Key {
@@ -83,5 +98,20 @@ pub fn key(catalogue: &Catalogue, findings: &[Finding], group: &Group, nodes: us
     // what has ended is history once all that it hurt is back
     let ended = |root: &Finding| catalogue.by_id(root.check).is_some_and(|check| check.of_the_past);
     let over = faulted + degraded == 0 && roots().all(ended);
-    (Reverse(severity), Reverse(faulted > 0), over, Reverse(reach), Reverse(faulted + degraded), since, place)
+    let felt = |finding: &Finding| finding.severity > Severity::Info && FELT.contains(&finding.check);
+    let closeness = match members().any(felt) {
+        true => Closeness::Felt,
+        false if members().all(|finding| finding.check == "known_bad_release") => Closeness::Note,
+        false => Closeness::Threatens,
+    };
+    (
+        Reverse(severity),
+        Reverse(faulted > 0),
+        closeness,
+        over,
+        Reverse(reach),
+        Reverse(faulted + degraded),
+        since,
+        place,
+    )
 }
