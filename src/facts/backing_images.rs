@@ -108,7 +108,7 @@ impl<'a> Wait<'a> {
             ))
         });
         let why = match (&self.why, self.since) {
-            (None, _) => ": no replica has a copy that is ready".to_owned(),
+            (None, _) => ": no replica has a ready copy".to_owned(),
             (_, Some(since)) => format!(", since {since}"),
             _ => String::new(),
         };

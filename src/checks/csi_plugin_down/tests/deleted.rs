@@ -50,7 +50,7 @@ fn volumes_that_were_in_use_when_longhorn_was_deleted_are_told_once() {
     assert!(finding.remedy.fix.starts_with("Pause everything that would install"), "{}", finding.remedy.fix);
     assert!(finding.remedy.commands.iter().all(|command| !command.changes), "{:?}", finding.remedy.commands);
     assert_eq!(report.incidents.len(), 1, "an alert carries it");
-    assert_eq!(report.unknown[0].reason, "no longhorn-manager is there to write how anything is");
+    assert_eq!(report.unknown[0].reason, "Longhorn's objects are outdated: no longhorn-manager is running");
 }
 
 #[test]
