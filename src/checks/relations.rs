@@ -6,58 +6,7 @@
 //! because both happen at the same time.
 
 use super::*;
-use crate::check::Finding;
-
-/// Findings of one cause are the consequence of findings of another.
-#[derive(Debug)]
-pub struct Relation {
-    /// The check of the consequences.
-    pub check: &'static Check,
-    /// Its causes that follow from others.
-    pub causes: &'static [&'static Cause],
-    /// What brings them about, the likeliest first.
-    pub roots: &'static [(&'static Check, &'static [&'static Cause])],
-    /// What both have in common.
-    pub same: Same,
-    /// Whether the root is the reason, or only keeps the other from healing.
-    pub link: Link,
-    /// The consequence in a few words.
-    pub phrase: &'static str,
-    /// Whether the phrase is followed by the nodes.
-    pub on_nodes: bool,
-}
-
-/// What two findings have in common.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Same {
-    Node,
-    Object,
-    Disk,
-    Volume,
-    /// The cluster, and with it the release.
-    Cluster,
-}
-
-/// How two findings are tied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Link {
-    /// The other is the reason: repair that, and this ends.
-    CausedBy,
-    /// This has a reason of its own, but cannot heal before the other has ended.
-    BlockedBy,
-}
-
-impl Relation {
-    /// Whether this says what a finding follows from.
-    pub fn explains(&self, finding: &Finding) -> bool {
-        self.check.id == finding.check && self.causes.contains(&finding.cause)
-    }
-}
-
-/// The relations that name a reason.
-pub fn caused() -> impl Iterator<Item = &'static Relation> {
-    ALL.iter().filter(|relation| relation.link == Link::CausedBy)
-}
+use crate::check::{Link, Relation, Same};
 
 /// `consequences LINK roots, same WHAT, "phrase" [on nodes];`, where `[*]` is every cause of a check.
 macro_rules! relations {

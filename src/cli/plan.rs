@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::fleet::{self, FleetArgs};
 use super::source::{Wanted, positive_duration};
 use super::{Failure, SourceArgs};
+use crate::checks::CATALOGUE;
 use crate::cluster::Cluster;
 use crate::longhorn::Release;
 use crate::plan::{self, Looked, Plan, Which, drain, junit, loss, markdown, table, upgrade};
@@ -155,7 +156,7 @@ impl CommonArgs {
     #[allow(clippy::disallowed_methods, reason = "the clock is read here and handed down")]
     fn answer(&self, which: Which, plan: impl Fn(Looked<'_>) -> Result<Plan, String>) -> Result<u8, Failure> {
         let now = Timestamp::now();
-        let wanted = Wanted { kinds: which.kinds(), api_server: which == Which::Upgrade };
+        let wanted = Wanted { kinds: which.kinds(&CATALOGUE), api_server: which == Which::Upgrade };
         let patience = self.timeout.unsigned_abs();
         if let Some(sources) = self.fleet.sources(&self.source)? {
             let as_json = match self.output {
@@ -196,7 +197,7 @@ impl CommonArgs {
         address: &Address,
         plan: &impl Fn(Looked<'_>) -> Result<Plan, String>,
     ) -> Result<Plan, Failure> {
-        let report = plan::evaluate(which, cluster, address).report;
+        let report = plan::evaluate(&CATALOGUE, which, cluster, address).report;
         plan(Looked::new(cluster, &report, &self.accept)).map_err(|message| Failure::usage(anyhow!(message)))
     }
 

@@ -17,6 +17,7 @@ use super::listen::ListenAddress;
 use super::logging::{self, LogFormat, LogLevel};
 use super::state::Keeper;
 use super::{Failure, SourceArgs, SourceError, exit};
+use crate::checks::CATALOGUE;
 use crate::exporter::Evaluator;
 use crate::http::{self, Access, Digester, Limits, Links, Reviewer, Router, Transport, WebConfigFile};
 use crate::source::connect::{ConnectError, Connection};
@@ -220,8 +221,9 @@ async fn serve(args: ServeArgs, answering: &Handle) -> Result<u8, Failure> {
     announce(&args, &listeners);
 
     let WebArgs { max_requests, disable_exporter_metrics, .. } = &args.web;
-    let evaluator =
-        Evaluator::new(source, Timestamp::now, !disable_exporter_metrics).beside().with_options(options);
+    let evaluator = Evaluator::new(&CATALOGUE, source, Timestamp::now, !disable_exporter_metrics)
+        .beside()
+        .with_options(options);
     let evaluator = Arc::new(evaluator);
     let on_demand = connection.filter(|_| live.is_some());
     let on_demand = on_demand.map(|connection| OnDemand::new(connection, args.source.live_options()));

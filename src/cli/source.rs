@@ -13,7 +13,7 @@ use thiserror::Error;
 
 use super::Failure;
 use crate::check::plain;
-use crate::checks;
+use crate::checks::CATALOGUE;
 use crate::cluster::Cluster;
 use crate::longhorn::Resource;
 use crate::report::{Acceptance, Address, ReportOptions};
@@ -140,7 +140,7 @@ pub struct Wanted {
 impl Wanted {
     /// What checks read.
     pub fn by_checks() -> Self {
-        Wanted { kinds: checks::kinds().clone(), api_server: false }
+        Wanted { kinds: CATALOGUE.kinds(), api_server: false }
     }
 }
 
@@ -233,7 +233,7 @@ impl SourceArgs {
                 CrashLogsArg::Off => CrashLogs::Off,
             },
             stale_after: self.stale_after,
-            ..LiveOptions::new(self.namespace.clone(), Timestamp::now, checks::kinds().clone())
+            ..LiveOptions::new(self.namespace.clone(), Timestamp::now, CATALOGUE.kinds())
         }
     }
 
@@ -262,7 +262,7 @@ fn acceptances(path: &Path) -> anyhow::Result<Vec<Acceptance>> {
         bail!("cannot read {name}: a named pipe; give a file");
     }
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
-    Acceptance::parse(&name.to_string(), &text)
+    Acceptance::parse(&CATALOGUE, &name.to_string(), &text)
 }
 
 #[cfg(test)]

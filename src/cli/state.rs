@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::time::MissedTickBehavior;
 
-use crate::checks;
+use crate::checks::CATALOGUE;
 use crate::exporter::state_file::{Loaded, StateFile};
 use crate::source::Live;
 
@@ -40,7 +40,7 @@ impl Keeper {
             }
             Loaded::History(saved) => {
                 let saved_at = saved.saved_at;
-                let restored = live.restore(*saved, Timestamp::now(), checks::id_of);
+                let restored = live.restore(*saved, Timestamp::now(), |id| CATALOGUE.id_of(id));
                 let (facts, gone_pods) = (restored.facts, restored.gone_pods);
                 tracing::info!(path, %saved_at, facts, gone_pods, "state restored");
             }

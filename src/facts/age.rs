@@ -134,7 +134,7 @@ mod tests {
     /// The fact after it was watched for these seconds; 0 is the first look.
     fn watched(begun: Begun, seconds: i64) -> Age {
         let mut cluster = live_at(NOW, "");
-        let check = checks::ALL[0];
+        let check = checks::CATALOGUE.checks[0];
         if seconds > 0 {
             let mut out = Outcome::new(check, &cluster);
             observe(&cluster, &mut out, "fact", "object", begun);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     fn once(cluster: &Cluster, begun: Begun) -> Age {
-        observe(cluster, &mut Outcome::new(checks::ALL[0], cluster), "fact", "object", begun)
+        observe(cluster, &mut Outcome::new(checks::CATALOGUE.checks[0], cluster), "fact", "object", begun)
     }
 
     #[test]

@@ -113,11 +113,11 @@ mod tests {
     }
 
     fn outcome(cluster: &Cluster) -> Outcome<'_> {
-        Outcome::new(checks::ALL[0], cluster)
+        Outcome::new(checks::CATALOGUE.checks[0], cluster)
     }
 
     fn cause() -> &'static Cause {
-        checks::ALL[0].causes[0]
+        checks::CATALOGUE.checks[0].causes[0]
     }
 
     #[test]

@@ -59,7 +59,7 @@ fn a_partial_recording_is_of_use_and_says_what_is_not_known() {
     let yaml = object("Setting")
         + "apiVersion: longhorn.io/v1beta2\nkind: Setting\n\
         metadata: {name: priority-class, namespace: longhorn-system}\nstatus: {applied: false}\n---\n";
-    let report = evaluate(&partial(&yaml)).report;
+    let report = evaluate(&checks::CATALOGUE, &partial(&yaml)).report;
     assert_eq!((report.status, report.findings.len()), (Status::Unknown, 1));
     let reason = |check: &str| {
         report.unknown.iter().find(|unknown| unknown.check == check).map(|unknown| unknown.reason.clone())
@@ -70,14 +70,15 @@ fn a_partial_recording_is_of_use_and_says_what_is_not_known() {
     assert!(!report.not_recorded.contains(&Resource::Pods.label()), "they do not count as empty");
     assert!(report.not_recorded.contains(&Resource::Events.label()));
 
-    let report = evaluate(&partial(READY)).report;
+    let report = evaluate(&checks::CATALOGUE, &partial(READY)).report;
     assert_eq!(report.status, Status::Unknown, "pods alone do not make it healthy");
 }
 
 #[test]
 fn a_check_that_has_what_it_needs_is_judged_alone() {
     let yaml = READY.to_owned() + &object("Setting");
-    let only = |id: &str| evaluate_only(&partial(&yaml), |check| check.id == id).report.status;
+    let only =
+        |id: &str| evaluate_only(&checks::CATALOGUE, &partial(&yaml), |check| check.id == id).report.status;
     assert_eq!(only("danger_zone_pending"), Status::Healthy);
     assert_eq!(only("node_unregistered"), Status::Unknown);
 }

@@ -78,7 +78,8 @@ mod tests {
     #[test]
     fn all_kinds_that_are_refused_are_one_sentence_with_what_to_grant() {
         let mut cluster = cluster("");
-        let told = |cluster: &crate::cluster::Cluster| missing(&crate::evaluate(cluster).report);
+        let told =
+            |cluster: &crate::cluster::Cluster| missing(&crate::evaluate(&checks::CATALOGUE, cluster).report);
         assert_eq!(told(&cluster), None);
         let refuse = |cluster: &mut crate::cluster::Cluster, kind| {
             cluster.resources.get_mut(&kind).unwrap().readability = Readability::Forbidden;
@@ -98,7 +99,7 @@ mod tests {
             all.contains("apply the Role in longhorn-system, the Role in default and the ClusterRoles"),
             "{all}"
         );
-        let report = crate::evaluate(&cluster).report;
+        let report = crate::evaluate(&checks::CATALOGUE, &cluster).report;
         assert!(report.unknown.iter().filter(|one| one.check != crate::EVERY_CHECK).all(|one| one.forbidden));
     }
 }

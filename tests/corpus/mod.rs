@@ -15,9 +15,9 @@ use std::fmt;
 use std::path::Path;
 
 use jiff::Timestamp;
-use longhorn_health_exporter::report::evaluate;
 use longhorn_health_exporter::source::Recording;
 use longhorn_health_exporter::source::recording::RecordedFile;
+use testing::evaluate;
 
 use cases::{Case, cases, cluster};
 
@@ -315,7 +315,10 @@ fn every_cause_of_unfinished_work_and_leftovers_is_in_a_case() {
         .chain(["snapshot_chain_long/many".to_owned()])
         .collect();
     let of_corpus = ["operation_stalled", "snapshot_chain_long", "version_skew", "left_behind"];
-    let checks = longhorn_health_exporter::checks::ALL.iter().filter(|check| of_corpus.contains(&check.id));
+    let checks = longhorn_health_exporter::checks::CATALOGUE
+        .checks
+        .iter()
+        .filter(|check| of_corpus.contains(&check.id));
     let causes =
         checks.flat_map(|check| check.causes.iter().map(|cause| format!("{}/{}", check.id, cause.id)));
     let missing: Vec<String> = causes.filter(|cause| !expected.contains(cause)).collect();

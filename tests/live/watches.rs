@@ -42,7 +42,7 @@ async fn a_list_that_fails_is_asked_for_in_pages() {
 async fn only_list_and_watch_are_asked_for_and_one_name_where_one_will_do() {
     let server = server().await;
     let live = synced(&server).await;
-    server.wait_for_open_watches("*", checks::kinds().len()).await;
+    server.wait_for_open_watches("*", checks::CATALOGUE.kinds().len()).await;
     for (resource, verbs) in verbs(&server) {
         assert_eq!(verbs, [Verb::List, Verb::Watch], "{resource}");
     }
@@ -52,7 +52,7 @@ async fn only_list_and_watch_are_asked_for_and_one_name_where_one_will_do() {
         assert_eq!(selectors, ["metadata.name%3Dlonghorn-webhook-validator"]);
     }
     // what only plans read is not asked for
-    let read = checks::kinds();
+    let read = checks::CATALOGUE.kinds();
     for kind in Resource::all().filter(|kind| !read.contains(kind)).map(Resource::label) {
         assert_eq!(server.requests(&kind, Verb::List), 0, "{kind}");
     }

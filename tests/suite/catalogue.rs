@@ -118,9 +118,11 @@ fn unknown_value(selector: &promql::Selector, label: &str, value: &str) -> Optio
     let is_finding = selector.metric.starts_with("longhorn_health_finding");
     let check = selector.matchers.iter().find(|(label, ..)| label == "check").map(|(.., check)| check);
     let known = |word: &str| match (label, check) {
-        ("check", _) => checks::by_id(word).is_some(),
+        ("check", _) => checks::CATALOGUE.by_id(word).is_some(),
         ("severity", _) => Severity::ALL.iter().any(|severity| severity.as_str() == word),
-        ("cause", Some(check)) if is_finding => checks::by_id(check).is_some_and(|c| c.cause(word).is_some()),
+        ("cause", Some(check)) if is_finding => {
+            checks::CATALOGUE.by_id(check).is_some_and(|c| c.cause(word).is_some())
+        }
         _ => true,
     };
     let plain = value.split('|').filter(|word| !word.contains(['.', '$']));
@@ -266,7 +268,7 @@ fn words_that_take_something_away_say_what_is_proven_before() {
         regex::Regex::new(r"\b([Dd]elete|[Dd]eleting|[Ss]alvage|[Ss]cale|by force)\b|[Rr]estore .*backup")
             .unwrap();
     let mut missing = BTreeSet::new();
-    for check in checks::ALL {
+    for check in checks::CATALOGUE.checks {
         for cause in check.causes.iter().filter(|cause| cause.proven.is_empty()) {
             let ways = check.ways(cause).filter(|way| way.proven.is_empty()).map(|way| way.fix);
             if ways.chain([cause.fix]).any(|fix| words.is_match(fix)) {

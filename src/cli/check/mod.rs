@@ -16,7 +16,7 @@ use super::fleet::{self, FleetArgs};
 use super::source::{Wanted, positive_duration};
 use super::{Failure, SourceArgs, exit};
 use crate::check::{Check, Severity, counted};
-use crate::checks;
+use crate::checks::CATALOGUE;
 use crate::cluster::{Cluster, ResourceStatus};
 use crate::history::History;
 use crate::longhorn::{Objects, Resource};
@@ -93,7 +93,7 @@ struct ShownArgs {
     severity: Option<ShownFrom>,
 
     /// Leave out a check or one of its causes; its findings are counted as accepted
-    #[arg(long, value_name = "CHECK[/CAUSE]", value_delimiter = ',', value_parser = Acceptance::skip, env = "LONGHORN_HEALTH_SKIP")]
+    #[arg(long, value_name = "CHECK[/CAUSE]", value_delimiter = ',', value_parser = skip, env = "LONGHORN_HEALTH_SKIP")]
     skip: Vec<Acceptance>,
 }
 
@@ -149,8 +149,13 @@ fn details(text: &str) -> Result<Details, String> {
     }
 }
 
+/// `check` or `check/cause` that is left out.
+fn skip(text: &str) -> Result<Acceptance, String> {
+    Acceptance::skip(&CATALOGUE, text)
+}
+
 fn check_id(text: &str) -> Result<&'static str, String> {
-    checks::named(text, None).map(|(check, _)| check.id)
+    CATALOGUE.named(text, None).map(|(check, _)| check.id)
 }
 
 /// Runs `check`.
@@ -239,7 +244,7 @@ impl CheckArgs {
     }
 
     fn evaluate(&self, cluster: &Cluster, options: &ReportOptions) -> Evaluation {
-        evaluate_with(cluster, |check| self.wants(check), options)
+        evaluate_with(&CATALOGUE, cluster, |check| self.wants(check), options)
     }
 
     /// The part of the report that is asked for, with its exit code.
@@ -276,7 +281,8 @@ impl CheckArgs {
                 writeln!(out)?;
             }
             OutputFormat::Junit => {
-                let checks: Vec<_> = checks::ALL.iter().copied().filter(|check| self.wants(check)).collect();
+                let checks: Vec<_> =
+                    report.catalogue.checks.iter().copied().filter(|check| self.wants(check)).collect();
                 out.write_all(&junit::render(report, &checks, self.fail_on.severity())?)?;
             }
         }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Artifact, Settings, Target, yaml};
 use crate::check::{Alert, Cause, Check};
-use crate::checks::{self, relations};
+use crate::generate::catalogue::CATALOGUE;
 use crate::incidents::NEVER_MUTED;
 use crate::own::INHIBITOR;
 
@@ -160,7 +160,7 @@ pub fn inhibitions(settings: &Settings) -> Vec<Inhibition> {
         ),
     ];
     let consequences =
-        checks::ALL.iter().flat_map(|check| check.alerts.iter().map(move |alert| (check, alert)));
+        CATALOGUE.checks.iter().flat_map(|check| check.alerts.iter().map(move |alert| (check, alert)));
     let by_relation = consequences.filter_map(|(check, alert)| by_relation(check, alert, settings));
     general.into_iter().chain(by_relation).collect()
 }
@@ -171,7 +171,7 @@ fn by_relation(check: &Check, alert: &Alert, settings: &Settings) -> Option<Inhi
     if NEVER_MUTED.contains(&alert.name) {
         return None;
     }
-    let caused = relations::caused().filter(|relation| relation.check.id == check.id);
+    let caused = CATALOGUE.caused().filter(|relation| relation.check.id == check.id);
     let follows: Vec<&Cause> = caused.flat_map(|relation| relation.causes).copied().collect();
     follows.into_iter().find(|cause| alert.tells_of(cause))?;
     let common = ["cause", "node"].into_iter().filter(|label| alert.keeps(label));
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn a_root_is_told_no_later_than_what_follows_from_it() {
         let mut late = Vec::new();
-        for relation in relations::caused() {
+        for relation in CATALOGUE.caused() {
             let alerts_of = |check: &Check, causes: &[&Cause]| -> Vec<&Alert> {
                 causes.iter().filter_map(|cause| check.alert_of(cause)).collect()
             };

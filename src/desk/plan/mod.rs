@@ -19,8 +19,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::check::{Command, Finding, Name, Severity, counted};
-use crate::checks;
+use crate::check::{Catalogue, Command, Finding, Name, Severity, counted};
 use crate::cluster::Cluster;
 use crate::longhorn::Resource;
 use crate::report::{
@@ -136,13 +135,13 @@ impl Which {
     }
 
     /// The kinds that it looks at; a live cluster is not asked for others.
-    pub fn kinds(self) -> BTreeSet<Resource> {
+    pub fn kinds(self, catalogue: &Catalogue) -> BTreeSet<Resource> {
         // an upgrade may meet bugs whose triggers are in any kind
         if self == Which::Upgrade {
             return Resource::all().collect();
         }
         let conditions = self.conditions().iter().flat_map(|condition| condition.needs);
-        let checks = self.reused().iter().filter_map(|id| checks::by_id(id));
+        let checks = self.reused().iter().filter_map(|id| catalogue.by_id(id));
         let of_checks = checks.flat_map(|check| check.needs.iter().chain(check.uses));
         ALWAYS.iter().chain(conditions).chain(of_checks).copied().collect()
     }
@@ -178,14 +177,19 @@ pub struct Looked<'a> {
 }
 
 /// Runs the checks that a plan takes findings from.
-pub fn evaluate(plan: Which, cluster: &Cluster, address: &Address) -> Evaluation {
+pub fn evaluate(
+    catalogue: &'static Catalogue,
+    plan: Which,
+    cluster: &Cluster,
+    address: &Address,
+) -> Evaluation {
     let options = ReportOptions {
         address: address.clone(),
         bounded: true,
         findings_alone: true,
         ..ReportOptions::default()
     };
-    evaluate_with(cluster, |check| plan.reused().contains(&check.id), &options)
+    evaluate_with(catalogue, cluster, |check| plan.reused().contains(&check.id), &options)
 }
 
 impl<'a> Looked<'a> {

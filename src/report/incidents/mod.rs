@@ -1,5 +1,5 @@
 //! Findings told as incidents: one root, its consequences below it, and the same cause on many objects
-//! as one. What ties them is [`checks::relations`]; a consequence whose root was
+//! as one. What ties them is [`Catalogue::relations`]; a consequence whose root was
 //! not found, or could not be read, is an incident of its own.
 
 mod group;
@@ -14,9 +14,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::check::{
-    Alert, Command, Evidence, EvidenceSource, Finding, ObjectRef, Severity, VolumeRef, capitalised, said,
+    Alert, Catalogue, Command, Evidence, EvidenceSource, Finding, ObjectRef, Severity, VolumeRef,
+    capitalised, said,
 };
-use crate::checks;
 use crate::longhorn::VolumeHealth;
 
 /// This many volumes and this many objects of an incident are listed; the findings have all of them.
@@ -104,10 +104,10 @@ pub struct Consequence {
 
 /// The incidents behind these findings, the one to look at first in front. `nodes` is the number of
 /// nodes of the cluster: how far something reaches that is bound to none.
-pub fn of(findings: &[Finding], nodes: usize) -> Vec<Incident> {
-    let ties = group::Ties::new(findings);
+pub fn of(catalogue: &Catalogue, findings: &[Finding], nodes: usize) -> Vec<Incident> {
+    let ties = group::Ties::new(catalogue.relations, findings);
     let mut groups: Vec<_> = ties.groups();
-    groups.sort_by_cached_key(|group| order::key(findings, group, nodes));
+    groups.sort_by_cached_key(|group| order::key(catalogue, findings, group, nodes));
     let waits = order::waits(findings, &groups, &ties);
     let order = order::blockers_first(&waits);
     let mut numbers = vec![0; groups.len()];
@@ -144,9 +144,12 @@ pub struct Told<'a> {
 
 /// Alerts that are no news while another fires, with the name and node of those: all findings that they tell of follow from others.
 /// One that is worse than what it follows from is not among them: a warning must not mute a page.
-pub fn muted(findings: &[Finding]) -> BTreeMap<Told<'_>, BTreeSet<(&'static str, &str)>> {
-    let ties = group::Ties::new(findings);
-    let alert = |finding: &Finding| checks::by_id(finding.check)?.alert_of(finding.cause);
+pub fn muted<'a>(
+    catalogue: &Catalogue,
+    findings: &'a [Finding],
+) -> BTreeMap<Told<'a>, BTreeSet<(&'static str, &'a str)>> {
+    let ties = group::Ties::new(catalogue.relations, findings);
+    let alert = |finding: &Finding| catalogue.by_id(finding.check)?.alert_of(finding.cause);
     let mut told: BTreeMap<Told, Option<BTreeSet<(&str, &str)>>> = BTreeMap::new();
     for (place, finding) in findings.iter().enumerate() {
         let Some(alert_of) = alert(finding).filter(|alert| alert.tells_of(finding.cause)) else { continue };

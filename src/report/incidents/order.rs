@@ -7,8 +7,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::group::{Group, Ties};
-use crate::check::{Finding, Severity};
-use crate::checks;
+use crate::check::{Catalogue, Finding, Severity};
 use crate::longhorn::VolumeHealth;
 
 /// Which groups must end before each group can, by their places. Where no webhook answers, that is all of which the first step
@@ -59,7 +58,7 @@ pub fn blockers_first(waits: &[BTreeSet<usize>]) -> Vec<usize> {
 pub type Key = (Reverse<Severity>, Reverse<bool>, bool, Reverse<usize>, Reverse<usize>, Timestamp, usize);
 
 /// The key of a group. `nodes` is how far something reaches that is bound to no node.
-pub fn key(findings: &[Finding], group: &Group, nodes: usize) -> Key {
+pub fn key(catalogue: &Catalogue, findings: &[Finding], group: &Group, nodes: usize) -> Key {
     let members = || group.roots.iter().chain(&group.consequences).filter_map(|place| findings.get(*place));
     let severity = members().map(|finding| finding.severity).max().unwrap_or(Severity::Info);
     let hurt = |health: VolumeHealth| {
@@ -82,7 +81,7 @@ pub fn key(findings: &[Finding], group: &Group, nodes: usize) -> Key {
     let place = group.roots.first().copied().unwrap_or(usize::MAX);
     let degraded = hurt(VolumeHealth::Degraded);
     // what has ended is history once all that it hurt is back
-    let ended = |root: &Finding| checks::by_id(root.check).is_some_and(|check| check.of_the_past);
+    let ended = |root: &Finding| catalogue.by_id(root.check).is_some_and(|check| check.of_the_past);
     let over = faulted + degraded == 0 && roots().all(ended);
     (Reverse(severity), Reverse(faulted > 0), over, Reverse(reach), Reverse(faulted + degraded), since, place)
 }

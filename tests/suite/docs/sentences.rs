@@ -30,7 +30,7 @@ const LONGER: &[&str] = &[
 ];
 
 fn causes() -> impl Iterator<Item = (&'static Check, &'static Cause)> {
-    checks::ALL.iter().flat_map(|check| check.causes.iter().map(move |cause| (*check, *cause)))
+    checks::CATALOGUE.checks.iter().flat_map(|check| check.causes.iter().map(move |cause| (*check, *cause)))
 }
 
 /// All advice that is declared, with the cause that it belongs to.
