@@ -199,6 +199,15 @@ impl<'a> DrainView<'a> {
                 &causes::REPLICAS_LEAVE,
                 volumes(cluster, left),
             ),
+            Blocker::OnUnknownNode(lost) => (
+                format!(
+                    "{} on a node that Kubernetes does not have, at which Longhorn's look for protected copies ends: {}",
+                    counted(lost.len(), "replica"),
+                    listed(&lost.iter().map(|replica| replica.metadata.name.as_str()).collect::<Vec<_>>())
+                ),
+                &causes::ON_UNKNOWN_NODE,
+                volumes(cluster, lost),
+            ),
             Blocker::Unprotected(left) => (
                 format!(
                     "node-drain-policy {} keeps it: {} without a healthy, protected copy on another node: {}",

@@ -196,17 +196,16 @@ pub const ALL: &[KnownIssue] = &[
             false => Trigger::Absent,
         },
     }),
-    issue!(11864, "v1.10.1", until "set v2-data-engine-guaranteed-instance-manager-cpu to 250 m or less per core of the smallest node, before the upgrade to 1.10.0.", [
-        read "kubectl -n <namespace> get settings.longhorn.io v2-data-engine-guaranteed-instance-manager-cpu",
+    issue!(11864, "v1.10.1", until "set guaranteed-instance-manager-cpu to another value than 0, such as the default 12, before the upgrade to 1.10.0.", [
+        read "kubectl -n <namespace> get settings.longhorn.io guaranteed-instance-manager-cpu",
     ], {
-        effect: "the manager does not start after the upgrade to 1.10.0 if the CPU reserved for v2 instance managers is more than 40 % of the \
-                 smallest node",
-        // a fatal error, no panic: v1.10.0 datastore/longhorn.go syncV2DataEngineGuaranteedInstanceManagerCPU
+        effect: "the manager does not start where guaranteed-instance-manager-cpu is 0, even without the v2 data engine",
+        // a fatal error, no panic: v1.10.0 datastore/longhorn.go ValidateCPUMask
         harms: Harms::Other,
         ranges: &[(r(1, 10, 0), r(1, 10, 1))],
         fixed: &[r(1, 10, 1)],
-        frames: &["failed to validate setting"],
-        trigger: v2_cpu_above_the_limit,
+        frames: &["requested by CPU mask"],
+        trigger: cpu_mask_above_the_share,
     }),
     issue!(11939, "v1.10.0-hotfix-1 or v1.10.1", until "avoid restarts of share managers.", [
         read "kubectl -n <namespace> get sharemanagers.longhorn.io",

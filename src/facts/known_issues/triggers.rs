@@ -62,23 +62,24 @@ pub(super) fn rpm_host(cluster: &Cluster) -> Trigger {
     }
 }
 
-/// The old setting in thousandths of a core becomes a share of the smallest node, of which the new one allows 40 %
-/// (longhorn-manager v1.10.0 datastore/longhorn.go).
-pub(super) fn v2_cpu_above_the_limit(cluster: &Cluster) -> Trigger {
-    const OLD: &str = "v2-data-engine-guaranteed-instance-manager-cpu";
-    const HIGHEST_PERCENT: f64 = 40.0;
-    let Some(wanted) = cluster.setting(OLD).and_then(|setting| setting.value.trim().parse::<f64>().ok())
-    else {
+/// The manager compares the cores of the mask with what it takes for the share of each node that v2 instance managers get: the percentage
+/// without the factor 1/100, also where the v2 data engine is off (longhorn-manager v1.10.0 datastore/longhorn.go ValidateCPUMask).
+pub(super) fn cpu_mask_above_the_share(cluster: &Cluster) -> Trigger {
+    const SHARE: &str = "guaranteed-instance-manager-cpu";
+    let masks = ["data-engine-cpu-mask", "v2-data-engine-cpu-mask"].into_iter();
+    let mut masks = masks.map(|name| cluster.setting_value(name, DataEngine::V2));
+    let mask = masks.find(|mask| !mask.is_empty()).unwrap_or_else(|| "0x1".to_owned());
+    let bits = u64::from_str_radix(mask.trim_start_matches("0x"), 16).map_or(1, u64::count_ones);
+    let Ok(percent) = cluster.setting_value(SHARE, DataEngine::V2).trim().parse::<f64>() else {
         return Trigger::Absent;
     };
+    let of_longhorn = |node: &&KubeNode| cluster.objects.longhorn_nodes.get(&node.metadata.name).is_some();
     let cores = |node: &KubeNode| node.status.allocatable.get("cpu").and_then(|cpu| cpu.value());
-    let smallest = cluster.objects.kube_nodes.iter().filter_map(cores).fold(f64::INFINITY, f64::min);
-    match wanted / (smallest * 1000.0) * 100.0 {
-        share if share > HIGHEST_PERCENT && smallest.is_finite() => {
-            Trigger::Met(format!("{OLD} is {wanted} m, and the smallest node has {smallest} cores"))
-        }
-        _ if smallest.is_finite() => Trigger::Absent,
-        _ => Trigger::Possible("the cores of the nodes are unknown"),
+    let nodes = cluster.objects.kube_nodes.iter().filter(of_longhorn);
+    let smallest = nodes.filter_map(cores).fold(f64::INFINITY, f64::min);
+    match smallest * percent < f64::from(bits) || percent == 0.0 {
+        true => Trigger::Met(format!("{SHARE} is {percent} for the v2 data engine, also if that is off")),
+        false => Trigger::Absent,
     }
 }
 

@@ -93,6 +93,17 @@ conditions! {
         read "kubectl -n <namespace> get poddisruptionbudgets"
         source "longhorn-manager v1.3.3 to v1.12.1 controller/instance_manager_controller.go (canDeleteInstanceManagerPDB)"
         needs [InstanceManagers, Replicas, PodDisruptionBudgets, Settings, KubeNodes] Drain(budgets::stays);
+    UNKNOWN_NODE = NotYet "copy_on_unknown_node" "a copy of a detached volume is on a node that Kubernetes does not have, so kubectl drain would never end"
+        fix "Attach these volumes once, by starting what uses them: Longhorn then gives up the copy on the missing node and rebuilds it."
+        read "kubectl -n <namespace> get replicas.longhorn.io -o wide"
+        source "longhorn-manager v1.3.3 to v1.12.1 datastore/longhorn.go (ListVolumePDBProtectedHealthyReplicasRO); issue 10833"
+        needs [Replicas, KubeNodes] Drain(budgets::unknown_node);
+    ENGINE_LEFT = NotYet "engine_left_over" "an engine process runs on the node that belongs to no Engine there, so kubectl drain would never end"
+        fix "From v1.9 on, delete its Orphan. Before, delete the instance manager pod while no volume is attached on the node, and wait for the rebuilds."
+        read "kubectl -n <namespace> get orphans.longhorn.io"
+        read "kubectl -n <namespace> get engines.longhorn.io -o wide"
+        source "longhorn-manager v1.3.3 to v1.12.1 controller/instance_manager_controller.go (areAllInstanceRemovedFromNodeByType); issue 6764"
+        needs [InstanceManagers, Engines] Drain(budgets::engine_left_over);
     HELD = NotYet "attached_for_good" "volumes stay attached on the node, whatever kubectl drain evicts"
         fix "Detach the volumes that were attached by hand, and exclude the node from what the DaemonSets select."
         read "kubectl -n <namespace> get volumeattachments.longhorn.io"
