@@ -80,7 +80,7 @@ struct IntentArgs {
     #[arg(long)]
     reboot: bool,
 
-    /// Remove them for good
+    /// Remove them permanently
     #[arg(long)]
     remove: bool,
 }

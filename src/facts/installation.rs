@@ -155,12 +155,12 @@ fn without_conversion(
     // played: managers that crash-loop are the webhook, so no object can be rewritten meanwhile
     remedy.fix.push_str(&if crosses {
         format!(
-            "From 1.9 to 1.10 the API server rejects five definitions: remove their /spec/conversion first. If it names status.storedVersions \
+            " From 1.9 to 1.10 the API server rejects five definitions: remove their /spec/conversion first. If it names status.storedVersions \
              instead, apply the manifest of {from} again. Once its managers are Ready, migrate the objects from v1beta1, as the important notes of \
              1.10 describe; patching storedVersions alone loses objects."
         )
     } else {
-        "After an attempted downgrade to 1.9 or earlier, the API server rejects five definitions: first remove /spec/conversion from those whose \
+        " After an attempted downgrade to 1.9 or earlier, the API server rejects five definitions: first remove /spec/conversion from those whose \
          conversion is Webhook."
             .to_owned()
     });

@@ -372,10 +372,7 @@ mod tests {
     fn what_was_written_before_all_nodes_went_is_not_called_the_present() {
         let cluster = cluster(&(MANAGER.to_owned() + &volume("a", "x", "attached", "healthy")));
         let none = [(OfData::Unwritten, Vec::new())];
-        assert_eq!(
-            of(&cluster, &none).1.line,
-            "1 volume healthy, as Longhorn wrote before no node was Ready"
-        );
+        assert_eq!(of(&cluster, &none).1.line, "1 volume healthy (last recorded while a node was Ready)");
     }
 
     #[test]

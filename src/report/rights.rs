@@ -87,7 +87,7 @@ mod tests {
         refuse(&mut cluster, Resource::KubeNodes);
         assert_eq!(
             told(&cluster).unwrap(),
-            "no right to list nodes of the cluster: apply the ClusterRoles (docs/access.md has them)"
+            "no permission to list nodes of the cluster: apply the ClusterRoles (docs/access.md)"
         );
         Resource::all().for_each(|kind| refuse(&mut cluster, kind));
         let all = told(&cluster).unwrap();

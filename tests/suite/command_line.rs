@@ -220,7 +220,7 @@ fn record_follows_no_link_that_somebody_left() {
     let refused = record(&archive);
     assert_eq!(refused.status.code(), Some(64), "{}", said(&refused));
     assert!(
-        said(&refused).contains("r.tar.gz.unfinished is there already; remove it first"),
+        said(&refused).contains("r.tar.gz.unfinished already exists; remove it first"),
         "{}",
         said(&refused)
     );

@@ -12,8 +12,8 @@ pub(super) const ALERTS: &[Alert] = &[
         description: "Longhorn was deleted without its uninstaller while volumes are in use, and their engines end. A \
                       longhorn-manager that starts now deletes their data. Start none, and copy the directories of the \
                       replicas first.",
-        why: "Nothing that passes looks so: volumes wait to be deleted, and what would do it is gone. An exporter in Longhorn's namespace goes \
-              with it.",
+        why: "No temporary state looks like this: volumes wait to be deleted, and what would do it is missing. An exporter in Longhorn's namespace \
+              is deleted with it.",
         runbook: include_str!("LonghornDeleted.md"),
         ..Alert::DEFAULT
     },
@@ -46,7 +46,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "Longhorn's CSI resizer or snapshotter is down.",
         description: "Deployment {{ $labels.object }} has no working pod. Claims are not resized, or VolumeSnapshots not \
                       taken. Find out why its pods fail.",
-        why: "Nothing that runs is hurt, so ten minutes more let an upgrade end.",
+        why: "Nothing that runs is affected, so ten minutes more let an upgrade end.",
         runbook: include_str!("LonghornCsiSidecarDown.md"),
         ..Alert::DEFAULT
     },
@@ -77,7 +77,7 @@ pub(super) const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Storage,
         title: "CSI driver down",
-        description: "Nodes where the CSI plugin does not work, and CSI controllers of which no pod works, with the cause.",
+        description: "Nodes whose CSI plugin is down, and CSI controllers without a working pod, with the cause.",
         no_data: "the CSI driver works everywhere, or the exporter does not report",
         ..Panel::TABLE.of_findings("csi_plugin_down")
     },

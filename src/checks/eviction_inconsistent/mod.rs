@@ -43,10 +43,9 @@ pub static CHECK: Check = Check {
         side_by_side: true,
         for_: "10m",
         summary: "Longhorn objects contradict each other about eviction.",
-        description: "{{ $labels.object_kind }} {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }}{{ \
-                      with $labels.disk }}, disk {{ . }}{{ end }}: {{ $labels.cause }}. Longhorn does not resolve this on \
-                      its own. Do not take the node or disk for empty, and do not remove it, before the runbook's part on \
-                      {{ $labels.cause }} is done.",
+        description: "{{ $labels.object_kind }} {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }}{{ with $labels.disk }}, disk \
+                      {{ . }}{{ end }}: {{ $labels.cause }}. Longhorn does not resolve this automatically. Follow the runbook's section on {{ \
+                      $labels.cause }}; until then, do not remove the node or disk, even if it looks empty.",
         why: "Findings are aged by minutes already; ten more tolerate a restart of a manager or of a node.",
         runbook: include_str!("LonghornEvictionInconsistent.md"),
         ..Alert::DEFAULT

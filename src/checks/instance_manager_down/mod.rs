@@ -102,9 +102,9 @@ const UNLABELLED: Alert = Alert {
     when: When::Found(&[&causes::LABEL_MISSING]),
     for_: "5m",
     summary: "A running Longhorn instance manager lacks its labels.",
-    description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} lacks labels by \
-                  which Longhorn finds it. Releases from 1.6.3, 1.7.2 and 1.8.0 on delete it with all that runs in it; \
-                  earlier ones start nothing new there (issue 9464). Put the labels back before anything else.",
+    description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} lacks labels by which Longhorn finds it. \
+                  Releases from 1.6.3, 1.7.2 and 1.8.0 on delete it with everything in it; earlier ones start nothing new there (issue 9464). Put \
+                  the labels back before anything else.",
     why: "Labels are set when the object is made, so a moment without them does not happen on its own.",
     runbook: include_str!("LonghornInstanceManagerLabelsMissing.md"),
     ..Alert::DEFAULT

@@ -134,9 +134,8 @@ const UNDER_PRESSURE: Alert = Alert {
     severity: Severity::Info,
     thresholds: &[BUSY, IMPATIENT],
     summary: "A busy Longhorn instance manager has an impatient liveness probe.",
-    description: "The busiest {{ $labels.data_engine }} instance manager runs {{ $value }} instances, and a liveness \
-                  probe gives up in less than $window seconds. Under CPU load the kubelet kills it with all that runs \
-                  in it. Upgrade Longhorn, or spread the volumes.",
+    description: "The busiest {{ $labels.data_engine }} instance manager runs {{ $value }} instances, and a liveness probe gives up in less than \
+                  $window seconds. Under CPU load the kubelet kills it with everything in it. Upgrade Longhorn, or spread the volumes.",
     why: "The window alone is a property of the release; it hurts where many processes share one instance manager.",
     runbook: include_str!("LonghornInstanceManagerUnderPressure.md"),
     ..Alert::DEFAULT

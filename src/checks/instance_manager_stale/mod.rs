@@ -102,9 +102,8 @@ const HELD: Alert = Alert {
     runbook_only: &[&causes::NODE_DOWN, &causes::CLEANUP_PENDING],
     for_: "24h",
     summary: "An old Longhorn instance manager still runs volumes a day after the upgrade.",
-    description: "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} still runs \
-                  volumes. This is expected after an upgrade: no I/O is at risk. Upgrade the engines of its volumes, \
-                  then detach and attach them when it suits.",
+    description: "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} still runs volumes. This is expected after \
+                  an upgrade: no I/O is at risk. Upgrade the engines of its volumes, then detach and attach them at a convenient moment.",
     why: "Waiting is normal after an upgrade; a day later no one is upgrading by hand any longer, and the rest has been forgotten.",
     runbook: include_str!("LonghornOldInstanceManagerHeld.md"),
     ..Alert::DEFAULT

@@ -108,7 +108,7 @@ fn held(
     let moves: Vec<_> =
         volumes.iter().filter(|volume| needs(volume, &causes::REATTACH_PENDING)).take(SHOWN).collect();
     if !moves.is_empty() {
-        text += "Note the number of replicas before you scale down. Do not scale down a StatefulSet whose persistentVolumeClaimRetentionPolicy is \
+        text += " Note the number of replicas before you scale down. Do not scale down a StatefulSet whose persistentVolumeClaimRetentionPolicy is \
                  Delete when scaled: that deletes its claims and their volumes.";
     }
     let look = format!("kubectl -n {ns} get instancemanagers.longhorn.io {} -o yaml", im.metadata.name);

@@ -54,10 +54,10 @@ pub static CHECK: Check = Check {
         only: Some(Severity::Warning),
         side_by_side: true,
         for_: "1h",
-        summary: "This Longhorn release has a known bug, and the cluster meets its trigger.",
-        description: "This release of Longhorn has a known bug ({{ $labels.cause }}), and this cluster meets its trigger. \
-                      {{ reReplaceAll \"issue_\" \"https://github.com/longhorn/longhorn/issues/\" $labels.cause }} says \
-                      what it does. Upgrade; the finding names the release, and what avoids the bug until then.",
+        summary: "This Longhorn release has a known bug, and the cluster has its trigger.",
+        description: "This release of Longhorn has a known bug ({{ $labels.cause }}), and this cluster has its trigger. {{ reReplaceAll \"issue_\" \
+                      \"https://github.com/longhorn/longhorn/issues/\" $labels.cause }} describes it. Upgrade; the finding names the release, and \
+                      how to avoid the bug until then.",
         why: "An upgrade is planned, not done at night; an hour passes over triggers that come and go. What \
               hurts at once has an alert of its own.",
         runbook: include_str!("LonghornKnownBadRelease.md"),
@@ -116,7 +116,7 @@ fn daemon_set(cluster: &Cluster) -> ObjectRef {
 fn headline(issue: &KnownIssue, release: Release) -> String {
     let KnownIssue { number, effect, .. } = issue;
     match issue.affects(release) {
-        true => format!("Longhorn issue {number} of {release} affects this cluster: {effect}"),
+        true => format!("{release} has Longhorn issue {number}: {effect}"),
         false => format!("Longhorn issue {number} has outlived the upgrade to {release}: {effect}"),
     }
 }
@@ -136,7 +136,9 @@ fn finding(
         cause,
         daemon_set(cluster),
         match issue.affects(release) {
-            true => format!("{}, and this cluster has the trigger", headline(issue, release)),
+            true => {
+                format!("Longhorn issue {} of {release} affects this cluster: {}", issue.number, issue.effect)
+            }
             false => headline(issue, release),
         },
     )

@@ -42,7 +42,7 @@ pub static CHECK: Check = Check {
         for_: "3m",
         summary: "A node is missing in Kubernetes or in Longhorn, or lacks a longhorn-manager.",
         description: "Node {{ $labels.object }} is missing in Kubernetes or in Longhorn, or lacks a longhorn-manager. \
-                      Longhorn cannot use it. Read the log of its manager; if the node left Kubernetes for good, delete it \
+                      Longhorn cannot use it. Read the log of its manager; if the node left Kubernetes permanently, delete it \
                       in Longhorn once its replicas are rebuilt elsewhere.",
         why: "The finding itself waits: ten minutes for a start, five for a node that is replaced, one where an object states why no \
               manager comes. No longer than the outage of the webhook, which may follow from it.",

@@ -50,9 +50,9 @@ pub static CHECK: Check = Check {
         runbook_only: &[&MANY],
         only: Some(Severity::Warning),
         for_: "10m",
-        summary: "A Longhorn volume is at its limit of snapshots or near it.",
-        description: "The snapshots of volume {{ $labels.object }} are at their limit or near it. At the limit backups and \
-                      rebuilds fail. Delete those that no one needs.",
+        summary: "A Longhorn volume is at its snapshot limit or close to it.",
+        description: "Volume {{ $labels.object }} is at its snapshot limit or close to it. At the limit backups and rebuilds fail. Delete unneeded \
+                      snapshots.",
         why: "A recurring job deletes what it no longer retains right after it took one; ten minutes are longer than that.",
         runbook: include_str!("LonghornSnapshotChainLong.md"),
         ..Alert::DEFAULT

@@ -58,8 +58,7 @@ pub static CHECK: Check = Check {
         when: When::Found(&[&MANAGERS_DIFFER, &HALF_UPGRADED, &COMPONENT_OLD]),
         for_: "30m",
         summary: "Parts of Longhorn run different releases.",
-        description: "{{ $labels.object }} does not run the release that the rest of Longhorn runs. Such a mix is not \
-                      tested. Finish the upgrade.",
+        description: "{{ $labels.object }} does not run the same release as the rest of Longhorn. Such a mix is not tested. Finish the upgrade.",
         why: "The finding waits half an hour; half an hour more leaves out a rollout over many nodes.",
         runbook: include_str!("LonghornVersionSkew.md"),
         ..Alert::DEFAULT

@@ -14,8 +14,8 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
     description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end \
                   }} is stuck attaching or detaching. Its workload waits, or loses its device repeatedly. Find out \
                   with the command below which node, engine or ticket holds it.",
-    why: "The findings wait ten minutes, or for three crashes or failed starts of the engine; five more are for an operator who is \
-          at work already.",
+    why: "The findings wait ten minutes, or for three crashes or failed starts of the engine; five more are for an operator who is already working \
+          on it.",
     runbook: include_str!("LonghornVolumeAttachmentStuck.md"),
     ..Alert::DEFAULT
 }];
@@ -23,7 +23,7 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
 pub(super) const PANELS: &[Panel] = &[Panel {
     dashboard: Dashboard::Volumes,
     title: "Volumes that do not attach or detach",
-    description: "Volumes that stay attaching or detaching, lose their engine again and again, or are held where no workload wants them.",
+    description: "Volumes that stay attaching or detaching, keep losing their engine, or are held where no workload wants them.",
     columns: &["cause", "volume", "pvc_namespace", "pvc"],
     no_data: "every volume attaches and detaches, or the exporter does not report",
     ..Panel::TABLE.of(&STUCK)

@@ -469,12 +469,20 @@ fn start_error(engine: &Engine) -> Option<Evidence> {
     said.then(|| api(text()).quoting(&created.message))
 }
 
+/// One sentence of what begins with "it": `claim db/data has been attaching for 20 min`.
+pub(super) fn headline(whose: &str, why: &str) -> String {
+    match why.strip_prefix("it ") {
+        Some(rest) => format!("{whose} {rest}"),
+        None => format!("{whose}: {why}"),
+    }
+}
+
 fn finding(cluster: &Cluster, stuck: StuckVolume) -> Finding {
     let StuckVolume { cause, volume, node, why, since, failure, evidence, .. } = stuck;
     let name = &volume.metadata.name;
     let users = vec![cluster.volume_ref(name)];
     let whose = text::users_of(&users);
-    let mut finding = Finding::about(cause, volumes::object(cluster, volume), format!("{whose}: {why}"))
+    let mut finding = Finding::about(cause, volumes::object(cluster, volume), headline(&whose, &why))
         .node(node)
         .since(since)
         .impact(match cause == &DETACHING {

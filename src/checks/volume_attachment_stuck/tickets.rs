@@ -285,11 +285,12 @@ fn find(
             format!("the workload on node {} waits because it is attached to node {at}{by}", ticket.node)
         }
     };
-    let finding = Finding::about(cause, volumes::object(cluster, volume), format!("{whose}: {why}"))
-        .node(ticket.node)
-        .since(ticket.since)
-        .impact(format!("the pod on node {} cannot start without {whose}", ticket.node))
-        .volumes(users);
+    let finding =
+        Finding::about(cause, volumes::object(cluster, volume), super::states::headline(&whose, &why))
+            .node(ticket.node)
+            .since(ticket.since)
+            .impact(format!("the pod on node {} cannot start without {whose}", ticket.node))
+            .volumes(users);
     let way = match (&obstacle, own) {
         _ if broke => None,
         _ if migrates => Some(&MIGRATES),

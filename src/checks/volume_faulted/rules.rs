@@ -13,7 +13,7 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
     description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end \
                   }} is faulted. Its workloads cannot read or write. Find out with the command below whether its data \
                   is intact and Longhorn salvages it; do not delete replicas.",
-    why: "After a crash of an engine Longhorn detaches, salvages and attaches within a minute; what is faulted for two stays so.",
+    why: "After an engine crash Longhorn detaches, salvages and attaches within a minute; a volume faulted for two minutes stays so.",
     runbook: include_str!("LonghornVolumeFaulted.md"),
     ..Alert::DEFAULT
 }];

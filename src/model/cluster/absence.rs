@@ -62,7 +62,7 @@ impl fmt::Display for Absence {
                 f.write_str("the recording has no pods, so nothing is known of managers; record pods too")
             }
             Absence::RecordedManagers { pods: true, .. } => f.write_str(
-                "the recording has no pod of longhorn-manager; record all pods of the namespace, or see why \
+                "the recording has no pod of longhorn-manager; record all pods of the namespace, or find out why \
                  no manager runs",
             ),
         }

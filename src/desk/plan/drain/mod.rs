@@ -25,7 +25,7 @@ word_enum! {
         Evict = "evict",
         /// Drained, restarted, and back soon.
         Reboot = "reboot",
-        /// Gone for good.
+        /// Removed permanently.
         Remove = "remove",
     }
 }

@@ -51,7 +51,7 @@ const TRAPS: &[Trap] = &[
     },
     Trap {
         issue: 12656,
-        effect: "every PersistentVolume that it provisions is pinned to nodes for good",
+        effect: "every PersistentVolume that it provisions is permanently pinned to nodes",
         releases: (r(11, 0), r(11, 1)),
         met: |_| Some("every claim that is provisioned meets it".to_owned()),
     },
