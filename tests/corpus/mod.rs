@@ -17,6 +17,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use longhorn_health_exporter::check::{Cause, Check, Link, Relation};
+use longhorn_health_exporter::checks::CATALOGUE;
 use longhorn_health_exporter::source::Recording;
 use longhorn_health_exporter::source::recording::RecordedFile;
 use testing::evaluate;

@@ -215,6 +215,7 @@ fn data_at_stake_is_told_before_reach() {
 #[test]
 fn what_people_feel_is_told_first_and_notes_on_the_release_last() {
     let told = of(
+        &checks::CATALOGUE,
         &[
             finding("known_bad_release", "issue_10019", "").severity(Severity::Warning),
             finding("disk_unavailable", "disk_full", "b").severity(Severity::Warning),
@@ -239,8 +240,8 @@ fn what_is_only_shown_with_a_root_is_not_muted_by_it() {
             finding("manager_crash_loop", "open_iscsi_missing", "a"),
         ],
     );
-    assert_eq!((of(&shown, 2).len(), muted(&shown).len()), (1, 0));
-    assert_eq!((of(&caused, 2).len(), muted(&caused).len()), (1, 1));
+    assert_eq!((of(&checks::CATALOGUE, &shown, 2).len(), muted(&checks::CATALOGUE, &shown).len()), (1, 0));
+    assert_eq!((of(&checks::CATALOGUE, &caused, 2).len(), muted(&checks::CATALOGUE, &caused).len()), (1, 1));
 }
 
 #[test]
