@@ -1,6 +1,6 @@
 # Recipes for those who like make; the scripts do the work.
 
-.PHONY: demo test quick check-of generate golden bench bench-peers
+.PHONY: demo test quick mutants check-of generate golden bench bench-peers
 demo: ; scripts/demo
 test: ; scripts/test
 
@@ -14,10 +14,13 @@ check-of:
 	cargo test --quiet --locked --package longhorn-health-checks --lib -- $(CHECK)::
 	cargo test --quiet --locked --test clusters -- corpus::$(CHECK)
 
-# writes rules/, dashboards/, deploy/ and docs/ anew from the checks
+# do the tests notice mistakes in the logic? tests/mutants.txt lists them; make mutants MUTANTS=3,17 tries some
+mutants: ; MUTANTS=$(MUTANTS) cargo test --locked --test suite -- code_mutants:: --ignored --nocapture
+
+# writes rules/, dashboards/, deploy/ and docs/ again from the checks
 generate: ; cargo run --quiet --locked -- generate all
 
-# writes the golden files of the tests anew; read the difference before committing it
+# writes the golden files of the tests again; read the difference before committing it
 golden:
 	UPDATE_GOLDEN=1 cargo test --locked --no-fail-fast --test monitoring
 	UPDATE_GOLDEN=1 cargo test --locked -p longhorn-health-source words_tests

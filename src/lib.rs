@@ -4,7 +4,7 @@
 //! source (API, recording, demo) ─► longhorn (objects) ─► cluster (one moment) ─► checks ─► report ─┬─► metrics
 //!                                        └─► history (what only time shows) ───┘                   ├─► cli::check
 //!                                                                                                  └─► http
-//! checks::ALL ─► generate ─► rules/ dashboards/ deploy/ docs/
+//! checks::CATALOGUE ─► generate ─► rules/ dashboards/ deploy/ docs/
 //! ```
 //!
 //! Start reading at [`checks`], which says what can go wrong, and at [`check`], which says in what

@@ -26,7 +26,12 @@ impl Evaluations {
     /// Of a cluster of this shape.
     pub fn new(shape: Shape) -> Self {
         let source = Arc::new(Changing::new(shape));
-        let evaluator = Evaluator::new(source.clone(), || source_time(0), false);
+        let evaluator = Evaluator::new(
+            &longhorn_health_exporter::checks::CATALOGUE,
+            source.clone(),
+            || source_time(0),
+            false,
+        );
         Evaluations { source, evaluator }
     }
 

@@ -10,22 +10,16 @@
     reason = "a field that is added needs no change in the checks that say all others"
 )]
 
-use std::collections::BTreeSet;
-use std::sync::LazyLock;
-
-use crate::check::{Cause, Check};
-use crate::longhorn::Resource;
+use crate::check::{Catalogue, Cause, Check};
 
 #[cfg(test)]
 pub(crate) use ::{report, testing};
 pub(crate) use ::facts;
-pub(crate) use model::{check, cluster, did_you_mean, history, longhorn, word_enum};
+pub(crate) use model::{check, cluster, history, longhorn, word_enum};
 
 mod attachment_on_dead_node;
 mod backing_image_eviction_crash;
 mod backup_failing;
-#[cfg(test)]
-mod cases;
 mod csi_plugin_down;
 mod danger_zone_pending;
 mod disk_unavailable;
@@ -46,10 +40,12 @@ mod manager_start_stuck;
 mod node_iscsi_errors;
 mod node_unregistered;
 mod operation_stalled;
-pub mod relations;
+mod relations;
 mod replica_unschedulable;
 mod share_manager_down;
 mod snapshot_chain_long;
+#[cfg(test)]
+mod tests;
 mod version_skew;
 mod volume_attachment_stuck;
 mod volume_degraded;
@@ -60,8 +56,11 @@ mod webhook_unavailable;
 #[doc(hidden)]
 pub use backup_failing::schedule;
 
+/// All that is looked for. The program hands it to the rooms, none of which names it.
+pub static CATALOGUE: Catalogue = Catalogue { checks: ALL, relations: relations::ALL };
+
 /// Every check. The order is the order of everything generated.
-pub const ALL: &[&Check] = &[
+const ALL: &[&Check] = &[
     &volume_faulted::CHECK,
     &volume_degraded::CHECK,
     &volume_attachment_stuck::CHECK,
@@ -104,31 +103,3 @@ const _: () = {
         checks = rest;
     }
 };
-
-/// A check, and the cause of it that is meant, by the ids that a user wrote.
-pub fn named(id: &str, cause: Option<&str>) -> Result<(&'static Check, Option<&'static Cause>), String> {
-    let ids: Vec<&str> = ALL.iter().map(|check| check.id).collect();
-    let check = by_id(id).ok_or_else(|| format!("no such check; {}", did_you_mean::hint(id, &ids)))?;
-    let Some(cause) = cause else { return Ok((check, None)) };
-    let causes: Vec<&str> = check.causes.iter().map(|cause| cause.id).collect();
-    let found = check.cause(cause).map(|cause| (check, Some(cause)));
-    found.ok_or_else(|| format!("no such cause; {}", did_you_mean::hint(cause, &causes)))
-}
-
-/// The kinds that checks read. What only plans ask for is not among them, so that nothing else pays for it.
-pub fn kinds() -> &'static BTreeSet<Resource> {
-    static KINDS: LazyLock<BTreeSet<Resource>> = LazyLock::new(|| {
-        ALL.iter().flat_map(|check| check.needs.iter().chain(check.uses)).copied().collect()
-    });
-    &KINDS
-}
-
-/// A check by its id.
-pub fn by_id(id: &str) -> Option<&'static Check> {
-    ALL.iter().copied().find(|check| check.id == id)
-}
-
-/// The same id, of a check that exists: ids that were saved or typed are text.
-pub fn id_of(id: &str) -> Option<&'static str> {
-    by_id(id).map(|check| check.id)
-}

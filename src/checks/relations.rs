@@ -3,61 +3,11 @@
 //!
 //! Causes are named by check and id, which the compiler looks up: one that no check declares does not compile. There is no
 //! cycle, every relation occurs in a recorded scenario, and two findings are tied only by what they have in common, never
-//! because both happen at the same time.
+//! because both happen at the same time. Two findings about one object or one volume are one incident, or one waits for the other: the
+//! corpus holds that (tests/support/apart.rs).
 
 use super::*;
-use crate::check::Finding;
-
-/// Findings of one cause are the consequence of findings of another.
-#[derive(Debug)]
-pub struct Relation {
-    /// The check of the consequences.
-    pub check: &'static Check,
-    /// Its causes that follow from others.
-    pub causes: &'static [&'static Cause],
-    /// What brings them about, the likeliest first.
-    pub roots: &'static [(&'static Check, &'static [&'static Cause])],
-    /// What both have in common.
-    pub same: Same,
-    /// Whether the root is the reason, or only keeps the other from healing.
-    pub link: Link,
-    /// The consequence in a few words.
-    pub phrase: &'static str,
-    /// Whether the phrase is followed by the nodes.
-    pub on_nodes: bool,
-}
-
-/// What two findings have in common.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Same {
-    Node,
-    Object,
-    Disk,
-    Volume,
-    /// The cluster, and with it the release.
-    Cluster,
-}
-
-/// How two findings are tied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Link {
-    /// The other is the reason: repair that, and this ends.
-    CausedBy,
-    /// This has a reason of its own, but cannot heal before the other has ended.
-    BlockedBy,
-}
-
-impl Relation {
-    /// Whether this says what a finding follows from.
-    pub fn explains(&self, finding: &Finding) -> bool {
-        self.check.id == finding.check && self.causes.contains(&finding.cause)
-    }
-}
-
-/// The relations that name a reason.
-pub fn caused() -> impl Iterator<Item = &'static Relation> {
-    ALL.iter().filter(|relation| relation.link == Link::CausedBy)
-}
+use crate::check::{Link, Relation, Same};
 
 /// `consequences LINK roots, same WHAT, "phrase" [on nodes];`, where `[*]` is every cause of a check.
 macro_rules! relations {
@@ -98,12 +48,31 @@ relations! {
         same Volume, "volume not attached";
     // A replica starts only on a disk where the copy of its backing image is ready (longhorn-manager v1.3.3 to v1.12.1
     // controller/replica_controller.go GetBackingImagePathForReplicaStarting).
-    volume_attachment_stuck [attaching, ticket_waits] BlockedBy
-        operation_stalled [backing_image_stalled, backing_image_failed] eviction_inconsistent [no_usable_copy],
+    volume_attachment_stuck [attaching, ticket_waits] ShownWith
+        operation_stalled [backing_image_stalled, backing_image_failed, clone_stalled, clone_failed]
+        eviction_inconsistent [no_usable_copy],
         same Volume, "volume not attached";
+    eviction_inconsistent [no_usable_copy] ShownWith eviction_inconsistent [missing_disk], same Object, "no usable copy";
+    // An engine starts in the instance manager of the node, with its engine image, and with replicas that have a place. Up to 1.7 an
+    // engine waits for every replica of its volume.
+    volume_attachment_stuck [attaching, ticket_waits] ShownWith
+        engine_image_unavailable [missing_on_node] replica_unschedulable [*] attachment_on_dead_node [*],
+        same Volume, "volume not attached";
+    volume_attachment_stuck [attaching, detaching, ticket_waits] ShownWith
+        instance_manager_down [*] disk_unavailable [node_not_ready], same Node, "volume not attached" on nodes;
+    // What a kubelet mounts it asks the CSI plugin of its node for, and the tools of the host.
+    volume_attachment_stuck [mount_failing] ShownWith
+        csi_plugin_down [not_registered, plugin_crashing, plugin_not_running, plugin_missing] disk_unavailable [node_environment],
+        same Node, "volume cannot be mounted" on nodes;
+    driver_deployer_blocked [mount_propagation] ShownWith disk_unavailable [node_environment], same Cluster, "driver deployer ends";
     // Where no node is Ready, each single one follows from what all share, and so does a Service whose pods are all called not Ready.
     disk_unavailable [node_not_ready] CausedBy disk_unavailable [no_node_ready], same Cluster, "node not Ready" on nodes;
     webhook_unavailable [no_ready_endpoint] CausedBy disk_unavailable [no_node_ready], same Cluster, "no webhook";
+
+    // What the kubelet of a node under pressure evicts are Longhorn's pods, too; and a disk that shares its file system is full with it.
+    node_unregistered [manager_missing] ShownWith disk_unavailable [node_pressure], same Node, "no longhorn-manager" on nodes;
+    disk_unavailable [disk_full] ShownWith disk_unavailable [node_pressure], same Node, "disk full" on nodes;
+    eviction_inconsistent [suspended_node_down] ShownWith disk_unavailable [node_not_ready], same Node, "eviction suspended" on nodes;
 
     attachment_on_dead_node [node_down] CausedBy disk_unavailable [node_not_ready], same Node, "volumes held" on nodes;
 
@@ -114,7 +83,8 @@ relations! {
         same Volume, "volume faulted";
     volume_faulted [replicas_unreachable] CausedBy disk_unavailable [*], same Disk, "volume faulted";
     volume_faulted [engine_died, salvage_pending] CausedBy volume_attachment_stuck [attach_loop], same Volume, "volume faulted";
-    volume_faulted [replicas_unreachable, engine_died, salvage_pending] CausedBy instance_manager_down [*],
+    volume_faulted [replicas_unreachable, engine_died, salvage_pending] CausedBy
+        instance_manager_down [*] engine_image_unavailable [missing_on_node, deployed_nowhere, image_unknown],
         same Volume, "volume faulted";
 
     // A replica that no disk takes is a replica too few; the others are gone with their instance manager (ReconcileEngineReplicaState
@@ -124,6 +94,13 @@ relations! {
     // No replica is rebuilt while the volume expands, and none fits to an engine that is larger than the volume wants to be.
     volume_degraded [rebuild_blocked] CausedBy operation_stalled [expansion_failed, expansion_stalled], same Volume, "volume degraded";
     volume_degraded [not_rebuilding, waits_for_node] CausedBy instance_manager_down [*], same Volume, "volume degraded";
+    // A live upgrade, a restore that does not end and a read-only file system keep a rebuild away (longhorn-manager v1.12.1
+    // controller/volume_controller.go replenishReplicas, engine_controller.go).
+    volume_degraded [not_rebuilding] ShownWith
+        engine_image_unavailable [upgrade_stuck] operation_stalled [restore_failed, restore_stalled] volume_read_only [*],
+        same Volume, "volume degraded";
+    left_behind [replicas_piled_up] ShownWith volume_degraded [rebuild_looping] replica_unschedulable [*],
+        same Volume, "replicas pile up";
 
     // The scheduler leaves out disks that are not Ready or full, and every disk of a node that is not Ready (longhorn-manager v1.3.3 to
     // v1.12.1 scheduler/replica_scheduler.go getNodeCandidates, filterNodeDisksForReplica). The finding names a node and a disk
@@ -133,6 +110,9 @@ relations! {
     replica_unschedulable [nodes_unavailable] CausedBy disk_unavailable [node_not_ready, node_pressure],
         same Node, "replica without a disk";
 
+    replica_unschedulable [unexplained] ShownWith engine_image_unavailable [image_unknown, deployed_nowhere],
+        same Volume, "replica without a disk";
+
     // The node of the NFS server, the volume that it exports, and the manager that makes its pod (longhorn-manager v1.3.3 to v1.12.1
     // controller/share_manager_controller.go syncShareManagerVolume, syncShareManagerPod).
     share_manager_down [node_down] CausedBy disk_unavailable [node_not_ready], same Node, "RWX volume not served" on nodes;
@@ -141,11 +121,18 @@ relations! {
 
     // Only the manager of its node makes a new instance manager.
     instance_manager_down [node_down] CausedBy disk_unavailable [node_not_ready], same Node, "instance manager unreachable" on nodes;
-    instance_manager_down [pod_failed, pod_missing, oom_killed, starting_stuck] BlockedBy manager_crash_loop [*], same Node;
+    instance_manager_down [pod_failed, pod_missing, oom_killed, starting_stuck] BlockedBy
+        manager_crash_loop [*] manager_start_stuck [*], same Node;
+    // What keeps the next pod away is told of the one that is down; that one before it ended is a part of that story.
+    instance_manager_replaced [unknown] ShownWith instance_manager_down [*], same Node, "replaced before" on nodes;
+    node_unregistered [manager_missing] ShownWith instance_manager_down [pod_rejected], same Node, "no longhorn-manager" on nodes;
+    // Leaks of a release end where the memory does.
+    instance_manager_down [oom_killed] ShownWith known_bad_release [issue_12573], same Cluster, "instance manager OOM-killed" on nodes;
+    instance_manager_replaced [oom_killed] ShownWith known_bad_release [issue_12573], same Cluster, "instance manager OOM-killed" on nodes;
 
     // The manager of the node writes what it saw of an instance manager only after it has reached it, so that it leaves that undone
     // without being to blame (longhorn-manager v1.6.1 controller/instance_manager_controller.go syncInstanceManager; longhorn issue 8455).
-    manager_half_alive [work_undone] CausedBy instance_manager_down [starting_stuck], same Node, "its manager leaves that undone";
+    manager_half_alive [work_undone] CausedBy instance_manager_down [starting_stuck], same Node, "its manager does not do that work";
 
     // iSCSI targets live in the instance manager, and end with it.
     node_iscsi_errors [iscsi_conn_error, shim_disconnected] CausedBy
@@ -162,7 +149,7 @@ relations! {
         manager_crash_loop [
             webhook_service_unreachable, open_iscsi_missing, upgrade_path, upgrade_object, engine_incompatible, old_managers_lingering,
             crd_mismatch, cache_sync_failed, pod_update_refused, port_in_use, manifest_stale, known_panic, oom_killed, probe_killed,
-            api_unreachable, api_certificate, webhook_call_failed, webhook_denied, write_conflict, container_cannot_start
+            api_unreachable, api_certificate, webhook_call_failed, webhook_denied, write_conflict, container_cannot_start, unknown
         ]
         node_unregistered [manager_missing],
         same Cluster, "no webhook";
@@ -172,10 +159,21 @@ relations! {
     manager_crash_loop [webhook_unserved, webhook_not_ready] CausedBy
         webhook_unavailable [deadlock, no_ready_endpoint, not_listed, selector_wrong],
         same Cluster, "crash loop" on nodes;
+    // Where the kubelet ends them again and again, they do not wait for each other.
+    webhook_unavailable [deadlock] ShownWith manager_crash_loop [probe_killed], same Cluster, "no webhook";
+    manager_crash_loop [webhook_call_failed] ShownWith webhook_unavailable [configuration_foreign, certificate_refused],
+        same Cluster, "crash loop" on nodes;
+    manager_crash_loop [webhook_denied] ShownWith eviction_inconsistent [disk_keys_differ], same Cluster, "crash loop" on nodes;
+    // All managers have one service account and one set of definitions.
+    manager_start_stuck [unknown] ShownWith manager_start_stuck [access_denied, crd_mismatch], same Cluster, "hangs, too" on nodes;
     manager_crash_loop [backing_image_eviction_panic] CausedBy backing_image_eviction_crash [at_risk],
         same Node, "crash loop" on nodes;
     // A node's manager registers it, after it has started.
-    node_unregistered [never_started] CausedBy manager_crash_loop [*], same Node, "node not registered";
+    node_unregistered [never_started] CausedBy manager_crash_loop [*] manager_start_stuck [*], same Node, "node not registered";
+    node_unregistered [manager_missing] ShownWith manager_crash_loop [container_cannot_start], same Node, "no longhorn-manager runs" on nodes;
+    driver_deployer_blocked [managers_half_started] ShownWith node_unregistered [never_started],
+        same Cluster, "driver deployer waits";
+    csi_plugin_down [plugin_missing] ShownWith node_unregistered [manager_missing], same Node, "no CSI plugin" on nodes;
     // Both ask the API of any manager at their start, and exit without an answer (longhorn-manager v1.3.3 to v1.12.1 csi/manager.go Run,
     // NewRancherClient).
     driver_deployer_blocked [managers_down] CausedBy
@@ -189,19 +187,30 @@ relations! {
         same Disk, "eviction looks done" on nodes;
     // The manager of the node does the work, and a contradiction in what it is asked for stops it.
     eviction_stalled [no_progress] CausedBy backing_image_eviction_crash [at_risk] manager_crash_loop [*],
-        same Node, "eviction stands still" on nodes;
+        same Node, "eviction stalled" on nodes;
     eviction_stalled [no_progress] CausedBy
         eviction_inconsistent [
             no_candidate_disk, disk_not_ready_hides_replicas, last_rw_replica, copy_in_use, no_usable_copy
         ],
-        same Node, "eviction stands still" on nodes;
+        same Node, "eviction stalled" on nodes;
     eviction_stalled [pdb_blocks] CausedBy
         backing_image_eviction_crash [at_risk] manager_crash_loop [*] node_unregistered [manager_missing],
+        same Node, "drain blocked" on nodes;
+    eviction_stalled [pdb_blocks] ShownWith
+        eviction_stalled [no_schedulable_disk] eviction_inconsistent [last_rw_replica, no_candidate_disk],
         same Node, "drain blocked" on nodes;
 
     // A bug of a release whose effect another check already sees.
     known_bad_release [issue_10464, issue_11034] CausedBy backing_image_eviction_crash [at_risk],
         same Cluster, "known bug of this release";
+    known_bad_release [issue_11864, issue_11939] ShownWith manager_crash_loop [known_panic], same Cluster, "known bug of this release";
+    known_bad_release [issue_9464] ShownWith instance_manager_down [label_missing], same Cluster, "known bug of this release";
+    known_bad_release [issue_11994] ShownWith engine_image_unavailable [missing_on_node], same Cluster, "known bug of this release";
+    known_bad_release [issue_12578] ShownWith webhook_unavailable [deadlock, no_ready_endpoint],
+        same Cluster, "Kubernetes nodes cannot be updated";
+    backup_failing [volume_backup_old] ShownWith known_bad_release [issue_11016], same Cluster, "no good backup";
+    engine_image_unavailable [incompatible] ShownWith manager_crash_loop [engine_incompatible], same Cluster, "engine image incompatible";
+    backup_failing [backup_failed] ShownWith backup_failing [target_unavailable], same Cluster, "backup failed";
 
     // The pod of the present run waits for its backups, and its CronJob forbids a second beside it (longhorn-manager v1.6.2
     // app/recurring_job.go doRecurringBackup).

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 
 use super::check::style;
 use super::{Failure, print, source};
+use crate::checks::CATALOGUE;
 use crate::report::diff::Diff;
 use crate::report::evaluate;
 
@@ -50,7 +51,7 @@ pub fn run(args: DiffArgs) -> Result<u8, Failure> {
     let wall = Timestamp::now();
     let look = |path| source::recording(path, &args.namespace, wall, None);
     let (old, new) = (look(&args.old)?, look(&args.new)?);
-    let (before, after) = (evaluate(&old).report, evaluate(&new).report);
+    let (before, after) = (evaluate(&CATALOGUE, &old).report, evaluate(&CATALOGUE, &new).report);
     if let (Some(from), Some(to)) = (before.cluster.now, after.cluster.now)
         && from > to
     {

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{Failure, exit, print};
 use crate::check::{Cause, Check, Remedy};
-use crate::checks;
+use crate::checks::CATALOGUE;
 
 /// Options of `explain`.
 #[derive(Debug, Args)]
@@ -20,7 +20,7 @@ type Subject = (&'static Check, Option<&'static Cause>);
 
 fn subject(text: &str) -> Result<Subject, String> {
     let (id, cause) = text.split_once('/').map_or((text, None), |(id, cause)| (id, Some(cause)));
-    checks::named(id, cause)
+    CATALOGUE.named(id, cause)
 }
 
 /// Runs `explain`.
@@ -68,7 +68,7 @@ mod tests {
     fn a_check_is_told_with_all_causes_and_a_cause_alone() {
         let all = text(subject("manager_crash_loop").unwrap());
         assert!(all.starts_with("manager_crash_loop: "), "{all}");
-        let check = checks::by_id("manager_crash_loop").unwrap();
+        let check = CATALOGUE.by_id("manager_crash_loop").unwrap();
         assert!(check.causes.iter().all(|cause| all.contains(cause.summary)), "{all}");
         let one = text(subject("manager_crash_loop/open_iscsi_missing").unwrap());
         assert!(

@@ -16,7 +16,7 @@ use crate::source::connect;
 /// Which clusters are looked at.
 #[derive(Debug, Args)]
 pub struct FleetArgs {
-    /// Look at every context of the kubeconfig at the same time: one table, worst first, with the exit code of
+    /// Check every context of the kubeconfig in parallel: one table, worst first, with the exit code of
     /// the worst. Several --context do the same for those
     #[arg(long, help_heading = "Source", conflicts_with_all = ["demo", "from", "context"])]
     all_contexts: bool,

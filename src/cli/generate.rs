@@ -14,13 +14,13 @@ use crate::generate::{Settings, Target};
 /// Options of `generate`.
 #[derive(Debug, Args)]
 pub struct GenerateArgs {
-    /// What to make
+    /// What to generate
     #[arg(value_enum, default_value = "all")]
     target: Target,
-    /// Write nothing; print how the files at hand differ, and end with 1 if they do
+    /// Write nothing; print how existing files differ, and exit with 1 if they do
     #[arg(long, value_parser = BoolishValueParser::new(), env = "LONGHORN_HEALTH_CHECK_GENERATED")]
     check: bool,
-    /// Thresholds, durations, severities and labels of your own (docs/configuration.md)
+    /// Your own thresholds, durations, severities and labels (docs/configuration.md)
     #[arg(long, value_name = "FILE", env = "LONGHORN_HEALTH_GENERATE_CONFIG")]
     config: Option<PathBuf>,
     /// Directory of rules/, dashboards/, deploy/ and docs/

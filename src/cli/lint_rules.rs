@@ -27,7 +27,7 @@ pub struct LintArgs {
     #[arg(long, value_name = "VERSION", value_parser = super::plan::release)]
     release: Option<Release>,
 
-    /// How to print what is found
+    /// Format of the output
     #[arg(long, short = 'o', value_enum, default_value_t = LintFormat::Table)]
     output: LintFormat,
 }
@@ -36,7 +36,7 @@ pub struct LintArgs {
 enum LintFormat {
     /// For people
     Table,
-    /// As a document for programs
+    /// JSON for programs
     Json,
     /// SARIF 2.1.0 for code scanning
     Sarif,

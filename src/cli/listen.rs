@@ -99,8 +99,8 @@ mod tests {
 
     #[test]
     fn addresses() {
-        for good in [":10945", "0.0.0.0:80", "[::]:10945", "localhost:0"] {
-            assert_eq!(good.parse::<ListenAddress>().unwrap().to_string(), good);
+        for right in [":10945", "0.0.0.0:80", "[::]:10945", "localhost:0"] {
+            assert_eq!(right.parse::<ListenAddress>().unwrap().to_string(), right);
         }
         for bad in ["", "10945", ":", ":70000", "::1:10945", "localhost", ":http"] {
             assert!(bad.parse::<ListenAddress>().is_err(), "{bad}");

@@ -39,22 +39,22 @@ struct Cli {
 enum Task {
     /// Watch the cluster and serve metrics, a page and a report over HTTP
     Serve(serve::ServeArgs),
-    /// Look at the cluster once, print what is wrong and end with a meaningful exit code
+    /// Check the cluster once, print what is wrong, and set the exit code
     Check(check::CheckArgs),
     /// Compare two recordings: what began, what ended, and what was changed in between
     Diff(diff::DiffArgs),
-    /// Ask before it breaks: may Longhorn be upgraded, may a node be drained, what is lost with what
+    /// Check before you act: an upgrade, a drain, or the loss of a node, disk or zone
     Plan(plan::PlanArgs),
-    /// Find in your own rules and dashboards what Longhorn's metrics of a release cannot answer
+    /// Find queries in your own rules and dashboards that a Longhorn release cannot answer
     #[cfg(feature = "lint-rules")]
     LintRules(lint_rules::LintArgs),
     /// Record the cluster into a directory or an archive, for check --from
     Record(record::RecordArgs),
     /// Print the runbook of an alert
     Runbook(runbook::RunbookArgs),
-    /// Print what a check sees and what its causes mean
+    /// Print what a check finds and what its causes mean
     Explain(explain::ExplainArgs),
-    /// Write rules, dashboards, deploy files and docs from the checks, or see whether they are up to date
+    /// Write rules, dashboards, deploy files and docs from the checks, or check whether they are up to date
     Generate(generate::GenerateArgs),
     /// Print a script that completes this command line: source <(longhorn-health-exporter completion bash)
     Completion(completion::CompletionArgs),

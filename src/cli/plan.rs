@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::fleet::{self, FleetArgs};
 use super::source::{Wanted, positive_duration};
 use super::{Failure, SourceArgs};
+use crate::checks::CATALOGUE;
 use crate::cluster::Cluster;
 use crate::longhorn::Release;
 use crate::plan::{self, Looked, Plan, Which, drain, junit, loss, markdown, table, upgrade};
@@ -18,7 +19,7 @@ use crate::report::text::Style;
 /// Options of `plan`.
 #[derive(Debug, Args)]
 #[command(after_help = "A plan changes nothing.\n\nExit codes:\n  0   go\n  1   no, or not yet\n  \
-                        2   unknown: what decides could not be read\n  64  bad usage or unreadable input")]
+                        2   unknown: needed data could not be read\n  64  bad usage or unreadable input")]
 pub struct PlanArgs {
     #[command(subcommand)]
     plan: PlanTask,
@@ -79,7 +80,7 @@ struct IntentArgs {
     #[arg(long)]
     reboot: bool,
 
-    /// Remove them for good
+    /// Remove them permanently
     #[arg(long)]
     remove: bool,
 }
@@ -116,7 +117,7 @@ struct CommonArgs {
     #[arg(long, value_name = "CONDITION", value_delimiter = ',', value_parser = plan::condition)]
     accept: Vec<&'static str>,
 
-    /// Time to list a live cluster; what has not answered by then is unknown
+    /// Time to list a live cluster; kinds without an answer by then are unknown
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = positive_duration, env = "LONGHORN_HEALTH_TIMEOUT")]
     timeout: SignedDuration,
 }
@@ -155,7 +156,7 @@ impl CommonArgs {
     #[allow(clippy::disallowed_methods, reason = "the clock is read here and handed down")]
     fn answer(&self, which: Which, plan: impl Fn(Looked<'_>) -> Result<Plan, String>) -> Result<u8, Failure> {
         let now = Timestamp::now();
-        let wanted = Wanted { kinds: which.kinds(), api_server: which == Which::Upgrade };
+        let wanted = Wanted { kinds: which.kinds(&CATALOGUE), api_server: which == Which::Upgrade };
         let patience = self.timeout.unsigned_abs();
         if let Some(sources) = self.fleet.sources(&self.source)? {
             let as_json = match self.output {
@@ -196,7 +197,7 @@ impl CommonArgs {
         address: &Address,
         plan: &impl Fn(Looked<'_>) -> Result<Plan, String>,
     ) -> Result<Plan, Failure> {
-        let report = plan::evaluate(which, cluster, address).report;
+        let report = plan::evaluate(&CATALOGUE, which, cluster, address).report;
         plan(Looked::new(cluster, &report, &self.accept)).map_err(|message| Failure::usage(anyhow!(message)))
     }
 

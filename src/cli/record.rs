@@ -21,10 +21,10 @@ use crate::source::recording::{RecordedFile, Recording};
 /// Options of `record`.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes:\n  0   everything was recorded\n  \
-                        2   something could not be read; the recording says what, and --from takes it for unknown\n  \
+                        2   something could not be read; the recording names it, and --from treats it as unknown\n  \
                         64  bad usage")]
 pub struct RecordArgs {
-    /// Where the recording goes: a new or empty directory, or a new file named .tar.gz
+    /// Path of the recording: a new or empty directory, or a new file named .tar.gz
     #[arg(long, short = 'o', value_name = "DIR|FILE.tar.gz")]
     output: PathBuf,
 
@@ -96,7 +96,7 @@ impl RecordArgs {
         }
         output.finish(&self.namespace, Timestamp::now()).map_err(place)?;
         eprintln!(
-            "written; look through it, then: {} check --from {}",
+            "written; read it before you share it, then: {} check --from {}",
             super::called(),
             self.output.display()
         );
@@ -108,7 +108,7 @@ impl RecordArgs {
             eprintln!("warning: not recorded: {}", plain(unread));
         }
         eprintln!(
-            "{} objects and {} logs recorded; look at them with: {} check --from {}",
+            "{} objects and {} logs recorded; check them with: {} check --from {}",
             recorded.objects,
             recorded.logs,
             super::called(),
@@ -122,7 +122,7 @@ fn create(path: &Path) -> io::Result<File> {
     let file = File::options().write(true).create_new(true).open(path);
     file.map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
-            io::Error::other(format!("{} is there already; remove it first", path.display()))
+            io::Error::other(format!("{} already exists; remove it first", path.display()))
         }
         _ => error,
     })
@@ -147,7 +147,7 @@ impl RecordOutput {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let kind = if name.ends_with(".tar.gz") || name.ends_with(".tgz") {
             if path.exists() {
-                return Err(io::Error::other("is there already; a recording overwrites nothing"));
+                return Err(io::Error::other("already exists; a recording overwrites nothing"));
             }
             // a copy of an unfinished file has a name that says so
             let unfinished = path.with_file_name(format!("{name}.unfinished"));
@@ -157,7 +157,7 @@ impl RecordOutput {
         } else {
             std::fs::create_dir_all(path)?;
             if std::fs::read_dir(path)?.next().is_some() {
-                return Err(io::Error::other("is not empty; a recording of two clusters is of no use"));
+                return Err(io::Error::other("is not empty; give a new or empty directory"));
             }
             OutputKind::Directory(path.to_owned())
         };

@@ -17,6 +17,7 @@ use super::listen::ListenAddress;
 use super::logging::{self, LogFormat, LogLevel};
 use super::state::Keeper;
 use super::{Failure, SourceArgs, SourceError, exit};
+use crate::checks::CATALOGUE;
 use crate::exporter::Evaluator;
 use crate::http::{self, Access, Digester, Limits, Links, Reviewer, Router, Transport, WebConfigFile};
 use crate::source::connect::{ConnectError, Connection};
@@ -38,14 +39,13 @@ const WORKERS: usize = 2;
 /// Options of `serve`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "With --demo the objects keep the times they have at the start while the clock moves on, so their \
-                        ages grow. With --from the verdict is about the moment of the recording and never changes."
+    after_help = "With --demo the objects keep their initial times while the clock advances, so their ages grow. With --from the verdict is for the time of the recording and never changes."
 )]
 pub struct ServeArgs {
     #[command(flatten)]
     source: SourceArgs,
 
-    /// File in which ages of facts outlive a restart; its directory must be writable
+    /// File that keeps ages of facts across restarts; its directory must be writable
     #[arg(
         long,
         value_name = "FILE",
@@ -86,7 +86,7 @@ struct WebArgs {
     )]
     telemetry_path: String,
 
-    /// Requests answered at once, half of them for scrapes alone; more are refused with 503. 0 means no limit
+    /// Requests answered in parallel, half of them reserved for scrapes; more get 503. 0 means no limit
     #[arg(
         long = "web.max-requests",
         value_name = "NUMBER",
@@ -96,7 +96,7 @@ struct WebArgs {
     max_requests: usize,
 
     /// File with TLS, users, headers and a rate limit, in the format of Prometheus' exporter-toolkit.
-    /// It and what it names are read again when they change
+    /// It and the files it names are reloaded when they change
     #[arg(long = "web.config.file", value_name = "FILE", env = "LONGHORN_HEALTH_WEB_CONFIG_FILE")]
     config_file: Option<PathBuf>,
 
@@ -104,11 +104,11 @@ struct WebArgs {
     #[arg(long = "web.auth", value_enum, default_value_t = WebAuth::None, value_name = "WAY", env = "LONGHORN_HEALTH_WEB_AUTH")]
     auth: WebAuth,
 
-    /// Where the page's links to runbooks lead [default: the runbooks that serve has itself]
+    /// Base URL of the page's runbook links [default: serve's own runbooks]
     #[arg(long = "web.runbook-url", value_name = "URL", value_parser = address, env = "LONGHORN_HEALTH_WEB_RUNBOOK_URL")]
     runbook_url: Option<String>,
 
-    /// Where Grafana is; with it the page links to the dashboards
+    /// URL of Grafana; the page then links to the dashboards
     #[arg(long = "web.grafana-url", value_name = "URL", value_parser = address, env = "LONGHORN_HEALTH_WEB_GRAFANA_URL")]
     grafana_url: Option<String>,
 
@@ -221,8 +221,9 @@ async fn serve(args: ServeArgs, answering: &Handle) -> Result<u8, Failure> {
     announce(&args, &listeners);
 
     let WebArgs { max_requests, disable_exporter_metrics, .. } = &args.web;
-    let evaluator =
-        Evaluator::new(source, Timestamp::now, !disable_exporter_metrics).beside().with_options(options);
+    let evaluator = Evaluator::new(&CATALOGUE, source, Timestamp::now, !disable_exporter_metrics)
+        .beside()
+        .with_options(options);
     let evaluator = Arc::new(evaluator);
     let on_demand = connection.filter(|_| live.is_some());
     let on_demand = on_demand.map(|connection| OnDemand::new(connection, args.source.live_options()));
@@ -306,7 +307,7 @@ fn open_web(args: &ServeArgs) -> Result<(Access, Transport), Failure> {
     if by_kubernetes && http::is_open_to_all(&args.web.telemetry_path) {
         let path = &args.web.telemetry_path;
         return Err(Failure::usage(anyhow!(
-            "Kubernetes lets every account get {path}, so --web.auth=kubernetes would protect nothing there; \
+            "Kubernetes lets every account get {path}, so --web.auth=kubernetes would not protect it; \
              choose another --web.telemetry-path"
         )));
     }
@@ -318,7 +319,7 @@ fn open_web(args: &ServeArgs) -> Result<(Access, Transport), Failure> {
 }
 
 fn digester() -> Result<Digester, Failure> {
-    Digester::new().ok_or_else(|| Failure::unknown(anyhow!("the system gives no random numbers")))
+    Digester::new().ok_or_else(|| Failure::unknown(anyhow!("the system provides no random numbers")))
 }
 
 type OpenSource = (Arc<dyn Source>, Option<Arc<Live>>);
@@ -436,7 +437,7 @@ impl Signals {
                 _ = self.interrupt.recv() => return "SIGINT",
                 _ = self.reload.recv() => {
                     access.config().await;
-                    tracing::info!("SIGHUP: changed files of the web configuration were read");
+                    tracing::info!("SIGHUP: changed files of the web configuration were reloaded");
                 }
                 _ = first.recv() => tracing::info!("SIGUSR1 is ignored"),
                 _ = second.recv() => tracing::info!("SIGUSR2 is ignored"),

@@ -13,7 +13,7 @@ use thiserror::Error;
 
 use super::Failure;
 use crate::check::plain;
-use crate::checks;
+use crate::checks::CATALOGUE;
 use crate::cluster::Cluster;
 use crate::longhorn::Resource;
 use crate::report::{Acceptance, Address, ReportOptions};
@@ -30,15 +30,15 @@ const WARNINGS: usize = 100;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Source")]
 pub struct SourceArgs {
-    /// Look at the embedded demo cluster
+    /// Use the embedded demo cluster
     #[arg(long, value_parser = BoolishValueParser::new(), env = "LONGHORN_HEALTH_DEMO", conflicts_with = "from")]
     pub demo: bool,
 
-    /// Look at a recording: a directory, a file of kubectl get -o yaml|json output, or - for standard input
+    /// Use a recording: a directory, a file of kubectl get -o yaml|json output, or - for standard input
     #[arg(long, value_name = "PATH", env = "LONGHORN_HEALTH_FROM")]
     pub from: Option<PathBuf>,
 
-    /// Moment a recording is judged at (RFC 3339) [default: the newest time in it]
+    /// Time at which a recording is judged (RFC 3339) [default: the newest time in it]
     #[arg(long, value_name = "TIME", requires = "from", value_parser = moment, env = "LONGHORN_HEALTH_NOW")]
     pub now: Option<Timestamp>,
 
@@ -54,20 +54,19 @@ pub struct SourceArgs {
     #[arg(long, value_name = "NAME", env = "LONGHORN_HEALTH_CONTEXT", conflicts_with_all = ["demo", "from"])]
     pub context: Vec<String>,
 
-    /// What you call the cluster: named in report, page and table [default: the context]
+    /// Name of the cluster in report, page and table [default: the context]
     #[arg(long, value_name = "NAME", env = "LONGHORN_HEALTH_CLUSTER_NAME")]
     pub cluster_name: Option<String>,
 
-    /// File of accepted findings, each with a reason and a last day; counted apart, never hidden. Read once,
-    /// at the start
+    /// File of accepted findings, each with a reason and a last day; counted separately, never hidden. Read once, during startup
     #[arg(long, value_name = "FILE", env = "LONGHORN_HEALTH_ACCEPTED")]
     pub accepted: Option<PathBuf>,
 
-    /// Read the end of the log of managers that crashed or hang, which needs the right to get pods/log
+    /// Read the end of the log of managers that crashed or hang, which needs permission to get pods/log
     #[arg(long, value_enum, default_value_t = CrashLogsArg::Auto, env = "LONGHORN_HEALTH_CRASH_LOGS")]
     pub crash_logs: CrashLogsArg,
 
-    /// Treat a kind as unknown when the API server has not answered for it for this long, at least 90s
+    /// Treat a kind as unknown if the API server has not answered for this long, at least 90s
     #[arg(long, value_name = "DURATION", default_value = "3m", value_parser = stale_after, env = "LONGHORN_HEALTH_STALE_AFTER")]
     pub stale_after: SignedDuration,
 }
@@ -75,14 +74,14 @@ pub struct SourceArgs {
 /// Whether logs of crashed managers are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum CrashLogsArg {
-    /// Where the rights allow it; else causes come from fingerprints
+    /// If permissions allow it; otherwise causes come from fingerprints
     Auto,
     /// Never
     Off,
 }
 
 pub fn moment(text: &str) -> Result<Timestamp, String> {
-    text.parse().map_err(|_| "not a moment; write it as 2026-03-01T04:30:00Z".to_owned())
+    text.parse().map_err(|_| "not a time; write it as 2026-03-01T04:30:00Z".to_owned())
 }
 
 /// A duration such as `90s`, `15m` or `1h30m`.
@@ -100,7 +99,7 @@ const LEAST_STALE: SignedDuration = SignedDuration::from_secs(90);
 fn stale_after(text: &str) -> Result<SignedDuration, String> {
     match positive_duration(text)? {
         duration if duration < LEAST_STALE => {
-            Err("a quiet kind is heard of every 45 to 60 seconds; give at least 90s".to_owned())
+            Err("must be at least 90s: a quiet kind is updated every 45 to 60 seconds".to_owned())
         }
         duration => Ok(duration),
     }
@@ -110,7 +109,7 @@ fn stale_after(text: &str) -> Result<SignedDuration, String> {
 #[derive(Debug, Error)]
 pub enum SourceError {
     /// The demo cluster has a namespace of its own.
-    #[error("the demo cluster has Longhorn in namespace {NAMESPACE}, not in {0}; leave --namespace away")]
+    #[error("the demo cluster has Longhorn in namespace {NAMESPACE}, not in {0}; omit --namespace")]
     DemoNamespace(String),
     /// The recording cannot be used.
     #[error(transparent)]
@@ -141,7 +140,7 @@ pub struct Wanted {
 impl Wanted {
     /// What checks read.
     pub fn by_checks() -> Self {
-        Wanted { kinds: checks::kinds().clone(), api_server: false }
+        Wanted { kinds: CATALOGUE.kinds(), api_server: false }
     }
 }
 
@@ -234,7 +233,7 @@ impl SourceArgs {
                 CrashLogsArg::Off => CrashLogs::Off,
             },
             stale_after: self.stale_after,
-            ..LiveOptions::new(self.namespace.clone(), Timestamp::now, checks::kinds().clone())
+            ..LiveOptions::new(self.namespace.clone(), Timestamp::now, CATALOGUE.kinds())
         }
     }
 
@@ -263,7 +262,7 @@ fn acceptances(path: &Path) -> anyhow::Result<Vec<Acceptance>> {
         bail!("cannot read {name}: a named pipe; give a file");
     }
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
-    Acceptance::parse(&name.to_string(), &text)
+    Acceptance::parse(&CATALOGUE, &name.to_string(), &text)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::time::MissedTickBehavior;
 
-use crate::checks;
+use crate::checks::CATALOGUE;
 use crate::exporter::state_file::{Loaded, StateFile};
 use crate::source::Live;
 
@@ -30,23 +30,23 @@ impl Keeper {
         let (file, namespace) = (StateFile::new(path), namespace.to_owned());
         let path = file.path().display().to_string();
         match file.load() {
-            Loaded::Nothing => tracing::info!(path, "no state yet; ages begin now"),
+            Loaded::Nothing => tracing::info!(path, "no state yet; ages start now"),
             Loaded::History(saved) if saved.namespace != namespace => {
                 tracing::warn!(
                     path,
                     of = saved.namespace,
-                    "the state is that of another namespace; ages begin now"
+                    "the state belongs to another namespace; ages start now"
                 );
             }
             Loaded::History(saved) => {
                 let saved_at = saved.saved_at;
-                let restored = live.restore(*saved, Timestamp::now(), checks::id_of);
+                let restored = live.restore(*saved, Timestamp::now(), |id| CATALOGUE.id_of(id));
                 let (facts, gone_pods) = (restored.facts, restored.gone_pods);
                 tracing::info!(path, %saved_at, facts, gone_pods, "state restored");
             }
             Loaded::SetAside { reason, kept } => {
                 let kept = kept.map(|kept| kept.display().to_string());
-                tracing::warn!(path, reason, kept, "the state cannot be used; ages begin now");
+                tracing::warn!(path, reason, kept, "the state cannot be used; ages start now");
             }
         }
         Keeper { file, live, namespace, failing: false }

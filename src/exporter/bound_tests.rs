@@ -7,8 +7,9 @@ use crate::check::Severity;
 use crate::cluster::Cluster;
 use crate::exporter::Evaluator;
 use crate::metrics::Format;
-use crate::report::{Acceptance, MAX_IN_ALL, MAX_OF_CHECK, Report, ReportOptions, evaluate, evaluate_with};
+use crate::report::{Acceptance, MAX_IN_ALL, MAX_OF_CHECK, Report, ReportOptions, evaluate_with};
 use crate::source::Fixed;
+use crate::testing::evaluate;
 use crate::testing::{MANAGER, cluster, cluster_at, time};
 
 const NOW: &str = "2026-03-01T12:00:00Z";
@@ -27,8 +28,13 @@ fn hurt(faulted: usize, degraded: usize) -> Cluster {
 }
 
 fn bounded(cluster: &Cluster, accepted: Vec<Acceptance>) -> Report {
-    evaluate_with(cluster, |_| true, &ReportOptions { bounded: true, accepted, ..ReportOptions::default() })
-        .report
+    evaluate_with(
+        &crate::checks::CATALOGUE,
+        cluster,
+        |_| true,
+        &ReportOptions { bounded: true, accepted, ..ReportOptions::default() },
+    )
+    .report
 }
 
 fn counts(report: &Report) -> BTreeMap<Severity, usize> {
@@ -79,7 +85,7 @@ fn whose_data_is_hurt_is_counted_over_all_findings() {
 #[test]
 fn what_is_accepted_is_accepted_listed_or_not() {
     let cluster = hurt(MAX_OF_CHECK + 50, 0);
-    let accepted = vec![Acceptance::skip("volume_faulted").unwrap()];
+    let accepted = vec![Acceptance::skip(&crate::checks::CATALOGUE, "volume_faulted").unwrap()];
     let report = bounded(&cluster, accepted);
     let faulted = |check: &str| check == "volume_faulted";
     assert!(!report.findings.iter().any(|finding| faulted(finding.check)));
@@ -96,7 +102,9 @@ fn what_is_accepted_is_accepted_listed_or_not() {
 #[test]
 fn the_series_count_all_and_say_what_is_left_out() {
     let source = Arc::new(Fixed::new(hurt(MAX_OF_CHECK + 50, 0)));
-    let page = Evaluator::new(source, || time(NOW), false).page(Format::Text, None).unwrap();
+    let page = Evaluator::new(&crate::checks::CATALOGUE, source, || time(NOW), false)
+        .page(Format::Text, None)
+        .unwrap();
     let value = |series: &str| page.lines().find_map(|line| line.strip_prefix(series)?.trim().parse().ok());
     let all = MAX_OF_CHECK as f64 + 50.0;
     assert_eq!(value("longhorn_health_findings{check=\"volume_faulted\",severity=\"critical\"}"), Some(all));

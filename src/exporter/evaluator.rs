@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Budget, RenderError, Rendered, SelfMetrics, WebConfigReload, families};
-use crate::checks;
+use crate::check::Catalogue;
 use crate::cluster::{Cluster, ResourceStatus};
 use crate::longhorn::{InstanceManagerState, Resource};
 use crate::metrics::{self, Format};
@@ -112,6 +112,7 @@ struct AskedPage {
 
 /// Evaluates the source on demand, never twice for the same generation and second.
 pub struct Evaluator {
+    catalogue: &'static Catalogue,
     source: Arc<dyn Source>,
     clock: fn() -> Timestamp,
     began: Timestamp,
@@ -132,15 +133,21 @@ pub struct Evaluator {
 }
 
 impl Evaluator {
-    /// An evaluator of this source by this clock. With `self_metrics` the page says what the
+    /// An evaluator of this source by these checks and this clock. With `self_metrics` the page says what the
     /// process uses.
-    pub fn new(source: Arc<dyn Source>, clock: fn() -> Timestamp, self_metrics: bool) -> Self {
+    pub fn new(
+        catalogue: &'static Catalogue,
+        source: Arc<dyn Source>,
+        clock: fn() -> Timestamp,
+        self_metrics: bool,
+    ) -> Self {
         let (last, render_seconds) = (Mutex::new(None), Mutex::new(None));
         let (evaluating, pace, asked_for) = (Mutex::default(), Mutex::default(), Mutex::default());
         let (began, options) = (clock(), ReportOptions { bounded: true, ..ReportOptions::default() });
         let (for_scrapes, for_readers) = (Budget::new(BUDGET), Budget::new(BUDGET));
         let beside = false;
         Evaluator {
+            catalogue,
             source,
             clock,
             began,
@@ -278,6 +285,11 @@ impl Evaluator {
         moment
     }
 
+    /// What is looked for.
+    pub fn catalogue(&self) -> &'static Catalogue {
+        self.catalogue
+    }
+
     /// Kinds about which nothing is known yet and that are still waited for; empty when ready.
     pub fn waiting_for(&self) -> Vec<Resource> {
         if (self.clock)().duration_since(self.began) >= SYNC_GRACE {
@@ -305,7 +317,7 @@ impl Evaluator {
         let moment = self.moment();
         let mut cluster = self.source.snapshot(self.source.moment((self.clock)()));
         if let Some(beside) = beside {
-            cluster.adopt(beside, on_demand::beside(checks::kinds()));
+            cluster.adopt(beside, on_demand::beside(&self.catalogue.kinds()));
         }
         make(Looked::new(&cluster, &moment.evaluation.report, &[]))
     }
@@ -393,9 +405,9 @@ impl Evaluator {
         if self.beside {
             memory.patience = TICK.max(lock(&self.pace).map_or(SignedDuration::ZERO, |pace| pace.whole));
         }
-        let mut evaluation = evaluate_again(&cluster, |_| true, &self.options, memory);
-        let kinds = checks::kinds().iter();
-        let resources = kinds.map(|resource| resource_facts(&cluster, *resource)).collect();
+        let mut evaluation = evaluate_again(self.catalogue, &cluster, |_| true, &self.options, memory);
+        let kinds = self.catalogue.kinds();
+        let resources = kinds.iter().map(|resource| resource_facts(&cluster, *resource)).collect();
         let instance_managers = instance_managers(&cluster);
         // a history that no one else holds is changed in place
         drop(cluster);
@@ -535,7 +547,9 @@ mod tests {
     #[test]
     fn a_start_costs_few_evaluations_and_its_end_shows_at_once() {
         let source = Arc::new(Starting(AtomicI64::new(3)));
-        let evaluator = Evaluator::new(source.clone(), || time("2026-01-01T12:00:00Z"), false).beside();
+        let evaluator =
+            Evaluator::new(&crate::checks::CATALOGUE, source.clone(), || time("2026-01-01T12:00:00Z"), false)
+                .beside();
         let first = evaluator.moment();
         evaluator.refresh();
         for waiting in [2, 1] {
@@ -562,7 +576,9 @@ mod tests {
 
     #[test]
     fn one_evaluation_that_had_to_wait_for_its_turn_makes_no_long_pause() {
-        let evaluator = Evaluator::new(Arc::new(Busy(AtomicI64::new(0))), clock, false).beside();
+        let evaluator =
+            Evaluator::new(&crate::checks::CATALOGUE, Arc::new(Busy(AtomicI64::new(0))), clock, false)
+                .beside();
         let pays = |seconds: f64| {
             evaluator.pay(seconds, true, clock());
             lock(&evaluator.pace).unwrap().whole
@@ -578,11 +594,11 @@ mod tests {
     fn no_scrape_pays_for_an_evaluation_and_none_is_older_than_it_should_be() {
         let source = Arc::new(Busy(AtomicI64::new(0)));
         let evaluations = || source.0.load(Ordering::Relaxed);
-        let eager = Evaluator::new(source.clone(), clock, false);
+        let eager = Evaluator::new(&crate::checks::CATALOGUE, source.clone(), clock, false);
         (0..10).for_each(|_| drop(eager.moment()));
         assert_eq!(evaluations(), 10, "without anybody beside each who asks gets the present");
 
-        let evaluator = Evaluator::new(source.clone(), clock, false).beside();
+        let evaluator = Evaluator::new(&crate::checks::CATALOGUE, source.clone(), clock, false).beside();
         let scrape = || drop(evaluator.page(Format::Text, None).unwrap());
         assert!(evaluator.is_due(), "there is none yet");
         scrape();

@@ -9,7 +9,6 @@ use super::evaluator::{Moment, ResourceFacts};
 use super::gauges::*;
 use super::process;
 use crate::check::{Finding, Gauge, Sample, Severity};
-use crate::checks;
 use crate::cluster::Readability;
 use crate::incidents::{self, Told};
 use crate::longhorn::Resource;
@@ -107,7 +106,8 @@ impl Page {
     }
 
     fn add_checks(&mut self, moment: &Moment) {
-        let declared = checks::ALL.iter().flat_map(|check| check.gauges.iter().copied());
+        let declared =
+            moment.evaluation.report.catalogue.checks.iter().flat_map(|check| check.gauges.iter().copied());
         let mut seen = BTreeSet::new();
         for gauge in declared.filter(|gauge| seen.insert(gauge.name)) {
             let samples = moment.evaluation.samples.get(gauge.name).cloned().unwrap_or_default();
@@ -120,7 +120,7 @@ impl Page {
         let listed = report.findings.iter().map(|finding| (finding.check, finding.cause.id));
         let only_counted = report.counted_only().map(|some| (some.check, some.cause));
         let found: BTreeSet<_> = listed.chain(only_counted).collect();
-        for check in checks::ALL {
+        for check in report.catalogue.checks {
             let dashboard = check.dashboard().uid();
             for cause in check.causes.iter().filter(|cause| found.contains(&(check.id, cause.id))) {
                 let runbook = check.runbook(cause).unwrap_or_default();
@@ -140,7 +140,7 @@ impl Page {
         for finding in &report.findings {
             details.entry(finding.check).or_default().add(finding);
         }
-        for check in checks::ALL {
+        for check in report.catalogue.checks {
             let details = details.remove(check.id).unwrap_or_default();
             for severity in Severity::ALL {
                 let count = details.counts.get(&severity).copied().unwrap_or_default();
@@ -152,11 +152,11 @@ impl Page {
             }
             self.add_details(&details);
         }
-        self.add_relations(&report.findings);
+        self.add_relations(report);
     }
 
-    fn add_relations(&mut self, findings: &[Finding]) {
-        for (Told { alert, cause, node }, roots) in incidents::muted(findings) {
+    fn add_relations(&mut self, report: &Report) {
+        for (Told { alert, cause, node }, roots) in incidents::muted(report.catalogue, &report.findings) {
             for (root_alert, root_node) in roots {
                 self.add(&ALERT_FOLLOWS, &[alert, cause, node, root_alert, root_node], 1.0);
             }

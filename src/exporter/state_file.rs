@@ -72,7 +72,7 @@ impl StateFile {
     fn regular(&self) -> io::Result<Option<fs::Metadata>> {
         match fs::symlink_metadata(&self.path) {
             Ok(is) if is.is_file() => Ok(Some(is)),
-            Ok(_) => Err(io::Error::other("it is no regular file, and so neither read nor replaced")),
+            Ok(_) => Err(io::Error::other("it is not a regular file, so it is neither read nor replaced")),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
@@ -212,7 +212,7 @@ mod tests {
             let (before, there) = (kind(), names(directory.path()));
             let Loaded::SetAside { reason, kept: None } = file.load() else { panic!("{before:?} was read") };
             let error = file.store(&saved()).unwrap_err().to_string();
-            assert_eq!(error, "it is no regular file, and so neither read nor replaced");
+            assert_eq!(error, "it is not a regular file, so it is neither read nor replaced");
             assert_eq!((reason, kind(), names(directory.path())), (error, before, there));
         }
     }

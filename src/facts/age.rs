@@ -97,18 +97,13 @@ impl Age {
     /// What the age rests on, in one sentence.
     pub fn evidence(&self) -> Evidence {
         let (source, text) = match (self.source, self.since_or_later()) {
-            (AgeSource::Watch, Some(since)) => {
-                (EvidenceSource::History, format!("seen to hold since {since}"))
-            }
+            (AgeSource::Watch, Some(since)) => (EvidenceSource::History, format!("observed since {since}")),
             (AgeSource::Objects, Some(since)) => {
-                (EvidenceSource::Api, format!("by the objects it began at {since}"))
+                (EvidenceSource::Api, format!("began at {since}, according to the objects"))
             }
-            (_, Some(earliest)) => (
-                EvidenceSource::Api,
-                format!("no object says when it began, only that it was at {earliest} or later"),
-            ),
-            (_, None) if self.watched => (EvidenceSource::History, "seen for the first time".to_owned()),
-            (_, None) => (EvidenceSource::Api, "no object says when it began".to_owned()),
+            (_, Some(earliest)) => (EvidenceSource::Api, format!("began at {earliest} or later")),
+            (_, None) if self.watched => (EvidenceSource::History, "observed for the first time".to_owned()),
+            (_, None) => (EvidenceSource::Api, "no object records when it began".to_owned()),
         };
         source.says(text)
     }
@@ -139,7 +134,7 @@ mod tests {
     /// The fact after it was watched for these seconds; 0 is the first look.
     fn watched(begun: Begun, seconds: i64) -> Age {
         let mut cluster = live_at(NOW, "");
-        let check = checks::ALL[0];
+        let check = checks::CATALOGUE.checks[0];
         if seconds > 0 {
             let mut out = Outcome::new(check, &cluster);
             observe(&cluster, &mut out, "fact", "object", begun);
@@ -151,7 +146,7 @@ mod tests {
     }
 
     fn once(cluster: &Cluster, begun: Begun) -> Age {
-        observe(cluster, &mut Outcome::new(checks::ALL[0], cluster), "fact", "object", begun)
+        observe(cluster, &mut Outcome::new(checks::CATALOGUE.checks[0], cluster), "fact", "object", begun)
     }
 
     #[test]
@@ -190,14 +185,14 @@ mod tests {
         let old = Some(time("2026-01-01T11:50:00Z"));
         let recorded = cluster_at(NOW, "");
         let says = |age: Age| age.evidence().text;
-        assert_eq!(says(once(&recorded, Begun::At(old))), "by the objects it began at 2026-01-01T11:50:00Z");
         assert_eq!(
-            says(once(&recorded, Begun::NotBefore(old))),
-            "no object says when it began, only that it was at 2026-01-01T11:50:00Z or later"
+            says(once(&recorded, Begun::At(old))),
+            "began at 2026-01-01T11:50:00Z, according to the objects"
         );
-        assert_eq!(says(once(&recorded, Begun::At(None))), "no object says when it began");
-        assert_eq!(says(watched(Begun::At(None), 0)), "seen for the first time");
-        assert_eq!(says(watched(Begun::NotBefore(old), 60)), "seen to hold since 2026-01-01T11:59:00Z");
+        assert_eq!(says(once(&recorded, Begun::NotBefore(old))), "began at 2026-01-01T11:50:00Z or later");
+        assert_eq!(says(once(&recorded, Begun::At(None))), "no object records when it began");
+        assert_eq!(says(watched(Begun::At(None), 0)), "observed for the first time");
+        assert_eq!(says(watched(Begun::NotBefore(old), 60)), "observed since 2026-01-01T11:59:00Z");
         assert_eq!(once(&recorded, Begun::NotBefore(old)).since, None);
         assert_eq!(once(&recorded, Begun::NotBefore(old)).since_or_later(), old);
     }

@@ -83,7 +83,9 @@ impl<'a> Wait<'a> {
         if waits.is_none() && !(none_ready && volume.status.state == VolumeState::Attaching) {
             return None;
         }
-        let message = waits.map(|waits| waits.message.trim()).filter(|message| !message.is_empty());
+        let message = waits.map(|waits| waits.message.trim());
+        let message =
+            message.filter(|said| !said.is_empty() && !said.starts_with("waiting for backing image"));
         let failure = image.and_then(|image| Failure::of(cluster, image)).map(Failure::short);
         let why = failure.or(message.map(|message| crate::text::both_ends(message, 200)));
         let since = waits.and_then(|waits| waits.last_transition_time.get());
@@ -108,7 +110,7 @@ impl<'a> Wait<'a> {
             ))
         });
         let why = match (&self.why, self.since) {
-            (None, _) => ": no replica has a copy that is ready".to_owned(),
+            (None, _) => ": no replica has a ready copy".to_owned(),
             (_, Some(since)) => format!(", since {since}"),
             _ => String::new(),
         };

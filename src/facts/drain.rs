@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use super::nodes::is_gone;
 use crate::cluster::Cluster;
 use crate::longhorn::{
     DataEngine, InstanceManager, InstanceManagerState, InstanceManagerType, InstanceState, Owner, Replica,
@@ -18,6 +19,8 @@ pub enum Blocker<'a> {
     Attached(Vec<&'a str>),
     /// The policy wants every replica gone first.
     Replicas(Vec<&'a Replica>),
+    /// These healthy replicas are on nodes that Kubernetes does not have, at which Longhorn's look ends with an error.
+    OnUnknownNode(Vec<&'a Replica>),
     /// These replicas have no healthy one on another node that a budget protects.
     Unprotected(Vec<&'a Replica>),
     /// Nothing; the manager just has not removed it.
@@ -81,9 +84,41 @@ impl<'a> Budgets<'a> {
         let unused =
             |replica: &&Replica| !replica.spec.healthy_at.is_set() && !replica.spec.failed_at.is_set();
         let mut alone = here;
-        alone
-            .retain(|replica| !stopped(replica) && !unused(replica) && !self.is_protected_elsewhere(replica));
+        alone.retain(|replica| !stopped(replica));
+        let lost: Vec<&Replica> = alone.iter().flat_map(|replica| self.on_unknown_nodes(replica)).collect();
+        if !lost.is_empty() {
+            return Blocker::OnUnknownNode(lost);
+        }
+        alone.retain(|replica| !unused(replica) && !self.is_protected_elsewhere(replica));
         if alone.is_empty() { Blocker::Nothing } else { Blocker::Unprotected(alone) }
+    }
+
+    /// Replicas of the same volume that never failed, on nodes that Kubernetes does not have: those of a volume that was detached when
+    /// the node left (datastore/kubernetes.go IsKubeNodeUnschedulable returns the error; issue 10833).
+    fn on_unknown_nodes(&self, replica: &Replica) -> impl Iterator<Item = &'a Replica> {
+        let all = self.cluster.replicas_of(&replica.spec.volume_name);
+        all.filter(|other| other.spec.healthy_at.is_set() && !other.spec.failed_at.is_set())
+            .filter(|other| is_gone(self.cluster, &other.spec.node_id))
+    }
+
+    /// Engine processes of a node that belong to no Engine object there: Longhorn counts them like any other, and nothing stops them
+    /// (issue 6764). One that is being stopped has its Engine still, which names no node.
+    pub fn left_over_engines(&self, node: &str) -> Vec<(&'a InstanceManager, &'a str)> {
+        let engines = &self.cluster.objects.engines;
+        let elsewhere = |manager: &InstanceManager, engine: &str| {
+            engines.get(engine).is_none_or(|engine| {
+                let is = engine.spec.node_id.as_str();
+                !is.is_empty() && is != node && engine.status.instance_manager_name != manager.metadata.name
+            })
+        };
+        let running =
+            self.managers_of(node).filter(|one| one.status.current_state == InstanceManagerState::Running);
+        let processes = running.flat_map(|manager| {
+            let old = (manager.spec.kind == InstanceManagerType::Engine).then_some(&manager.status.instances);
+            let maps = [&manager.status.instance_engines].into_iter().chain(old);
+            maps.flat_map(|map| map.keys()).map(move |name| (manager, name.as_str()))
+        });
+        processes.filter(|(manager, name)| elsewhere(manager, name)).collect()
     }
 
     /// True where the settings let every drain through.

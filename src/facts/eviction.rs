@@ -6,7 +6,7 @@
 //! (longhorn-manager v1.12.1 controller/node_controller.go shouldEvictReplica,
 //! syncBackingImageEvictionRequested).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{kubectl, nodes};
 use crate::cluster::{Cluster, VolumeRef};
@@ -148,6 +148,22 @@ pub fn images_by_disk(cluster: &Cluster) -> BTreeMap<&str, Vec<&BackingImage>> {
     map
 }
 
+/// Copies of backing images that have to leave because a person asks for it, by the disk they are on: `image on disk d of node n`.
+pub fn leaving_images(cluster: &Cluster) -> Vec<(&LonghornNode, String)> {
+    let copies = cluster.objects.backing_images.iter().flat_map(|image| {
+        let held = image.status.disk_file_status_map.keys().map(|uuid| uuid.as_str());
+        let uuids: BTreeSet<&str> = image.spec.disk_uuids().chain(held).collect();
+        uuids.into_iter().filter_map(move |uuid| Some((image, cluster.disk(uuid)?)))
+    });
+    let asked = copies.filter(|(_, place)| is_disk_requested(place.node, place.spec));
+    asked
+        .map(|(image, place)| {
+            let (image, node) = (&image.metadata.name, &place.node.metadata.name);
+            (place.node, format!("backing image {image} on disk {} of {node}", place.name))
+        })
+        .collect()
+}
+
 /// True when this release gives up copies on missing disks on its own.
 pub fn gives_up_missing_disks(release: Option<Release>) -> bool {
     release.is_some_and(|release| release.has_fix(GIVES_UP_MISSING_DISKS))
@@ -200,8 +216,7 @@ pub fn strict_local<'a>(cluster: &Cluster, volumes: impl Iterator<Item = &'a str
     let strict: Vec<&str> = volumes.filter(is_strict).take(5).collect();
     (!strict.is_empty()).then(|| {
         format!(
-            "strict-local, so that the only replica stays on the node of its workload until dataLocality is changed while \
-             the volume is detached: {}",
+            "strict-local, so the only replica stays on its workload's node until dataLocality is changed while the volume is detached: {}",
             strict.join(", ")
         )
     })

@@ -155,13 +155,13 @@ fn without_conversion(
     // played: managers that crash-loop are the webhook, so no object can be rewritten meanwhile
     remedy.fix.push_str(&if crosses {
         format!(
-            " On the way from 1.9 to 1.10 the API server refuses five definitions: remove their /spec/conversion before. Where it names \
-             status.storedVersions instead, apply the manifest of {from} again and migrate the objects from v1beta1 once its managers are Ready, as \
-             the important notes of 1.10 say: crash-looping ones refuse every change, and a patch of storedVersions alone loses objects."
+            " From 1.9 to 1.10 the API server rejects five definitions: remove their /spec/conversion first. If it names status.storedVersions \
+             instead, apply the manifest of {from} again. Once its managers are Ready, migrate the objects from v1beta1, as the important notes of \
+             1.10 describe; patching storedVersions alone loses objects."
         )
     } else {
-        " Where a downgrade to 1.9 or earlier was tried, the API server refuses five definitions: those whose conversion is Webhook \
-         lose their /spec/conversion before; nothing is converted any more."
+        " After an attempted downgrade to 1.9 or earlier, the API server rejects five definitions: first remove /spec/conversion from those whose \
+         conversion is Webhook."
             .to_owned()
     });
     remedy
@@ -179,13 +179,12 @@ pub fn change_managers(cluster: &Cluster, fix: &str, container: &serde_json::Val
         Installer::FluxHelm(of, name) => format!("HelmRelease {of}/{name}"),
         Installer::FluxKustomize(of, name) => format!("Kustomization {of}/{name}"),
         _ => {
-            let fix = format!("{fix} Change the manifest or the values that it comes from, too.");
+            let fix = format!("{fix} Also change the manifest or the values that it comes from.");
             return Remedy::new(fix).change(patch_managers(cluster, container));
         }
     };
-    let remedy = Remedy::new(format!(
-        "{fix} Change it in the source of {tool}, which takes back what is changed by hand."
-    ));
+    let remedy =
+        Remedy::new(format!("{fix} Change it in the source of {tool}, which reverts manual changes."));
     let look = format!("kubectl -n {} get daemonset longhorn-manager -o yaml", cluster.namespace);
     changed_by_tool(cluster, None, remedy.read(look))
 }
@@ -216,7 +215,7 @@ pub fn back_to(cluster: &Cluster, installed: Release, refused: Release) -> Remed
     let next = next
         .map(|next| format!(" The next release that Longhorn accepts from there is {next}."))
         .unwrap_or_default();
-    let refuses = format!("Longhorn refuses the step from {installed} to {refused}.{next}");
+    let refuses = format!("Longhorn does not support going from {installed} to {refused}.{next}");
     if published(cluster, Some(installed)).is_some() && names_images_of(cluster, refused) {
         let remedy = Remedy::new(format!("Apply the manifest of {installed} again: {refuses}"));
         let converted = refused < NO_CONVERSION && installed >= NO_CONVERSION;
@@ -276,7 +275,7 @@ pub fn commands(cluster: &Cluster, release: Option<Release>) -> (String, Vec<(bo
                 (true, patch(of, "helmcharts.helm.cattle.io", name, &spec))
             });
             (
-                format!("Set the version of HelmChart {of}/{name} to {named}; its failurePolicy has to be abort."),
+                format!("Set the version of HelmChart {of}/{name} to {named}, with failurePolicy abort."),
                 [(false, format!("kubectl -n {of} get helmcharts.helm.cattle.io {name} -o yaml"))]
                     .into_iter()
                     .chain(patch)
@@ -284,7 +283,7 @@ pub fn commands(cluster: &Cluster, release: Option<Release>) -> (String, Vec<(bo
             )
         }
         Installer::ForeignChart(name) => (
-            format!("Upgrade {name} to the chart of {named} through the distribution that installed it: its charts have versions of their own."),
+            format!("Upgrade {name} to the chart of {named} through the distribution that installed it, whose charts have their own versions."),
             vec![(false, format!("helm -n {namespace} history {name}"))],
         ),
         Installer::Helm(name) => {
@@ -294,13 +293,13 @@ pub fn commands(cluster: &Cluster, release: Option<Release>) -> (String, Vec<(bo
             });
             let history = (false, format!("helm -n {namespace} history {name}"));
             (
-                format!("Upgrade the Helm release to the chart of {named}, with the values that it has."),
+                format!("Upgrade the Helm release to the chart of {named}, with its present values."),
                 [history].into_iter().chain(upgrade).collect(),
             )
         }
         Installer::Manifest => match published(cluster, release) {
             Some(url) => (
-                "Apply the whole manifest of the release. It brings default settings and a StorageClass: look at the difference first."
+                "Apply the whole manifest of the release. It includes default settings and a StorageClass, so read the difference first."
                     .to_owned(),
                 vec![
                     (false, format!("kubectl diff --server-side --force-conflicts -f {url}")),
@@ -308,8 +307,8 @@ pub fn commands(cluster: &Cluster, release: Option<Release>) -> (String, Vec<(bo
                 ],
             ),
             None => (
-                "Apply the whole manifest of this release from the source that Longhorn was installed from; the published one has \
-                 another namespace or other images."
+                "Apply the whole manifest of this release from the source that Longhorn was installed from; the published one differs in namespace \
+                 or images."
                     .to_owned(),
                 Vec::new(),
             ),
@@ -437,11 +436,11 @@ mod tests {
             (remedy.fix, changes.map(|command| command.run).collect::<Vec<_>>())
         };
         let (fix, changes) = back(&applied("", "v1.10.2", "v1.9.2"));
-        assert!(fix.starts_with("Apply the manifest of v1.10.2 again: Longhorn refuses"), "{fix}");
+        assert!(fix.starts_with("Apply the manifest of v1.10.2 again: Longhorn does not support"), "{fix}");
         assert!(changes[0].starts_with(PATCH) && changes[0].contains(" volumes.longhorn.io "), "{changes:?}");
         assert!(changes[1].ends_with("/v1.10.2/deploy/longhorn.yaml"), "{changes:?}");
         let (fix, changes) = back(&applied("", "v1.10.2", "v1.10.2"));
-        assert!(fix.starts_with("Put the image back to v1.10.2: Longhorn refuses"), "{fix}");
+        assert!(fix.starts_with("Put the image back to v1.10.2: Longhorn does not support"), "{fix}");
         assert!(changes[0].contains("set image") && changes.len() == 1, "{changes:?}");
     }
 

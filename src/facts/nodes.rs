@@ -201,9 +201,9 @@ pub fn unseen_by_managers(cluster: &Cluster) -> Option<Evidence> {
     let others = cluster.manager_pods().filter(|pod| pod.is_ready()).count();
     let pod = cluster.manager_pods().filter(not_ready).find(|pod| is_ready(cluster, &pod.spec.node_name))?;
     let text = format!(
-        "nodes.longhorn.io {}: Ready is True although its manager pod has not been Ready for half a minute; managers that are Ready ({others}) \
-         write that within a second, so they do not get through either: look at what all of them share, the rights of the \
-         service account and the way to the API server",
+        "nodes.longhorn.io {}: Ready is True although its manager pod has not been Ready for half a minute; Ready managers ({others}) write that \
+         within a second, so they cannot write either: check what all of them share, the service account's permissions and the connection to the \
+         API server",
         pod.spec.node_name
     );
     (others > 0).then(|| api(text))
@@ -263,11 +263,11 @@ pub fn manager_not_ready(cluster: &Cluster, node: &str) -> Option<String> {
         return None;
     }
     match cluster.manager_pod_on(node) {
-        None => Some(format!(
-            "the longhorn-manager of node {node} is responsible for fixing this and has no pod: fix that first"
-        )),
+        None => {
+            Some(format!("the longhorn-manager of node {node} must fix this but has no pod: fix that first"))
+        }
         Some(pod) if !pod.is_ready() => Some(format!(
-            "pod {} on node {node} is responsible for fixing this but is not Ready: fix that pod first",
+            "longhorn-manager pod {} on {node} must fix this but is not Ready: fix that pod first",
             pod.metadata.name
         )),
         Some(_) => None,
@@ -300,7 +300,7 @@ pub fn manager_trouble(cluster: &Cluster, node: &str) -> Option<Evidence> {
         }
         // without any manager pod the pods were probably not recorded
         None if cluster.manager_pods().next().is_some() => {
-            Some(api(format!("there is no longhorn-manager pod on {node}")))
+            Some(api(format!("no longhorn-manager pod exists on {node}")))
         }
         _ => None,
     }

@@ -65,7 +65,7 @@ pub fn no_pod(cluster: &Cluster, set: &str, node: &str, since: Option<Timestamp>
     let Some(taint) = untolerated(cluster, set, node) else { return unselected(cluster, set, node) };
     let value = if taint.value.is_empty() { String::new() } else { format!("={}", taint.value) };
     let text =
-        format!("DaemonSet {set} does not tolerate taint {}{value}:{} of the node", taint.key, taint.effect);
+        format!("DaemonSet {set} does not tolerate the node's taint {}{value}:{}", taint.key, taint.effect);
     let mut found = NotStarted::new(&ways::TAINT, text);
     found.evidence.extend(taint_eviction(cluster, set));
     Some(found)
@@ -76,7 +76,7 @@ fn unselected(cluster: &Cluster, set: &str, node: &str) -> Option<NotStarted> {
     let wanted = &cluster.objects.daemon_sets.get(set)?.spec.template.spec.node_selector;
     let node = &cluster.objects.kube_nodes.get(node)?.metadata;
     let (key, value) = wanted.iter().find(|(key, value)| node.label(key) != Some(value.as_str()))?;
-    let text = format!("DaemonSet {set} wants nodes with label {key}={value}, which this one lacks");
+    let text = format!("DaemonSet {set} wants nodes with label {key}={value}, which this node lacks");
     Some(NotStarted::new(&ways::LABEL, text))
 }
 
@@ -119,7 +119,7 @@ fn by_refusal(set: &str, message: &str) -> NotStarted {
     };
     // `Error creating: pods "NAME" is forbidden: WHY`, behind "(combined from similar events): " from the tenth on
     let why = message.split_once("is forbidden: ").map_or(message, |(_, why)| why);
-    let text = format!("its pods are refused: {}", text::shortened(why.trim(), LONGEST));
+    let text = format!("its pods are rejected: {}", text::shortened(why.trim(), LONGEST));
     let mut found = NotStarted::new(way, text);
     found.evidence.push(pods::not_created(set, message));
     found
@@ -133,13 +133,13 @@ fn rejected(pod: &Pod) -> Option<NotStarted> {
     };
     if pod.status.phase == PodPhase::Failed && !pod.status.reason.is_empty() {
         let text = said(&pod.status.reason, &pod.status.message);
-        let found = NotStarted::new(&ways::NO_PLACE, format!("the kubelet does not take the pod ({text})"));
+        let found = NotStarted::new(&ways::NO_PLACE, format!("the kubelet cannot take the pod ({text})"));
         return Some(found.said(&pod.status.message));
     }
     let placed = condition(&pod.status.conditions, "PodScheduled")?;
     (placed.status == ConditionStatus::False).then(|| {
         let text = said(&placed.reason, &placed.message);
-        NotStarted::new(&ways::NO_PLACE, format!("no node takes the pod ({text})")).said(&placed.message)
+        NotStarted::new(&ways::NO_PLACE, format!("no node can take the pod ({text})")).said(&placed.message)
     })
 }
 

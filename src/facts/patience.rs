@@ -5,7 +5,9 @@
 //! | a node is away, as in a reboot, and no volume is attached there; where one is, its workloads stand still, and that is told after 20 s | 5 min | recorded: 90 s to 3 min with mounts; Kubernetes moves pods after 5 min (tolerationSeconds 300) |
 //! | what runs on a node is away with it: a disk, a CSI pod | 5 min | the same, and a rollout that takes node after node |
 //! | a CSI sidecar ends because no plugin listens beside it, and one of the two is new | 5 min | the same; seen: ten seconds to a minute |
-//! | what an object refuses by name: a pull, credentials, a bucket | 1 min | a pull is tried again after 10 to 40 s; a target and its secret are applied one after the other |
+//! | what an object refuses by name: a pull, credentials, a bucket, the file of a backing image; a disk with nothing free | 1 min | a pull is tried again after 10 to 40 s; a target and its secret are applied one after the other; disks are measured every 30 s |
+//! | a volume attaches, detaches, is mounted, or waits for its turn | 10 min | seconds to minutes: a slow start of an engine, a device that comes late, an NFS server on its way |
+//! | a node is cordoned, and a replica waits for it | 1 h | maintenance of a node takes as long |
 //! | an instance manager, or an NFS server, has no pod | 3 min | longhorn-manager v1.12.1 controller/utils.go: a back-off of 2 min at most; a failover of NFS takes one to two |
 //! | a rollout of managers, an upgrade of engines, or managers of an old image after it | 30 min | a minute or two a node, one after the other |
 //! | what managers create from their own image after an upgrade | 1 h | longhorn-manager v1.12.1 csi/deployment.go: the deployer waits for the managers |
@@ -20,6 +22,10 @@ use jiff::SignedDuration;
 pub const NODE_AWAY: SignedDuration = SignedDuration::from_mins(5);
 /// An object names what it refuses, which time alone does not change.
 pub const DEFINITE: SignedDuration = SignedDuration::from_mins(1);
+/// A volume is on its way to or from a node, or into a pod.
+pub const ATTACH: SignedDuration = SignedDuration::from_mins(10);
+/// A node is cordoned for maintenance.
+pub const MAINTENANCE: SignedDuration = SignedDuration::from_hours(1);
 /// An instance manager, or an NFS server, has no pod.
 pub const NEXT_POD: SignedDuration = SignedDuration::from_mins(3);
 /// A rollout of managers, or an upgrade of engines.

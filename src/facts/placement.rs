@@ -96,7 +96,7 @@ pub fn refusals_without(
             text: format!("{name}: {text}"),
         };
         if leaves(name) {
-            refusals.push(refuse(Obstacle::Node, "", "the node is to be emptied".to_owned()));
+            refusals.push(refuse(Obstacle::Node, "", "the node is being evicted".to_owned()));
             continue;
         }
         if let Some((obstacle, text)) = node_obstacle(node, volume, &limits, &taken) {
@@ -314,20 +314,20 @@ fn node_obstacle(
         })
     };
     if !limits.soft.nodes && taken.nodes.contains(node.metadata.name.as_str()) {
-        return Some((Obstacle::AntiAffinity, "the node has a replica of the volume already".to_owned()));
+        return Some((Obstacle::AntiAffinity, "the node already has a replica of the volume".to_owned()));
     }
     if !limits.soft.zones && taken.zones.contains(node.status.zone.as_str()) {
         let zone = match node.status.zone.as_str() {
             "" => "nodes without a zone count as one zone, and it".to_owned(),
             zone => format!("zone {zone}"),
         };
-        return Some((Obstacle::AntiAffinity, format!("{zone} has a replica of the volume already")));
+        return Some((Obstacle::AntiAffinity, format!("{zone} already has a replica of the volume")));
     }
     if let Some(unmet) = unmet("Ready").or_else(|| unmet("Schedulable")) {
         return Some((Obstacle::Node, unmet));
     }
     if !node.spec.allow_scheduling {
-        return Some((Obstacle::Node, "scheduling is switched off for the node".to_owned()));
+        return Some((Obstacle::Node, "scheduling is disabled for the node".to_owned()));
     }
     let missing = missing_tags(&node.spec.tags, &spec.node_selector, limits.empty_node_selector)?;
     Some((Obstacle::Tags, format!("the node {missing}")))
@@ -343,10 +343,10 @@ fn disk_obstacle(
     let say = |obstacle, text: &str| Some((obstacle, text.to_owned()));
     let Some(now) = status_of else { return say(Obstacle::Disk, "it has no status yet") };
     if disk.eviction_requested {
-        return say(Obstacle::Disk, "it is being emptied");
+        return say(Obstacle::Disk, "it is being evicted");
     }
     if !disk.allow_scheduling {
-        return say(Obstacle::Disk, "scheduling is switched off for it");
+        return say(Obstacle::Disk, "scheduling is disabled for it");
     }
     if let Some(missing) = missing_tags(&disk.tags, &volume.spec.disk_selector, limits.empty_disk_selector) {
         return say(Obstacle::Tags, &format!("it {missing}"));
@@ -355,11 +355,11 @@ fn disk_obstacle(
     if !disk.disk_type.is_empty() && block != (volume.spec.data_engine == DataEngine::V2) {
         return say(
             Obstacle::Disk,
-            &format!("its type {} is not for data engine of the volume", disk.disk_type),
+            &format!("its type {} does not fit the volume's data engine", disk.disk_type),
         );
     }
     if !limits.soft.disks && taken.disks.contains(now.disk_uuid.as_str()) {
-        return say(Obstacle::AntiAffinity, "it has a replica of the volume already");
+        return say(Obstacle::AntiAffinity, "it already has a replica of the volume");
     }
     if let Some(lacks) = space(disk, now, volume, limits, taken) {
         return Some(lacks);
@@ -474,7 +474,7 @@ impl std::fmt::Display for DiskSpace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "{} of {} are free, at least {} must be; {} are promised to volumes of at most {}",
+            "{} of {} are free, at least {} must be; {} are allocated to volumes, of at most {}",
             bytes(self.available),
             bytes(self.maximum),
             bytes(self.least()),
@@ -512,7 +512,7 @@ fn space(
 
 fn missing_tags(tags: &[SharedText], wanted: &[SharedText], empty_selector: bool) -> Option<String> {
     if wanted.is_empty() && !empty_selector && !tags.is_empty() {
-        return Some(format!("has tags ({}), and the volume selects none", tags.join(", ")));
+        return Some(format!("has tags ({}), but the volume selects none", tags.join(", ")));
     }
     let missing: Vec<&str> =
         wanted.iter().filter(|tag| !tags.contains(tag)).map(SharedText::as_str).collect();

@@ -18,7 +18,7 @@ pub fn trouble(pod: &Pod) -> Option<String> {
     let placed = condition(&pod.status.conditions, "PodScheduled");
     if let Some(unplaced) = placed.filter(|placed| placed.status == ConditionStatus::False) {
         return Some(format!(
-            "no node takes it ({}): {}",
+            "no node can take it ({}): {}",
             unplaced.reason,
             text::both_ends(unplaced.message.trim(), LONGEST)
         ));
@@ -37,7 +37,8 @@ pub fn trouble(pod: &Pod) -> Option<String> {
             )
         })
     };
-    waits.or(ended).or_else(failed).or_else(slow)
+    let evicted = failed().filter(|_| !pod.status.reason.is_empty());
+    evicted.or(waits).or(ended).or_else(failed).or_else(slow)
 }
 
 /// What scheduler or kubelet say of it themselves; empty where they say nothing.
@@ -62,7 +63,7 @@ pub fn not_taken_up(pod: &Pod) -> Option<String> {
         && status.container_statuses.is_empty();
     let node = pod.spec.node_name.as_str();
     (silent && !node.is_empty())
-        .then(|| format!("it was placed on node {node}, whose kubelet has not taken it up"))
+        .then(|| format!("it was placed on node {node}, whose kubelet has not started it"))
 }
 
 /// The same in a few words, `: container x waits with ImagePullBackOff` to end a sentence with; empty for a pod without trouble.
@@ -104,7 +105,7 @@ fn ended(status: &ContainerStatus) -> Option<String> {
 
 fn last_end(status: &ContainerStatus) -> Option<String> {
     let end = status.last_state.terminated.as_ref()?;
-    Some(format!("it ended with exit code {} ({}) last", end.exit_code, end.reason))
+    Some(format!("its last run ended with exit code {} ({})", end.exit_code, end.reason))
 }
 
 fn not_ready(status: &ContainerStatus) -> String {
@@ -160,7 +161,7 @@ mod tests {
             ("", None),
             (
                 "conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable, message: 0/3 nodes}]",
-                Some("no node takes it (Unschedulable): 0/3 nodes"),
+                Some("no node can take it (Unschedulable): 0/3 nodes"),
             ),
             (
                 "containerStatuses: [{name: a, state: {waiting: {reason: ImagePullBackOff, message: no such image}}}]",
@@ -169,7 +170,9 @@ mod tests {
             (
                 "containerStatuses: [{name: a, state: {waiting: {reason: CrashLoopBackOff}}, \
                  lastState: {terminated: {exitCode: 137, reason: OOMKilled}}}]",
-                Some("container a waits with CrashLoopBackOff; it ended with exit code 137 (OOMKilled) last"),
+                Some(
+                    "container a waits with CrashLoopBackOff; its last run ended with exit code 137 (OOMKilled)",
+                ),
             ),
             (
                 "initContainerStatuses: [{name: i, state: {waiting: {reason: ImagePullBackOff}}}], \

@@ -23,8 +23,8 @@ impl fmt::Display for ForeignProbe {
         let ForeignProbe { port, own, release } = self;
         write!(
             f,
-            "the readiness probe asks port {port}, and {release} becomes Ready by port {own}: the manifest is of another \
-             release than the image"
+            "the readiness probe asks port {port}, but {release} becomes Ready by port {own}: the manifest belongs to another release than the \
+             image"
         )
     }
 }

@@ -7,7 +7,7 @@
 //! and with each definition its objects: nodes go beneath managers that are Ready (seen with 1.12.1).
 
 use crate::cluster::{Cluster, Readability};
-use crate::longhorn::{Container, Pod, Resource, Volume, VolumeState};
+use crate::longhorn::{Container, InstanceManager, InstanceManagerState, Pod, Resource, Volume, VolumeState};
 
 const JOB: &str = "longhorn-uninstall";
 /// Without it the uninstaller refuses to begin; it may have been set long ago.
@@ -40,9 +40,29 @@ pub fn missed(cluster: &Cluster) -> Option<(String, Vec<&Volume>)> {
         let read = |kind| cluster.readability(kind) == Readability::Readable && cluster.decoded_all(kind);
         let none = cluster.manager_daemon_set().is_none() && cluster.manager_pods().next().is_none();
         (none && read(Resource::DaemonSets) && read(Resource::Pods))
-            .then(|| "DaemonSet longhorn-manager and its pods are gone".to_owned())
+            .then(|| "DaemonSet longhorn-manager and its pods are deleted".to_owned())
     });
     Some((evidence?, lost))
+}
+
+/// Volumes in use which no manager looks after, because DaemonSet and pods of the managers are gone, and nothing is being deleted.
+pub fn unmanaged(cluster: &Cluster) -> Option<Vec<&Volume>> {
+    let read = |kind| cluster.readability(kind) == Readability::Readable && cluster.decoded_all(kind);
+    let none = cluster.manager_daemon_set().is_none() && cluster.manager_pods().next().is_none();
+    let runs = |manager: &InstanceManager| manager.status.current_state == InstanceManagerState::Running;
+    let data_path = cluster.objects.instance_managers.iter().any(runs);
+    if !none
+        || !data_path
+        || !read(Resource::DaemonSets)
+        || !read(Resource::Pods)
+        || under_way(cluster).is_some()
+    {
+        return None;
+    }
+    let volumes = cluster.objects.volumes.iter();
+    let used: Vec<&Volume> =
+        volumes.filter(|volume| !volume.metadata.is_deleting() && is_in_use(volume)).collect();
+    (!used.is_empty()).then_some(used)
 }
 
 /// A manager that deletes a volume leaves in it the node that it was attached to (longhorn-manager v1.3.3 to v1.12.1
@@ -68,7 +88,7 @@ fn by_hand(cluster: &Cluster) -> Option<String> {
         return Some("DaemonSet longhorn-manager is being deleted".to_owned());
     }
     if cluster.managers_leave() {
-        return Some("DaemonSet longhorn-manager is gone, and its pods are being deleted".to_owned());
+        return Some("DaemonSet longhorn-manager is deleted, and its pods are being deleted".to_owned());
     }
     // a single definition may be lost otherwise
     let missing = |kind: &Resource| {
@@ -80,7 +100,7 @@ fn by_hand(cluster: &Cluster) -> Option<String> {
     match missing.as_slice() {
         [one, another, ..] => {
             let runs = if cluster.manager_pods().next().is_some() { ", while its managers run" } else { "" };
-            Some(format!("definitions of Longhorn are gone, {one} and {another} among them{runs}"))
+            Some(format!("Longhorn's definitions are deleted, {one} and {another} among them{runs}"))
         }
         _ => None,
     }
@@ -96,14 +116,14 @@ fn by_uninstaller(cluster: &Cluster) -> Option<String> {
         objects.pods.iter().filter(|pod| is_uninstaller(pod)).max_by_key(|pod| pod.metadata.created());
     let newest = || cluster.manager_pods().filter_map(|pod| pod.metadata.created()).max();
     if let Some(pod) = begun.filter(|pod| pod.metadata.created() > newest()) {
-        return Some(format!("pod {} uninstalls Longhorn", pod.metadata.name));
+        return Some(format!("pod {} is uninstalling Longhorn", pod.metadata.name));
     }
     let confirmed = cluster.setting(FLAG).is_some_and(|flag| flag.value == "true");
     let known = cluster.knows_all(Resource::EngineImages) && cluster.knows_all(Resource::InstanceManagers);
     let im = objects.instance_managers.iter().find(|im| im.metadata.is_deleting());
     im.filter(|_| confirmed && known && objects.engine_images.is_empty()).map(|im| {
         format!(
-            "setting {FLAG} is true, there is neither node nor engine image, and instance manager {} is being deleted",
+            "setting {FLAG} is true, no node or engine image is left, and instance manager {} is being deleted",
             im.metadata.name
         )
     })

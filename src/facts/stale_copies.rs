@@ -86,7 +86,7 @@ impl<'a> StaleCopy<'a> {
 impl fmt::Display for StaleCopy<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (image, disk) = (&self.image.metadata.name, self.place.name);
-        let requested = if self.is_hit() { " asks for eviction" } else { " has its disk" };
+        let requested = if self.is_hit() { " requests eviction" } else { " has its disk" };
         write!(
             f,
             "backing image {image} has a copy on disk {disk} (UUID {}) in its status but not in its spec, and node {}{requested}",

@@ -67,12 +67,10 @@ impl Work<'_> {
         }
         let since = since?;
         let evidence = match age.since {
-            Some(seen) => {
-                EvidenceSource::History.says(format!("the same state and progress are seen since {seen}"))
-            }
+            Some(seen) => EvidenceSource::History.says(format!("the same state and progress since {seen}")),
             None => EvidenceSource::Api.says(match self.begun {
-                Some(begun) => format!("it began at {begun}; nothing slower would still be at this point"),
-                None => "no object says when it began".to_owned(),
+                Some(begun) => format!("it began at {begun}; even a slow one would have finished by now"),
+                None => "no object records when it began".to_owned(),
             }),
         };
         Some(Standstill { since, evidence })
@@ -115,11 +113,11 @@ mod tests {
     }
 
     fn outcome(cluster: &Cluster) -> Outcome<'_> {
-        Outcome::new(checks::ALL[0], cluster)
+        Outcome::new(checks::CATALOGUE.checks[0], cluster)
     }
 
     fn cause() -> &'static Cause {
-        checks::ALL[0].causes[0]
+        checks::CATALOGUE.checks[0].causes[0]
     }
 
     #[test]

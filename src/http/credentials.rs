@@ -179,7 +179,7 @@ pub type Digest = [u8; 32];
 pub struct Digester(hmac::Key);
 
 impl Digester {
-    /// Takes a new key. `None` when the system gives no random numbers.
+    /// Takes a new key. `None` when the system provides no random numbers.
     pub fn new() -> Option<Self> {
         hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new()).ok().map(Digester)
     }

@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn a_plan_of_every_kind_is_served_and_wrong_questions_are_refused() {
         let cluster = crate::source::demo::cluster(crate::testing::time("2026-01-01T12:00:00Z")).unwrap();
-        let report = crate::report::evaluate(&cluster).report;
+        let report = crate::testing::evaluate(&cluster).report;
         let looked = Looked::new(&cluster, &report, &[]);
         for (which, query) in [
             (Which::Upgrade, "to=v1.9.2"),

@@ -168,7 +168,7 @@ impl Router {
                     Refusal::new(StatusCode::NOT_FOUND, message)
                 })
             }
-            _ => Err(Refusal::new(StatusCode::NOT_FOUND, "no such path; / lists what there is")),
+            _ => Err(Refusal::new(StatusCode::NOT_FOUND, "no such path; / lists the existing ones")),
         }
     }
 
@@ -205,9 +205,11 @@ impl Router {
 
     /// What is asked for. A name that does not exist is refused, since nothing is wrong with it.
     fn view(&self, query: &str) -> Result<View, Refusal> {
-        let view = View::parse(query).and_then(|view| match self.evaluator.unknown_name(&view.selection) {
-            Some(message) => Err(message),
-            None => Ok(view),
+        let view = View::parse(self.evaluator.catalogue(), query).and_then(|view| {
+            match self.evaluator.unknown_name(&view.selection) {
+                Some(message) => Err(message),
+                None => Ok(view),
+            }
         });
         view.map_err(|message| Refusal::new(StatusCode::BAD_REQUEST, message))
     }
@@ -295,7 +297,7 @@ impl Router {
 }
 
 fn not_synced() -> Refusal {
-    let message = "not synced yet: nothing can be said before every kind was listed or refused";
+    let message = "not synced yet: there is no verdict until every kind is listed or denied";
     Refusal::new(StatusCode::SERVICE_UNAVAILABLE, message).with(header::RETRY_AFTER, "1")
 }
 
@@ -326,7 +328,7 @@ pub mod tests {
     pub fn demo_router() -> Router {
         let now = || time("2026-01-01T12:00:00Z");
         let source = Demo::new(now()).unwrap();
-        let evaluator = Arc::new(Evaluator::new(Arc::new(source), now, true));
+        let evaluator = Arc::new(Evaluator::new(&crate::checks::CATALOGUE, Arc::new(source), now, true));
         Router::new(evaluator, Access::open(), Links::own("/metrics"), 2)
     }
 

@@ -20,7 +20,8 @@ const READERS: usize = 15;
 /// A router that evaluates the demo cluster again with each step of the clock, under these bounds.
 fn router(clock: fn() -> Timestamp, scrapes: u32, others: u32) -> Router {
     let source = Demo::new(clock()).unwrap();
-    let evaluator = Evaluator::new(Arc::new(source), clock, true).with_budgets(scrapes, others);
+    let evaluator = Evaluator::new(&crate::checks::CATALOGUE, Arc::new(source), clock, true)
+        .with_budgets(scrapes, others);
     Router::new(Arc::new(evaluator), Access::open(), Links::own("/metrics"), READERS)
 }
 

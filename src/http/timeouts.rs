@@ -183,7 +183,7 @@ impl<S> Timed<S> {
             self.phases.note_blocked(true);
         }
         ready!(self.write_limit.as_mut().poll(cx));
-        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read")))
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read its answer")))
     }
 }
 

@@ -1,7 +1,6 @@
 //! What of the report is asked for, in the query of a request, and how often it is to be looked at again.
 
-use crate::check::{Severity, plain};
-use crate::checks;
+use crate::check::{Catalogue, Severity, plain};
 use crate::did_you_mean;
 use crate::report::{Report, Selection};
 
@@ -21,7 +20,7 @@ pub struct View {
 
 impl View {
     /// Reads a query. Names may be given several times or separated by commas; the error is for people.
-    pub fn parse(query: &str) -> Result<Self, String> {
+    pub fn parse(catalogue: &Catalogue, query: &str) -> Result<Self, String> {
         let mut view = View::default();
         for (key, value) in form_urlencoded::parse(query.as_bytes()) {
             let selection = &mut view.selection;
@@ -33,7 +32,7 @@ impl View {
                 "pvc" => selection.pvcs.extend(values()),
                 "check" => {
                     for id in values() {
-                        known_check(&id)?;
+                        known_check(catalogue, &id)?;
                         selection.checks.push(id);
                     }
                 }
@@ -81,11 +80,11 @@ impl View {
     }
 }
 
-fn known_check(id: &str) -> Result<(), String> {
-    if checks::by_id(id).is_some() {
+fn known_check(catalogue: &Catalogue, id: &str) -> Result<(), String> {
+    if catalogue.by_id(id).is_some() {
         return Ok(());
     }
-    let ids: Vec<_> = checks::ALL.iter().map(|check| check.id).collect();
+    let ids: Vec<_> = catalogue.checks.iter().map(|check| check.id).collect();
     Err(format!("no check '{}'; {}", plain(id), did_you_mean::hint(id, &ids)))
 }
 
@@ -118,14 +117,20 @@ mod tests {
     #[test]
     fn a_view_is_read_and_linked_to() {
         let query = "node=worker-1,worker%2D2&node=worker-3&pvc=db%2Fdata&check=manager_probes&severity=critical&refresh=30";
-        let view = View::parse(query).unwrap();
+        let view = View::parse(&crate::checks::CATALOGUE, query).unwrap();
         assert_eq!(view.selection.nodes, ["worker-1", "worker-2", "worker-3"]);
         assert_eq!(view.selection.pvcs, ["db/data"]);
         assert_eq!((view.selection.severity, view.refresh), (Some(Severity::Critical), Some(30)));
-        assert_eq!(View::parse(view.link().trim_start_matches('?')).unwrap(), view);
-        assert_eq!(View::parse("").unwrap(), View::default());
+        assert_eq!(
+            View::parse(&crate::checks::CATALOGUE, view.link().trim_start_matches('?')).unwrap(),
+            view
+        );
+        assert_eq!(View::parse(&crate::checks::CATALOGUE, "").unwrap(), View::default());
         assert_eq!(View::default().link(), "./");
-        assert_eq!(View::parse("node=&severity=&refresh=").unwrap(), View::default());
+        assert_eq!(
+            View::parse(&crate::checks::CATALOGUE, "node=&severity=&refresh=").unwrap(),
+            View::default()
+        );
     }
 
     #[test]
@@ -138,7 +143,7 @@ mod tests {
             ("check=manager_probe", "did you mean manager_probes?"),
             ("nodes=a", "did you mean node?"),
         ] {
-            let error = View::parse(query).unwrap_err();
+            let error = View::parse(&crate::checks::CATALOGUE, query).unwrap_err();
             assert!(error.contains(part), "{query}: {error}");
         }
     }

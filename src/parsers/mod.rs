@@ -14,6 +14,7 @@ use jiff::Timestamp;
 use kube::config::Kubeconfig;
 
 use crate::check::plain;
+use crate::checks::CATALOGUE;
 use crate::checks::schedule::longest_pause;
 use crate::cli::listen::ListenAddress;
 use crate::cli::source::{moment, positive_duration};
@@ -90,7 +91,7 @@ fn recording(name: &str, bytes: &[u8]) -> Result<(), String> {
         Recording::from_files([file], NAMESPACE, Timestamp::MAX).map_err(|error| error.to_string())?;
     // as they are printed
     let said = plain(&recording.warnings.join("; ")).into_owned();
-    evaluate(&recording.into_cluster(NAMESPACE, None));
+    evaluate(&CATALOGUE, &recording.into_cluster(NAMESPACE, None));
     if said.is_empty() { Ok(()) } else { Err(said) }
 }
 
@@ -107,7 +108,7 @@ fn log(bytes: &[u8]) -> Result<(), String> {
     let files = [file("a.json", POD), file("longhorn-manager-a.longhorn-manager.previous.log", bytes)];
     let recording =
         Recording::from_files(files, NAMESPACE, Timestamp::MAX).map_err(|error| error.to_string())?;
-    evaluate(&recording.into_cluster(NAMESPACE, None));
+    evaluate(&CATALOGUE, &recording.into_cluster(NAMESPACE, None));
     Ok(())
 }
 
@@ -138,7 +139,7 @@ fn read_kubeconfig(bytes: &[u8]) -> Result<(), String> {
 }
 
 fn read_query(bytes: &[u8]) -> Result<(), String> {
-    View::parse(&text(bytes)).map(|view| drop(view.link()))
+    View::parse(&CATALOGUE, &text(bytes)).map(|view| drop(view.link()))
 }
 
 fn web_config(bytes: &[u8]) -> Result<(), String> {
@@ -150,7 +151,7 @@ fn settings(bytes: &[u8]) -> Result<(), String> {
 }
 
 fn accepted(bytes: &[u8]) -> Result<(), String> {
-    Acceptance::parse("a.yaml", &text(bytes)).map(drop).map_err(|error| format!("{error:#}"))
+    Acceptance::parse(&CATALOGUE, "a.yaml", &text(bytes)).map(drop).map_err(|error| format!("{error:#}"))
 }
 
 fn state(bytes: &[u8]) -> Result<(), String> {
@@ -185,7 +186,7 @@ fn options(bytes: &[u8]) -> Result<(), String> {
     Quantity(text.clone()).value();
     longest_pause(&text);
     let option = positive_duration(&text).map(drop).or(moment(&text).map(drop));
-    Acceptance::skip(&text).map(drop).and(option.or(text.parse::<ListenAddress>().map(drop)))
+    Acceptance::skip(&CATALOGUE, &text).map(drop).and(option.or(text.parse::<ListenAddress>().map(drop)))
 }
 
 const NAMESPACE: &str = "longhorn-system";

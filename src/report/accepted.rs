@@ -9,8 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::NotListed;
-use crate::check::{Finding, ObjectRef, Omitted, Severity};
-use crate::checks;
+use crate::check::{Catalogue, Finding, ObjectRef, Omitted, Severity};
 use crate::yaml_error;
 
 /// Which findings are accepted.
@@ -75,7 +74,7 @@ impl Accepted {
 
 impl Acceptance {
     /// `check` or `check/cause`, left out on the command line.
-    pub fn skip(text: &str) -> Result<Self, String> {
+    pub fn skip(catalogue: &Catalogue, text: &str) -> Result<Self, String> {
         let (check, cause) = match text.split_once('/') {
             Some((check, cause)) => (check, Some(cause)),
             None => (text, None),
@@ -88,16 +87,16 @@ impl Acceptance {
             reason: "left out by --skip".to_owned(),
             until: None,
         };
-        acceptance.validate().map_err(|error| error.to_string())?;
+        acceptance.validate(catalogue).map_err(|error| error.to_string())?;
         Ok(acceptance)
     }
 
     /// Reads a file of acceptances; `name` is that of the file.
-    pub fn parse(name: &str, text: &str) -> anyhow::Result<Vec<Self>> {
+    pub fn parse(catalogue: &Catalogue, name: &str, text: &str) -> anyhow::Result<Vec<Self>> {
         let file: AcceptedFile = yaml_error::read(text).map_err(|said| anyhow!("{name}:{said}"))?;
         let accepted = file.accepted;
         for one in &accepted {
-            one.validate().with_context(|| format!("{name}: {}", one.check))?;
+            one.validate(catalogue).with_context(|| format!("{name}: {}", one.check))?;
             if one.reason.trim().is_empty() {
                 bail!("{name}: {}: give a reason", one.check);
             }
@@ -108,8 +107,8 @@ impl Acceptance {
         Ok(accepted)
     }
 
-    fn validate(&self) -> anyhow::Result<()> {
-        checks::named(&self.check, self.cause.as_deref()).map(drop).map_err(anyhow::Error::msg)
+    fn validate(&self, catalogue: &Catalogue) -> anyhow::Result<()> {
+        catalogue.named(&self.check, self.cause.as_deref()).map(drop).map_err(anyhow::Error::msg)
     }
 
     /// True from the day after the last one on, in UTC.
@@ -187,7 +186,7 @@ mod tests {
     use crate::testing::time;
 
     fn finding(object: &str) -> Finding {
-        let check = checks::by_id("instance_manager_stale").unwrap();
+        let check = checks::CATALOGUE.by_id("instance_manager_stale").unwrap();
         let object = crate::testing::cluster("").object::<crate::longhorn::InstanceManager>(object);
         let mut finding = Finding::about(check.cause("orphan_held").unwrap(), object, "m");
         finding.check = check.id;
@@ -195,7 +194,7 @@ mod tests {
     }
 
     fn read(yaml: &str) -> anyhow::Result<Vec<Acceptance>> {
-        Acceptance::parse("accepted.yaml", yaml)
+        Acceptance::parse(&checks::CATALOGUE, "accepted.yaml", yaml)
     }
 
     const ONE: &str = "accepted:\n- {check: instance_manager_stale, cause: orphan_held, object: im-1, \
@@ -230,12 +229,18 @@ mod tests {
 
     #[test]
     fn skip_takes_a_check_or_a_cause_of_it() {
-        assert!(Acceptance::skip("manager_probes").unwrap().is_of_whole_check("manager_probes"));
+        assert!(
+            Acceptance::skip(&checks::CATALOGUE, "manager_probes")
+                .unwrap()
+                .is_of_whole_check("manager_probes")
+        );
         assert_eq!(
-            Acceptance::skip("manager_probes/slow_start").unwrap().cause.as_deref(),
+            Acceptance::skip(&checks::CATALOGUE, "manager_probes/slow_start").unwrap().cause.as_deref(),
             Some("slow_start")
         );
-        assert!(Acceptance::skip("manager_probes/slow").unwrap_err().contains("slow_start"));
-        assert!(Acceptance::skip("probes").is_err());
+        assert!(
+            Acceptance::skip(&checks::CATALOGUE, "manager_probes/slow").unwrap_err().contains("slow_start")
+        );
+        assert!(Acceptance::skip(&checks::CATALOGUE, "probes").is_err());
     }
 }

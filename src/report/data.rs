@@ -54,7 +54,7 @@ impl Hurt {
             Hurt::LastCopy => "on the last copy",
             Hurt::Rebuilding => "rebuilding",
             Hurt::Degraded => "degraded",
-            Hurt::NeverUp => "never up (Longhorn says faulted; nothing was ever written)",
+            Hurt::NeverUp => "never up (reported as faulted; nothing was ever written)",
         }
     }
 }
@@ -141,15 +141,15 @@ pub fn of(cluster: &Cluster, of_data: &[(OfData, Vec<String>)]) -> (Counts, Data
     let line = match known {
         // nothing is left that would write that a volume is hurt
         true if none_ready => {
-            format!("{}, as Longhorn wrote before no node was Ready", line(&counts, &hurt))
+            format!("{} (last recorded while a node was Ready)", line(&counts, &hurt))
         }
         true => line(&counts, &hurt),
         false if cluster.readability(Resource::Volumes) != Readability::Readable => NOT_KNOWN.to_owned(),
         false if !absent => {
-            "not known: whether a longhorn-manager still writes it can no longer be read".to_owned()
+            "not known: whether a longhorn-manager still updates it cannot be read".to_owned()
         }
         false if cluster.objects.volumes.is_empty() => format!("no volumes in {}", cluster.namespace),
-        false => "not known: no longhorn-manager is there to write it".to_owned(),
+        false => "not known: no longhorn-manager is running to update it".to_owned(),
     };
     (counts, Data { known, hurt, line, at_risk: at_risk::of(cluster) })
 }
@@ -279,7 +279,7 @@ mod tests {
         // as an uninstallation leaves it
         assert_eq!(line(&crate::testing::live_at(now, "")), "no volumes in longhorn-system");
         let one = crate::testing::live_at(now, &volume("a", "x", "detached", "unknown"));
-        assert_eq!(line(&one), "not known: no longhorn-manager is there to write it");
+        assert_eq!(line(&one), "not known: no longhorn-manager is running to update it");
         let mut blind = one;
         for readability in [Readability::Forbidden, Readability::NotServed, Readability::Stale] {
             blind.resources.entry(Resource::Volumes).or_default().readability = readability;
@@ -300,7 +300,7 @@ mod tests {
             let data = of(&live, &[]).1;
             (data.known, data.line)
         };
-        let lost = "not known: whether a longhorn-manager still writes it can no longer be read";
+        let lost = "not known: whether a longhorn-manager still updates it cannot be read";
         assert_eq!(of_rights(true), (false, lost.to_owned()));
         assert_eq!(of_rights(false), (true, "1 volume detached".to_owned()), "a right that was never given");
     }
@@ -321,7 +321,7 @@ mod tests {
         ];
         assert_eq!(
             line_of(&objects),
-            "1 volume faulted: db/data · 1 never up (Longhorn says faulted; nothing was ever written): db/new"
+            "1 volume faulted: db/data · 1 never up (reported as faulted; nothing was ever written): db/new"
         );
         // without its replicas nothing tells that it was never up
         assert_eq!(line_of(&objects[..1]), "1 volume faulted: db/new");
@@ -366,10 +366,7 @@ mod tests {
     fn what_was_written_before_all_nodes_went_is_not_called_the_present() {
         let cluster = cluster(&(MANAGER.to_owned() + &volume("a", "x", "attached", "healthy")));
         let none = [(OfData::Unwritten, Vec::new())];
-        assert_eq!(
-            of(&cluster, &none).1.line,
-            "1 volume healthy, as Longhorn wrote before no node was Ready"
-        );
+        assert_eq!(of(&cluster, &none).1.line, "1 volume healthy (last recorded while a node was Ready)");
     }
 
     #[test]

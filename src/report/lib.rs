@@ -6,9 +6,9 @@
     deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
 )]
 
-pub(crate) use ::{checks, facts};
 #[cfg(test)]
 pub(crate) use ::{source, testing};
+pub(crate) use ::facts;
 pub(crate) use model::{check, cluster, did_you_mean, history, longhorn, word_enum, yaml_error};
 
 #[cfg(test)]
@@ -37,7 +37,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::check::{Check, Fact, Finding, OfData, Omitted, Sample, Severity, truncate_to_worst};
+use crate::check::{Catalogue, Check, Fact, Finding, OfData, Omitted, Sample, Severity, truncate_to_worst};
 use crate::cluster::{Cluster, Readability};
 use crate::history::Observation;
 use crate::incidents::Incident;
@@ -55,6 +55,9 @@ pub use status::{Status, exit};
 /// are only added.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Report {
+    /// By which it was made.
+    #[serde(skip)]
+    pub catalogue: &'static Catalogue,
     /// Version of this shape: `v1`.
     pub schema: &'static str,
     /// How the cluster is, in a word: the worst that was found, and `unknown` where nothing urgent was
@@ -126,7 +129,7 @@ pub struct TimeTells {
 pub const EVERY_CHECK: &str = "cluster";
 
 /// The same where a finding says what became of Longhorn.
-const NO_MANAGER: &str = "no longhorn-manager is there to write how anything is";
+const NO_MANAGER: &str = "Longhorn's objects are outdated: no longhorn-manager is running";
 
 /// What was looked at.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -222,13 +225,17 @@ pub struct Evaluation {
 }
 
 /// Runs every check.
-pub fn evaluate(cluster: &Cluster) -> Evaluation {
-    evaluate_only(cluster, |_| true)
+pub fn evaluate(catalogue: &'static Catalogue, cluster: &Cluster) -> Evaluation {
+    evaluate_only(catalogue, cluster, |_| true)
 }
 
 /// Runs the checks that are wanted.
-pub fn evaluate_only(cluster: &Cluster, wanted: impl Fn(&Check) -> bool) -> Evaluation {
-    evaluate_with(cluster, wanted, &ReportOptions::default())
+pub fn evaluate_only(
+    catalogue: &'static Catalogue,
+    cluster: &Cluster,
+    wanted: impl Fn(&Check) -> bool,
+) -> Evaluation {
+    evaluate_with(catalogue, cluster, wanted, &ReportOptions::default())
 }
 
 /// How a report is wanted.
@@ -251,15 +258,17 @@ pub const MAX_IN_ALL: usize = 2_000;
 
 /// Runs the checks that are wanted, for a report as it is wanted.
 pub fn evaluate_with(
+    catalogue: &'static Catalogue,
     cluster: &Cluster,
     wanted: impl Fn(&Check) -> bool,
     options: &ReportOptions,
 ) -> Evaluation {
-    evaluate_again(cluster, wanted, options, &mut Memory::default())
+    evaluate_again(catalogue, cluster, wanted, options, &mut Memory::default())
 }
 
 /// The same where it was done before: what a check said stands as long as nothing that it reads has changed.
 pub fn evaluate_again(
+    catalogue: &'static Catalogue,
     cluster: &Cluster,
     wanted: impl Fn(&Check) -> bool,
     options: &ReportOptions,
@@ -274,7 +283,7 @@ pub fn evaluate_again(
     let (mut blind, mut whole) = (BTreeSet::new(), true);
     let (mut cut_off, mut omitted_series, mut of_data) = (Omitted::new(), BTreeMap::new(), Vec::new());
     let most = options.bounded.then_some(MAX_OF_CHECK);
-    for check in checks::ALL.iter().copied().filter(|check| wanted(check)) {
+    for check in catalogue.checks.iter().copied().filter(|check| wanted(check)) {
         let mut verdict = memory.verdict(check, cluster, most, &mut observed);
         findings.append(&mut verdict.findings);
         if options.bounded {
@@ -298,8 +307,8 @@ pub fn evaluate_again(
     }
     // worst first; within a severity in the order of the checks, then by object
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    let mut report = report(cluster, findings, &of_data, cut_off, stock, unknown, options);
-    report.time_tells = time_tells;
+    let mut report = report(catalogue, cluster, findings, &of_data, cut_off, unknown, options);
+    (report.facts, report.time_tells) = (stock, time_tells);
     Evaluation {
         report,
         samples,
@@ -312,11 +321,11 @@ pub fn evaluate_again(
 }
 
 fn report(
+    catalogue: &'static Catalogue,
     cluster: &Cluster,
     findings: Vec<Finding>,
     of_data: &[(OfData, Vec<String>)],
     cut_off: Omitted,
-    facts: Vec<Fact>,
     mut unknown: Vec<Unknown>,
     options: &ReportOptions,
 ) -> Report {
@@ -333,7 +342,9 @@ fn report(
     let (findings, accepted) = accepted::take_out(findings, &options.accepted, cluster.moment());
     let not_listed = accepted::of_omitted(cut_off, &options.accepted, cluster.moment());
     unknown.retain(|unknown| !options.accepted.iter().any(|one| one.is_of_whole_check(unknown.check)));
+    let kinds = catalogue.kinds();
     let mut report = Report {
+        catalogue,
         schema: "v1",
         status: Status::Unknown,
         exit_code: exit::OK,
@@ -352,23 +363,23 @@ fn report(
         data,
         incidents: match options.findings_alone {
             true => Vec::new(),
-            false => incidents::of(&findings, cluster.objects.longhorn_nodes.len()),
+            false => incidents::of(catalogue, &findings, cluster.objects.longhorn_nodes.len()),
         },
         findings,
         not_listed,
         accepted,
         selected: None,
-        facts,
+        facts: Vec::new(),
         time_tells: Vec::new(),
         unknown,
-        not_recorded: checks::kinds()
+        not_recorded: kinds
             .iter()
             .copied()
             .filter(|resource| cluster.readability(*resource) == Readability::NotRecorded)
             .filter(|resource| cluster.can_read(*resource))
             .map(Resource::label)
             .collect(),
-        resources: checks::kinds().iter().map(|resource| resource_report(cluster, *resource)).collect(),
+        resources: kinds.iter().map(|resource| resource_report(cluster, *resource)).collect(),
     };
     report.status = Status::of(report.worst(), report.unknown.is_empty());
     report.exit_code = report.exit_code_from(Some(Severity::Warning));
@@ -437,6 +448,6 @@ impl Report {
             .for_each(|some| *by_cause.entry((some.check, some.cause)).or_default() += some.count);
         let causes: Vec<_> =
             by_cause.iter().map(|((check, cause), count)| format!("{check}/{cause} {count}")).collect();
-        (all > 0).then(|| format!("{all} more findings are counted and not listed: {}", causes.join(", ")))
+        (all > 0).then(|| format!("{all} more findings are counted but not listed: {}", causes.join(", ")))
     }
 }

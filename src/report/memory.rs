@@ -155,7 +155,6 @@ fn run(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::checks;
     use crate::testing::{live_at, time};
 
     const NOW: &str = "2026-01-01T12:00:00Z";
@@ -170,7 +169,7 @@ mod tests {
 
     /// The checks that ran, of the first alone.
     fn looks(memory: &mut Memory, cluster: &Cluster) -> bool {
-        let check = checks::ALL[0];
+        let check = checks::CATALOGUE.checks[0];
         assert!(cluster.blind_spots(check.needs).is_empty());
         !memory.verdict(check, cluster, None, &mut Vec::new()).blind
     }
@@ -179,9 +178,14 @@ mod tests {
     fn a_check_runs_again_for_what_it_reads_and_for_the_time() {
         let patience = SignedDuration::from_secs(15);
         let fresh = || Memory::new(patience);
-        let kind = checks::ALL[0].needs[0];
-        let other = Resource::all()
-            .find(|kind| !checks::ALL[0].needs.iter().chain(checks::ALL[0].uses).any(|one| one == kind));
+        let kind = checks::CATALOGUE.checks[0].needs[0];
+        let other = Resource::all().find(|kind| {
+            !checks::CATALOGUE.checks[0]
+                .needs
+                .iter()
+                .chain(checks::CATALOGUE.checks[0].uses)
+                .any(|one| one == kind)
+        });
         let changed = |kind: Resource| {
             let mut cluster = followed(1);
             cluster.resources.entry(kind).or_default().changes += 1;

@@ -32,7 +32,7 @@ pub fn missing(report: &Report) -> Option<String> {
     let roles: Vec<String> = places.iter().map(|(place, _)| place.role()).collect();
     (!places.is_empty()).then(|| {
         let (refused, roles) = (and(&refused), and(&roles));
-        format!("no right to list {refused}: apply {roles} (docs/access.md has them)")
+        format!("no permission to list {refused}: apply {roles} (docs/access.md)")
     })
 }
 
@@ -78,7 +78,8 @@ mod tests {
     #[test]
     fn all_kinds_that_are_refused_are_one_sentence_with_what_to_grant() {
         let mut cluster = cluster("");
-        let told = |cluster: &crate::cluster::Cluster| missing(&crate::evaluate(cluster).report);
+        let told =
+            |cluster: &crate::cluster::Cluster| missing(&crate::evaluate(&checks::CATALOGUE, cluster).report);
         assert_eq!(told(&cluster), None);
         let refuse = |cluster: &mut crate::cluster::Cluster, kind| {
             cluster.resources.get_mut(&kind).unwrap().readability = Readability::Forbidden;
@@ -86,7 +87,7 @@ mod tests {
         refuse(&mut cluster, Resource::KubeNodes);
         assert_eq!(
             told(&cluster).unwrap(),
-            "no right to list nodes of the cluster: apply the ClusterRoles (docs/access.md has them)"
+            "no permission to list nodes of the cluster: apply the ClusterRoles (docs/access.md)"
         );
         Resource::all().for_each(|kind| refuse(&mut cluster, kind));
         let all = told(&cluster).unwrap();
@@ -98,7 +99,7 @@ mod tests {
             all.contains("apply the Role in longhorn-system, the Role in default and the ClusterRoles"),
             "{all}"
         );
-        let report = crate::evaluate(&cluster).report;
+        let report = crate::evaluate(&checks::CATALOGUE, &cluster).report;
         assert!(report.unknown.iter().filter(|one| one.check != crate::EVERY_CHECK).all(|one| one.forbidden));
     }
 }

@@ -169,7 +169,7 @@ impl Report {
         let findings = places.iter().filter_map(|place| self.findings.get(*place).cloned());
         self.findings = findings.collect();
         let whole = std::mem::take(&mut self.incidents);
-        self.incidents = incidents::of(&self.findings, self.cluster.nodes);
+        self.incidents = incidents::of(self.catalogue, &self.findings, self.cluster.nodes);
         for incident in &mut self.incidents {
             let same = |known: &&Incident| (known.check, &known.cause) == (incident.check, &incident.cause);
             if let Some(known) = whole.iter().find(same) {
@@ -188,7 +188,7 @@ mod tests {
     use crate::testing::time;
 
     fn report() -> Report {
-        crate::evaluate(&demo::cluster(time("2026-01-01T12:00:00Z")).unwrap()).report
+        crate::evaluate(&checks::CATALOGUE, &demo::cluster(time("2026-01-01T12:00:00Z")).unwrap()).report
     }
 
     fn causes(report: &Report) -> Vec<&str> {
@@ -223,7 +223,10 @@ mod tests {
         use crate::testing::{MANAGER, cluster_at, object_with};
         let made = "creationTimestamp: '2026-01-01T00:00:00Z', labels: {longhornvolume: gone}";
         let left = object_with("Replica", "gone-r-1", made, "spec: {volumeName: gone}");
-        let report = crate::evaluate(&cluster_at("2026-03-01T12:00:00Z", &(MANAGER.to_owned() + &left)));
+        let report = crate::evaluate(
+            &checks::CATALOGUE,
+            &cluster_at("2026-03-01T12:00:00Z", &(MANAGER.to_owned() + &left)),
+        );
         let of = |name: &str| {
             let part =
                 report.report.select(&Selection { volumes: vec![name.into()], ..Selection::default() });

@@ -39,7 +39,7 @@ fn without_one_object(release: &str) -> BTreeSet<Resource> {
         if let Some(kind) = undecodable {
             cluster.resources.entry(kind).or_default().undecodable = 1;
         }
-        let findings = evaluate(&cluster).report.findings.into_iter();
+        let findings = evaluate(&checks::CATALOGUE, &cluster).report.findings.into_iter();
         let loud = findings.filter(|finding| finding.severity >= Severity::Warning);
         loud.map(|finding| format!("{}/{}: {}", finding.check, finding.cause.id, finding.message)).collect()
     };

@@ -11,15 +11,24 @@ const LONGEST: usize = 4 << 20;
 
 /// An answer that is none of the API server.
 #[derive(Debug, thiserror::Error)]
-#[error("the answer has more than 4 MiB, which none of the API server has")]
-struct TooLong;
+#[error("the answer has more than {} MiB, which none of the API server has", .0 >> 20)]
+pub(crate) struct TooLong(usize);
 
 /// Asks, and reads the answer up to a bound. A refusal is an error, as with kube's own calls, which know no bound.
 pub(crate) async fn ask(client: &Client, request: http::Request<Vec<u8>>) -> kube::Result<Bytes> {
+    ask_for(client, request, LONGEST).await
+}
+
+/// The same up to so many bytes.
+pub(crate) async fn ask_for(
+    client: &Client,
+    request: http::Request<Vec<u8>>,
+    most: usize,
+) -> kube::Result<Bytes> {
     let (head, body) = client.send(request.map(Body::from)).await?.into_parts();
-    let read = Limited::new(body, LONGEST).collect().await;
+    let read = Limited::new(body, most).collect().await;
     let bytes = read.map(|body| body.to_bytes()).map_err(|error| {
-        kube::Error::Service(if error.is::<LengthLimitError>() { TooLong.into() } else { error })
+        kube::Error::Service(if error.is::<LengthLimitError>() { TooLong(most).into() } else { error })
     })?;
     if !head.status.is_client_error() && !head.status.is_server_error() {
         return Ok(bytes);

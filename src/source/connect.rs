@@ -48,7 +48,7 @@ pub enum ConnectError {
     },
     /// The plugin that the kubeconfig names for credentials gives none.
     #[error(
-        "{place}: no credentials from '{command}': {reason}; see whether 'kubectl get nodes' works, or log in again"
+        "{place}: no credentials from '{command}': {reason}; check whether 'kubectl get nodes' works, or log in again"
     )]
     Plugin {
         /// The file, or where it was looked for.

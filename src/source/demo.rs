@@ -154,7 +154,7 @@ mod tests {
         let start: Timestamp = "2030-05-06T07:08:09Z".parse().unwrap();
         let demo = Demo::new(start).unwrap();
         let told = |now: Timestamp| -> Vec<String> {
-            let report = crate::report::evaluate(&demo.snapshot(now)).report;
+            let report = crate::testing::evaluate(&demo.snapshot(now)).report;
             report
                 .findings
                 .iter()
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn every_check_has_something_to_show_and_none_is_unknown() {
         let cluster = cluster("2030-05-06T07:08:09Z".parse().unwrap()).unwrap();
-        let evaluation = crate::report::evaluate(&cluster);
+        let evaluation = crate::testing::evaluate(&cluster);
         let found: Vec<&str> = evaluation.report.findings.iter().map(|finding| finding.check).collect();
         // a night has its limits: with every manager down no single one is half alive, no node is dead, and an
         // engine image that is too old is found before an upgrade
@@ -181,7 +181,9 @@ mod tests {
             "replica_unschedulable", "manager_half_alive", "engine_image_unavailable", "left_behind",
             "operation_stalled", "snapshot_chain_long", "version_skew",
         ];
-        for check in crate::checks::ALL.iter().filter(|check| !of_other_nights.contains(&check.id)) {
+        for check in
+            crate::checks::CATALOGUE.checks.iter().filter(|check| !of_other_nights.contains(&check.id))
+        {
             assert!(found.contains(&check.id), "the demo has no finding of {}", check.id);
         }
         assert!(evaluation.report.unknown.is_empty(), "{:?}", evaluation.report.unknown);

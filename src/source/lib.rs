@@ -7,7 +7,7 @@
 )]
 
 #[cfg(test)]
-pub(crate) use ::{checks, report, testing};
+pub(crate) use ::{checks, testing};
 pub(crate) use ::facts;
 pub(crate) use model::{cluster, history, longhorn, sync, word_enum, yaml_error};
 

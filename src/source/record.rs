@@ -18,9 +18,10 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::ApiErrorReason;
-use super::answer::version;
+use super::answer::{TooLong, ask_for, version};
 use super::wanted_logs::{IN_TURN, Run, ready, runs};
-use super::watch::streamed::Split;
+use super::watch::body::REFUSAL;
+use super::watch::streamed::{LONGEST_ENVELOPE, Split};
 use super::watch::{describe, reason_of, reason_of_code};
 use crate::longhorn::{Application, HelmChart, HelmRelease, Lease, Pod, Resource, Scope, Store};
 
@@ -30,8 +31,12 @@ const PAGE: u32 = 200;
 const ATTEMPTS: u32 = 3;
 /// Lines of a log: hours of a manager in trouble.
 const LINES: i64 = 5_000;
-/// Bytes of a refusal.
-const STATUS_BYTES: usize = 64 * 1024;
+/// Bytes of a page; of one that is heavier fewer objects are asked for.
+const PAGE_BYTES: usize = 32 << 20;
+/// How much fewer.
+const SHRINK: u32 = 8;
+/// Bytes of a list: that of the largest clusters has some hundred MB, and a disk is not filled for less.
+const LIST_BYTES: u64 = 4 << 30;
 /// Bytes of a list that are written at once.
 const SPOOLED: usize = 64 * 1024;
 /// Bytes of a log.
@@ -162,6 +167,7 @@ struct RecordRefusal {
 /// of it to decide whose logs are wanted.
 struct Listed<'a> {
     objects: usize,
+    bytes: u64,
     spool: BufWriter<&'a File>,
     written: io::Result<()>,
     pods: Vec<Pod>,
@@ -178,6 +184,7 @@ impl<'a> Listed<'a> {
         let emptied = spool.set_len(0).and_then(|()| spool.rewind());
         let mut listed = Listed {
             objects: 0,
+            bytes: 0,
             spool: BufWriter::with_capacity(SPOOLED, spool),
             written: emptied,
             pods: Vec::new(),
@@ -188,6 +195,7 @@ impl<'a> Listed<'a> {
     }
 
     fn write(&mut self, text: &str) {
+        self.bytes += text.len() as u64;
         if self.written.is_ok() {
             self.written = self.spool.write_all(text.as_bytes());
         }
@@ -216,7 +224,10 @@ impl<'a> Listed<'a> {
         }
         self.write(if bare.is_empty() { item } else { &bare });
         self.objects += 1;
-        Ok(())
+        match self.bytes > LIST_BYTES {
+            true => Err(serde::de::Error::custom("the list has no end")),
+            false => Ok(()),
+        }
     }
 
     /// Ends the list, which the file then is from its begin; returns its size, and fails if it could not be kept.
@@ -300,7 +311,7 @@ async fn whole<'a>(
         answer.map_err(|error| RecordRefusal { reason: reason_of(&error), message: describe(&error) })?;
     let (head, mut body) = answer.into_parts();
     if !head.status.is_success() {
-        let said = timeout(patience, Limited::new(body, STATUS_BYTES).collect()).await.map_err(silent)?;
+        let said = timeout(patience, Limited::new(body, REFUSAL).collect()).await.map_err(silent)?;
         let said = said.map(|said| said.to_bytes()).unwrap_or_default();
         let said: Value = serde_json::from_slice(&said).unwrap_or_default();
         let said = said.get("message").and_then(Value::as_str).unwrap_or_default();
@@ -318,6 +329,9 @@ async fn whole<'a>(
             None => return split.end().map(|_bookmark| listed).map_err(|error| unusable(error.to_string())),
         };
         let lines = lines.map_err(|error| unusable(error.to_string()))?;
+        if split.envelope().len() > LONGEST_ENVELOPE {
+            return Err(unusable("the answer is no list".to_owned()));
+        }
         for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             let added =
                 serde_json::from_slice(line).and_then(|ListedLine { object }| listed.add(resource, object));
@@ -350,19 +364,26 @@ async fn pages<'a>(
     spool: &'a File,
 ) -> Result<Listed<'a>, RecordRefusal> {
     let (url, params) = place(resource, namespace);
-    let (mut listed, mut next) = (Listed::of(resource, spool), String::new());
+    let (mut listed, mut next, mut limit) = (Listed::of(resource, spool), String::new(), PAGE);
     loop {
-        let mut params = params.clone().limit(PAGE);
-        params.continue_token = Some(next).filter(|token| !token.is_empty());
+        let mut params = params.clone().limit(limit);
+        params.continue_token = Some(next.clone()).filter(|token| !token.is_empty());
         let unusable = |message: String| RecordRefusal { reason: ApiErrorReason::Other, message };
         let request = Request::new(&url).list(&params).map_err(|error| unusable(error.to_string()))?;
-        let answer = timeout(patience, client.request::<ListPage>(request)).await;
+        let answer = timeout(patience, ask_for(client, request, PAGE_BYTES)).await;
         let answer = answer.map_err(|_elapsed| RecordRefusal {
             reason: ApiErrorReason::Timeout,
             message: format!("no answer within {patience:?}"),
         })?;
-        let page =
-            answer.map_err(|error| RecordRefusal { reason: reason_of(&error), message: describe(&error) })?;
+        let page = match answer {
+            Err(kube::Error::Service(error)) if error.is::<TooLong>() && limit > 1 => {
+                limit = (limit / SHRINK).max(1);
+                continue;
+            }
+            answer => answer
+                .map_err(|error| RecordRefusal { reason: reason_of(&error), message: describe(&error) })?,
+        };
+        let page: ListPage = serde_json::from_slice(&page).map_err(|error| unusable(error.to_string()))?;
         for item in page.items.unwrap_or_default() {
             listed.add(resource, &item).map_err(|error| unusable(error.to_string()))?;
         }

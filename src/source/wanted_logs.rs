@@ -296,7 +296,7 @@ mod tests {
             ("renewed", &ready, lease("n", "10:00", "59:55"), false),
             ("a renewal is late", &ready, lease("n", "10:00", "59:16"), false),
             ("not renewed", &ready, lease("n", "10:00", "59:15"), true),
-            ("given back", &ready, lease("", "10:00", "50:00"), false),
+            ("released", &ready, lease("", "10:00", "50:00"), false),
             ("taken from one that runs", &ready, lease("m", "55:00", "59:55"), true),
             ("taken long ago", &ready, lease("m", "49:00", "59:55"), false),
             ("taken after a rollout", &young, lease("m", "55:00", "59:55"), false),

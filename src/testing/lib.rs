@@ -19,7 +19,7 @@ use jiff::Timestamp;
 use crate::check::{Check, Finding};
 use crate::cluster::{Cluster, Readability};
 use crate::longhorn::Resource;
-use crate::report::{Evaluation, evaluate_only};
+use crate::report::Evaluation;
 use crate::source::recording::{RecordedFile, Recording};
 
 /// The root of the repository, where tests find what they share.
@@ -81,18 +81,28 @@ fn complete(mut cluster: Cluster) -> Cluster {
 /// The same cluster with its clock moved on, with the facts of `before` carried over: what a
 /// running exporter sees at its next look.
 pub fn later(cluster: Cluster, seconds: i64) -> Cluster {
-    let evaluation = crate::report::evaluate(&cluster);
+    let evaluation = evaluate(&cluster);
     let Cluster { namespace, now, objects, mut history, resources, .. } = cluster;
     history.keep_observed(evaluation.observed, &evaluation.blind, now);
     let now = now + jiff::SignedDuration::from_secs(seconds);
-    Cluster::new(namespace, now, objects, history, resources)
+    Cluster::new(namespace, now, objects, history, resources).with_nothing_left_out()
 }
 
 /// The same with other objects.
 pub fn next(cluster: Cluster, seconds: i64, yaml: &str) -> Cluster {
     let Cluster { namespace, now, history, resources, .. } = later(cluster, seconds);
     let objects = recording(yaml).into_cluster(NAMESPACE, None).objects;
-    Cluster::new(namespace, now, objects, history, resources)
+    Cluster::new(namespace, now, objects, history, resources).with_nothing_left_out()
+}
+
+/// What all checks say about a cluster.
+pub fn evaluate(cluster: &Cluster) -> Evaluation {
+    crate::report::evaluate(&checks::CATALOGUE, cluster)
+}
+
+/// What some checks say about a cluster.
+pub fn evaluate_only(cluster: &Cluster, wanted: impl Fn(&Check) -> bool) -> Evaluation {
+    crate::report::evaluate_only(&checks::CATALOGUE, cluster, wanted)
 }
 
 /// What one check says about a cluster.

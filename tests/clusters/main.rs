@@ -1,6 +1,8 @@
 //! Whole clusters and what must be said of them. One program, so that it is linked once: `cargo test --test clusters corpus::` runs
 //! those of a room.
 
+#[path = "../support/apart.rs"]
+mod apart;
 #[path = "../support/contradictions.rs"]
 mod contradictions;
 #[path = "../support/scenario.rs"]

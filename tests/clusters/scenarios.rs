@@ -14,7 +14,8 @@ use longhorn_health_exporter::check::{Finding, Severity, takes_away};
 use longhorn_health_exporter::checks;
 use longhorn_health_exporter::cluster::Cluster;
 use longhorn_health_exporter::exporter::GAUGES;
-use longhorn_health_exporter::report::{Report, evaluate};
+use longhorn_health_exporter::report::Report;
+use testing::evaluate;
 
 /// What the series of the others are compared with.
 const HEALTHY: &str = "healthy-1.12";
@@ -245,7 +246,8 @@ fn clusters() -> Vec<(String, Cluster)> {
 }
 
 /// What a single look says of what time has to tell.
-const NOT_DATED: [&str; 2] = ["no object says when it began", "the end of the previous pod was not observed"];
+const NOT_DATED: [&str; 2] =
+    ["no object records when it began", "the end of the previous pod was not observed"];
 
 #[test]
 fn one_look_a_recording_and_a_long_watch_differ_only_in_what_time_has_to_tell() {
@@ -324,7 +326,7 @@ fn an_alert_is_as_severe_as_the_finding_that_it_tells_of() {
     let mut wrong = BTreeSet::new();
     for (name, cluster) in clusters() {
         for finding in evaluate(&cluster).report.findings {
-            let check = checks::by_id(finding.check).unwrap();
+            let check = checks::CATALOGUE.by_id(finding.check).unwrap();
             let Some(alert) = check.alert_of(finding.cause) else { continue };
             // below its level an alert does not fire at all
             let fires = alert.only.is_none_or(|only| only == finding.severity);

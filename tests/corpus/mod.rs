@@ -9,15 +9,18 @@
 
 pub mod cases;
 mod schema;
+mod taken_away;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
 
 use jiff::Timestamp;
-use longhorn_health_exporter::report::evaluate;
+use longhorn_health_exporter::check::{Cause, Check, Link, Relation};
+use longhorn_health_exporter::checks::CATALOGUE;
 use longhorn_health_exporter::source::Recording;
 use longhorn_health_exporter::source::recording::RecordedFile;
+use testing::evaluate;
 
 use cases::{Case, cases, cluster};
 
@@ -98,6 +101,8 @@ fn look(case: &Case, with_log: bool) -> Found {
     );
     let contradicted = crate::contradictions::of(&report);
     assert!(contradicted.is_empty(), "{}: {contradicted:#?}", case.report);
+    let apart = crate::apart::of(&report);
+    assert!(apart.is_empty(), "{}: {apart:#?}", case.report);
     let unsaid = crate::unsaid::of(&report);
     assert!(unsaid.is_empty(), "{}: {unsaid:#?}", case.report);
     let mut found = Found::default();
@@ -302,6 +307,44 @@ fn cases_stay_short() {
     );
 }
 
+#[test]
+fn every_relation_that_only_the_screen_knows_is_in_a_case() {
+    let cases: Vec<Case> = cases().into_values().flatten().collect();
+    let shown = CATALOGUE.relations.iter().filter(|relation| relation.link == Link::ShownWith);
+    let missing: Vec<_> = shown.filter(|relation| !cases.iter().any(|case| is_in(case, relation))).collect();
+    let names =
+        |relation: &&Relation| format!("{} {:?}: {}", relation.check.id, relation.same, relation.phrase);
+    assert!(missing.is_empty(), "{:#?}", missing.iter().map(names).collect::<Vec<_>>());
+}
+
+/// Whether an incident of a case has consequences by a relation.
+fn is_in(case: &Case, relation: &Relation) -> bool {
+    let named = |(check, causes): (&Check, &[&Cause])| {
+        let is = |cause: &&Cause| {
+            let id = format!("{}/{}", check.id, cause.id);
+            case.expect == id || case.also.contains(&id)
+        };
+        causes.iter().any(is)
+    };
+    if !named((relation.check, relation.causes))
+        && !relation.roots.iter().any(|(check, causes)| named((check, causes)))
+    {
+        return false;
+    }
+    let files = cluster::files(case, true).into_iter();
+    let files = files.map(|(name, text)| RecordedFile { name, content: text.into() });
+    let recording = Recording::from_files(files, NAMESPACE, Timestamp::MAX).unwrap();
+    let report = evaluate(&recording.into_cluster(NAMESPACE, None)).report;
+    report.incidents.iter().any(|incident| {
+        let is_root = |(check, causes): &(&Check, &[&Cause])| {
+            check.id == incident.check && causes.iter().any(|cause| cause.id == incident.cause)
+        };
+        let mut follows = incident.consequences.iter();
+        relation.roots.iter().any(is_root)
+            && follows.any(|one| one.check == relation.check.id && one.text == relation.phrase)
+    })
+}
+
 /// Causes of the checks that the corpus has to show which no recording can.
 const ONLY_TIME_TELLS: &[&str] = &["operation_stalled/expansion_stalled", "operation_stalled/purge_stalled"];
 
@@ -315,7 +358,10 @@ fn every_cause_of_unfinished_work_and_leftovers_is_in_a_case() {
         .chain(["snapshot_chain_long/many".to_owned()])
         .collect();
     let of_corpus = ["operation_stalled", "snapshot_chain_long", "version_skew", "left_behind"];
-    let checks = longhorn_health_exporter::checks::ALL.iter().filter(|check| of_corpus.contains(&check.id));
+    let checks = longhorn_health_exporter::checks::CATALOGUE
+        .checks
+        .iter()
+        .filter(|check| of_corpus.contains(&check.id));
     let causes =
         checks.flat_map(|check| check.causes.iter().map(|cause| format!("{}/{}", check.id, cause.id)));
     let missing: Vec<String> = causes.filter(|cause| !expected.contains(cause)).collect();

@@ -8,12 +8,13 @@ use fake_apiserver::{FakeApiServer, ResourceDef};
 use jiff::{SignedDuration, Timestamp};
 use longhorn_health_exporter::checks;
 use longhorn_health_exporter::longhorn::resource::TABLE;
-use longhorn_health_exporter::report::{Evaluation, evaluate};
+use longhorn_health_exporter::report::Evaluation;
 use longhorn_health_exporter::source::connect::Connection;
 use longhorn_health_exporter::source::recording::RecordedFile;
 use longhorn_health_exporter::source::watch::Pauses;
 use longhorn_health_exporter::source::{Live, LiveOptions, Recording, Source};
 use serde_json::{Value, json};
+use testing::evaluate;
 
 use super::cluster::{MANAGER, NAMESPACE, Surroundings, id};
 use super::steps::{Step, steps, transplanted};
@@ -321,7 +322,7 @@ async fn follow(server: &FakeApiServer) -> Live {
         // the clock of the test runs a thousand times as fast as the API server's
         stale_after: SignedDuration::from_hours(1000),
         pauses: Pauses { first: Duration::from_millis(20), longest: Duration::from_millis(200) },
-        ..LiveOptions::new(NAMESPACE, clock, checks::kinds().clone())
+        ..LiveOptions::new(NAMESPACE, clock, checks::CATALOGUE.kinds())
     };
     let live = Live::start(connection.client(), options);
     tokio::time::timeout(Duration::from_secs(20), live.synced()).await.expect("no first sync");

@@ -183,7 +183,7 @@ async fn objects_without_managers_end_a_check_with_2() {
 async fn an_exporter_shows_unknown_until_longhorn_is_there() {
     let server = server().await;
     let live = Arc::new(synced(&server).await);
-    let evaluator = Evaluator::new(live.clone(), now, false);
+    let evaluator = Evaluator::new(&longhorn_health_exporter::checks::CATALOGUE, live.clone(), now, false);
     let unknown =
         |value| format!("\nlonghorn_health_check_unknown{{check=\"danger_zone_pending\"}} {value}\n");
 
@@ -208,7 +208,7 @@ async fn an_exporter_of_a_wrong_namespace_shows_unknown() {
     let options = LiveOptions { namespace: "storage".to_owned(), ..options() };
     let live = start(&server, options).await;
     within("the first sync", live.synced()).await;
-    let evaluator = Evaluator::new(Arc::new(live), now, false);
+    let evaluator = Evaluator::new(&longhorn_health_exporter::checks::CATALOGUE, Arc::new(live), now, false);
     let report = &evaluator.moment().evaluation.report;
     assert_eq!(report.status, Status::Unknown);
     assert!(report.unknown[0].reason.contains("namespace storage"), "{:?}", report.unknown);

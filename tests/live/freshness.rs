@@ -20,7 +20,7 @@ async fn a_stopped_api_server_is_seen_and_outlived() {
     let stale_after = SignedDuration::from_secs(1);
     let wary = start(&server, LiveOptions { stale_after, ..options() }).await;
     within("its first sync", wary.synced()).await;
-    server.wait_for_open_watches("*", 2 * checks::kinds().len()).await;
+    server.wait_for_open_watches("*", 2 * checks::CATALOGUE.kinds().len()).await;
     server.stop().await;
     let cluster =
         until(&live, "the failure", |cluster| status(cluster, Resource::Volumes).error.is_some()).await;

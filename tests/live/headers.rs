@@ -7,8 +7,8 @@ use fake_apiserver::{Date, Fault, Verb};
 use longhorn_health_exporter::cluster::Cluster;
 use longhorn_health_exporter::exporter::Evaluator;
 use longhorn_health_exporter::metrics::Format;
-use longhorn_health_exporter::report::evaluate;
 use longhorn_health_exporter::source::Source;
+use testing::evaluate;
 
 use crate::support::*;
 
@@ -24,7 +24,9 @@ async fn a_clock_that_differs_from_the_api_servers_is_measured_and_heals() {
     let wrong = evaluate(&cluster).report.cluster.wrong_clock().unwrap();
     assert!(wrong.ends_with("s ahead of the API server's, so ages are wrong"), "{wrong}");
     let page = || {
-        let page = Evaluator::new(live.clone(), now, false).page(Format::Text, None).unwrap();
+        let page = Evaluator::new(&longhorn_health_exporter::checks::CATALOGUE, live.clone(), now, false)
+            .page(Format::Text, None)
+            .unwrap();
         let line = page.lines().find(|line| line.starts_with("longhorn_health_clock_skew_seconds "));
         line.map(|line| line.split_once(' ').unwrap().1.parse::<f64>().unwrap())
     };
@@ -43,7 +45,9 @@ async fn without_a_date_no_skew_is_known() {
     server.set_date(Date::Missing);
     let live = Arc::new(synced(&server).await);
     assert_eq!(live.snapshot(now()).clock_skew, None);
-    let page = Evaluator::new(live, now, false).page(Format::Text, None).unwrap();
+    let page = Evaluator::new(&longhorn_health_exporter::checks::CATALOGUE, live, now, false)
+        .page(Format::Text, None)
+        .unwrap();
     assert!(!page.contains("\nlonghorn_health_clock_skew_seconds"), "{page}");
 }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 use longhorn_health_exporter::cluster::Cluster;
-use longhorn_health_exporter::report::evaluate;
 use serde_json::{Value, json};
+use testing::evaluate;
 
 use crate::support::*;
 

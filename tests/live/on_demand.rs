@@ -34,7 +34,7 @@ async fn kinds_of_plans_are_listed_once_for_all_who_ask_and_never_followed() {
 
     let mut cluster = live.snapshot(now());
     assert!(!cluster.can_read(Resource::StorageClasses));
-    cluster.adopt(&again, on_demand::beside(checks::kinds()));
+    cluster.adopt(&again, on_demand::beside(&checks::CATALOGUE.kinds()));
     assert!(cluster.can_read(Resource::StorageClasses));
     assert_eq!(cluster.objects.storage_classes.len(), 1);
     assert!(is(&cluster, Resource::NetworkPolicies, Readability::Forbidden));
@@ -48,13 +48,13 @@ async fn an_api_server_that_is_away_makes_those_kinds_unknown() {
     let connection = connection(&server).await;
     drop(server);
     let seen = within("a look", OnDemand::new(connection, options()).look()).await;
-    assert!(on_demand::beside(checks::kinds()).all(|kind| !seen.can_read(kind)));
+    assert!(on_demand::beside(&checks::CATALOGUE.kinds()).all(|kind| !seen.can_read(kind)));
     assert_eq!(seen.api_server, None);
 }
 
 #[test]
 fn what_checks_read_is_not_asked_for_again() {
-    let kinds: Vec<_> = on_demand::beside(checks::kinds()).collect();
+    let kinds: Vec<_> = on_demand::beside(&checks::CATALOGUE.kinds()).collect();
     assert!(kinds.contains(&Resource::StorageClasses) && kinds.contains(&Resource::HelmReleases));
-    assert!(kinds.iter().all(|kind| !checks::kinds().contains(kind)));
+    assert!(kinds.iter().all(|kind| !checks::CATALOGUE.kinds().contains(kind)));
 }

@@ -1,18 +1,20 @@
 //! What `record` writes is judged as the cluster that it was.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read};
 use std::time::Duration;
 
 use fake_apiserver::{Fault, Verb};
 use jiff::Timestamp;
-use longhorn_health_exporter::cluster::Readability;
+use longhorn_health_exporter::check::Severity;
+use longhorn_health_exporter::cluster::{Cluster, Readability};
 use longhorn_health_exporter::longhorn::{Release, Resource};
-use longhorn_health_exporter::source::Recording;
 use longhorn_health_exporter::source::record::{Recorded, Sink, record};
 use longhorn_health_exporter::source::recording::RecordedFile;
+use longhorn_health_exporter::source::{Recording, Source};
 use serde_json::json;
+use testing::evaluate;
 
 use crate::support::*;
 
@@ -35,11 +37,18 @@ impl Sink for Memory {
 }
 
 async fn recorded(server: &fake_apiserver::FakeApiServer) -> (Recorded, Memory, Recording) {
+    recorded_at(server, now()).await
+}
+
+async fn recorded_at(
+    server: &fake_apiserver::FakeApiServer,
+    moment: Timestamp,
+) -> (Recorded, Memory, Recording) {
     let client = connection(server).await.client();
     let mut memory = Memory::default();
     let patience = Duration::from_secs(120);
     let recorded =
-        within("the recording", record(&client, NAMESPACE, patience, now(), &mut memory)).await.unwrap();
+        within("the recording", record(&client, NAMESPACE, patience, moment, &mut memory)).await.unwrap();
     let file =
         |(name, content): (&String, &Vec<u8>)| RecordedFile { name: name.clone(), content: content.clone() };
     let files: Vec<_> = memory.0.iter().map(file).collect();
@@ -83,6 +92,53 @@ async fn what_was_there_is_recorded_and_what_was_refused_is_unknown() {
 }
 
 /// What a Ready manager says of the API server no object tells: a single look reads it, too.
+/// Nothing in a cluster whose managers and nodes have been silent for 40 minutes is as new as the moment of the recording.
+#[tokio::test]
+async fn a_recording_has_the_verdict_of_the_cluster_at_its_moment() {
+    let root = std::path::Path::new(testing::ROOT);
+    let server = server().await;
+    for object in testing::scenario_files::objects(&root.join("tests/scenarios/healthy-1.12")) {
+        let text = |key: &str| object[key].as_str().unwrap().to_owned();
+        let kind = Resource::of(&text("apiVersion"), &text("kind"));
+        if let Some(kind) = kind {
+            server.put(&kind.label(), object.clone());
+        }
+    }
+    let lease = json!({"holderIdentity": "worker-1", "renewTime": "2026-03-01T12:00:00Z"});
+    let metadata = json!({"name": "longhorn-webhook-cert-rotation", "namespace": NAMESPACE});
+    server.put("leases.coordination.k8s.io", json!({ "metadata": metadata, "spec": lease }));
+    let moment = testing::time("2026-03-01T12:40:00Z");
+    let live = synced(&server).await;
+    let mut cluster = live.snapshot(moment);
+    cluster.one_look = true;
+    let told = |cluster: &Cluster| {
+        let report = evaluate(cluster).report;
+        let findings = report.findings.iter();
+        let findings = findings.map(|one| (one.check, one.cause.id, one.severity, one.message.clone()));
+        (report.exit_code, report.status, findings.collect::<BTreeSet<_>>())
+    };
+    let (_, _, recording) = recorded_at(&server, moment).await;
+    let (exit_code, status, findings) = told(&cluster);
+    let lost = |one: &(&str, &str, Severity, String)| one.1 == "api_lost" && one.2 > Severity::Info;
+    assert!(exit_code == 1 && findings.iter().any(lost), "{findings:#?}");
+    assert_eq!(told(&recording.into_cluster(NAMESPACE, None)), (exit_code, status, findings));
+}
+
+#[tokio::test]
+async fn a_page_that_is_too_heavy_is_asked_for_in_smaller_ones() {
+    let server = server().await;
+    for number in 0..40 {
+        let mut heavy = volume(&format!("v{number:02}"));
+        heavy["metadata"]["annotations"] = json!({ "note": "x".repeat(1 << 20) });
+        server.put(VOLUMES, heavy);
+    }
+    in_pages(&server);
+    let (recorded, _, recording) = recorded(&server).await;
+    assert_eq!(recorded.unread, Vec::<String>::new());
+    assert_eq!(recording.into_cluster(NAMESPACE, None).objects.volumes.len(), 40);
+    assert_eq!(parameters(&server, VOLUMES, Verb::List, "limit")[1..], ["200", "25", "25"]);
+}
+
 #[tokio::test]
 async fn logs_of_ready_managers_are_recorded_as_a_single_look_reads_them() {
     let server = server().await;

@@ -15,7 +15,7 @@ async fn the_history_of_one_run_is_that_of_the_next() {
     let server = server().await;
     server.put("pods", pod("instance-manager-a", "u1"));
     let first = synced(&server).await;
-    let key = Observation { check: checks::ALL[0].id, fact: "idle", object: "a".into() };
+    let key = Observation { check: checks::CATALOGUE.checks[0].id, fact: "idle", object: "a".into() };
     let since = now();
     first.keep_observed(vec![key.clone()], &BTreeSet::new(), since);
     server.put("pods", pod("instance-manager-a", "u2"));
@@ -27,7 +27,7 @@ async fn the_history_of_one_run_is_that_of_the_next() {
 
     let second = Arc::new(start(&server, options()).await);
     let Loaded::History(saved) = file.load() else { panic!("no history") };
-    second.restore(*saved, now(), checks::id_of);
+    second.restore(*saved, now(), |id| checks::CATALOGUE.id_of(id));
     within("the sync", second.synced()).await;
     let cluster = second.snapshot(now());
     assert_eq!(cluster.history.first_seen(&key).map(|since| since.as_second()), Some(since.as_second()));

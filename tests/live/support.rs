@@ -47,7 +47,7 @@ pub fn options() -> LiveOptions {
         look_again: Duration::from_millis(100),
         rebuild_after: Duration::from_millis(500),
         crash_logs_again: Duration::from_millis(100),
-        ..LiveOptions::new(NAMESPACE, now, checks::kinds().clone())
+        ..LiveOptions::new(NAMESPACE, now, checks::CATALOGUE.kinds())
     }
 }
 

@@ -42,7 +42,7 @@ async fn a_list_that_fails_is_asked_for_in_pages() {
 async fn only_list_and_watch_are_asked_for_and_one_name_where_one_will_do() {
     let server = server().await;
     let live = synced(&server).await;
-    server.wait_for_open_watches("*", checks::kinds().len()).await;
+    server.wait_for_open_watches("*", checks::CATALOGUE.kinds().len()).await;
     for (resource, verbs) in verbs(&server) {
         assert_eq!(verbs, [Verb::List, Verb::Watch], "{resource}");
     }
@@ -52,7 +52,7 @@ async fn only_list_and_watch_are_asked_for_and_one_name_where_one_will_do() {
         assert_eq!(selectors, ["metadata.name%3Dlonghorn-webhook-validator"]);
     }
     // what only plans read is not asked for
-    let read = checks::kinds();
+    let read = checks::CATALOGUE.kinds();
     for kind in Resource::all().filter(|kind| !read.contains(kind)).map(Resource::label) {
         assert_eq!(server.requests(&kind, Verb::List), 0, "{kind}");
     }
@@ -296,6 +296,39 @@ async fn a_watch_line_that_is_no_event_leads_to_a_new_list() {
     assert_eq!(errors(&live, Resource::Volumes, ApiErrorReason::Decode), 1);
     server.put(VOLUMES, volume("a"));
     until(&live, "the change", |cluster| volume_names(cluster) == ["a"]).await;
+}
+
+#[tokio::test]
+async fn a_list_with_more_objects_than_any_cluster_has_costs_only_its_kind() {
+    let server = server().await;
+    for number in 0..11 {
+        server.put(VOLUMES, volume(&format!("v{number:02}")));
+    }
+    server.put("pods", pod("p", "1"));
+    let live = start(&server, LiveOptions { most_objects: 10, ..options() }).await;
+    // whole and in pages, again and again
+    server.wait_for_requests(VOLUMES, Verb::List, 3).await;
+    let cluster = until(&live, "the pod", |cluster| !cluster.objects.pods.is_empty()).await;
+    assert!(!cluster.can_read(Resource::Volumes));
+    assert_eq!(volume_names(&cluster), Vec::<&str>::new());
+    assert!(errors(&live, Resource::Volumes, ApiErrorReason::Other) >= 2);
+    server.delete(VOLUMES, NAMESPACE, "v00");
+    until(&live, "the rest", |cluster| volume_names(cluster).len() == 10).await;
+}
+
+#[tokio::test]
+async fn an_object_of_another_namespace_is_none_of_longhorns() {
+    let server = server().await;
+    let live = synced(&server).await;
+    server.wait_for_watch(VOLUMES).await;
+    let event = |name: &str, namespace: &str| {
+        let metadata = json!({"name": name, "namespace": namespace, "resourceVersion": "900"});
+        format!("{{\"type\":\"ADDED\",\"object\":{}}}\n", json!({ "metadata": metadata }))
+    };
+    server.send_raw(VOLUMES, event("foreign", "other"));
+    server.send_raw(VOLUMES, event("ours", NAMESPACE));
+    until(&live, "ours", |cluster| volume_names(cluster) == ["ours"]).await;
+    assert_eq!(errors(&live, Resource::Volumes, ApiErrorReason::Decode), 1);
 }
 
 #[tokio::test]

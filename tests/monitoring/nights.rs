@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::time::Duration;
 
 use longhorn_health_exporter::exporter::INHIBITOR;
 use longhorn_health_exporter::generate::rules;
@@ -112,7 +111,7 @@ fn settle(stack: &Stack) {
         let expected = stack.prometheus.query(expr)?.first().map(|sample| sample["value"][1].clone());
         let before = muted(stack);
         // a root that follows from another one begins to mute an evaluation or two later
-        std::thread::sleep(Duration::from_secs(4));
+        (0..3).for_each(|_| stack.prometheus.wait_for_rules());
         if before != muted(stack) {
             return Err("still changing".to_owned());
         }

@@ -11,10 +11,10 @@ use longhorn_health_exporter::check::Severity;
 use longhorn_health_exporter::checks;
 use longhorn_health_exporter::longhorn::Resource;
 use longhorn_health_exporter::longhorn::resource::TABLE;
-use longhorn_health_exporter::report::evaluate;
 use longhorn_health_exporter::source::connect::Connection;
 use longhorn_health_exporter::source::{Live, LiveOptions, Source};
 use serde_json::{Value, json};
+use testing::evaluate;
 
 use testing::scenario_files;
 
@@ -76,7 +76,7 @@ impl Day {
         let connection =
             Connection::open(Some(&kubeconfig), None, std::time::Duration::from_secs(10)).await.unwrap();
         let live =
-            Live::start(connection.client(), LiveOptions::new(NAMESPACE, clock, checks::kinds().clone()));
+            Live::start(connection.client(), LiveOptions::new(NAMESPACE, clock, checks::CATALOGUE.kinds()));
         live.synced().await;
         let mut day = Day {
             minute: 0,

@@ -118,9 +118,11 @@ fn unknown_value(selector: &promql::Selector, label: &str, value: &str) -> Optio
     let is_finding = selector.metric.starts_with("longhorn_health_finding");
     let check = selector.matchers.iter().find(|(label, ..)| label == "check").map(|(.., check)| check);
     let known = |word: &str| match (label, check) {
-        ("check", _) => checks::by_id(word).is_some(),
+        ("check", _) => checks::CATALOGUE.by_id(word).is_some(),
         ("severity", _) => Severity::ALL.iter().any(|severity| severity.as_str() == word),
-        ("cause", Some(check)) if is_finding => checks::by_id(check).is_some_and(|c| c.cause(word).is_some()),
+        ("cause", Some(check)) if is_finding => {
+            checks::CATALOGUE.by_id(check).is_some_and(|c| c.cause(word).is_some())
+        }
         _ => true,
     };
     let plain = value.split('|').filter(|word| !word.contains(['.', '$']));
@@ -239,6 +241,7 @@ fn colours_begin_at_thresholds_that_exist() {
 #[test]
 fn words_that_take_something_away_say_what_is_proven_before() {
     const NOT_ADVISED: &[(&str, &str)] = &[
+        ("csi_plugin_down/managers_deleted", "not to"),
         ("disk_unavailable/no_node_ready", "not to"),
         ("known_bad_release/issue_11169", "leftover objects of support bundles hold nothing of volumes"),
         ("known_bad_release/issue_13245", "how fast, where someone deletes backups anyway"),
@@ -257,6 +260,7 @@ fn words_that_take_something_away_say_what_is_proven_before() {
         ("operation_stalled/expansion_failed", "not to"),
         ("volume_degraded/rebuild_looping", "not to"),
         ("volume_degraded/rebuild_stalled", "not to"),
+        ("volume_faulted/never_up", "not to"),
         ("webhook_unavailable/no_ready_endpoint", "not to"),
         ("webhook_unavailable/not_listed", "that it does not help"),
         ("webhook_unavailable/rollout", "that it does not help"),
@@ -265,7 +269,7 @@ fn words_that_take_something_away_say_what_is_proven_before() {
         regex::Regex::new(r"\b([Dd]elete|[Dd]eleting|[Ss]alvage|[Ss]cale|by force)\b|[Rr]estore .*backup")
             .unwrap();
     let mut missing = BTreeSet::new();
-    for check in checks::ALL {
+    for check in checks::CATALOGUE.checks {
         for cause in check.causes.iter().filter(|cause| cause.proven.is_empty()) {
             let ways = check.ways(cause).filter(|way| way.proven.is_empty()).map(|way| way.fix);
             if ways.chain([cause.fix]).any(|fix| words.is_match(fix)) {

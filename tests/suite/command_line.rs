@@ -41,7 +41,7 @@ impl Place {
     }
 }
 
-/// Where nobody listens.
+/// Where no one listens.
 const NOBODY: &str = "http://127.0.0.1:1";
 
 #[test]
@@ -220,7 +220,7 @@ fn record_follows_no_link_that_somebody_left() {
     let refused = record(&archive);
     assert_eq!(refused.status.code(), Some(64), "{}", said(&refused));
     assert!(
-        said(&refused).contains("r.tar.gz.unfinished is there already; remove it first"),
+        said(&refused).contains("r.tar.gz.unfinished already exists; remove it first"),
         "{}",
         said(&refused)
     );
@@ -231,7 +231,7 @@ fn record_follows_no_link_that_somebody_left() {
     assert!(Path::new(&archive).is_file());
 }
 
-/// An API server that answers, one that does not, and an address where nobody listens.
+/// An API server that answers, one that does not, and an address where no one listens.
 #[tokio::test(flavor = "multi_thread")]
 async fn several_clusters_are_one_table_and_a_dead_one_delays_nobody() {
     let server = fake_apiserver::FakeApiServer::start().await;

@@ -14,6 +14,8 @@ mod links;
 mod names;
 #[path = "docs/schemas.rs"]
 mod schemas;
+#[path = "docs/sentences.rs"]
+mod sentences;
 #[path = "docs/settings.rs"]
 mod settings;
 #[path = "docs/words.rs"]

@@ -17,7 +17,12 @@ fn now() -> Timestamp {
 }
 
 fn demo_evaluator(self_metrics: bool) -> Evaluator {
-    Evaluator::new(Arc::new(Demo::new(now()).unwrap()), now, self_metrics)
+    Evaluator::new(
+        &longhorn_health_exporter::checks::CATALOGUE,
+        Arc::new(Demo::new(now()).unwrap()),
+        now,
+        self_metrics,
+    )
 }
 
 /// Families of a text page, in order, each with its lines of samples. Fails on interleaving.
@@ -81,7 +86,8 @@ fn both_formats_say_the_same() {
 fn what_must_always_be_there_is_there_and_in_declared_order() {
     let page = demo_evaluator(true).page(Format::Text, None).unwrap();
     let families: Vec<_> = families(&page).into_iter().map(|(name, _)| name).collect();
-    let declared: Vec<_> = checks::ALL
+    let declared: Vec<_> = checks::CATALOGUE
+        .checks
         .iter()
         .flat_map(|check| check.gauges.iter().copied())
         .chain(GAUGES.iter().copied())
@@ -108,7 +114,7 @@ fn what_must_always_be_there_is_there_and_in_declared_order() {
     ] {
         assert!(families.iter().any(|family| family == name), "{name} is missing");
     }
-    for check in checks::ALL {
+    for check in checks::CATALOGUE.checks {
         for severity in ["info", "warning", "critical"] {
             let series =
                 format!("longhorn_health_findings{{check=\"{}\",severity=\"{severity}\"}} ", check.id);

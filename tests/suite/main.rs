@@ -17,6 +17,7 @@ mod stack;
 mod catalogue;
 mod chain;
 mod check_screen;
+mod code_mutants;
 mod command_line;
 mod cost;
 mod dashboards;

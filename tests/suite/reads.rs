@@ -12,11 +12,10 @@ use longhorn_health_exporter::checks;
 use longhorn_health_exporter::cluster::Cluster;
 use longhorn_health_exporter::generate::catalogue;
 use longhorn_health_exporter::longhorn::Resource;
-use longhorn_health_exporter::report::{
-    Evaluation, Memory, ReportOptions, evaluate, evaluate_again, evaluate_only,
-};
+use longhorn_health_exporter::report::{Evaluation, Memory, ReportOptions, evaluate_again};
 use longhorn_health_exporter::source::recording::{RecordedFile, Recording};
 use serde_json::{Value, json};
+use testing::{evaluate, evaluate_only};
 
 /// A scenario whose objects can be left out by kind; each is written down once for all checks.
 struct Recorded {
@@ -65,7 +64,7 @@ fn checks_read_what_they_declare() {
     for path in scenario::all() {
         let recorded = Recorded::of(&path);
         let all = recorded.with(|_| true);
-        for check in checks::ALL {
+        for check in checks::CATALOGUE.checks {
             let declared = recorded.with(|kind| check.needs.iter().chain(check.uses).any(|own| *own == kind));
             let (whole, part) = (verdict(check, &all), verdict(check, &declared));
             assert_eq!(whole, part, "{} on {}", check.id, scenario::name(&path));
@@ -81,13 +80,13 @@ fn a_verdict_stands_until_something_changes_that_its_check_reads() {
         let Evaluation { report, samples, .. } = evaluation;
         json!({"findings": report.findings, "unknown": report.unknown, "samples": format!("{samples:?}")})
     };
-    let kinds = checks::kinds();
+    let kinds = checks::CATALOGUE.kinds();
     let mut looks = 0;
     for path in scenario::all() {
         let cluster = scenario::cluster(&path);
         let at = |changed: Option<Resource>| {
             let mut resources = cluster.resources.clone();
-            for kind in kinds {
+            for kind in &kinds {
                 resources.entry(*kind).or_default().changes = if changed == Some(*kind) { 2 } else { 1 };
             }
             let (objects, history) = (cluster.objects.clone(), cluster.history.clone());
@@ -100,15 +99,16 @@ fn a_verdict_stands_until_something_changes_that_its_check_reads() {
         let unchanged = said(&evaluate(&at(None)));
         for changed in kinds.iter().filter(|kind| cluster.objects.count(**kind) > 0) {
             let mut memory = Memory::new(patience);
-            let mut look =
-                |cluster: &Cluster| evaluate_again(cluster, |_| true, &ReportOptions::default(), &mut memory);
+            let mut look = |cluster: &Cluster| {
+                evaluate_again(&checks::CATALOGUE, cluster, |_| true, &ReportOptions::default(), &mut memory)
+            };
             let (before, after) = (at(None), at(Some(*changed)));
             look(&before);
             let (again, now) = (look(&before), look(&after));
             assert_eq!(said(&again), unchanged, "{changed} on {}", scenario::name(&path));
             assert_eq!(said(&now), said(&evaluate(&after)), "{changed} on {}", scenario::name(&path));
             let reads = |check: &&&Check| check.needs.iter().chain(check.uses).any(|kind| kind == changed);
-            let untouched = checks::ALL.iter().filter(|check| !reads(check));
+            let untouched = checks::CATALOGUE.checks.iter().filter(|check| !reads(check));
             looks += untouched.filter(|check| now.blind.contains(check.id)).count();
         }
     }
@@ -119,7 +119,7 @@ fn a_verdict_stands_until_something_changes_that_its_check_reads() {
 #[test]
 fn every_kind_is_declared_by_a_check() {
     let declared: BTreeSet<_> =
-        checks::ALL.iter().flat_map(|check| check.needs.iter().chain(check.uses)).collect();
+        checks::CATALOGUE.checks.iter().flat_map(|check| check.needs.iter().chain(check.uses)).collect();
     let idle: Vec<_> = Resource::all().filter(|kind| !declared.contains(kind)).map(Resource::label).collect();
     // what only `plan upgrade` asks for
     let planned = [
@@ -131,7 +131,7 @@ fn every_kind_is_declared_by_a_check() {
         "applications.argoproj.io",
     ];
     assert_eq!(idle, planned);
-    let read = checks::kinds();
+    let read = checks::CATALOGUE.kinds();
     assert!(Resource::all().all(|kind| read.contains(&kind) != planned.contains(&kind.label().as_str())));
 }
 
@@ -141,7 +141,7 @@ const WITHOUT_ALERT: &[(&str, &str, &str)] = &[];
 #[test]
 fn causes_that_hurt_have_an_alert() {
     let mut wrong = Vec::new();
-    for check in checks::ALL {
+    for check in checks::CATALOGUE.checks {
         for cause in check.causes.iter().filter(|cause| cause.severity >= Severity::Warning) {
             let named = check.alerts.iter().any(|alert| alert.causes().any(|listed| listed == *cause));
             let excused = WITHOUT_ALERT.iter().any(|(id, name, _)| (*id, *name) == (check.id, cause.id));

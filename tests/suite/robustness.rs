@@ -8,11 +8,12 @@ use std::sync::OnceLock;
 use jiff::Timestamp;
 use longhorn_health_exporter::exporter::Evaluator;
 use longhorn_health_exporter::metrics::Format;
-use longhorn_health_exporter::report::{Status, evaluate};
+use longhorn_health_exporter::report::Status;
 use longhorn_health_exporter::source::recording::{RecordedFile, Recording, RecordingError};
 use longhorn_health_exporter::source::{Fixed, Source};
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use testing::evaluate;
 
 /// The objects of every scenario.
 fn originals() -> &'static [Vec<Value>] {
@@ -105,7 +106,7 @@ proptest! {
         prop_assert_eq!(report.resources.iter().map(|kind| kind.undecodable).sum::<usize>(), skipped);
         // the same cluster, watched rather than recorded: ages are kept, the page is made
         let live: std::sync::Arc<dyn Source> = std::sync::Arc::new(Fixed::new(cluster));
-        let evaluator = Evaluator::new(live, || Timestamp::UNIX_EPOCH, false);
+        let evaluator = Evaluator::new(&longhorn_health_exporter::checks::CATALOGUE, live, || Timestamp::UNIX_EPOCH, false);
         for format in [Format::Text, Format::OpenMetrics] {
             let page = evaluator.page(format, None);
             prop_assert!(page.is_ok(), "{:?}", page.err());

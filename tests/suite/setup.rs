@@ -1,4 +1,4 @@
-//! The set-up of scripts/test asks for every package of its list, whatever shell `sh` is: dash, unlike
+//! The setup of scripts/test asks for every package of its list, whatever shell `sh` is: dash, unlike
 //! bash, hands no arguments to a script that it sources. scripts/try-setup installs them for real.
 
 use std::fs;

@@ -8,9 +8,10 @@ use jiff::Timestamp;
 use longhorn_health_exporter::check::Severity;
 use longhorn_health_exporter::cluster::{Cluster, Readability};
 use longhorn_health_exporter::longhorn::Resource;
-use longhorn_health_exporter::report::{Report, evaluate};
+use longhorn_health_exporter::report::Report;
 use longhorn_health_exporter::source::recording::{RecordedFile, Recording};
 use serde_json::{Value, json};
+use testing::evaluate;
 
 const NAMESPACE: &str = "longhorn-system";
 

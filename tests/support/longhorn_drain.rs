@@ -27,7 +27,13 @@ impl Longhorn {
         let longhorn = |one: &Value| text(one, "/apiVersion").starts_with("longhorn.io");
         let own = matches!(
             kind,
-            "Volume" | "Replica" | "InstanceManager" | "Setting" | "LonghornNode" | "VolumeAttachment"
+            "Volume"
+                | "Replica"
+                | "Engine"
+                | "InstanceManager"
+                | "Setting"
+                | "LonghornNode"
+                | "VolumeAttachment"
         );
         let plain = if kind == "LonghornNode" { "Node" } else { kind };
         self.objects.iter().filter(move |one| text(one, "/kind") == plain && longhorn(one) == own)
@@ -56,6 +62,15 @@ impl Longhorn {
 
     fn healthy(replica: &Value) -> bool {
         !text(replica, "/spec/healthyAt").is_empty() && text(replica, "/spec/failedAt").is_empty()
+    }
+
+    /// A healthy replica of the volume on a node that Kubernetes does not have: ListVolumePDBProtectedHealthyReplicasRO fails.
+    fn fails(&self, replica: &Value) -> bool {
+        let volume = text(replica, "/spec/volumeName");
+        let mut others =
+            self.of("Replica").filter(|one| text(one, "/spec/volumeName") == volume && Self::healthy(one));
+        others
+            .any(|one| !self.of("Node").any(|node| text(node, "/metadata/name") == text(one, "/spec/nodeID")))
     }
 
     /// A healthy replica of the volume on another node, under a budget.
@@ -109,8 +124,7 @@ impl Longhorn {
             let unused =
                 text(replica, "/spec/healthyAt").is_empty() && text(replica, "/spec/failedAt").is_empty();
             (policy == "allow-if-replica-is-stopped" && stopped)
-                || unused
-                || self.protected_elsewhere(replica)
+                || !self.fails(replica) && (unused || self.protected_elsewhere(replica))
         })
     }
 
@@ -167,15 +181,22 @@ impl Longhorn {
         if kept {
             return;
         }
+        let engines = self.of("Engine").filter(|one| text(one, "/spec/nodeID") == self.node);
+        let engines: Vec<String> = engines.map(|one| text(one, "/metadata/name").to_owned()).collect();
         let managers = self.of("InstanceManager").filter(|one| text(one, "/spec/nodeID") == self.node);
         let managers: Vec<String> = managers.map(|one| text(one, "/metadata/name").to_owned()).collect();
+        // a process without an Engine is one that no one ends
+        let stop = |processes: &mut Value| {
+            if let Some(map) = processes.as_object_mut() {
+                map.retain(|name, _| !engines.contains(name));
+            }
+        };
         for manager in managers {
             self.change("InstanceManager", &manager, |one| {
-                for map in ["instanceEngines", "instanceEngineFrontends"] {
-                    one["status"][map] = json!({});
-                }
+                stop(&mut one["status"]["instanceEngines"]);
+                one["status"]["instanceEngineFrontends"] = json!({});
                 if text(one, "/spec/type") == "engine" {
-                    one["status"]["instances"] = json!({});
+                    stop(&mut one["status"]["instances"]);
                 }
             });
         }

@@ -61,7 +61,8 @@ pub fn demo() -> Cluster {
 /// The page of metrics, without what changes from build to build.
 pub fn exposition(cluster: Cluster) -> String {
     let source = Arc::new(Fixed::new(cluster));
-    let evaluator = Evaluator::new(source, || Timestamp::UNIX_EPOCH, false);
+    let evaluator =
+        Evaluator::new(&longhorn_health_exporter::checks::CATALOGUE, source, || Timestamp::UNIX_EPOCH, false);
     let page = evaluator.page(Format::Text, None).unwrap();
     let stable = page.lines().filter(|line| !line.starts_with("longhorn_health_exporter_build_info{"));
     stable.map(|line| format!("{line}\n")).collect()

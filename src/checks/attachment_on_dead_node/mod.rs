@@ -20,15 +20,16 @@ use crate::facts::{nodes, text};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{CsiAttachment, DataEngine, KubeNode, Owner};
 
-const NONE_CAN_TAKE_THEM: &str = "Bring the nodes back, and look at what they share before any single one: none that Longhorn stores data on is Ready, so nothing can be attached \
-     elsewhere. Until one is, taint no node and delete neither pods nor attachments: machines that only stopped reporting may still write.";
+const NONE_CAN_TAKE_THEM: &str = "Bring the nodes back, starting with what they share: no node that Longhorn stores data on is Ready, so nothing \
+                                  can attach elsewhere. Until one is Ready, do not taint nodes or delete pods or attachments: machines that only \
+                                  stopped reporting may still write.";
 const NODES: &str = "kubectl get nodes -o wide";
 
 causes! {
     NODE_DOWN = warning "node_down"
         "the node has not been Ready for ten minutes, and its pods and volumes cannot move"
-        fix "Bring the node back: everything then continues. If it cannot come back, switch the machine off first (one that still \
-             runs would keep writing), then taint it, so that its volumes are attached elsewhere; remove the taint when it is back." [
+        fix "Bring the node back: everything then continues. If it cannot come back, switch the machine off first, then taint it (remove the taint \
+             later): its volumes then attach elsewhere. Do not taint a machine that still runs: it would keep writing." [
             read "kubectl describe node <node>",
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
             change "kubectl taint nodes <node> node.kubernetes.io/out-of-service=nodeshutdown:NoExecute",
@@ -37,8 +38,8 @@ causes! {
         way NONE_READY "no node is Ready" fix NONE_CAN_TAKE_THEM [read NODES, read "kubectl describe node <node>"];
     NODE_GONE = warning "node_gone"
         "the node no longer exists in Kubernetes, and volumes are still attached to it"
-        fix "Make sure that the machine is switched off, then delete the pods that are still bound to it: Kubernetes removes the \
-             attachments within six minutes. Delete an attachment by hand only if no pod is left." [
+        fix "Make sure that the machine is switched off, then delete the pods still bound to it. Kubernetes removes the attachments within six \
+             minutes. Delete an attachment by hand only if no pod is left." [
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
             read "kubectl get volumeattachments.storage.k8s.io",
             change "kubectl delete volumeattachments.storage.k8s.io <attachment>",
@@ -50,8 +51,8 @@ causes! {
 pub static CHECK: Check = Check {
     id: "attachment_on_dead_node",
     title: "Volumes held by dead nodes",
-    summary: "Kubernetes holds volumes attached to a node that is down or gone, so that their workloads start nowhere else; says \
-              what is safe to do.",
+    summary: "Kubernetes holds volumes attached to a node that is down or deleted, so their workloads cannot start elsewhere. Says what is safe to \
+              do.",
     needs: &[CsiAttachments, KubeNodes],
     uses: &[Volumes, LonghornNodes, Settings],
     causes: ALL,
@@ -72,7 +73,7 @@ pub static CHECK: Check = Check {
     panels: &[Panel {
         dashboard: Dashboard::Volumes,
         title: "Volumes held by dead nodes",
-        description: "Attachments of Longhorn volumes to nodes that are down or gone.",
+        description: "Attachments of Longhorn volumes to nodes that are down or deleted.",
         no_data: "no dead node holds a volume, or the exporter does not report",
         ..Panel::TABLE.of(&HELD)
     }],
@@ -82,7 +83,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     HELD = Gauge "longhorn_health_dead_node_attachments" ["node"]
-        "Attachments of Longhorn volumes to a node that has been down or gone for ten minutes.",
+        "Attachments of Longhorn volumes to a node that has been down or deleted for ten minutes.",
         absent "the node is Ready or holds no Longhorn volume, or attachments or nodes cannot be read",
         example "sum by (node) (longhorn_health_dead_node_attachments)";
 }
@@ -149,7 +150,9 @@ fn finding(cluster: &Cluster, node: &str, attachments: &[&CsiAttachment]) -> Fin
     .node(node)
     .volumes(users);
     finding = match none_ready(cluster) {
-        true => finding.impact(format!("no node is Ready that could take these volumes: {whose}")).way(way),
+        true => finding
+            .impact(format!("these volumes cannot attach elsewhere, because no other node is Ready: {whose}"))
+            .way(way),
         false => finding
             .impact(format!("workloads cannot start on another node while these attachments exist: {whose}")),
     };

@@ -9,23 +9,23 @@ pub const STATUS_ONLY: &str = "kubectl -n <namespace> get backingimages.longhorn
 
 causes! {
     AT_RISK = critical "at_risk"
-        "eviction is requested where a copy is in the status but no longer in the spec: the manager of the node panics"
-        fix "Cancel the eviction of <value>, wait until no copy is in the status only, then request it again. Upgrade to 1.8.2, 1.9.1 or later to get \
-             rid of it." [
+        "eviction is requested on a disk with a stale copy (in the status, not in the spec), so the node's manager panics"
+        fix "Cancel the eviction of <value>. Request it again once no copy is only in the status. Upgrade to 1.8.2, 1.9.1 or later, which fix the \
+             panic." [
             change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '{\"spec\":{\"evictionRequested\":false}}'",
             read STATUS_ONLY,
             change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '{\"spec\":{\"evictionRequested\":true}}'",
         ];
     LATENT = warning "latent"
-        "a copy has been in the status only for minutes: a request for eviction would make the manager panic"
-        fix "Do not request eviction of <value> before the copy is gone from the status. See why the backing image manager of the disk does not remove \
-             it; where its pod hangs, delete that: what runs is not touched, and copies that are being synced start over." [
+        "a copy has been only in the status for minutes: requesting eviction would make the manager panic"
+        fix "Find out why the disk's backing image manager does not remove the stale copy. If its pod hangs, delete that pod: running volumes are \
+             not affected, copies being synced start over. Do not request eviction of <value> before the copy has left the status." [
             read "kubectl -n <namespace> get backingimagemanagers.longhorn.io -o wide | grep -E 'NAME|<key>'",
             read STATUS_ONLY,
             read "kubectl -n <namespace> get pods -l longhorn.io/component=backing-image-manager -o wide",
             read "kubectl -n <namespace> get backingimages.longhorn.io <object> -o yaml",
-        ] proven "its pod hangs, as the reader is to see; copies on the disk stay, and only those that are being synced start over";
+        ] proven "the fix asks for a pod that hangs; copies on the disk stay, and only those being synced start over";
     TRANSIENT = info "transient"
-        "a copy has been in the status only for seconds, as it is after every removal of a copy"
+        "a copy has been only in the status for seconds, which is normal after a copy is removed"
         fix "Wait a few seconds before requesting eviction of <value>." [read STATUS_ONLY];
 }

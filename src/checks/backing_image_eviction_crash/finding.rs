@@ -43,8 +43,7 @@ impl<'a> Words<'a> {
         let message =
             format!("eviction of {node} crashes its manager: backing image {image} has a stale copy");
         let impact = format!(
-            "while the manager of {node} crashes, nothing attaches, detaches, rebuilds or evicts for the {} it \
-             owns; running I/O continues",
+            "the manager of {node} keeps crashing, so the {} it owns cannot attach, detach, rebuild or evict; running I/O continues",
             count(&volumes)
         );
         let mut finding =
@@ -64,20 +63,18 @@ impl<'a> Words<'a> {
     pub fn latent(&self, pair: &StaleCopy) -> Finding {
         let (node, image) = (pair.node_name(), pair.image.metadata.name.as_str());
         let message = format!(
-            "backing image {image} keeps a copy on disk {} of node {node} in its status only: \
-             requesting eviction there would crash longhorn-manager",
+            "backing image {image} has a stale copy on disk {} of node {node}: eviction there would crash longhorn-manager",
             pair.place.name
         );
         self.start(&causes::LATENT, pair, message)
-            .impact("none until eviction is requested; then the manager of the node crashes in a loop")
+            .impact("none until eviction is requested; then the node's manager crashes in a loop")
     }
 
     /// The normal moment between the two steps of removing a copy.
     pub fn transient(&self, pair: &StaleCopy) -> Finding {
         let (node, image) = (pair.node_name(), pair.image.metadata.name.as_str());
         let message = format!(
-            "backing image {image} is still removing its copy on disk {} of node {node}; \
-             wait for that before requesting eviction there",
+            "backing image {image} is still removing its copy on disk {} of node {node}: wait before requesting eviction there",
             pair.place.name
         );
         self.start(&causes::TRANSIENT, pair, message).impact("none")
@@ -93,18 +90,16 @@ impl<'a> Words<'a> {
             .with(Name::Value, scope(pair))
             .with(Name::Key, pair.uuid)
             .fact(format!(
-                    "backingimages.longhorn.io {image}: disk {} is in status.diskFileStatusMap (state {}) \
+                "backingimages.longhorn.io {image}: disk {} is in status.diskFileStatusMap (state {}) \
                      but not in spec.diskFileSpecMap",
-                    pair.uuid,
-                    pair.copy.state.as_str()
-                ),
-            )
+                pair.uuid,
+                pair.copy.state.as_str()
+            ))
             .fact(release_fact(pair))
             .fact(format!(
-                    "not safe to request or resume eviction on {node}: {left} such {} on its disks; it is safe at 0",
-                    if left == 1 { "copy is" } else { "copies are" }
-                ),
-            )
+                "eviction of {node} is not safe yet: {left} such {} on its disks (safe at 0)",
+                if left == 1 { "copy is" } else { "copies are" }
+            ))
     }
 
     /// Clears the requests that hit, waits, and sets the same requests again.
@@ -139,7 +134,7 @@ impl<'a> Words<'a> {
             pod.metadata.name,
             terminated.exit_code,
             counted(container.restart_count.0, "restart"),
-            if terminated.exit_code == 2 { "; 2 is what a panic leaves" } else { "" }
+            if terminated.exit_code == 2 { " (a panic)" } else { "" }
         ))
     }
 }
@@ -157,12 +152,12 @@ fn release_fact(pair: &StaleCopy) -> String {
     let release = pair.release.map(|release| release.to_string()).unwrap_or_default();
     match pair.exposure() {
         Exposure::AnyDisk => format!(
-            "longhorn-manager {release} panics on such a copy on any disk of a node on which eviction is requested; \
-             fixed in 1.7.4, 1.8.2, 1.9.1 and 1.10.0"
+            "longhorn-manager {release} panics on such a copy on any disk of a node whose eviction is requested; fixed in 1.7.4, 1.8.2, 1.9.1 and \
+             1.10.0"
         ),
         _ => format!(
-            "longhorn-manager {release} panics on such a copy when its disk or node is evicted: 1.8.1 and 1.9.0 guard only \
-             disks that stay, although 1.8.1 is announced as fixed; fixed in 1.8.2, 1.9.1 and 1.10.0"
+            "longhorn-manager {release} panics on such a copy when its disk or node is evicted: 1.8.1 (announced as fixed) and 1.9.0 guard only \
+             disks that stay; fixed in 1.8.2, 1.9.1 and 1.10.0"
         ),
     }
 }

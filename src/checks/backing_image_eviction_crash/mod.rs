@@ -27,9 +27,8 @@ const TRANSIENT: SignedDuration = SignedDuration::from_mins(3);
 pub static CHECK: Check = Check {
     id: "backing_image_eviction_crash",
     title: "Backing image eviction crash",
-    summary: "Copies of backing images that are in the status but no longer in the spec, on releases whose \
-              manager panics on them when eviction is requested. Nothing is found on releases that cannot panic; in an \
-              upgrade the release of the manager on the node counts.",
+    summary: "Backing image copies that are in the status but no longer in the spec, on releases whose manager panics on them when eviction is \
+              requested. During an upgrade the release of the node's own manager counts.",
     needs: &[LonghornNodes, BackingImages, Settings],
     uses: &[DaemonSets, Pods, Volumes],
     causes: causes::ALL,
@@ -73,8 +72,7 @@ pub static CHECK: Check = Check {
 const PANELS: &[Panel] = &[
     Panel {
         title: "Eviction crash risk",
-        description: "Copies of backing images that crash a manager while eviction is requested now. \
-                      Anything but 0: clear the eviction flags first, see the runbook.",
+        description: "Copies that crash a manager now, because eviction is requested. Above 0: clear the eviction flags first, as the runbook says.",
         expr: "sum by ($cluster check) (max without ($without) (longhorn_health_findings{$job, \
                check=\"backing_image_eviction_crash\", severity=\"critical\"}))",
         legend: "at risk",
@@ -85,8 +83,8 @@ const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Eviction,
         title: "Safe to request eviction",
-        description: "Copies that would crash a manager of this release if eviction were requested on their node. \
-                      0 means that eviction may be requested, or resumed after the workaround.",
+        description: "Copies that would crash a manager of this release if eviction of their node were requested. At 0 eviction may be requested or \
+                      resumed.",
         expr: "max by ($cluster job) (longhorn_health_backing_image_eviction_unsafe_copies{$job})",
         legend: "unsafe copies",
         steps: &[Step::at(0.0, "green"), Step::at(1.0, "orange")],
@@ -97,8 +95,8 @@ const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Eviction,
         title: "Copies in status but not in spec",
-        description: "Copies of backing images that have left the spec but not the status. Seconds are normal after every \
-                      clean-up; minutes mean that the backing image manager of the node does not answer.",
+        description: "Copies that have left the spec but not the status. Seconds are normal after a clean-up; minutes mean that the node's backing \
+                      image manager does not answer.",
         columns: &["backing_image", "node", "disk"],
         no_data: "spec and status of every backing image agree, or the exporter does not report",
         ..Panel::TABLE.of(&STATUS_NOT_SPEC)

@@ -234,10 +234,10 @@ fn the_finding_names_volumes_crash_and_commands() {
     let facts: Vec<_> = finding.evidence().iter().map(|fact| fact.text.as_str()).collect();
     for part in [
         "disk uuid-1 is in status.diskFileStatusMap (state ready) but not in spec",
-        "although 1.8.1 is announced as fixed",
+        "1.8.1 (announced as fixed)",
         "evictionRequested is true on node n1",
         "exit code 2 after 7 restarts",
-        "it is safe at 0",
+        "(safe at 0)",
     ] {
         assert!(facts.iter().any(|fact| fact.contains(part)), "{part}: {facts:?}");
     }

@@ -2,18 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::causes;
 use crate::check::*;
 use crate::facts::age::{Begun, observe};
+use crate::facts::patience::{PERCENT, SLOWEST_PERCENT};
 use crate::facts::{api, standstill, text};
 use crate::longhorn::{Backup, BackupState, Volume};
-
-/// One percent of ten terabytes takes half of it.
-const STALLED: SignedDuration = SignedDuration::from_hours(1);
-/// No backup is as slow as that: one percent of ten terabytes would go at two megabytes a second.
-const SLOW_BACKUP: SignedDuration = SignedDuration::from_hours(12);
 
 /// Finds them; returns the volumes.
 pub(super) fn run<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a str> {
@@ -63,7 +59,7 @@ fn failed(cluster: &Cluster, volume: &Volume, backup: &Backup) -> Option<Finding
     }
     let whose = whose(cluster, volume);
     let error = match backup.status.error.trim() {
-        "" => "it does not say why".to_owned(),
+        "" => "no reason given".to_owned(),
         error => text::both_ends(error, 600),
     };
     Some(
@@ -90,7 +86,7 @@ fn stuck(cluster: &Cluster, out: &mut Outcome, volume: &Volume, backup: &Backup)
     let progress = status.progress.0;
     let key = format!("{name} {} {progress}", status.state.as_str());
     let age = observe(cluster, out, "progress", &key, Begun::At(None));
-    let allowed = SLOW_BACKUP.checked_mul(i32::try_from(progress.max(0)).unwrap_or(i32::MAX))?;
+    let allowed = SLOWEST_PERCENT.checked_mul(i32::try_from(progress.max(0)).unwrap_or(i32::MAX))?;
     let created = backup.metadata.created().and_then(|created| created.checked_add(allowed).ok());
     let created = created.filter(|_| progress == 0 || age.is_unknown());
     let since: Option<Timestamp> = [age.since, created].into_iter().flatten().min();
@@ -98,7 +94,7 @@ fn stuck(cluster: &Cluster, out: &mut Outcome, volume: &Volume, backup: &Backup)
         0 => volume.spec.size.0,
         actual => actual,
     };
-    let patience = standstill::a_percent(copied, STALLED);
+    let patience = standstill::a_percent(copied, PERCENT);
     let Some(since) = since.filter(|since| cluster.age(*since) >= patience) else {
         if age.is_unknown() && progress > 0 {
             out.time_tells(&causes::BACKUP_STUCK, &volume.metadata.name);
@@ -109,10 +105,10 @@ fn stuck(cluster: &Cluster, out: &mut Outcome, volume: &Volume, backup: &Backup)
     let stands = match status.state {
         BackupState::InProgress => format!("in progress at {progress} %"),
         BackupState::Pending => "pending".to_owned(),
-        _ => "not begun".to_owned(),
+        _ => "not started".to_owned(),
     };
     let long = match age.since {
-        None if progress > 0 => " for long".to_owned(),
+        None if progress > 0 => " for a long time".to_owned(),
         _ => format!(" for {}", text::duration(cluster.age(since))),
     };
     let mut finding = about(
@@ -125,7 +121,7 @@ fn stuck(cluster: &Cluster, out: &mut Outcome, volume: &Volume, backup: &Backup)
     .since(Some(since))
     .fact(match (age.since, backup.metadata.created()) {
         (None, Some(created)) => format!("backup {name} of {created} is {stands}"),
-        _ => format!("backup {name} is {stands} since {since}"),
+        _ => format!("backup {name} has been {stands} since {since}"),
     });
     let robustness = volume.status.robustness.as_str();
     finding = finding.fact(format!(
@@ -133,7 +129,7 @@ fn stuck(cluster: &Cluster, out: &mut Outcome, volume: &Volume, backup: &Backup)
         volume.status.state.as_str()
     ));
     let messages = status.messages.iter().map(|(kind, message)| {
-        api(format!("it says ({kind}): {}", text::both_ends(message, 300))).quoting(message)
+        api(format!("its message ({kind}): {}", text::both_ends(message, 300))).quoting(message)
     });
     Some(finding.facts(messages.take(3)).fact(last_good(cluster, volume)))
 }
@@ -152,14 +148,18 @@ fn about(
     let name = &volume.metadata.name;
     Finding::about(cause, cluster.object::<Volume>(name), message)
         .volumes(vec![cluster.volume_ref(name)])
-        .impact("what was written since the last good backup would be lost with the volume")
+        .impact(
+            "everything written since the last good backup is unprotected: it is lost if the volume is lost",
+        )
         .with(Name::Backup, backup.metadata.name.as_str())
 }
 
 /// When the last good backup of a volume was.
 pub(super) fn last_good(cluster: &Cluster, volume: &Volume) -> String {
     match volume.status.last_backup_at.get() {
-        Some(last) => format!("the last good backup is of {last}, {} ago", text::duration(cluster.age(last))),
+        Some(last) => {
+            format!("the last good backup was taken at {last}, {} ago", text::duration(cluster.age(last)))
+        }
         None => "there is no good backup".to_owned(),
     }
 }

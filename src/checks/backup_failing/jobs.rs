@@ -101,7 +101,7 @@ fn without_cron_job(cluster: &Cluster, out: &mut Outcome, job: &RecurringJob) ->
         about(cluster, job, &causes::RECURRING_JOB_OVERDUE, "has no CronJob, so it never runs")
             .way(&causes::NO_CRON_JOB)
             .since(age.since)
-            .fact(format!("there is no CronJob {name}"))
+            .fact(format!("CronJob {name} does not exist"))
             .fact(age.evidence())
     })
 }
@@ -109,7 +109,7 @@ fn without_cron_job(cluster: &Cluster, out: &mut Outcome, job: &RecurringJob) ->
 fn evidence(cluster: &Cluster, job: &RecurringJob, cron: &CronJob, pause: SignedDuration) -> Vec<Evidence> {
     let (name, status) = (&job.metadata.name, &cron.status);
     let mut evidence = vec![api(format!(
-        "CronJob {name}: schedule {}, which pauses for at most {}; last started {}, last succeeded {}",
+        "CronJob {name}: schedule {}, longest pause {}; last started {}, last succeeded {}",
         job.spec.cron,
         text::duration(pause),
         ago(cluster, status.last_schedule_time.get()),
@@ -155,7 +155,7 @@ fn about(cluster: &Cluster, job: &RecurringJob, cause: &'static Cause, what: &st
     let impact = match (job.backs_up(), volumes.len()) {
         (_, 0) => "no volume is assigned to this job now".to_owned(),
         (true, count) => format!("not backed up by this job: {}", counted(count, "volume")),
-        (false, count) => format!("task {} is not done for {}", job.spec.task, counted(count, "volume")),
+        (false, count) => format!("task {} does not run for {}", job.spec.task, counted(count, "volume")),
     };
     Finding::about(cause, cluster.object::<RecurringJob>(name), format!("recurring job {name} {what}"))
         .impact(impact)

@@ -32,8 +32,8 @@ use crate::longhorn::Resource::*;
 pub static CHECK: Check = Check {
     id: "backup_failing",
     title: "Backups failing",
-    summary: "A backup target does not answer, a backup failed or stands still, a recurring job is overdue, or the last good backup of a \
-              volume is too old for its job.",
+    summary: "A backup target does not answer, a backup failed or has stalled, a recurring job is overdue, or the last good backup of a volume is \
+              too old for its job.",
     needs: &[BackupTargets, Backups, RecurringJobs, CronJobs, Volumes],
     uses: &[Settings, Pods, Events, CsiAttachments],
     causes: causes::ALL,
@@ -51,7 +51,7 @@ gauges! {
         absent "backups.longhorn.io cannot be read",
         example "longhorn_health_backups{state=\"failed\"} > 0";
     LAST_BACKUP = Gauge "longhorn_health_volume_last_backup_timestamp_seconds" ["volume"]
-        "Unix time of the last good backup of a volume whose backups fail, stand still or are too old; 0 without any.",
+        "Unix time of the last good backup of a volume whose backups fail, have stalled or are too old; 0 if there is none.",
         absent "the backups of the volume are in order, or it has no recurring backup job",
         example "time() - longhorn_health_volume_last_backup_timestamp_seconds > 86400";
 }

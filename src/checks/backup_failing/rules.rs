@@ -33,10 +33,9 @@ pub(super) const ALERTS: &[Alert] = &[
         runbook_only: &[&RECURRING_JOB_SUSPENDED],
         for_: "30m",
         summary: "A Longhorn recurring job is overdue.",
-        description: "Recurring job {{ $labels.object }} has not run for longer than its schedule ever pauses. Its volumes \
-                      get no new snapshots or backups. Read the last Job of its CronJob: one that hangs blocks every later \
-                      run.",
-        why: "The finding allows for the longest pause of the schedule; half an hour more lets a schedule that was just changed come round.",
+        description: "Recurring job {{ $labels.object }} has not run for longer than any pause in its schedule. Its volumes get no new snapshots or \
+                      backups. Read the last Job of its CronJob: one that hangs blocks every later run.",
+        why: "The finding allows for the longest pause of the schedule; half an hour more lets a schedule that was just changed start.",
         runbook: include_str!("LonghornRecurringJobOverdue.md"),
         ..Alert::DEFAULT
     },
@@ -46,9 +45,8 @@ pub(super) const ALERTS: &[Alert] = &[
         runbook_only: &[&DETACHED_NOT_BACKED_UP],
         for_: "1h",
         summary: "Volumes of a Longhorn recurring job lack a fresh backup.",
-        description: "Recurring job {{ $labels.object }} runs, but volumes of it have no good backup of its last two runs. \
-                      Their newest data is in no backup. Read the log of its last run; \
-                      longhorn_health_volume_last_backup_timestamp_seconds names the volumes.",
+        description: "Recurring job {{ $labels.object }} runs, but some of its volumes have no good backup from its last two runs. Their newest \
+                      data is in no backup. Read the log of its last run; longhorn_health_volume_last_backup_timestamp_seconds names the volumes.",
         why: "Two runs have been missed already; an hour more lets the one that is under way end.",
         runbook: include_str!("LonghornBackupTooOld.md"),
         ..Alert::DEFAULT
@@ -67,7 +65,7 @@ pub(super) const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Storage,
         title: "Backups failing",
-        description: "Targets that do not answer, backups that failed or stand still, jobs that are overdue, and volumes whose last backup is too old.",
+        description: "Targets that do not answer, backups that failed or have stalled, overdue jobs, and volumes whose last backup is too old.",
         columns: &["severity", "cause", "object_kind", "object"],
         no_data: "backups are in order, or the exporter does not report",
         ..Panel::TABLE.of_findings("backup_failing")
@@ -75,7 +73,7 @@ pub(super) const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Storage,
         title: "Last good backup",
-        description: "Of volumes whose backups fail, stand still or are too old: when the last good one was taken. 1970 where there is none.",
+        description: "When the last good backup was taken, for volumes whose backups fail, have stalled or are too old; 1970 if there is none.",
         unit: Unit::FromNow,
         no_data: "the backups of every volume are in order, or the exporter does not report",
         ..Panel::TABLE.of(&LAST_BACKUP)

@@ -86,8 +86,10 @@ fn answer(message: &str) -> Option<&str> {
     ];
     let code = message.split("AWS Error:").nth(1).and_then(|rest| rest.split_whitespace().next());
     let code = code.filter(|code| code.len() > 3 && code.chars().all(|c| c.is_ascii_alphanumeric()));
-    let own_trouble = |code: &&str| ["RequestError", "RequestCanceled", "SerializationError"].contains(code);
-    CODES.into_iter().find(|known| message.contains(known)).or(code.filter(|code| !own_trouble(code)))
+    // what the client itself has no way to ask, as of a missing endpoint, has no status of HTTP
+    let is_status = |word: &str| word.len() == 3 && (word.starts_with('4') || word.starts_with('5'));
+    let is_answer = message.split_whitespace().any(|word| is_status(word) && word.parse::<u16>().is_ok());
+    CODES.into_iter().find(|known| message.contains(known)).or(code.filter(|_| is_answer))
 }
 
 fn finding(cluster: &Cluster, target: &BackupTarget, message: &str) -> Finding {
@@ -107,14 +109,14 @@ fn finding(cluster: &Cluster, target: &BackupTarget, message: &str) -> Finding {
         },
     )
     .impact(match backed_up {
-        0 => "no backup is taken, restored or deleted there".to_owned(),
+        0 => "no backup can be taken, restored or deleted there".to_owned(),
         number => format!(
-            "no backup is taken, restored or deleted there; the backups of {} on it grow old",
+            "no backup can be taken, restored or deleted there, so the backups of {} are getting old",
             counted(number, "volume")
         ),
     })
     .fact(match message {
-        "" => api(format!("backup target {name} is not available; it does not say why")),
+        "" => api(format!("backup target {name} is unavailable, without a message")),
         message => api(format!("backup target {name}: {}", text::both_ends(message, 600))).quoting(message),
     })
     .fact(match target.status.last_synced_at.get() {

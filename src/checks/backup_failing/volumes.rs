@@ -89,21 +89,19 @@ fn finding(cluster: &Cluster, job: &BackupJob, detached: bool, volumes: &[&Volum
     let (cause, message, impact) = match detached {
         true => (
             &causes::DETACHED_NOT_BACKED_UP,
-            format!("recurring job {name} skips {whose}, because it is for attached ones only"),
-            "what was written between the last backup and the detachment is in no backup",
+            format!("recurring job {name} skips {whose}: detached"),
+            "data written after the last backup is in no backup",
         ),
         false => (
             &causes::VOLUME_BACKUP_OLD,
-            format!(
-                "recurring job {name} runs, but there is no good backup of {whose} from its last two runs"
-            ),
-            "what was written since the last good backup would be lost with the volume",
+            format!("recurring job {name} runs, but its last two runs made no good backup of {whose}"),
+            "data written since the last good backup is unprotected: it is lost if the volume is lost",
         ),
     };
     let finding = Finding::about(cause, cluster.object::<RecurringJob>(name), message)
         .volumes(affected)
         .impact(impact)
-        .fact(format!("schedule {} pauses for at most {}", job.job.spec.cron, text::duration(job.pause)))
+        .fact(format!("schedule {}: longest pause {}", job.job.spec.cron, text::duration(job.pause)))
         .facts(text::first_ten(volumes, "volume", |volume| {
             format!("volume {}: {}", volume.metadata.name, last_good(cluster, volume))
         }));

@@ -6,8 +6,8 @@ use super::{PLUGIN, causes, crashing};
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::NODE_AWAY;
-use crate::facts::{api, looping, nodes, pods, removal};
-use crate::longhorn::{ConditionStatus, Deployment, Pod, condition};
+use crate::facts::{api, looping, nodes, not_started, pods, removal};
+use crate::longhorn::{ConditionStatus, Deployment, Pod, PodPhase, condition};
 
 /// What ends within seconds of its start has done nothing before.
 const SETTLED: SignedDuration = SignedDuration::from_secs(60);
@@ -17,15 +17,19 @@ const CONTROLLERS: [(&str, &Cause, &str); 4] = [
     (
         "csi-attacher",
         &causes::CONTROLLER_DOWN,
-        "no volume is attached or detached in the whole cluster; pods that move wait",
+        "no volume in the cluster can be attached or detached; pods that move to another node wait",
     ),
     (
         "csi-provisioner",
         &causes::CONTROLLER_DOWN,
-        "no volume is created or deleted for a claim; new claims stay Pending",
+        "no volume can be created or deleted for a claim; new claims stay Pending",
     ),
-    ("csi-resizer", &causes::SIDECAR_DOWN, "claims are not expanded"),
-    ("csi-snapshotter", &causes::SIDECAR_DOWN, "VolumeSnapshots are not taken, which backup tools rely on"),
+    ("csi-resizer", &causes::SIDECAR_DOWN, "claims cannot be expanded"),
+    (
+        "csi-snapshotter",
+        &causes::SIDECAR_DOWN,
+        "VolumeSnapshots cannot be taken, so backup tools that use them fail",
+    ),
 ];
 
 /// Side-cars that stop together with a controller do so for the reason of that: they are told with it, not as a second incident.
@@ -83,7 +87,11 @@ fn down(
         return None;
     }
     // the youngest is what the Deployment wants now
-    let why = pods::brief(all.iter().copied().max_by_key(|pod| pod.metadata.created()));
+    let youngest = all.iter().copied().max_by_key(|pod| pod.metadata.created());
+    let why = pods::brief(youngest);
+    let waits = youngest.filter(|pod| pod.status.phase == PodPhase::Pending);
+    let refused = waits.map(|pod| (pod, not_started::of_pod(cluster, pod, name)));
+    let refused = refused.filter(|(_, why)| why.is_definite());
     // between two ends it runs, and has no probe that says more
     let message = match all.iter().filter(|pod| pod.is_ready()).find_map(|pod| crashing(cluster, pod)) {
         Some((container, found)) => {
@@ -101,7 +109,13 @@ fn down(
         let trouble = format!("pod {}: {}", pod.metadata.name, pods::trouble(pod)?);
         Some(api(trouble).quoting(pods::said(pod)))
     });
-    Some(finding.facts(troubles.take(3)))
+    finding = finding.facts(troubles.take(3));
+    Some(match refused {
+        Some((pod, why)) => {
+            finding.way(why.way).with(Name::Pod, pod.metadata.name.as_str()).node(&pod.spec.node_name)
+        }
+        None => finding,
+    })
 }
 
 /// Since when a pod that does not work is as it is; one that is Ready was until it was asked to end.

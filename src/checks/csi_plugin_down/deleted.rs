@@ -9,8 +9,10 @@
 
 use std::collections::BTreeSet;
 
-use super::causes::{DELETED_IN_USE, MANAGERS_RUN};
+use super::causes::{DELETED_IN_USE, MANAGERS_DELETED, MANAGERS_RUN};
 use crate::check::*;
+use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::patience::NEXT_POD;
 use crate::facts::{removal, text, volumes};
 use crate::longhorn::{DaemonSet, Replica, Resource, Volume};
 
@@ -18,7 +20,7 @@ const SET: &str = "longhorn-manager";
 
 /// True where it is so.
 pub(super) fn run(cluster: &Cluster, out: &mut Outcome) -> bool {
-    let Some((evidence, lost)) = removal::missed(cluster) else { return false };
+    let Some((evidence, lost)) = removal::missed(cluster) else { return managers(cluster, out) };
     let runs = cluster.manager_daemon_set().is_some_and(|set| !set.metadata.is_deleting());
     let users = cluster.volume_refs(lost.iter().map(|volume| volume.metadata.name.as_str()));
     let since = lost.iter().filter_map(|volume| volume.metadata.deletion_timestamp.get()).min();
@@ -36,14 +38,46 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) -> bool {
     )
     .since(since)
     .impact(format!(
-        "I/O of {} fails as the instance managers end, and nothing attaches again; {data}",
+        "I/O of {} fails once the instance managers end, and nothing can attach again; {data}",
         text::users_of(&users)
     ))
     .volumes(users)
     .fact(evidence)
-    .fact(format!("{} {are} being deleted, and wait for a longhorn-manager", counted(count, "volume")))
+    .fact(format!("{} {are} being deleted, and waiting for a longhorn-manager", counted(count, "volume")))
     .facts(left);
     out.report(if runs { finding.with(Name::Workload, SET).way(&MANAGERS_RUN) } else { finding });
+    true
+}
+
+/// The same without a deletion of volumes: half of Longhorn is gone, as when a GitOps tool pruned it, and the data path goes on.
+fn managers(cluster: &Cluster, out: &mut Outcome) -> bool {
+    let Some(used) = removal::unmanaged(cluster) else { return false };
+    let age = observe(cluster, out, MANAGERS_DELETED.id, SET, Begun::At(None));
+    if !age.at_least(NEXT_POD, Unknown::Counts) {
+        return false;
+    }
+    let users = cluster.volume_refs(used.iter().map(|volume| volume.metadata.name.as_str()));
+    let count = counted(users.len(), "volume");
+    let services = ["longhorn-backend", "longhorn-admission-webhook"];
+    let gone = services.into_iter().filter(|name| cluster.objects.services.get(name).is_none());
+    let gone: Vec<&str> = gone.filter(|_| cluster.can_read(Resource::Services)).collect();
+    let installed = cluster.setting("current-longhorn-version").map_or("", |setting| setting.value.as_str());
+    let finding = Finding::about(
+        &MANAGERS_DELETED,
+        cluster.object::<DaemonSet>(SET),
+        format!("Longhorn's managers are deleted: nothing looks after {count} in use"),
+    )
+    .since(age.since)
+    .impact(format!(
+        "running I/O continues; nothing attaches, detaches, rebuilds or fails over: {}",
+        text::users_of(&users)
+    ))
+    .volumes(users)
+    .fact("DaemonSet longhorn-manager and its pods are gone; no volume is being deleted")
+    .facts((!gone.is_empty()).then(|| format!("missing Services: {}", text::listed(&gone))))
+    .with(Name::Release, if installed.is_empty() { "the release that ran" } else { installed })
+    .fact(age.evidence());
+    out.report(finding);
     true
 }
 
@@ -67,13 +101,13 @@ fn left(cluster: &Cluster, lost: &[&Volume]) -> (Vec<String>, String) {
     let data = match healthy {
         0 => "no healthy replica is left".to_owned(),
         _ => format!(
-            "the data is still on the disks, in {} on {}, until a manager deletes it",
+            "the data is still on the disks ({} on {}) until a manager deletes it",
             counted(healthy, "healthy replica"),
             text::listed(&nodes)
         ),
     };
     if !gone.is_empty() {
-        facts.push(format!("no replica is left of {}", text::listed(&gone)));
+        facts.push(format!("{} has no replica left", text::listed(&gone)));
     }
     (facts, data)
 }

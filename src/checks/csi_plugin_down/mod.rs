@@ -23,10 +23,13 @@ use crate::longhorn::Resource::*;
 pub static CHECK: Check = Check {
     id: "csi_plugin_down",
     title: "CSI driver down",
-    summary: "Longhorn's CSI plugin does not work on a node or is not registered with its kubelet, or its controllers (attacher, \
-              provisioner, resizer, snapshotter) work nowhere, or Longhorn was deleted while volumes are in use.",
+    summary: "Longhorn's CSI plugin is down on a node or missing from its kubelet, one of its controllers (attacher, provisioner, resizer, \
+              snapshotter) is down everywhere, or Longhorn was deleted while volumes are in use.",
     needs: &[Pods, DaemonSets, Deployments],
-    uses: &[CsiNodes, LonghornNodes, KubeNodes, Engines, Volumes, Replicas, Events],
+    uses: &[
+        CsiNodes, LonghornNodes, KubeNodes, Engines, Volumes, Replicas, Events, Services, Settings,
+        InstanceManagers,
+    ],
     causes: causes::ALL,
     ways: &[causes::WAYS],
     gauges: GAUGES,

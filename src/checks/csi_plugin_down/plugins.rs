@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::{PLUGIN, PLUGINS, causes, crashing};
 use crate::check::*;
@@ -65,14 +65,18 @@ fn down<'a>(cluster: &'a Cluster, addresses: &OnceCell<Addresses<'a>>, pod: &Pod
     let settled = nodes::ready_since(cluster, node).is_none_or(|since| cluster.age(since) >= NODE_AWAY);
     if let Some((container, crash)) = crashing(cluster, pod).filter(|_| settled) {
         let end = match crash.end {
-            Some(end) => format!("exit code {} ({}) at last", end.exit_code, end.reason),
-            None => "how it ended is not recorded".to_owned(),
+            Some(end) => format!("last exit code {} ({})", end.exit_code, end.reason),
+            None => "the exit code is not recorded".to_owned(),
         };
         let message = format!("container {container} of the CSI plugin on node {node} keeps crashing");
         let limit = pod.spec.container(container).and_then(Container::memory_limit);
         let killed = crash.end.is_some_and(|end| end.reason == "OOMKilled");
         let shared = addresses.get_or_init(|| Addresses::of(cluster)).shared(cluster, node);
+        let probed = sidecar_silent(cluster, pod).filter(|_| container == PLUGIN);
         let message = match shared {
+            _ if probed.is_some() => format!(
+                "the kubelet restarts the CSI plugin on node {node}: its liveness sidecar does not answer"
+            ),
             Some((address, other)) => {
                 format!("{message}: the node has the address {address} of node {other}")
             }
@@ -80,6 +84,9 @@ fn down<'a>(cluster: &'a Cluster, addresses: &OnceCell<Addresses<'a>>, pod: &Pod
         };
         let finding = Finding::about(&causes::PLUGIN_CRASHING, object, message)
             .fact(format!("{container} of pod {name}: {}, {end}", counted(crash.restarts, "restart")))
+            .facts(probed.map(|said| {
+                EvidenceSource::Event.says(format!("Unhealthy: {}", text::both_ends(said, 300))).quoting(said)
+            }))
             .facts(shared.map(|(address, other)| {
                 format!("nodes {node} and {other} both have the InternalIP {address}")
             }))
@@ -89,6 +96,7 @@ fn down<'a>(cluster: &'a Cluster, addresses: &OnceCell<Addresses<'a>>, pod: &Pod
             // its log says nothing of a kill, and a limit may come from Longhorn's own setting (longhorn-manager v1.12.1 types/setting.go
             // system-managed-csi-components-resource-limits) or from a LimitRange
             _ if killed => finding.way(&causes::OUT_OF_MEMORY),
+            _ if probed.is_some() => finding.way(&causes::LIVENESS_SIDECAR),
             // what managers answer goes to the other node
             Some((_, other)) => finding.way(&causes::SAME_ADDRESS).with(Name::Value, other),
             None => finding,
@@ -98,14 +106,19 @@ fn down<'a>(cluster: &'a Cluster, addresses: &OnceCell<Addresses<'a>>, pod: &Pod
     if pod.is_ready() || !settled || since.is_some_and(|since| cluster.age(since) < NODE_AWAY) {
         return None;
     }
-    let trouble = pods::trouble(pod).unwrap_or_else(|| "cause unknown".to_owned());
+    let probed = sidecar_silent(cluster, pod);
+    let trouble = match probed {
+        Some(_) => "its liveness sidecar does not answer, so the kubelet restarts it".to_owned(),
+        None => pods::trouble(pod).unwrap_or_else(|| "cause unknown".to_owned()),
+    };
     let mut finding = Finding::about(
         &causes::PLUGIN_NOT_RUNNING,
         object,
         format!("the CSI plugin on node {node} is not Ready: {}", text::both_ends(&trouble, 160)),
     )
     .since(since)
-    .fact(api(format!("pod {name}: {trouble}")).quoting(pods::said(pod)));
+    .fact(api(format!("pod {name}: {trouble}")).quoting(pods::said(pod)))
+    .way(probed.map(|_| &causes::LIVENESS_SIDECAR));
     let warning = cluster
         .events_about(name)
         .filter(|event| event.kind == "Warning" && event.involved_object.kind == "Pod")
@@ -115,6 +128,24 @@ fn down<'a>(cluster: &'a Cluster, addresses: &OnceCell<Addresses<'a>>, pod: &Pod
         finding = finding.fact(EvidenceSource::Event.says(text).quoting(&event.message));
     }
     Some(finding)
+}
+
+/// What the kubelet says of a liveness sidecar on whose port nothing listens: the probe is that of the plugin, which is killed for it. A
+/// plugin that does not answer the sidecar is a probe with a status code (longhorn-manager v1.12.1 csi/deployment.go NewPluginDeployment; seen).
+fn sidecar_silent<'a>(cluster: &'a Cluster, pod: &Pod) -> Option<&'a str> {
+    const LATELY: SignedDuration = SignedDuration::from_mins(10);
+    let events = cluster.events_about(&pod.metadata.name);
+    let lately = events.filter(|event| event.last_seen().is_some_and(|at| cluster.age(at) < LATELY));
+    let (mut said, mut killed) = (None, false);
+    for event in lately {
+        let refused = event.message.contains("probe failed") && event.message.contains("connection refused");
+        match event.reason.as_str() {
+            "Unhealthy" if refused && event.message.contains(":9808") => said = Some(event.message.trim()),
+            "Killing" => killed |= event.message.contains(PLUGIN) && event.message.contains("probe"),
+            _ => {}
+        }
+    }
+    said.filter(|_| killed)
 }
 
 fn not_registered(cluster: &Cluster, out: &mut Outcome, pod: &Pod) -> Option<Finding> {
@@ -138,7 +169,7 @@ fn not_registered(cluster: &Cluster, out: &mut Outcome, pod: &Pod) -> Option<Fin
             &causes::NOT_REGISTERED,
             cluster.object::<CsiNode>(node),
             format!(
-                "the kubelet of node {node} does not know Longhorn's CSI driver, although its plugin runs"
+                "the kubelet of node {node} does not know Longhorn's CSI driver, although the plugin runs"
             ),
         )
         .since(age.since)
@@ -184,7 +215,7 @@ fn missing(cluster: &Cluster, out: &mut Outcome, node: &str) -> Option<Finding> 
         )
         .since(age.since)
         .node(node)
-        .fact(format!("DaemonSet {PLUGIN} wants {}, none of them on {node}", counted(wanted, "pod")))
+        .fact(format!("DaemonSet {PLUGIN} wants {} but has none on {node}", counted(wanted, "pod")))
         .fact(age.evidence()),
     )
 }
@@ -217,15 +248,13 @@ fn with_volumes<'a>(cluster: &'a Cluster, attached: &Attached<'a>, finding: Find
     let waiting = volumes.iter().filter(waits).count();
     let waits = match waiting {
         0 => String::new(),
-        1 => "; 1 volume waits to be attached there".to_owned(),
-        count => format!("; {count} volumes wait to be attached there"),
+        1 => "; 1 volume is waiting to attach there".to_owned(),
+        count => format!("; {count} volumes are waiting to attach there"),
     };
     let works = match volumes.len() - waiting {
         0 => String::new(),
-        1 => "; 1 volume attached there keeps working as long as nothing mounts or unmounts it".to_owned(),
-        count => format!(
-            "; {count} volumes attached there keep working as long as nothing mounts or unmounts them"
-        ),
+        1 => "; 1 volume attached there keeps working until a pod mounts or unmounts it".to_owned(),
+        count => format!("; {count} volumes attached there keep working until a pod mounts or unmounts them"),
     };
     let ends = if works.is_empty() { "" } else { " or end" };
     let impact = format!("pods with a Longhorn volume cannot start{ends} on the node{works}{waits}");

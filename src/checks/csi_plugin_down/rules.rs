@@ -12,9 +12,20 @@ pub(super) const ALERTS: &[Alert] = &[
         description: "Longhorn was deleted without its uninstaller while volumes are in use, and their engines end. A \
                       longhorn-manager that starts now deletes their data. Start none, and copy the directories of the \
                       replicas first.",
-        why: "Nothing that passes looks so: volumes wait to be deleted, and what would do it is gone. An exporter in Longhorn's namespace goes \
-              with it.",
+        why: "No temporary state looks like this: volumes wait to be deleted, and what would do it is missing. An exporter in Longhorn's namespace \
+              is deleted with it.",
         runbook: include_str!("LonghornDeleted.md"),
+        ..Alert::DEFAULT
+    },
+    Alert {
+        name: "LonghornManagersDeleted",
+        when: When::Found(&[&MANAGERS_DELETED]),
+        for_: "2m",
+        summary: "Longhorn's managers are deleted while volumes are in use.",
+        description: "No longhorn-manager and no DaemonSet of it is left, while volumes are attached: nothing attaches, rebuilds or fails over. Apply the \
+                      manifest of the release that ran; delete nothing.",
+        why: "The finding waits three minutes, so that a manifest that is applied again is not reported.",
+        runbook: include_str!("LonghornManagersDeleted.md"),
         ..Alert::DEFAULT
     },
     Alert {
@@ -36,7 +47,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "Longhorn's CSI resizer or snapshotter is down.",
         description: "Deployment {{ $labels.object }} has no working pod. Claims are not resized, or VolumeSnapshots not \
                       taken. Find out why its pods fail.",
-        why: "Nothing that runs is hurt, so ten minutes more let an upgrade end.",
+        why: "Nothing that runs is affected, so ten minutes more let an upgrade end.",
         runbook: include_str!("LonghornCsiSidecarDown.md"),
         ..Alert::DEFAULT
     },
@@ -68,7 +79,7 @@ pub(super) const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Storage,
         title: "CSI driver down",
-        description: "Nodes where the CSI plugin does not work, and CSI controllers of which no pod works, with the cause.",
+        description: "Nodes whose CSI plugin is down, and CSI controllers without a working pod, with the cause.",
         no_data: "the CSI driver works everywhere, or the exporter does not report",
         ..Panel::TABLE.of_findings("csi_plugin_down")
     },

@@ -26,8 +26,8 @@ use crate::longhorn::{
 pub static CHECK: Check = Check {
     id: "danger_zone_pending",
     title: "Danger-zone settings pending",
-    summary: "A setting of Longhorn's danger zone is not in force yet. Most of them restart instance managers \
-              as soon as their volumes are detached. The cause is the name of the setting, with `_` for `-`.",
+    summary: "A danger-zone setting of Longhorn is not in force yet. Most of them restart instance managers as soon as their volumes are detached. \
+              The cause is the name of the setting, with `_` for `-`.",
     needs: &[Settings],
     uses: &[InstanceManagers, Pods, Volumes],
     causes: settings::CAUSES,
@@ -128,13 +128,14 @@ fn not_in_pods(cluster: &Cluster, out: &mut Outcome, name: &'static str, differe
         return;
     }
     out.sample(&PENDING, &[name], 1.0);
-    let text = format!("pods of instance managers: {}", listed(&differing));
+    let text = format!("instance manager pods: {}", listed(&differing));
     let mut finding = finding(cluster, cause, name).fact(text);
     // no one changed a setting that is younger than the pods: an upgrade brought it
     let brought = setting.metadata.created();
     if brought.is_some_and(|brought| made.iter().all(|made| made.is_some_and(|made| made < brought))) {
-        finding.message =
-            format!("setting {name} came with an upgrade, and instance managers made before do not have it");
+        finding.message = format!(
+            "setting {name} is new in this release, and instance managers created before the upgrade lack it"
+        );
     }
     out.report(finding);
 }
@@ -142,7 +143,7 @@ fn not_in_pods(cluster: &Cluster, out: &mut Outcome, name: &'static str, differe
 fn probe_timeout(wanted: &str, pod: &Pod) -> Option<String> {
     let wanted = wanted.parse::<i64>().ok()?;
     let has = container_of(pod)?.liveness_probe.as_ref()?.timeout();
-    (has != wanted).then(|| format!("has a probe timeout of {has} s, wanted are {wanted} s"))
+    (has != wanted).then(|| format!("has a probe timeout of {has} s, wanted: {wanted} s"))
 }
 
 /// Tolerations that Kubernetes or others add are none of the setting's. Which ones are, Longhorn notes at the pod and compares with the
@@ -178,32 +179,32 @@ fn finding(cluster: &Cluster, cause: &'static Cause, name: &str) -> Finding {
     let free = waits == Waits::Volumes && nothing_attached(cluster);
     let everywhere = in_every_pod(cluster, name);
     let impact = match waits {
-        _ if free => "every volume is detached, so nothing is in the way of it",
+        _ if free => "nothing blocks it: every volume is detached",
         _ if everywhere => {
-            "no instance manager restarts for it; other components may have the old value until Longhorn applies it"
+            "no instance manager restarts for it, but other components may keep the old value until Longhorn applies it"
         }
         Waits::Volumes => {
-            "instance managers restart as soon as their volumes are detached, which may be at an unplanned moment"
+            "instance managers restart as soon as their volumes are detached, even at an unplanned moment"
         }
         Waits::Shared => {
-            "the old value stays in force until all RWX volumes are detached; no instance manager restarts for it"
+            "the old value stays in force until every RWX volume is detached; no instance manager restarts for it"
         }
         Waits::Nothing => {
             "the old value stays in force until Longhorn can apply the new one; no instance manager restarts for it"
         }
     };
     let message = match everywhere {
-        true => format!(
-            "setting {name} is in every instance manager pod, but Longhorn still calls it not applied"
-        ),
+        true => {
+            format!("setting {name} is in every instance manager pod, but Longhorn reports it as not applied")
+        }
         false => format!("setting {name} is not applied yet"),
     };
     let finding = Finding::about(cause, cluster.object::<Setting>(name), message).impact(impact);
     match (free, everywhere) {
         (true, _) => finding.fix(settings::LOOKED_AT),
         (_, true) => finding.fix(
-            "Wait for a moment at which all volumes are detached, there is no hurry: Longhorn looks at its settings once an hour, and notes that \
-             this one is in force when they are detached then.",
+            "Wait until all volumes happen to be detached; there is no hurry. Longhorn checks its settings once an hour, and then reports this one \
+             as applied.",
         ),
         _ => finding,
     }

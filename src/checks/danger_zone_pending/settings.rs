@@ -7,7 +7,7 @@ use crate::longhorn::Toleration;
 
 /// A setting of the danger zone as a cause, with what to do until it is in force.
 const fn setting(id: &'static str, fix: &'static str) -> Cause {
-    Cause { fix, steps: STEPS, ..Cause::info(id, "the setting of this name is not in force") }
+    Cause { fix, steps: STEPS, ..Cause::info(id, "the setting is not in force") }
 }
 
 const STEPS: &[CommandTemplate] = &[
@@ -19,14 +19,14 @@ const STEPS: &[CommandTemplate] = &[
 ];
 
 /// For those that instance managers take over.
-const RESTARTS: &str = "Detach the volumes in a maintenance window, or set the setting back. Longhorn restarts the instance managers as soon \
-    as it may.";
+const RESTARTS: &str = "Detach the volumes in a maintenance window, or set the setting back. Longhorn restarts the instance managers as soon as \
+                        they are detached.";
 /// For those that wait for RWX volumes only (longhorn-manager v1.12.1 controller/setting_controller.go
 /// syncDangerZoneSettingsForManagedComponents).
 const SHARED: &str = "Detach the RWX volumes in a maintenance window, or set the setting back.";
 /// For those that wait for no volume and restart no instance manager: about replica rebuilding, snapshots, backing images, pods of
 /// engine images and CSI (same function).
-const AT_ONCE: &str = "See in the log of the longhorn-managers why it is not applied.";
+const AT_ONCE: &str = "Find out from the logs of the longhorn-managers why the setting is not applied.";
 
 /// Every setting that any release from 1.3 to 1.12 puts in the category danger-zone
 /// (longhorn-manager types/setting.go at the tags v1.3.3 to v1.12.1), with `_` for `-`.
@@ -82,9 +82,9 @@ pub const DESCRIPTION: &str = "Setting {{ $labels.setting }} is not in force: it
 /// What to do about a setting that waits for nothing any more. Longhorn looks at a setting when it changes and once an
 /// hour; after some failures it does not try again before that (longhorn-manager v1.7.3 to v1.12.1
 /// controller/setting_controller.go settingControllerResyncPeriod, handleErr).
-pub const LOOKED_AT: &str = "Wait: Longhorn looks at its settings once an hour and notes then that this one is in force. If the \
-    volumes stay detached and it does not, see in the log of the longhorn-managers why; a component other than an instance \
-    manager may keep the old value.";
+pub const LOOKED_AT: &str = "Wait: Longhorn checks its settings once an hour and then reports this one as applied. If it does not although the \
+                             volumes stay detached, read the longhorn-managers' logs. Components other than instance managers may keep the old \
+                             value.";
 
 /// When a setting comes into force.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

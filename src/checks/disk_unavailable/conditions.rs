@@ -45,9 +45,9 @@ pub(super) fn run<'c>(
     let found = [away.map(|ready| not_ready(cluster, node, ready)), pressure(cluster, out, node)];
     for finding in found.into_iter().flatten() {
         let impact = match cluster.objects.replicas.of(Owner::Node, &node.metadata.name).count() {
-            0 => "no replica lies on it; nothing of Longhorn runs there".to_owned(),
+            0 => "none yet: no replica is on it and nothing of Longhorn runs there".to_owned(),
             count => format!(
-                "{} on it cannot be reached, and their volumes have less redundancy",
+                "{} on it cannot be reached, so their volumes have less redundancy",
                 counted(count, "replica")
             ),
         };
@@ -87,7 +87,7 @@ fn not_ready(cluster: &Cluster, node: &LonghornNode, ready: &Condition) -> Findi
         None => finding,
         Some(first) => finding
             .fact(format!(
-                "replicas there that never started, for which Longhorn makes no others: {}",
+                "replicas there that never started and keep Longhorn from creating others: {}",
                 text::listed(&blocking)
             ))
             .way(&causes::REPLICAS_WAIT)
@@ -124,7 +124,7 @@ fn pressure(cluster: &Cluster, out: &mut Outcome, node: &LonghornNode) -> Option
             cluster,
             node,
             &causes::NODE_PRESSURE,
-            format!("Longhorn does not use node {name}: the kubelet reports pressure"),
+            format!("Longhorn cannot use node {name}: the kubelet reports pressure"),
         )
         .since(said_by.last_transition_time.get())
         .fact(said(object, said_by)),

@@ -113,7 +113,7 @@ pub(super) fn find_failing(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
     let volumes = disk.volumes(cluster);
     let alone = alone(cluster, disk);
     let message = format!(
-        "{} under disk {} of node {} says that it fails",
+        "{} under disk {} of node {} reports that it is failing",
         counted(said.len(), "device"),
         disk.name,
         disk.node_name()
@@ -144,7 +144,7 @@ pub(super) fn find_shared(cluster: &Cluster, out: &mut Outcome, disks: &[Disk]) 
         Finding::about(&causes::DISK_UUID_SHARED, object, format!("nodes {names} each have a disk of UUID {uuid}"))
             .node(name)
             .disk(disk.name)
-            .impact("Longhorn confuses the disks: replicas are counted on the wrong node, and moved or rebuilt again and again")
+            .impact("Longhorn confuses the disks: it counts replicas on the wrong node, and moves or rebuilds them repeatedly")
             .fact(format!("status.diskStatus of {}: diskUUID is {uuid}", counted(nodes.len(), "node")))
             .volumes(disk.volumes(cluster))
             .with(Name::Value, uuid),
@@ -186,7 +186,7 @@ pub(super) fn alone(cluster: &Cluster, disk: &Disk) -> Vec<String> {
 
 fn impact(volumes: &[VolumeRef], alone: &[String]) -> String {
     if volumes.is_empty() {
-        return "no replica lies on it; Longhorn places none there".to_owned();
+        return "none yet: no replica is on it; Longhorn places none there".to_owned();
     }
     let number = counted(volumes.len(), "volume");
     match alone.is_empty() {

@@ -16,7 +16,7 @@ const ENVIRONMENT: [(&str, Need); 6] = [
     ("NFSClientInstalled", Need::Shared),
     (
         "Multipathd",
-        Need::Some("multipathd may seize the devices of volumes: exclude them in /etc/multipath.conf"),
+        Need::Some("multipathd may take over the devices of volumes: exclude them in /etc/multipath.conf"),
     ),
     ("HugePagesAvailable", Need::V2),
 ];
@@ -44,13 +44,15 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, nod
         let (shared, encrypted) = (counts.shared(cluster), !counts.encrypted(cluster).is_empty());
         let who = match need {
             Need::Every => "no volume can be mounted there",
-            Need::Shared if shared => "RWX volumes cannot be mounted there, and there are some",
-            Need::Shared => "RWX volumes could not be mounted there; there are none",
+            Need::Shared if shared => "RWX volumes cannot be mounted there, and this cluster has some",
+            Need::Shared => "RWX volumes could not be mounted there; this cluster has none",
             Need::V2 if takes_v2(cluster, name) => "the v2 data engine cannot run there",
-            Need::V2 => "the v2 data engine is kept from there by label",
-            Need::Encrypted if encrypted => "encrypted volumes cannot be mounted there, and there are some",
-            Need::Encrypted => "encrypted volumes could not be mounted there; there are none",
-            Need::Packages => "RWX volumes need the NFS client, encrypted ones cryptsetup",
+            Need::V2 => "a label keeps the v2 data engine away from there",
+            Need::Encrypted if encrypted => {
+                "encrypted volumes cannot be mounted there, and this cluster has some"
+            }
+            Need::Encrypted => "encrypted volumes could not be mounted there; this cluster has none",
+            Need::Packages => "RWX volumes need the NFS client, encrypted volumes need cryptsetup",
             Need::Some(who) => who,
         };
         let needed = match need {
@@ -76,12 +78,12 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, nod
     let mut finding = Finding::about(
         &causes::NODE_ENVIRONMENT,
         cluster.object::<KubeNode>(name),
-        format!("node {name} fails Longhorn's check of its environment: {}", words.join("; ")),
+        format!("node {name} fails Longhorn's environment check: {}", words.join("; ")),
     )
     .severity(severity)
     .node(name)
     .impact(match severity {
-        Severity::Info => "no existing volume needs it",
+        Severity::Info => "none yet: no existing volume needs it",
         _ => "volumes that need it cannot be used on this node",
     })
     .facts(evidence);
@@ -96,7 +98,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, nod
 
 /// The first sentence of what Longhorn says; the type of the condition where it says nothing.
 fn own_words(lack: &Condition) -> &str {
-    let message = lack.message.trim();
+    let message = lack.message.trim().lines().next().unwrap_or_default();
     let first = message.split(". ").next().unwrap_or_default().trim_end_matches('.');
     if first.is_empty() { &lack.kind } else { first }
 }
@@ -106,7 +108,7 @@ fn own_words(lack: &Condition) -> &str {
 fn way<'a>(cluster: &Cluster, node: &str, lack: &'a Condition) -> Option<(&'static Way, &'a str)> {
     let system = cluster.objects.kube_nodes.get(node);
     let system = system.and_then(|node| packages::of(&node.status.node_info.os_image)).map(|(_, with)| with);
-    Some(match (lack.kind.as_str(), named(&lack.message), system) {
+    Some(match (lack.kind.as_str(), named(lack), system) {
         ("KernelModulesLoaded", Some(modules), _) => (&causes::MODULES, modules),
         ("MountPropagation", ..) => (&causes::NOT_SHARED, ""),
         ("RequiredPackages", Some(packages), Some(Packages::Apt)) => (&causes::PACKAGES_APT, packages),
@@ -119,8 +121,13 @@ fn way<'a>(cluster: &Cluster, node: &str, lack: &'a Condition) -> Option<(&'stat
     })
 }
 
-/// The names in brackets, `[dm_crypt]`, if they are names.
-fn named(message: &str) -> Option<&str> {
+/// The names in brackets, `[dm_crypt]`, if they are names. A check that failed has its command in brackets instead, with this reason
+/// (longhorn-manager v1.12.1 controller/monitor/environment_check_monitor.go checkKernelModulesLoaded).
+fn named(lack: &Condition) -> Option<&str> {
+    let message = lack.message.as_str();
+    if lack.reason == "NamespaceExecutorErr" || message.starts_with("Failed to") {
+        return None;
+    }
     let (names, _) = message.split_once('[')?.1.split_once(']')?;
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ');
     (!names.is_empty() && names.chars().all(plain)).then_some(names)

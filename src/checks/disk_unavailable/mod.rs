@@ -18,8 +18,6 @@ mod environment;
 mod none_ready;
 mod room;
 mod rules;
-#[cfg(test)]
-mod tests;
 
 use crate::check::*;
 use crate::longhorn::Resource::*;
@@ -27,8 +25,7 @@ use crate::longhorn::Resource::*;
 pub static CHECK: Check = Check {
     id: "disk_unavailable",
     title: "Disks and nodes unavailable",
-    summary: "Longhorn does not use a disk or a node (another file system, unreadable, node not Ready), or a disk takes \
-              no more replicas.",
+    summary: "Longhorn cannot use a disk or a node (another file system, unreadable, node not Ready), or a disk cannot take more replicas.",
     needs: &[LonghornNodes],
     uses: &[Replicas, Volumes, Settings, KubeNodes, Pods],
     causes: causes::ALL,
@@ -42,7 +39,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     DISKS = Gauge "longhorn_health_disks" ["state"]
-        "Longhorn disks by state: ready, full (ready, but it takes no more replicas), not_ready.",
+        "Longhorn disks by state: ready, full (ready, but cannot take more replicas), not_ready.",
         absent "nodes.longhorn.io cannot be read",
         example "longhorn_health_disks{state!=\"ready\"} > 0";
 }

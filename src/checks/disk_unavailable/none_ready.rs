@@ -28,7 +28,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, away: &[(&LonghornNode, 
         return;
     }
     let message = match storing.len() {
-        1 => format!("node {}, the only one that Longhorn stores data on, is not Ready", first.metadata.name),
+        1 => format!("node {} is not Ready, the only one that Longhorn stores data on", first.metadata.name),
         count => format!("none of the {count} nodes that Longhorn stores data on is Ready"),
     };
     let object = cluster.object::<DaemonSet>("longhorn-manager");
@@ -46,7 +46,7 @@ fn impact(cluster: &Cluster) -> String {
     let volumes = &cluster.objects.volumes;
     let attached = volumes.iter().filter(|volume| volume.status.state == VolumeState::Attached).count();
     format!(
-        "Longhorn attaches, detaches and rebuilds nothing, and its objects say what was so before; whether {} still works, only the machines tell \
+        "Longhorn cannot attach, detach or rebuild anything, and its objects are outdated; only the machines can tell whether {} still works \
          ({attached} of them attached)",
         counted(volumes.len(), "volume")
     )
@@ -91,5 +91,5 @@ fn others(cluster: &Cluster) -> Option<String> {
     let others = || cluster.objects.kube_nodes.iter().filter(|node| is_other(&node.metadata.name));
     let ready = others().filter(|node| node.is_ready()).count();
     let count = others().count();
-    (count > 0).then(|| format!("nodes without disks of Longhorn: {ready} of {count} Ready"))
+    (count > 0).then(|| format!("nodes without Longhorn disks: {ready} of {count} Ready"))
 }

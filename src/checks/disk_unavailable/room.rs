@@ -48,22 +48,21 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
             let why = match short {
                 Some(true) => ": too little is free",
                 _ if zero => ": setting storage-over-provisioning-percentage is 0",
-                Some(false) => ": too much is promised to volumes",
+                Some(false) => ": too much is allocated to volumes",
                 None => "",
             };
             let said = text::shortened(full.message.trim(), 400);
-            disk.finding(cluster, &causes::DISK_FULL, format!("{of} takes no more replicas{why}"))
+            disk.finding(cluster, &causes::DISK_FULL, format!("{of} cannot take more replicas{why}"))
                 .since(since)
                 .impact(
-                    "no replica is placed or rebuilt there; a volume that finds no other disk stays degraded or is not created, and \
-                     volumes on the disk that grow may fill it",
+                    "no replica can be placed or rebuilt there, so volumes without another disk stay degraded; volumes already on it may fill it",
                 )
                 .fact(format!("condition Schedulable is False, reason DiskPressure: {said}"))
                 .way(zero.then_some(&causes::PROMISES_NOTHING))
         }
         None if space.as_ref().is_some_and(|space| space.is_nearly_full(FULL_SHARE, LOW_MARGIN)) => disk
             .finding(cluster, &causes::DISK_NEARLY_FULL, format!("{of} has little room left for replicas"))
-            .impact("nothing is hurt yet; larger new volumes and rebuilds may find no room"),
+            .impact("none yet; larger new volumes and rebuilds may find no room"),
         None => return,
     };
     out.report(finding.facts(space.map(|space| api(space.to_string()))));
@@ -85,6 +84,7 @@ fn is_exhausted(cluster: &Cluster, out: &mut Outcome, disk: &Disk) -> bool {
     }
     let volumes = disk.volumes(cluster);
     let alone = disks::alone(cluster, disk);
+    let stuck = cluster.volume_refs(alone.iter().map(String::as_str));
     let of = format!("disk {} of node {}", disk.name, disk.node_name());
     let (severity, impact) = match (volumes.len(), alone.len()) {
         (0, _) => (Severity::Warning, "no volume has a replica there".to_owned()),
@@ -103,6 +103,7 @@ fn is_exhausted(cluster: &Cluster, out: &mut Outcome, disk: &Disk) -> bool {
     };
     let message = match alone.len() {
         0 => format!("{of} has no space left: replicas fail at their next write"),
+        1 => format!("{of} has no space left: {} cannot be written", text::users_of(&stuck)),
         some => format!("{of} has no space left: {} cannot be written", counted(some, "volume")),
     };
     let finding = disk.finding(cluster, &causes::DISK_EXHAUSTED, message).severity(severity).impact(impact);

@@ -14,7 +14,8 @@ pub(super) const ALERTS: &[Alert] = &[
         description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} is \
                       unavailable to Longhorn. Its replicas are down until it is back. Check what is mounted at its path \
                       before you remove anything.",
-        why: "The finding allows five minutes for a reboot and a late mount; three more are those of the volumes that may wait for it, so that no root comes later.",
+        why: "The finding allows five minutes for a reboot and a late mount. Three more are as long as the alerts of volumes that may wait for it: \
+              a root must not come later.",
         runbook: include_str!("LonghornDiskUnavailable.md"),
         ..Alert::DEFAULT
     },
@@ -26,7 +27,7 @@ pub(super) const ALERTS: &[Alert] = &[
         description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} is on a \
                       device that reports by SMART or SPDK that it is failing. Its replicas may be lost with it. Move them \
                       to other disks while they can be read.",
-        why: "Devices tell hours to weeks ahead; longhorn-manager asks them once a day, so that a quarter of an hour loses nothing.",
+        why: "Devices report failures hours to weeks ahead; longhorn-manager checks them once a day, so a quarter of an hour loses nothing.",
         runbook: include_str!("LonghornDiskFailing.md"),
         ..Alert::DEFAULT
     },
@@ -38,7 +39,8 @@ pub(super) const ALERTS: &[Alert] = &[
         description: "A disk{{ with $labels.node }} of node {{ . }}{{ end }} has the UUID of another node's disk, such as \
                       after cloning a machine. Longhorn mistakes one for the other and moves replicas between them. Remove \
                       no disk before you know where each replica is.",
-        why: "It does not pass, but nothing is hurt within minutes; a quarter of an hour lets a machine be replaced under another name.",
+        why: "It does not clear by itself, but nothing is affected within minutes; a quarter of an hour lets a machine be replaced under another \
+              name.",
         runbook: include_str!("LonghornDiskUuidShared.md"),
         ..Alert::DEFAULT
     },
@@ -47,9 +49,8 @@ pub(super) const ALERTS: &[Alert] = &[
         when: When::Found(&[&DISK_FULL, &DISK_EXHAUSTED]),
         for_: "10m",
         summary: "A Longhorn disk is full.",
-        description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} is full \
-                      by Longhorn's arithmetic: too little is free, or too much is allocated. Rebuilds and new volumes \
-                      find no room there. Free space, or add a disk.",
+        description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} is full by Longhorn's rules: too \
+                      little is free, or too much is allocated. Rebuilds and new volumes find no room there. Free space, or add a disk.",
         why: "Ten minutes let a rebuild or a clean-up of snapshots end, which free what they took.",
         runbook: include_str!("LonghornDiskFull.md"),
         ..Alert::DEFAULT
@@ -62,7 +63,7 @@ pub(super) const ALERTS: &[Alert] = &[
         description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} has \
                       less than a tenth of its room for replicas left. Soon rebuilds and new volumes find none. Plan for \
                       more.",
-        why: "Nothing is hurt yet, so an hour of it is no haste.",
+        why: "Nothing is affected yet, so an hour is soon enough.",
         runbook: include_str!("LonghornDiskNearlyFull.md"),
         ..Alert::DEFAULT
     },
@@ -86,7 +87,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "A node with Longhorn disks is not Ready or under pressure.",
         description: "Node{{ with $labels.node }} {{ . }}{{ end }} is not Ready, or under pressure. Replicas on it are \
                       unavailable or about to be. Read its conditions and the log of its kubelet.",
-        why: "The finding allows five minutes for a reboot, so that this comes no later than what follows from the node.",
+        why: "The finding allows five minutes for a reboot, so this alert is not later than the consequences of the node.",
         runbook: include_str!("LonghornNodeNotReady.md"),
         ..Alert::DEFAULT
     },
@@ -99,7 +100,7 @@ pub(super) const ALERTS: &[Alert] = &[
         description: "Node{{ with $labels.node }} {{ . }}{{ end }} lacks a mount option, a module or a package that \
                       volumes of this cluster need. They cannot start or be mounted there. Read the conditions of its \
                       nodes.longhorn.io, which name what is missing.",
-        why: "The manager looks every half hour, so what was repaired shows within an hour.",
+        why: "The manager checks every half hour, so a repair shows within an hour.",
         runbook: include_str!("LonghornNodeEnvironment.md"),
         ..Alert::DEFAULT
     },
@@ -109,7 +110,7 @@ pub(super) const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Storage,
         title: "Disks by state",
-        description: "Longhorn disks that are ready, that take no more replicas (full), and that Longhorn does not use (not_ready).",
+        description: "Longhorn disks that are ready, that cannot take more replicas (full), and that Longhorn cannot use (not_ready).",
         width: Width::Third,
         no_data: "the exporter cannot read nodes.longhorn.io",
         ..Panel::STAT.of(&DISKS)
@@ -117,7 +118,7 @@ pub(super) const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Storage,
         title: "Disks and nodes unavailable",
-        description: "Disks that Longhorn does not use or that are full, and nodes that are not Ready, with the cause.",
+        description: "Disks that Longhorn cannot use or that are full, and nodes that are not Ready, with the cause.",
         columns: &["severity", "cause", "node", "disk"],
         no_data: "every disk and node is in order, or the exporter does not report",
         ..Panel::TABLE.of_findings("disk_unavailable")

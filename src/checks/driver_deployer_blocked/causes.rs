@@ -5,64 +5,64 @@ use crate::facts::ways::REFUSED;
 
 causes! {
     MANAGERS_DOWN = warning "managers_down" "no longhorn-manager is ready to answer"
-        fix "Bring one longhorn-manager to Ready, as its own finding says; the deployer then continues." [
+        fix "Bring one longhorn-manager to Ready, as its own finding says. The deployer then continues." [
             read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
             read "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=longhorn-backend",
         ]
         ways REFUSED;
     MANAGERS_HALF_STARTED = warning "managers_half_started"
-        "managers are Ready, but none has finished its start: port 9500 is not open yet"
-        fix "Find out why the managers do not finish their start: the log of one that is Ready says what it waits for. DNS and network are not \
-             the trouble." [
+        "managers are Ready, but none has finished its startup: port 9500 is not open yet"
+        fix "Find out why the managers do not finish their startup: read the log of a Ready one to learn what it waits for. DNS and network are not \
+             the cause." [
             read "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --tail=50",
             read "kubectl -n <namespace> get nodes.longhorn.io",
         ];
     DNS_SUSPECTED = warning "dns_suspected"
         "managers are ready, but the deployer does not reach their Service: DNS or network"
-        fix "See which of the two it is: where curl cannot resolve the name, cluster DNS (a server outside that answers for every name, by a \
-             search domain, is a known trap); where it cannot connect, the pod network between this node and the managers: firewalld, \
-             nm-cloud-setup, and the checksum offload of VXLAN on RHEL 8 are known for it." [
+        fix "Test which one fails: with curl, resolve the name, then connect. If the name does not resolve, fix cluster DNS (a server outside may \
+             answer for it, by a search domain). If it cannot connect, fix the pod network to the managers: firewalld, nm-cloud-setup, VXLAN \
+             checksum offload on RHEL 8." [
             read "kubectl -n <namespace> exec <object> -c wait-longhorn-manager -- curl -m 2 -sv http://longhorn-backend:9500/v1 -o /dev/null",
             read "kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide",
             read "kubectl -n <namespace> logs <object> -c wait-longhorn-manager --tail=20",
         ];
     MOUNT_PROPAGATION = warning "mount_propagation"
-        "mounts do not propagate on a node, so CSI cannot be deployed"
-        fix "Let mounts of the node propagate (systemd: MountFlags=shared for the container runtime, or mount --make-rshared /), then restart \
-             the manager there." [
+        "a node's mounts do not propagate, so CSI cannot be deployed"
+        fix "Make the node's mounts propagate (systemd: MountFlags=shared for the container runtime, or mount --make-rshared /), then restart its \
+             manager." [
             read "kubectl -n <namespace> get nodes.longhorn.io -o yaml | grep -B6 MountPropagation",
             read "kubectl -n <namespace> logs <object> -c longhorn-driver-deployer --tail=20 --previous",
         ];
     NODE_NOT_SYNCED = warning "node_not_synced"
-        "a registered node has no condition MountPropagation: its manager does not sync it, mounts are not the trouble"
-        fix "Find out why the manager of that node does not sync it (its log says what it drops out of the queue), and why there is no \
-             instance manager. Mounts are not the trouble." [
+        "a registered node has no condition MountPropagation because its manager does not sync it; mounts are not the cause"
+        fix "Find out why the node's manager does not sync it (read in its log what it drops out of the queue), and why it has no instance manager. \
+             Mounts are not the cause." [
             read "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --tail=500 | grep -i 'fail to sync node'",
             read "kubectl -n <namespace> get nodes.longhorn.io -o custom-columns='NAME:.metadata.name,PROPAGATION:.status.conditions[?(@.type==\"MountPropagation\")].status'",
             read "kubectl -n <namespace> get instancemanagers.longhorn.io -o wide",
         ];
     API_TIMEOUT = warning "api_timeout"
         "a request of the deployer to longhorn-backend or to the API server failed or timed out"
-        fix "Restore the network between this node and the managers (port 9500) or the API server, whichever the line names: kube-proxy, \
-             firewall, CNI. What the line says of mount propagation is only what was asked for." [
+        fix "Fix the connection from this node to the managers (port 9500) or to the API server, whichever the line names: kube-proxy, firewall, \
+             CNI. Mount propagation in that line is only what was asked for." [
             read "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=longhorn-backend -o wide",
             read "kubectl -n <namespace> logs <object> -c longhorn-driver-deployer --tail=20 --previous",
         ];
     KUBELET_ROOT_DIR = warning "kubelet_root_dir" "the root directory of the kubelet cannot be detected"
-        fix "Name the directory: --kubelet-root-dir in the Deployment, csi.kubeletRootDir in the chart (microk8s: \
-             /var/snap/microk8s/common/var/lib/kubelet, k0s: /var/lib/k0s/kubelet, others: /var/lib/kubelet). Delete a detection pod that \
-             is left over." [
+        fix "Set the directory: --kubelet-root-dir in the Deployment, or csi.kubeletRootDir in the chart (microk8s: \
+             /var/snap/microk8s/common/var/lib/kubelet, k0s: /var/lib/k0s/kubelet, others: /var/lib/kubelet). Delete a detection pod that is left \
+             over." [
             read "kubectl -n <namespace> get pods -o wide | grep discover-proc",
             change "kubectl -n <namespace> delete pod discover-proc-kubelet-cmdline discover-proc-k3s-cmdline --ignore-not-found",
-        ] proven "a detection pod holds nothing, and the deployer makes it again";
+        ] proven "a detection pod holds nothing, and the deployer recreates it";
     KUBERNETES_VERSION = warning "kubernetes_version" "Kubernetes is older than the deployer accepts"
         fix "Upgrade Kubernetes, or install a Longhorn release that supports this one." [
             read "kubectl version",
             read "kubectl -n <namespace> logs <object> -c longhorn-driver-deployer --tail=20 --previous",
         ];
     UNKNOWN = warning "unknown"
-        "the deployer crash-loops for a reason that neither its log nor the API shows"
-        fix "Cause unknown: read the last log of the deployer." [
+        "the deployer crash-loops, and neither its log nor the API shows why"
+        fix "Read the last log of the deployer: the cause is unknown." [
             read "kubectl -n <namespace> logs <object> -c longhorn-driver-deployer --tail=20 --previous",
         ]
         way UNKNOWN_ERROR "its log ends with an unknown error"

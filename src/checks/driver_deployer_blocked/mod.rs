@@ -7,8 +7,6 @@
 //! (longhorn-manager v1.12.1 app/driver.go deployDriver).
 
 mod causes;
-#[cfg(test)]
-mod tests;
 
 use std::cell::LazyCell;
 
@@ -35,8 +33,8 @@ const OLDEST_KUBERNETES: Release = Release::new(1, 18, 0);
 pub static CHECK: Check = Check {
     id: "driver_deployer_blocked",
     title: "Driver deployer blocked",
-    summary: "The pod longhorn-driver-deployer waits in its init container or crash-loops, so the CSI driver is not \
-              deployed. Init:0/1 is a consequence; the cause says of what.",
+    summary: "Pod longhorn-driver-deployer waits in its init container or crash-loops, so the CSI driver is not deployed. Init:0/1 is a \
+              consequence, and the finding's cause says of what.",
     needs: &[Pods],
     uses: &[EndpointSlices, LonghornNodes, KubeNodes, InstanceManagers, Events],
     causes: causes::ALL,
@@ -59,8 +57,8 @@ pub static CHECK: Check = Check {
     panels: &[Panel {
         dashboard: Dashboard::Managers,
         title: "Driver deployer blocked",
-        description: "The driver deployer waits or crashes. Cause managers_down is a consequence of the managers' own \
-                      trouble; dns_suspected means that managers are ready and yet not reached.",
+        description: "Driver deployers that wait or crash. managers_down is a consequence of the managers' own failure; dns_suspected means that \
+                      Ready managers cannot be reached.",
         no_data: "the driver deployer is not blocked, or the exporter does not report",
         ..Panel::TABLE.of_findings("driver_deployer_blocked")
     }],
@@ -92,7 +90,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         let mut finding = Finding::about(block.cause, cluster.object::<Pod>(name), block.message)
             .node(&pod.spec.node_name)
             .since(block.since)
-            .impact("the CSI driver is not deployed or updated; where it was never deployed no volume can be created or mounted")
+            .impact("the CSI driver is not deployed or updated; if it never was, no volume can be created or mounted")
             .way(way)
             .facts(block.evidence);
         // where no manager can be made, the way out is that of its DaemonSet
@@ -115,29 +113,27 @@ fn waiting(cluster: &Cluster, pod: &Pod) -> Option<Block> {
     let name = &pod.metadata.name;
     let waits = match since {
         Some(since) => format!("init container {INIT} of {name} has been waiting since {since}"),
-        None => format!("init container {INIT} of {name} waits; how long is unknown"),
+        None => format!("init container {INIT} of {name} is waiting, since an unknown time"),
     };
     let (answers, endpoints) = backend(cluster);
     let half_started = half_started(cluster).filter(|_| answers);
     let (cause, message) = match (answers, &half_started) {
         (true, Some(_)) => (
             &causes::MANAGERS_HALF_STARTED,
-            format!("{name} waits for {BACKEND} because no manager that is Ready has finished its start"),
+            format!("{name} waits for {BACKEND} because no Ready manager has finished its startup"),
         ),
         (true, None) if !cluster.knows_all(Resource::LonghornNodes) => (
             &causes::UNKNOWN,
             format!(
-                "{name} waits for {BACKEND} although managers are ready; whether any has finished its start is unknown"
+                "{name} waits for {BACKEND} although managers are Ready (their startup may be unfinished)"
             ),
         ),
         (true, None) => (
             &causes::DNS_SUSPECTED,
-            format!(
-                "{name} waits for {BACKEND} although managers are ready: DNS or the network is suspected"
-            ),
+            format!("{name} waits for {BACKEND} although managers are Ready: probably DNS or network"),
         ),
         (false, _) => {
-            (&causes::MANAGERS_DOWN, format!("{name} waits for {BACKEND} because no manager is ready"))
+            (&causes::MANAGERS_DOWN, format!("{name} waits for {BACKEND} because no manager is Ready"))
         }
     };
     let fact = |text| api(text);
@@ -157,7 +153,7 @@ fn half_started(cluster: &Cluster) -> Option<String> {
     ready.peek()?;
     let registered = |pod: &Pod| cluster.objects.longhorn_nodes.get(&pod.spec.node_name).is_some();
     (!ready.any(registered)).then(|| {
-        "no node of a Ready manager has a nodes.longhorn.io, which a manager makes just before it opens port 9500".to_owned()
+        "no node of a Ready manager has a nodes.longhorn.io, which a manager creates just before it opens port 9500".to_owned()
     })
 }
 
@@ -185,7 +181,7 @@ fn crashing(cluster: &Cluster, pod: &Pod, out: &mut Outcome) -> Option<Block> {
         cause,
         since: age::loop_since(cluster, out, name, &crash),
         message: format!(
-            "{name} crash-loops ({}) and deploys no CSI driver",
+            "{name} crash-loops ({}), so no CSI driver is deployed",
             counted(crash.restarts, "restart")
         ),
         evidence: vec![fact],
@@ -252,9 +248,7 @@ fn by_api(cluster: &Cluster, pod: &Pod) -> Option<(&'static Cause, Evidence)> {
         let (name, phase) = (&pod.metadata.name, pod.status.phase.as_str());
         return found(
             &causes::KUBELET_ROOT_DIR,
-            format!(
-                "pod {name}, which looks for the kubelet's root directory, is left over in phase {phase}"
-            ),
+            format!("pod {name}, which detects the kubelet's root directory, is left over in phase {phase}"),
         );
     }
     if let Some(fact) = hidden_kubelet(cluster, pod) {
@@ -284,7 +278,7 @@ fn hidden_kubelet(cluster: &Cluster, pod: &Pod) -> Option<String> {
     }
     let node = cluster.objects.kube_nodes.iter().find(|node| node.metadata.label(LABEL).is_some())?;
     Some(format!(
-        "node {} is one of microk8s (label {LABEL}), and {} does not name the kubelet's root directory",
+        "node {} runs microk8s (label {LABEL}), and {} does not set the kubelet's root directory",
         node.metadata.name, pod.metadata.name
     ))
 }

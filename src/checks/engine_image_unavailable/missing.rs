@@ -124,7 +124,7 @@ fn nowhere(cluster: &Cluster, image: &EngineImage, missing: &[Missing], users: &
         format!("engine image {of} is on none of {}{why}", counted(missing.len(), "Ready node")),
     );
     told(cluster, image, finding, missing, volumes)
-        .impact("no volume of this image can be attached and no replica started; what runs keeps running")
+        .impact("volumes of this image cannot attach and replicas cannot start; running ones continue")
 }
 
 fn on_node(cluster: &Cluster, image: &EngineImage, missing: &Missing, users: &Users) -> Finding {
@@ -139,9 +139,9 @@ fn on_node(cluster: &Cluster, image: &EngineImage, missing: &Missing, users: &Us
     .severity(if by_design { Severity::Info } else { Severity::Warning })
     .node(node);
     let impact = match volumes.len() {
-        0 => "no volume can be attached there and no replica placed".to_owned(),
+        0 => "no volume can attach there and no replica can be placed".to_owned(),
         count => format!(
-            "{} cannot be attached or start a replica there; what runs keeps running",
+            "{} cannot attach or start a replica there; running ones continue",
             counted(count, "volume")
         ),
     };
@@ -171,7 +171,7 @@ fn told(
                 api(format!("pod {} on {}: {why}", pod.metadata.name, first.node)).quoting(pods::said(pod))
             }
             None => api(format!(
-                "no pod of the image is on {}: a taint, the node selector, or the DaemonSet is gone",
+                "no pod of the image is on {}: a taint, the node selector, or a deleted DaemonSet",
                 first.node
             )),
         });

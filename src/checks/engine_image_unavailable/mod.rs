@@ -10,8 +10,6 @@
 mod causes;
 mod missing;
 mod rules;
-#[cfg(test)]
-mod tests;
 mod upgrade;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,8 +28,8 @@ const DEPLOYING: SignedDuration = SignedDuration::from_mins(10);
 pub static CHECK: Check = Check {
     id: "engine_image_unavailable",
     title: "Engine images unavailable",
-    summary: "An engine image is missing on a node, nowhere deployed, unknown to Longhorn or too old for it, so volumes that need it \
-              cannot be attached; or the live upgrade of a volume to an image does not end.",
+    summary: "An engine image is missing on a node or on all, unknown to Longhorn or too old for it, so volumes that need it cannot attach; or a \
+              volume's live engine upgrade does not end.",
     needs: &[EngineImages, LonghornNodes],
     uses: &[Pods, Volumes, Replicas, KubeNodes, Settings],
     causes: causes::ALL,
@@ -45,7 +43,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     IMAGES = Gauge "longhorn_health_engine_images" ["state"]
-        "Engine images by state, as Longhorn says it: deployed, deploying, incompatible, error, unset.",
+        "Engine images by Longhorn's state: deployed, deploying, incompatible, error, unset.",
         absent "no image is in that state, or engineimages.longhorn.io cannot be read",
         example "longhorn_health_engine_images{state!=\"deployed\"} > 0";
 }
@@ -87,7 +85,7 @@ fn incompatible(cluster: &Cluster, image: &EngineImage) -> Finding {
         format!("engine image {of} is too old or too new for this Longhorn, and still in use"),
     )
     .volumes(users.map(|volume| cluster.volume_ref(&volume.metadata.name)).collect())
-    .impact("its volumes cannot be attached, and those that are attached cannot be managed")
+    .impact("its volumes cannot attach, and attached ones cannot be managed")
     .fact(format!(
         "{name}: state {}, incompatible {}",
         image.status.state.as_str(),
@@ -121,16 +119,13 @@ fn find_unknown(cluster: &Cluster, out: &mut Outcome) {
             Finding::about(
                 &causes::IMAGE_UNKNOWN,
                 cluster.object::<EngineImage>(image),
-                format!(
-                    "Longhorn does not have engine image {image}, named by {}",
-                    counted(volumes.len(), "volume")
-                ),
+                format!("Longhorn lacks engine image {image}, named by {}", counted(volumes.len(), "volume")),
             )
             .since(age.since)
             .volumes(volumes.iter().map(|name| cluster.volume_ref(name)).collect())
-            .impact("these volumes cannot be attached, or their engines cannot be upgraded")
+            .impact("these volumes cannot attach, or their engines cannot be upgraded")
             .with(Name::Image, image)
-            .fact(format!("no EngineImage has the image of {}", text::listed(&volumes)))
+            .fact(format!("no EngineImage exists for the image of {}", text::listed(&volumes)))
             .fact(age.evidence()),
         );
     }

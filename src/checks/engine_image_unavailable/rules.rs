@@ -46,7 +46,7 @@ pub(super) const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Storage,
         title: "Engine images by state",
-        description: "Engine images as Longhorn says: deployed on every Ready node, still deploying, or incompatible with the managers.",
+        description: "Engine images by Longhorn's state: deployed on every Ready node, still deploying, or incompatible with the managers.",
         width: Width::Third,
         no_data: "the exporter cannot read engineimages.longhorn.io, or there is none",
         ..Panel::STAT.of(&IMAGES)
@@ -54,7 +54,7 @@ pub(super) const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Storage,
         title: "Engine images unavailable",
-        description: "Engine images that are missing on a node, nowhere deployed, unknown or incompatible, with the cause.",
+        description: "Engine images that are missing on a node or everywhere, unknown or incompatible, with the cause.",
         columns: &["severity", "cause", "object", "node"],
         no_data: "every image is where it is needed, or the exporter does not report",
         ..Panel::TABLE.of_findings("engine_image_unavailable")

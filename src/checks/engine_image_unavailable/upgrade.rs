@@ -40,7 +40,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
 
 fn since(known: bool) -> &'static str {
     match known {
-        true => "the first of the new replicas was created then",
+        true => "the first new replica was created then",
         false => "when the new replicas were created is unknown",
     }
 }
@@ -85,19 +85,20 @@ fn finding(cluster: &Cluster, volume: &Volume, new: &[&Replica]) -> Finding {
     let mut finding = Finding::about(
         &causes::UPGRADE_STUCK,
         volumes::object(cluster, volume),
-        format!("the engine of volume {name} is being upgraded live, and that does not end"),
+        format!("the live engine upgrade of volume {name} does not end"),
     )
     .node(&volume.status.current_node_id)
     .volumes(vec![cluster.volume_ref(name)])
-    .impact("the engine runs on with the old image; until the upgrade ends the volume is not migrated and its failed replicas are not cleaned up")
-    .fact(format!("the volume wants image {to} and runs {from}"))
+    .impact("the engine keeps running with the old image; until the upgrade ends the volume cannot migrate and failed replicas stay")
+    .fact(format!("the volume wants image {to} but runs {from}"))
     .fact(format!("{} of the new image, {} in use, {wanted} wanted", counted(new.len(), "replica"), old));
     let allowed = manager_release(cluster).is_some_and(|release| release.has_fix(SURPLUS_ALLOWED));
     if old > wanted && !allowed {
         finding = finding.with(Name::Value, old.to_string()).way(&causes::SURPLUS);
     }
     if volume.status.robustness == VolumeRobustness::Degraded {
-        finding = finding.fact("the volume is degraded, and a live upgrade goes on only while it is healthy");
+        finding =
+            finding.fact("the volume is degraded, and a live upgrade continues only while it is healthy");
     }
     if !idle.is_empty() {
         finding = finding.fact(format!("new replicas that do not run: {}", text::listed(&idle)));

@@ -122,14 +122,14 @@ impl<'a> CopyView<'a> {
             Candidate::new(
                 &causes::COPY_NOT_STARTING,
                 self.object(image),
-                format!("backing image {name} wants a copy on disk {} of node {node}, but the copy does not start", place.name),
+                format!("backing image {name} wants a copy on disk {} of node {node}, but it does not start", place.name),
             )
             .at(node, place.name)
             .fact(format!("disk {uuid} is in the spec but not in status.diskFileStatusMap"))
             .maybe(twin.map(|twin| {
                 format!(
-                    "disk {twin} begins with the same four characters; up to 1.9.1 Longhorn names backing image managers by \
-                     them, so the two disks share one manager and one of them gets no copy"
+                    "disk {twin} begins with the same four characters; up to 1.9.1 Longhorn names backing image managers by them, so both disks \
+                     share one manager and one gets no copy"
                 )
             }))
             .maybe(manager_not_ready(self.cluster, node))
@@ -152,23 +152,24 @@ impl<'a> CopyView<'a> {
         let name = image.metadata.name.as_str();
         let unknown = self.disks.contains("");
         let heals = gives_up_missing_disks(self.code);
-        let mut suspicion = Candidate::new(
-            &causes::MISSING_DISK,
-            self.object(image),
-            format!("backing image {name} has a copy on disk {uuid}, which no node lists"),
-        )
-        .at("", uuid)
-        .fact(format!("disk {uuid} is in no status.diskStatus of any nodes.longhorn.io"))
-        .maybe(unknown.then(|| {
-            "some disks have no UUID in the status of their node yet; it may be one of them".to_owned()
-        }))
-        .fact(if heals {
-            "this release gives such copies up on its own, but has not"
-        } else {
-            "releases before 1.9.2 and 1.10.0 never give such a copy up"
-        })
-        .impact("the copy counts although it is gone, so the image may have no real one left")
-        .not_before(image.metadata.created());
+        let mut suspicion =
+            Candidate::new(
+                &causes::MISSING_DISK,
+                self.object(image),
+                format!("backing image {name} has a copy on disk {uuid}, which no node lists"),
+            )
+            .at("", uuid)
+            .fact(format!("disk {uuid} is in no status.diskStatus of any nodes.longhorn.io"))
+            .maybe(unknown.then(|| {
+                "it may be one of the disks that have no UUID in their node's status yet".to_owned()
+            }))
+            .fact(if heals {
+                "this release removes such copies automatically, but has not done so"
+            } else {
+                "releases before 1.9.2 and 1.10.0 never remove such a copy"
+            })
+            .impact("the lost copy still counts, so the image may have no real copy left")
+            .not_before(image.metadata.created());
         // Longhorn writes when it lost sight of the copy
         let copy = image.status.disk_file_status_map.get(uuid);
         let lost = copy.filter(|copy| copy.state == CopyState::Unknown);
@@ -204,14 +205,14 @@ impl<'a> CopyView<'a> {
                 &causes::STICKY_BACKING_IMAGE_FLAG,
                 self.object(image),
                 format!(
-                    "backing image {name} still has evictionRequested for disk {} of node {node}, although eviction was cancelled there",
+                    "backing image {name} still has evictionRequested on disk {} of node {node} after a cancelled eviction",
                     place.name
                 ),
             )
             .at(node, place.name)
             .fact(format!("spec.diskFileSpecMap of disk {uuid}: evictionRequested is true"))
-            .fact(format!("neither node {node} nor any of its disks requests eviction; Longhorn stops looking then"))
-            .impact("Longhorn removes the copy as soon as there is another, and replicas on that disk have to fetch it again")
+            .fact(format!("neither node {node} nor any of its disks requests eviction; Longhorn then stops checking"))
+            .impact("Longhorn removes the copy as soon as another exists; replicas on that disk must then fetch it again")
             .with(Name::Key, uuid),
         )
     }
@@ -234,20 +235,20 @@ impl<'a> CopyView<'a> {
         let names: Vec<_> = users.iter().map(|replica| replica.metadata.name.as_str()).collect();
         let (fact, impact) = if keeps {
             (
-                "Longhorn keeps a copy that replicas need, and says nothing",
-                "the copy never leaves; eviction of the disk cannot end",
+                "Longhorn silently keeps a copy that replicas need",
+                "the copy stays, so eviction of the disk cannot end",
             )
         } else {
             (
-                "this release removes the copy under the replicas (fixed in 1.8.2 and 1.9.1)",
-                "the replicas fail when their copy is removed, and failed replicas stay on the evicted disk",
+                "this release removes the copy although replicas need it (fixed in 1.8.2 and 1.9.1)",
+                "the replicas fail when their copy is removed, and stay on the evicted disk",
             )
         };
         Some(
             Candidate::new(
                 &causes::COPY_IN_USE,
                 self.object(image),
-                format!("the copy of backing image {name} on disk {} of node {node} is asked to leave, but {} there needs it", place.name, replicas(&names)),
+                format!("backing image {name}: its copy on disk {} of node {node} is to be evicted, but {} there needs it", place.name, replicas(&names)),
             )
             .at(node, place.name)
             .volumes(volumes(self.cluster, &users))
@@ -282,12 +283,12 @@ impl<'a> CopyView<'a> {
                 Candidate::new(
                     &causes::COPY_IN_USE,
                     self.cluster.object::<Replica>(name),
-                    format!("replica {name} failed on disk {} of node {node}, which is being emptied: its backing image was removed under it", place.name),
+                    format!("replica {name} failed on disk {} of node {node} during its eviction: its backing image was removed too early", place.name),
                 )
                 .at(node, place.name)
                 .volumes(volumes(self.cluster, &[replica]))
                 .fact(format!("spec.failedAt is set, and backing image {image} no longer has a copy on that disk"))
-                .fact("this release removes copies that replicas need (fixed in 1.8.2 and 1.9.1)")
+                .fact("this release removes copies that replicas still need (fixed in 1.8.2 and 1.9.1)")
                 .impact("the failed replica stays, so the node or disk never becomes empty")
                 .way(&causes::ALREADY_REMOVED)
                 .with(Name::BackingImage, image)
@@ -336,15 +337,13 @@ impl<'a> CopyView<'a> {
         let suspicion = Candidate::new(
             &causes::NO_USABLE_COPY,
             self.object(image),
-            format!("no copy of backing image {name} is usable{why}"),
+            format!("backing image {name} has no usable copy{why}"),
         )
         .fact(api(format!("copies: {}", states.join("; "))).quoting(said.unwrap_or_default()))
         .not_before(changed);
         let volumes = self.volumes_of(name);
         Some(match volumes.is_empty() && self.cluster.can_read(Resource::Volumes) {
-            true => {
-                suspicion.impact("volumes on the image cannot start; there are none").way(&causes::UNUSED)
-            }
+            true => suspicion.impact("none: no volume uses the image").way(&causes::UNUSED),
             false => suspicion.volumes(volumes).impact("volumes on the image cannot attach or rebuild"),
         })
     }

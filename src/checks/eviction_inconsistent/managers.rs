@@ -41,7 +41,7 @@ fn moved(cluster: &Cluster, source: &BackingImageDataSource) -> Option<Candidate
         )
         .at(wanted, "")
         .fact(format!("spec.nodeID is {wanted}, spec.nodeName of pod {pod_name} is {actual}, and the file is not transferred"))
-        .impact("the download or upload does not end; volumes that wait for the image do not start")
+        .impact("the download or upload does not end; volumes that wait for the image cannot start")
         .with(Name::Pod, pod_name.as_str())
         .not_before(pod.metadata.created()),
     )
@@ -75,7 +75,7 @@ fn stale(cluster: &Cluster, manager: &BackingImageManager) -> Option<Candidate> 
         "it serves backing images: {}",
         if images.is_empty() { "none".to_owned() } else { images.join(", ") }
     ))
-    .impact("its copies are not kept up, and eviction of the disk may wait for it")
+    .impact("its copies are not maintained, and eviction of the disk may wait for it")
     .after(ROLLOUT)
     .not_before(manager.metadata.created().max(managers_made(cluster).filter(|_| old_image)));
     if no_disk && !old_image && gives_up_missing_disks(manager_release(cluster)) {

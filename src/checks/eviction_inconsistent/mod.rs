@@ -27,8 +27,8 @@ const SETTLED: SignedDuration = SignedDuration::from_mins(5);
 pub static CHECK: Check = Check {
     id: "eviction_inconsistent",
     title: "Contradictions around eviction",
-    summary: "Requests for eviction, replicas and copies of backing images that contradict each other: flags that no one \
-              resets, eviction that is silently suspended, disks that look empty but are not.",
+    summary: "Contradictory eviction requests, replicas and backing image copies: flags that stay set, eviction that is silently suspended, disks \
+              that look empty but are not.",
     needs: &[LonghornNodes, Replicas, BackingImages, Settings],
     uses: &[
         KubeNodes, Engines, Volumes, VolumeAttachments, BackingImageManagers, BackingImageDataSources, Pods,
@@ -43,10 +43,9 @@ pub static CHECK: Check = Check {
         side_by_side: true,
         for_: "10m",
         summary: "Longhorn objects contradict each other about eviction.",
-        description: "{{ $labels.object_kind }} {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }}{{ \
-                      with $labels.disk }}, disk {{ . }}{{ end }}: {{ $labels.cause }}. Longhorn does not resolve this on \
-                      its own. Do not take the node or disk for empty, and do not remove it, before the runbook's part on \
-                      {{ $labels.cause }} is done.",
+        description: "{{ $labels.object_kind }} {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }}{{ with $labels.disk }}, disk \
+                      {{ . }}{{ end }}: {{ $labels.cause }}. Longhorn does not resolve this automatically. Follow the runbook's section on {{ \
+                      $labels.cause }}; until then, do not remove the node or disk, even if it looks empty.",
         why: "Findings are aged by minutes already; ten more tolerate a restart of a manager or of a node.",
         runbook: include_str!("LonghornEvictionInconsistent.md"),
         ..Alert::DEFAULT
@@ -55,8 +54,8 @@ pub static CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::Eviction,
             title: "Contradictions",
-            description: "Objects whose fields contradict each other about eviction, by cause. \
-                          The runbook of LonghornEvictionInconsistent has a part for each cause.",
+            description: "Objects whose fields contradict each other about eviction, by cause. The runbook of LonghornEvictionInconsistent has a \
+                          section for each cause.",
             columns: &["cause", "object_kind", "object", "node", "disk"],
             width: Width::Full,
             no_data: "nothing contradicts itself, or the exporter does not report",
@@ -65,7 +64,7 @@ pub static CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::Eviction,
             title: "Contradictions over time",
-            description: "How many objects contradict themselves, by cause. A line that stays is not resolved by Longhorn.",
+            description: "Objects that contradict themselves, by cause. Longhorn does not resolve a line that stays.",
             expr: "sum by ($cluster cause) (max without ($without) \
                    (longhorn_health_finding{$job, check=\"eviction_inconsistent\"}))",
             legend: "{{cause}}",

@@ -65,7 +65,7 @@ fn stale_flag(cluster: &Cluster, replica: &Replica) -> Option<Candidate> {
         Candidate::new(
             &causes::STALE_REPLICA_FLAG,
             object(cluster, replica),
-            format!("replica {} on node {name} still has evictionRequested, but nothing requests eviction any longer", replica.metadata.name),
+            format!("replica {} on node {name} still has evictionRequested, but nothing requests its eviction any longer", replica.metadata.name),
         )
         .at(name, disk_name(cluster, replica))
         .volumes(volumes(cluster, &[replica]))
@@ -74,9 +74,9 @@ fn stale_flag(cluster: &Cluster, replica: &Replica) -> Option<Candidate> {
             if in_spec { "spec" } else { "status" }
         ))
         .maybe(node.is_none().then(|| format!("nodes.longhorn.io {name} does not exist")))
-        .maybe(not_ready.then(|| "the disk is not ready, so Longhorn does not look at the replicas on it".to_owned()))
+        .maybe(not_ready.then(|| "the disk is not ready, so Longhorn does not check the replicas on it".to_owned()))
         .maybe(manager_not_ready(cluster, name))
-        .impact("Longhorn keeps moving the replica away, which costs a rebuild that no one asked for")
+        .impact("Longhorn keeps moving the replica, so it is rebuilt for no reason")
         .with(Name::Replica, reset),
     )
 }
@@ -107,7 +107,7 @@ fn not_attached(
             &causes::NO_CANDIDATE_DISK,
             object(cluster, replica),
             format!(
-                "detached volume {volume} cannot evict replica {}: no disk can take it, so Longhorn does not attach the volume",
+                "detached volume {volume} cannot evict replica {}: no disk can take it",
                 replica.metadata.name
             ),
         )
@@ -115,7 +115,7 @@ fn not_attached(
         .volumes(volumes(cluster, replicas))
         .fact(format!("volume {volume} is detached and its attachment has no ticket of {TICKET}"))
         .fact(
-            "Longhorn creates the ticket only when the scheduler has a disk for every replica of the volume",
+            "Longhorn creates the ticket, which attaches the volume, only once the scheduler has a disk for every replica",
         )
         .maybe(manager_not_ready(cluster, &object_of_volume.status.owner_id))
         .impact("the replica stays where it is; the node or disk never becomes empty"),
@@ -143,14 +143,14 @@ fn last_good(cluster: &Cluster, volume: &str, replicas: &[&Replica]) -> Option<C
         Candidate::new(
             &causes::LAST_RW_REPLICA,
             object(cluster, replica),
-            format!("replica {last} is asked to leave but is the only good one of volume {volume}, and none is being rebuilt"),
+            format!("replica {last} is to be evicted but is the only good one of volume {volume}; none is being rebuilt"),
         )
         .at(&replica.spec.node_id, disk_name(cluster, replica))
         .volumes(volumes(cluster, replicas))
         .fact(format!("engine {}: replicaModeMap has RW for {last} alone and WO for none", engine.metadata.name))
         .maybe((limit == "0").then(|| "concurrent-replica-rebuild-per-node-limit is 0: rebuilding is off".to_owned()))
         .maybe(strict_local(cluster, [volume].into_iter()))
-        .maybe(restoring.then(|| format!("volume {volume} is being restored; what is missing may be rebuilt only after that")))
+        .maybe(restoring.then(|| format!("volume {volume} is being restored; missing replicas may be rebuilt only after that")))
         .impact("eviction cannot end, and losing this node or disk loses the volume's data"),
     )
 }

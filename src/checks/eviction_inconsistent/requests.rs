@@ -38,8 +38,7 @@ fn suspended(cluster: &Cluster, disk: &EvictingDisk, copies: usize) -> Option<Ca
     }
     let ready = condition(&disk.node.status.conditions, "Ready")?;
     let message = format!(
-        "eviction of disk {} on node {name} is requested but suspended: the node is down with {} and {} \
-         left on the disk",
+        "eviction of disk {} on node {name} is suspended: the node is down with {} and {} left on it",
         disk.name,
         counted(replicas.len(), "replica"),
         counted(copies, "backing image copy")
@@ -50,7 +49,7 @@ fn suspended(cluster: &Cluster, disk: &EvictingDisk, copies: usize) -> Option<Ca
             .volumes(volumes(cluster, &replicas))
             .fact(format!("condition Ready of the node is False, reason {}", ready.reason))
             .fact(format!("evictionRequested is true on {}", requests(disk.node)))
-            .impact("nothing leaves the disk, and Longhorn does not say so; removing the node or disk now loses what is on it")
+            .impact("nothing leaves the disk, and Longhorn does not report it; removing the node or disk now loses what is on it")
             .not_before(ready.last_transition_time.get()),
     )
 }
@@ -64,7 +63,7 @@ fn hidden(cluster: &Cluster, disk: &EvictingDisk) -> Option<Candidate> {
     let name = disk.node.metadata.name.as_str();
     let ready = disk.status.and_then(|status| condition(&status.conditions, "Ready"));
     let message = format!(
-        "disk {} of node {name} is being evicted and looks empty, but still holds {}: the disk is not ready",
+        "disk {} of node {name} is being evicted and looks empty, but still holds {}",
         disk.name,
         counted(replicas.len(), "replica")
     );
@@ -78,7 +77,7 @@ fn hidden(cluster: &Cluster, disk: &EvictingDisk) -> Option<Candidate> {
                 ready.map_or("absent", |ready| ready.status.as_str()),
                 ready.map_or("", |ready| ready.reason.as_str()),
             ))
-            .impact("replicas on it are never asked to leave, and the usual \"is it empty?\" check gives a false yes")
+            .impact("its replicas are not evicted, and the usual \"is it empty?\" check wrongly says yes")
             .with(Name::Key, disk.uuid())
             .not_before(
                 ready.and_then(|ready| ready.last_transition_time.get()).max(ready_since(cluster, name)),
@@ -106,10 +105,10 @@ fn scheduling_allowed(cluster: &Cluster, node: &LonghornNode, found: &mut Report
             )
             .at(name, disk)
             .fact(format!(
-                "{what}: evictionRequested and allowScheduling are both true; the webhook refuses that pair"
+                "{what}: evictionRequested and allowScheduling are both true, which the webhook rejects"
             ))
-            .impact("replicas leave and come back, so eviction may never end; Longhorn's own changes of the node may be refused, too, so that no instance manager \
-                 is created there; the request is older than the webhook, or bypassed it")
+            .impact("replicas leave and come back, so eviction may never end; the webhook may reject Longhorn's own changes of the node, so that no \
+                     instance manager is created there; the request is older than the webhook, or bypassed it")
             .with(Name::Value, quoted(&off))
             .after(SignedDuration::from_mins(1)),
         );
@@ -136,14 +135,14 @@ fn disk_keys(cluster: &Cluster, node: &LonghornNode) -> Option<Candidate> {
             &causes::DISK_KEYS_DIFFER,
             object(cluster, node),
             format!(
-                "spec and status of node {name} list different disks, so every change of the node is refused"
+                "spec and status of node {name} list different disks, so the webhook rejects every change of the node"
             ),
         )
         .at(name, "")
         .fact(format!("only in spec.disks: {}; only in status.diskStatus: {}", list(&new), list(&old)))
         .passes(works && spec.keys().any(|name| status.contains_key(name)))
         .maybe(manager_not_ready(cluster, name))
-        .impact("requests for eviction on this node can neither be made nor withdrawn")
+        .impact("eviction on this node can be neither requested nor cancelled")
         .not_before(node.metadata.created()),
     )
 }
@@ -160,11 +159,11 @@ fn auto_evicting(cluster: &Cluster, node: &LonghornNode) -> Option<Candidate> {
         Candidate::new(
             &causes::AUTO_EVICTING_STALE,
             object(cluster, node),
-            format!("node {name} says that it is evicting automatically, but it is no longer cordoned"),
+            format!("node {name} reports automatic eviction, but it is no longer cordoned"),
         )
         .at(name, "")
         .fact("status.autoEvicting is true, spec.unschedulable of the Kubernetes node is not")
         .maybe(manager_not_ready(cluster, name))
-        .impact("the manager of the node is not at work; replicas may still be asked to leave"),
+        .impact("the node's manager is not working; replicas may still be evicted"),
     )
 }

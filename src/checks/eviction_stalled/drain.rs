@@ -78,9 +78,7 @@ fn misdirected<'a>(
 fn misdirected_finding(cluster: &Cluster, budget: &PodDisruptionBudget, node: &KubeNode) -> Finding {
     let (name, node) = (budget.metadata.name.as_str(), node.metadata.name.as_str());
     let object = cluster.object::<PodDisruptionBudget>(name);
-    let message = format!(
-        "drain of node {node} is blocked by PodDisruptionBudget {name}, which is that of another node"
-    );
+    let message = format!("drain of node {node} is blocked by PodDisruptionBudget {name} of another node");
     let cordoned = cordoned_since(cluster, node);
     let lasting = cordoned.is_none_or(|since| cluster.age(since) >= USUAL_DRAIN);
     Finding::about(&causes::PDB_BLOCKS, object, message)
@@ -88,7 +86,7 @@ fn misdirected_finding(cluster: &Cluster, budget: &PodDisruptionBudget, node: &K
         .since(cordoned)
         .severity(if lasting { Severity::Warning } else { Severity::Info })
         .impact(DRAIN_WAITS)
-        .fact(format!("its selector names node {node}, and instance manager {name} is on another one"))
+        .fact(format!("its selector names node {node}, but instance manager {name} is on another one"))
         .way(&causes::OF_ANOTHER_NODE)
 }
 
@@ -109,17 +107,6 @@ impl<'a> DrainView<'a> {
         let idle = idle.then(|| observe(self.cluster, out, "pdb_without_reason", name, Begun::At(None)));
         let left = cordoned.is_some_and(|since| self.cluster.age(since) >= USUAL_DRAIN)
             && idle.is_some_and(|age| age.at_least(REMOVED, Unknown::Counts));
-        let mut finding = self.finding(manager, &blocker).since(age.since_or_later());
-        let text = match &wanted {
-            Some(text) => text.clone(),
-            None => "the node is cordoned; nothing else asks for a drain".to_owned(),
-        };
-        finding = finding
-            .fact(text)
-            .facts(cordoned.map(|since| format!("the node has been cordoned since {since}")));
-        if age.since.is_some() || cordoned.is_none() {
-            finding = finding.fact(age.evidence());
-        }
         // an eviction that advances takes as long as its copies do, and one that stalls has a finding of its own
         let advances = match &blocker {
             Blocker::Replicas(here) | Blocker::Unprotected(here) if self.evicts(node) => {
@@ -127,11 +114,28 @@ impl<'a> DrainView<'a> {
             }
             _ => false,
         };
+        let blocks = wanted.is_some() && age.at_least(USUAL_DRAIN, Unknown::Counts) && !advances;
+        // a cordon alone asks for no drain, and one that has just begun is not held up yet
+        let verb = match (&wanted, blocks || left) {
+            (_, true) => "is blocked by",
+            (Some(_), false) => "waits for",
+            (None, false) => "would wait for",
+        };
+        let mut finding = self.finding(manager, &blocker, verb).since(age.since_or_later());
+        let text = match &wanted {
+            Some(text) => text.clone(),
+            None => "the node is cordoned; nothing else requests a drain".to_owned(),
+        };
+        finding = finding
+            .fact(text)
+            .facts(cordoned.map(|since| format!("the node has been cordoned since {since}")));
+        if age.since.is_some() || cordoned.is_none() {
+            finding = finding.fact(age.evidence());
+        }
         if advances {
             finding = finding
                 .fact("its replicas are leaving: one is being copied, or the last moved within half an hour");
         }
-        let blocks = wanted.is_some() && age.at_least(USUAL_DRAIN, Unknown::Counts) && !advances;
         let severity = if blocks || left { Severity::Warning } else { Severity::Info };
         out.report(finding.severity(severity));
     }
@@ -152,7 +156,7 @@ impl<'a> DrainView<'a> {
         }
         if automatic_request(self.cluster, name).is_some() {
             return Some(format!(
-                "the node is cordoned, and node-drain-policy {} evicts for the drain",
+                "the node is cordoned, and node-drain-policy {} evicts during a drain",
                 self.budgets.policy
             ));
         }
@@ -175,11 +179,11 @@ impl<'a> DrainView<'a> {
         let moved = of_deployments().find(|pod| pod.metadata.created().is_some_and(soon))?;
         let (name, now_on) = (&moved.metadata.name, &moved.spec.node_name);
         Some(format!(
-            "no pod of a Deployment is left on the node, and {name} was created on {now_on} soon after the cordon"
+            "no Deployment pod is left on the node, and {name} was created on {now_on} soon after the cordon"
         ))
     }
 
-    fn finding(&self, manager: &InstanceManager, blocker: &Blocker) -> Finding {
+    fn finding(&self, manager: &InstanceManager, blocker: &Blocker, verb: &str) -> Finding {
         let cluster = self.cluster;
         let (name, node) = (manager.metadata.name.as_str(), manager.spec.node_id.as_str());
         let (why, way, volumes) = match blocker {
@@ -201,9 +205,18 @@ impl<'a> DrainView<'a> {
                 &causes::REPLICAS_LEAVE,
                 volumes(cluster, left),
             ),
+            Blocker::OnUnknownNode(lost) => (
+                format!(
+                    "{} on a node that Kubernetes does not have, at which Longhorn's look for protected copies ends: {}",
+                    counted(lost.len(), "replica"),
+                    listed(&lost.iter().map(|replica| replica.metadata.name.as_str()).collect::<Vec<_>>())
+                ),
+                &causes::ON_UNKNOWN_NODE,
+                volumes(cluster, lost),
+            ),
             Blocker::Unprotected(left) => (
                 format!(
-                    "node-drain-policy {} keeps it: {} without a healthy, protected one on another node: {}",
+                    "node-drain-policy {} keeps it: {} without a healthy, protected copy on another node: {}",
                     self.budgets.policy,
                     counted(left.len(), "replica"),
                     listed(&left.iter().map(|replica| replica.metadata.name.as_str()).collect::<Vec<_>>())
@@ -219,7 +232,7 @@ impl<'a> DrainView<'a> {
         };
         let object = cluster.object::<PodDisruptionBudget>(name);
         let message =
-            format!("drain of node {node} is blocked by the PodDisruptionBudget of instance manager {name}");
+            format!("drain of node {node} {verb} the PodDisruptionBudget of instance manager {name}");
         let mut finding = Finding::about(&causes::PDB_BLOCKS, object, message).node(node).volumes(volumes);
         finding = finding
             .impact(DRAIN_WAITS)

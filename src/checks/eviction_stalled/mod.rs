@@ -9,8 +9,6 @@
 mod causes;
 mod drain;
 mod progress;
-#[cfg(test)]
-mod tests;
 
 use crate::check::*;
 use crate::facts::eviction::{evicting_disks, images_by_disk};
@@ -19,8 +17,8 @@ use crate::longhorn::Resource::*;
 pub static CHECK: Check = Check {
     id: "eviction_stalled",
     title: "Eviction or drain stalled",
-    summary: "Replicas and copies of backing images that do not leave an evicted node or disk, and PodDisruptionBudgets of \
-              instance managers that hold up a drain, with the reason. A cordon that nothing needs to complete is info.",
+    summary: "Replicas and backing image copies that do not leave an evicted node or disk, and instance managers' PodDisruptionBudgets that block a \
+              drain, with the reason. A cordon that nothing needs to complete is info.",
     needs: &[LonghornNodes, Replicas, BackingImages, Settings],
     uses: &[
         KubeNodes, InstanceManagers, PodDisruptionBudgets, Engines, EngineFrontends, Volumes, Events, Pods,
@@ -65,23 +63,22 @@ const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Eviction,
         title: "Replicas left to evict",
-        description: "Replicas on nodes and disks that are asked to be emptied, counted by disk UUID. A line that stays flat \
-                      without a rebuild is a stalled eviction; 0 is empty.",
+        description: "Replicas still on nodes and disks being evicted, by disk UUID. A flat line without a rebuild is a stalled eviction; 0 is \
+                      empty.",
         no_data: "no eviction is requested, or the exporter does not report",
         ..Panel::TIME_SERIES.of(&REMAINING_REPLICAS)
     },
     Panel {
         dashboard: Dashboard::Eviction,
         title: "Backing image copies left to evict",
-        description: "Copies of backing images that are wanted on disks which are asked to be emptied. They leave after the replicas \
-                      that need them.",
+        description: "Backing image copies still assigned to disks being evicted. They leave after the replicas that need them.",
         no_data: "no eviction is requested, or the exporter does not report",
         ..Panel::TIME_SERIES.of(&REMAINING_COPIES)
     },
     Panel {
         dashboard: Dashboard::Eviction,
         title: "Last progress of eviction",
-        description: "When what remains on an evicted disk last changed. Half an hour and no rebuild is a stalled eviction.",
+        description: "When what remains on an evicted disk last changed. Half an hour without a change or a rebuild is a stalled eviction.",
         unit: Unit::FromNow,
         no_data: "no eviction is under way, or the exporter does not report",
         ..Panel::TABLE.of(&PROGRESS)
@@ -89,8 +86,8 @@ const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Eviction,
         title: "Drains held up",
-        description: "PodDisruptionBudgets of instance managers on cordoned nodes. Info is a cordon alone; warning means that an \
-                      eviction or a drain waits for it. The finding says what is missing.",
+        description: "PodDisruptionBudgets of instance managers on cordoned nodes. Info is a cordon alone; warning means that an eviction or a \
+                      drain waits for it.",
         columns: &["severity", "object", "node"],
         expr: "max by ($cluster object, node, severity) \
                (longhorn_health_finding{$job, check=\"eviction_stalled\", cause=\"pdb_blocks\"}) == 1",
@@ -106,7 +103,7 @@ gauges! {
         absent "nothing requests eviction of the disk, neither a person nor node-drain-policy",
         example "sum by (node) (longhorn_health_eviction_remaining_replicas)";
     REMAINING_COPIES = Gauge "longhorn_health_eviction_remaining_backing_image_copies" ["node", "disk"]
-        "Copies of backing images in their spec on a disk of which a person requests eviction.",
+        "Backing image copies still assigned to a disk whose eviction a person requested.",
         absent "no person requests eviction of the disk; automatic eviction leaves backing images alone",
         example "sum by (node) (longhorn_health_eviction_remaining_backing_image_copies)";
     PROGRESS = Gauge "longhorn_health_eviction_progress_timestamp_seconds" ["node", "disk"]

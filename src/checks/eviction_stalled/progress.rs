@@ -210,13 +210,16 @@ fn no_schedulable_disk(cluster: &Cluster, out: &mut Outcome, disk: &EvictingDisk
     let finding = Finding::about(
         &causes::NO_SCHEDULABLE_DISK,
         object(cluster, disk),
-        format!("eviction of disk {name} on node {node} waits: no disk can take a replica of {}", counted(unplaced.len(), "volume")),
+        format!(
+            "eviction of disk {name} on node {node} waits: no disk can take a replica of {}",
+            counted(unplaced.len(), "volume")
+        ),
     )
     .node(node)
     .disk(name)
     .volumes(unplaced.iter().map(|volume| cluster.volume_ref(volume.volume)).collect())
     .since(age.since)
-    .impact("their replicas stay on the disk, and until another is made the volumes have one copy less than they should")
+    .impact("their replicas stay on the disk, and the volumes lack one copy until another is created")
     .fact(asks(disk))
     .facts(unplaced.iter().take(10).map(|volume| volume.fact.clone()))
     .facts(refusals.iter().take(10).map(|refusal| refusal.text.clone()))
@@ -237,7 +240,7 @@ fn no_progress(
     let mut finding = Finding::about(
         &causes::NO_PROGRESS,
         object(cluster, disk),
-        format!("eviction of disk {name} on node {node} does not advance: {} remain", left.text()),
+        format!("eviction of disk {name} on node {node} has stalled: {} remain", left.text()),
     )
     .node(node)
     .disk(name)
@@ -246,7 +249,7 @@ fn no_progress(
     .impact("the node or disk cannot be removed without losing what is left on it")
     .with(Name::Value, disk.uuid())
     .fact(asks(disk))
-    .fact("counted by spec.diskID of replicas and by the disks in the spec of backing images");
+    .fact("counted by spec.diskID of replicas and by the disks in backing images' spec");
     if !left.images.is_empty() {
         let names: Vec<_> = left.images.iter().take(10).map(|image| image.metadata.name.as_str()).collect();
         finding = finding.fact(format!("backing images: {}", names.join(", ")));
@@ -255,14 +258,14 @@ fn no_progress(
         ["concurrent-replica-rebuild-per-node-limit", "concurrent-backing-image-replenish-per-node-limit"]
     {
         if cluster.setting_value(setting, DataEngine::V1) == "0" {
-            finding = finding.fact(format!("setting {setting} is 0, which switches it off"));
+            finding = finding.fact(format!("setting {setting} is 0, which disables it"));
         }
     }
     let strict = strict_local(cluster, left.volumes.iter().copied());
     finding = finding.facts(strict.into_iter().chain(manager_not_ready(cluster, node)));
     match moved {
         Some(moved) => {
-            let text = format!("the last movement that any object carries a time of was at {moved}");
+            let text = format!("the last recorded movement was at {moved}");
             finding = finding.fact(text);
         }
         None => finding = finding.fact(age.evidence()),

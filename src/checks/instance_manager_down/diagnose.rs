@@ -87,8 +87,9 @@ fn lost(cluster: &Cluster, im: &InstanceManager) -> ManagerTrouble {
     if let Some(down) = nodes::down(cluster, &im.spec.node_id) {
         return away(cluster, &im.spec.node_id, down);
     }
-    let said = "its state is unknown, which Longhorn writes while nodes.longhorn.io says that Kubernetes' node is gone or not Ready, if for a moment; the node itself answers";
-    let says = "has not been looked at since Longhorn called its node down, although the node answers";
+    let said = "its state is unknown, which Longhorn writes even if nodes.longhorn.io reports the Kubernetes node as deleted or not Ready only for \
+                a moment; the node itself is up";
+    let says = "has an unknown state since its node was down, although the node is up again";
     let mut trouble = ManagerTrouble::plain(&causes::NODE_DOWN, says, Hits::Attaching, vec![api(said)]);
     trouble.evidence.extend(nodes::manager_trouble(cluster, &im.spec.node_id));
     trouble
@@ -101,7 +102,7 @@ fn away(cluster: &Cluster, node: &str, down: Evidence) -> ManagerTrouble {
     let since = nodes::not_ready_since(cluster, node).filter(|since| cluster.age(*since) < NODE_AWAY);
     if let Some((since, until)) = since.and_then(|since| Some((since, since.checked_add(NODE_AWAY).ok()?))) {
         let text = format!(
-            "the node has been away since {since}; a reboot is normal until {until}, and what is attached there stands still"
+            "the node has been down since {since}; a reboot is normal until {until}, and I/O of what is attached there hangs"
         );
         trouble.evidence.push(api(text));
     }
@@ -123,7 +124,7 @@ fn dead_pod(
         None if !cluster.decoded_all(Resource::Pods) => None,
         None => {
             let since = out.first_seen(causes::POD_MISSING.id, name);
-            let facts = vec![api("state is running, but there is no pod of its name")];
+            let facts = vec![api("state is running, but it has no pod")];
             Some(aged(cluster, im, &causes::POD_MISSING, since, NEXT_POD, facts))
         }
         Some(pod) if has_ended(pod) => {
@@ -170,7 +171,7 @@ fn not_running(
     match pod {
         None if !cluster.decoded_all(Resource::Pods) => None,
         None => {
-            evidence.push(api("there is no pod of its name"));
+            evidence.push(api("it has no pod"));
             let since = said_since.or(first_seen).or_else(|| young(cluster, im));
             let trouble = aged(cluster, im, &causes::POD_MISSING, since, NEXT_POD, evidence);
             // only an error is one from the start; else the pod is about to be made
@@ -254,13 +255,13 @@ fn aged(
     let since = since.max(open.filter(|open| cluster.age(*open) < patience));
     let aged = since.map_or(!cluster.is_watched(), |since| cluster.age(since) >= patience);
     let says = match *cause {
-        causes::POD_FAILED => "does not run: its pod has ended",
-        causes::PANIC => "does not run: its process panicked",
-        causes::OOM_KILLED => "does not run: it was OOM-killed",
-        causes::POD_MISSING => "does not run: it has no pod",
-        causes::POD_REJECTED => "does not run: its node takes no pod of it",
-        causes::POD_TERMINATING => "does not run: its pod is stuck in Terminating",
-        _ => "does not come up",
+        causes::POD_FAILED => "is down: its pod has ended",
+        causes::PANIC => "is down: its process panicked",
+        causes::OOM_KILLED => "is down: OOM-killed",
+        causes::POD_MISSING => "is down: it has no pod",
+        causes::POD_REJECTED => "is down: its node rejects its pods",
+        causes::POD_TERMINATING => "is down: its pod is stuck in Terminating",
+        _ => "is stuck starting",
     };
     ManagerTrouble { aged, since, ..ManagerTrouble::plain(cause, says, Hits::Attaching, evidence) }
 }
@@ -297,7 +298,7 @@ fn limit(im: &InstanceManager, pod: &Pod) -> Option<String> {
     Some(match im.spec.data_engine.or_v1() {
         DataEngine::V2 => format!("its memory limit is {limit}"),
         _ => format!(
-            "its memory limit is {limit}; Longhorn sets none, so a LimitRange or a policy of the cluster does"
+            "its memory limit is {limit}; Longhorn sets none, so it comes from a LimitRange or a policy of the cluster"
         ),
     })
 }
@@ -330,10 +331,12 @@ fn unlabelled(fleet: &InstanceManagers, im: &InstanceManager, old: bool) -> Opti
     (!old && !missing.is_empty()).then(|| {
         let (hits, then) = match removes_unlabelled(release) {
             true => (Hits::Running, "removes such a default instance manager at the next sync of its node"),
-            false => (Hits::Starts, "does not find such a default instance manager and cannot sync its node"),
+            false => {
+                (Hits::Starts, "cannot find such a default instance manager, so it cannot sync its node")
+            }
         };
-        let evidence = vec![api(format!("it has no labels {}; {release} {then}", missing.join(", ")))];
-        let says = "lacks labels by which Longhorn finds it";
+        let evidence = vec![api(format!("it lacks labels {}; {release} {then}", missing.join(", ")))];
+        let says = "lacks the labels by which Longhorn finds it";
         ManagerTrouble::plain(&causes::LABEL_MISSING, says, hits, evidence)
     })
 }

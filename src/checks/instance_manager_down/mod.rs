@@ -26,8 +26,8 @@ use diagnose::{Hits, ManagerTrouble};
 pub static CHECK: Check = Check {
     id: "instance_manager_down",
     title: "Instance managers down",
-    summary: "An instance manager does not run although it should. pod_failed, pod_missing are of severity warning \
-              for the first three minutes, in which Longhorn usually recreates the pod.",
+    summary: "An instance manager is down although it should run. pod_failed and pod_missing are warnings for the first three minutes, in which \
+              Longhorn usually recreates the pod.",
     needs: &[InstanceManagers, Pods, Settings],
     uses: &[LonghornNodes, KubeNodes, Volumes, Engines, Replicas, DaemonSets, Events],
     causes: causes::ALL,
@@ -37,7 +37,7 @@ pub static CHECK: Check = Check {
     panels: &[
         Panel {
             title: "Instance managers down",
-            description: "Instance managers that have not run for minutes. Volumes cannot be attached on their node.",
+            description: "Instance managers that have been down for minutes. Volumes cannot attach on their node.",
             expr: "sum without (check) (max without ($without) (longhorn_health_findings{$job, \
                    check=\"instance_manager_down\", severity=\"critical\"}))",
             legend: "down",
@@ -48,15 +48,15 @@ pub static CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Instance managers by state",
-            description: "All instance managers. starting and stopped are normal for moments; a default v2 instance \
-                          manager stays stopped while an old one still runs on its node.",
+            description: "All instance managers. starting and stopped are normal for moments; a default v2 instance manager stays stopped while an \
+                          old one still runs on its node.",
             no_data: "the exporter does not report",
             ..Panel::TIME_SERIES.of(&STATES)
         },
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Instance managers in trouble",
-            description: "What is wrong with each, and on which node.",
+            description: "Cause and node of each instance manager that is down.",
             columns: &["severity", "cause", "object", "node"],
             no_data: "every instance manager runs, or the exporter does not report",
             ..Panel::TABLE.of_findings("instance_manager_down")
@@ -103,9 +103,9 @@ const UNLABELLED: Alert = Alert {
     when: When::Found(&[&causes::LABEL_MISSING]),
     for_: "5m",
     summary: "A running Longhorn instance manager lacks its labels.",
-    description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} lacks labels by \
-                  which Longhorn finds it. Releases from 1.6.3, 1.7.2 and 1.8.0 on delete it with all that runs in it; \
-                  earlier ones start nothing new there (issue 9464). Put the labels back before anything else.",
+    description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} lacks labels by which Longhorn finds it. \
+                  Releases from 1.6.3, 1.7.2 and 1.8.0 on delete it with everything in it; earlier ones start nothing new there (issue 9464). Put \
+                  the labels back before anything else.",
     why: "Labels are set when the object is made, so a moment without them does not happen on its own.",
     runbook: include_str!("LonghornInstanceManagerLabelsMissing.md"),
     ..Alert::DEFAULT
@@ -233,8 +233,8 @@ fn finding<'a>(
     let more = match (&trouble.detail, standing.len()) {
         (Some(detail), _) => format!(": {detail}"),
         (None, 0) => String::new(),
-        (None, 1) => "; 1 volume attached there stands still".to_owned(),
-        (None, number) => format!("; {number} volumes attached there stand still"),
+        (None, 1) => "; 1 volume attached there has stalled I/O".to_owned(),
+        (None, number) => format!("; {number} volumes attached there have stalled I/O"),
     };
     let impact = match trouble.hits {
         Hits::Running => {
@@ -245,14 +245,14 @@ fn finding<'a>(
         }
         _ if !standing.is_empty() => {
             format!(
-                "pods that use these stand still until the node is back or they are moved: {}",
+                "pods that use these wait until the node is back or they are moved: {}",
                 users_of(&standing)
             )
         }
         _ if volumes.is_empty() => {
-            "no volume can be attached on the node and no replica is served from it".to_owned()
+            "no volume can attach on the node, and its replicas are not served".to_owned()
         }
-        _ => format!("no volume can be attached on the node; affected: {}", users_of(&volumes)),
+        _ => format!("no volume can attach on the node; affected: {}", users_of(&volumes)),
     };
     let manager = cluster.manager_pod_on(node).map(|pod| (Name::Manager, pod.metadata.name.to_string()));
     let object = cluster.object::<InstanceManager>(name);

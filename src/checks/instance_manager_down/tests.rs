@@ -112,7 +112,7 @@ fn what_stands_still_with_a_node_is_said_once() {
     assert_eq!(
         messages,
         [
-            "the instance manager on node-1 cannot be reached because its node is down; 10 volumes attached there stand still",
+            "the instance manager on node-1 cannot be reached because its node is down; 10 volumes attached there have stalled I/O",
             "the instance manager on node-1 cannot be reached because its node is down",
         ]
     );
@@ -156,7 +156,7 @@ fn missing_labels_stop_the_node_before_the_fix_and_end_the_instance_manager_afte
         let finding = run(&CHECK, &cluster).report.findings.remove(0);
         assert_eq!(finding.impact.contains("removes it"), removed, "{version} {}", finding.impact);
         assert_eq!(finding.evidence()[0].text.contains("removes such"), removed, "{version}");
-        assert!(finding.remedy.fix.contains("do not upgrade before"), "{version}");
+        assert!(finding.remedy.fix.contains("or upgrade before"), "{version}");
     }
     // the data engine became a label in 1.6
     let no_engine = default("running", "").replace(", longhorn.io/data-engine: v1", "") + &pod;
@@ -242,7 +242,7 @@ fn an_old_pod_that_stopped_being_ready_just_now_is_not_stuck() {
 fn an_unknown_state_on_a_node_that_answers_points_at_the_manager() {
     let yaml = base("v1.9.2").replace(&manager_pod(true, NEW), &manager_pod(false, NEW));
     let finding = run(&CHECK, &cluster(&(yaml + &default("unknown", "")))).report.findings.remove(0);
-    assert!(finding.message.ends_with("although the node answers"), "{}", finding.message);
+    assert!(finding.message.ends_with("although the node is up again"), "{}", finding.message);
     assert!(
         finding.evidence().iter().any(|fact| fact.text.contains("longhorn-manager-1 on node-1 is not Ready"))
     );
@@ -330,7 +330,7 @@ fn a_pod_that_went_with_a_volume_that_is_detached_has_its_seconds() {
 fn an_instance_manager_without_node_leaves_no_holes() {
     let yaml = base("v1.9.2") + &default("error", "").replace("nodeID: node-1, ", "");
     let finding = run(&CHECK, &cluster_at(NOW, &yaml)).report.findings.remove(0);
-    assert_eq!(finding.message, "instance manager im-1 does not run: it has no pod");
+    assert_eq!(finding.message, "instance manager im-1 is down: it has no pod");
     assert!(finding.remedy.commands.iter().all(|command| !command.run.contains("nodeName=")));
 }
 
@@ -415,7 +415,7 @@ fn pods_that_the_node_does_not_take_are_one_state() {
     let young = |pod: &str| headline(&cluster_at(NOW, &(tainted.clone() + &default("error", "") + pod)));
     assert_eq!(
         young(&rejected("TaintToleration", UNTOLERATED)),
-        "warning pod_rejected: the instance manager on node-1 does not run: its node takes no pod of it: taint key=value:NoExecute"
+        "warning pod_rejected: the instance manager on node-1 is down: its node rejects its pods: taint key=value:NoExecute"
     );
     // played on 1.12.1: nothing of a volume that waits for the node is in an instance manager
     let waiting = volume("v", NEW)
@@ -426,7 +426,7 @@ fn pods_that_the_node_does_not_take_are_one_state() {
     let finding = run(&CHECK, &cluster_at(NOW, &(yaml + &waiting))).report.findings.remove(0);
     assert!(finding.impact.contains("shop/data-v"), "{}", finding.impact);
     let pressure = young(&rejected("Evicted", "The node had condition: [DiskPressure]. "));
-    assert!(pressure.ends_with("takes no pod of it: The node had condition: [DiskPressure]"), "{pressure}");
+    assert!(pressure.ends_with("rejects its pods: The node had condition: [DiskPressure]"), "{pressure}");
     let cpu = "Node didn't have enough resource: cpu, requested: 64000, used: 100, capacity: 2000";
     assert!(young(&rejected("OutOfcpu", cpu)).ends_with(cpu));
     // Longhorn deletes each and makes the next one; the state goes on, whatever is there just now

@@ -23,8 +23,8 @@ use crate::longhorn::{DaemonSet, InstanceManager, Pod, Release, Setting};
 pub static CHECK: Check = Check {
     id: "instance_manager_pressure",
     title: "Instance manager pressure",
-    summary: "The pods of instance managers are set up so that they are easily lost: the liveness probe gives up \
-              early, the CPU request is below what the settings ask for, or their PriorityClass never matches.",
+    summary: "Instance manager pods that are easily lost: their liveness probe gives up early, their CPU request is below the settings, or their \
+              PriorityClass never matches.",
     needs: &[InstanceManagers, Pods, Settings],
     uses: &[LonghornNodes, KubeNodes, PriorityClasses],
     causes: causes::ALL,
@@ -35,7 +35,7 @@ pub static CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Instances in the busiest instance manager",
-            description: "More processes take longer to answer the liveness probe. Spread volumes when it grows.",
+            description: "The more processes, the slower the liveness probe is answered. Spread volumes when it grows.",
             expr: "max by ($cluster data_engine) (data_engine:longhorn_health_instance_manager_max_instances:max{$job})",
             legend: "{{data_engine}}",
             steps: &[Step::threshold(UNDER_PRESSURE.name, &BUSY, "orange")],
@@ -45,8 +45,8 @@ pub static CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Shortest liveness window",
-            description: "For how long an instance manager may fail its liveness probe before the kubelet kills it: \
-                          15 s before 1.6.4 and 1.7.3, 30 s until 1.9.1, 66 s from 1.9.2 on.",
+            description: "How long an instance manager may fail its liveness probe before the kubelet kills it: 15 s before 1.6.4 and 1.7.3, 30 s \
+                          until 1.9.1, 66 s from 1.9.2 on.",
             unit: Unit::Seconds,
             expr: "min by ($cluster data_engine) (data_engine:longhorn_health_instance_manager_min_probe_window_seconds:min{$job})",
             legend: "{{data_engine}}",
@@ -134,9 +134,8 @@ const UNDER_PRESSURE: Alert = Alert {
     severity: Severity::Info,
     thresholds: &[BUSY, IMPATIENT],
     summary: "A busy Longhorn instance manager has an impatient liveness probe.",
-    description: "The busiest {{ $labels.data_engine }} instance manager runs {{ $value }} instances, and a liveness \
-                  probe gives up in less than $window seconds. Under CPU load the kubelet kills it with all that runs \
-                  in it. Upgrade Longhorn, or spread the volumes.",
+    description: "The busiest {{ $labels.data_engine }} instance manager runs {{ $value }} instances, and a liveness probe gives up in less than \
+                  $window seconds. Under CPU load the kubelet kills it with everything in it. Upgrade Longhorn, or spread the volumes.",
     why: "The window alone is a property of the release; it hurts where many processes share one instance manager.",
     runbook: include_str!("LonghornInstanceManagerUnderPressure.md"),
     ..Alert::DEFAULT
@@ -228,8 +227,8 @@ fn state_window(cluster: &Cluster, number: usize, out: &mut Outcome) {
             "the liveness probe of {} gives up in less than {SHORT_WINDOW} s, as in every release before 1.6.4 and 1.7.3",
             counted(number, "instance manager")
         ),
-        "Under CPU load the kubelet kills an instance manager with all its instances. Upgrade to 1.6.4, 1.7.3 or 1.8.0 (30 s), \
-         better to 1.9.2 or 1.10 (66 s); until then keep CPU free on the nodes and spread the volumes.",
+        "Under CPU load the kubelet kills an instance manager with all its instances. Upgrade to 1.6.4, 1.7.3 or 1.8.0 (30 s), better to 1.9.2 or \
+         1.10 (66 s). Until then, keep CPU free on the nodes and spread the volumes.",
     );
 }
 
@@ -273,7 +272,9 @@ fn about_network(cluster: &Cluster, outside: SharedManagers) -> Option<Finding> 
     let message =
         format!("{} no address in the storage network {network}", have(outside.len(), "instance manager"));
     let finding = about(cluster, &causes::STORAGE_NETWORK_MISSING, &outside, message)?;
-    Some(finding.impact("engines and replicas in it are reached by the network of the pods, and others may not reach them at all"))
+    Some(finding.impact(
+        "its engines and replicas use the pod network, where other nodes may be unable to reach them",
+    ))
 }
 
 fn have(number: usize, what: &str) -> String {
@@ -294,7 +295,7 @@ fn probe_window_short(
     let finding = about(cluster, &causes::PROBE_WINDOW_SHORT, &short, message)?;
     Some(
         finding.impact(format!(
-            "under CPU load the kubelet kills it with all its instances, {busy} in the busiest"
+            "under CPU load the kubelet kills it with all its instances, up to {busy} at once"
         )),
     )
 }
@@ -303,9 +304,9 @@ fn cpu_request_low(cluster: &Cluster, poor: SharedManagers) -> Option<Finding> {
     let message =
         format!("{} request less CPU than Longhorn recommends", counted(poor.len(), "instance manager"));
     let finding = about(cluster, &causes::CPU_REQUEST_LOW, &poor, message)?;
-    Some(
-        finding.impact("under load on the node the instance manager is starved and fails its liveness probe"),
-    )
+    Some(finding.impact(
+        "under load on the node the instance manager gets too little CPU and fails its liveness probe",
+    ))
 }
 
 /// A mismatch that Longhorn can never fix: the setting is empty and the API server fills in the
@@ -330,11 +331,11 @@ fn priority_class_mismatch(
     let number = counted(mismatched.len(), "instance manager");
     let message = match global {
         Some(class) if forever => format!(
-            "setting priority-class is empty while PriorityClass {} is the default of the cluster",
+            "setting priority-class is empty, but PriorityClass {} is the default of the cluster",
             class.metadata.name
         ),
         _ if wanted.is_empty() => {
-            format!("{number} with a PriorityClass while setting priority-class is empty")
+            format!("{number} with a PriorityClass although setting priority-class is empty")
         }
         _ => format!("{number} without PriorityClass {wanted}, which setting priority-class names"),
     };
@@ -346,7 +347,7 @@ fn priority_class_mismatch(
         .impact("Longhorn replaces idle instance managers every hour, before 1.6 also those in use")
         .with(Name::Value, global.filter(|_| forever).map_or("", |class| class.metadata.name.as_str()));
     if !cluster.can_read(Resource::PriorityClasses) {
-        finding = finding.fact("PriorityClasses cannot be read, so a globalDefault one is only suspected");
+        finding = finding.fact("PriorityClasses cannot be read; probably one is globalDefault");
     }
     Some(finding)
 }

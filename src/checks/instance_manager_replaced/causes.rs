@@ -3,19 +3,19 @@
 use crate::check::{causes, ways};
 
 ways! { PROBE:
-    UNREACHABLE "its probe did not get through to it"
-        fix "Look at the network between the node and its pods: the probe could not connect from the kubelet of the same node, so neither load nor the \
-             instance manager is the cause. On several nodes at once it is the CNI plugin, a firewall or the storage network."
+    UNREACHABLE "its probe could not connect"
+        fix "Check the network between the node and its own pods: the kubelet's probe could not connect, so neither load nor the instance manager \
+             is the cause. If several nodes are affected at the same time, it is the CNI plugin, a firewall or the storage network."
         [read ON_NODE, read UNHEALTHY];
-    UNREACHABLE_STORAGE "its probe did not get through to it, and there is a storage network"
-        fix "Look at the network between the node and its pods: the probe could not connect from the kubelet of the same node, so neither load nor the \
-             instance manager is the cause. On several nodes at once it is the CNI plugin, a firewall or the storage network. The setting \
-             storage-network is <value>."
+    UNREACHABLE_STORAGE "its probe could not connect, and there is a storage network"
+        fix "Check the network between the node and its own pods: the kubelet's probe could not connect, so neither load nor the instance manager \
+             is the cause. If several nodes are affected at the same time, it is the CNI plugin, a firewall or the storage network (setting \
+             storage-network: <value>)."
         [read ON_NODE, read UNHEALTHY];
 }
 
 ways! { MEANT:
-    HARMLESS "nothing that is in use ran in it" fix "Nothing to do." [read PODS];
+    HARMLESS "nothing in use ran in it" fix "Do nothing: this is expected." [read PODS];
 }
 
 const PODS: &str = "kubectl -n <namespace> get pods -l longhorn.io/component=instance-manager";
@@ -25,92 +25,85 @@ const VOLUMES: &str = "kubectl -n <namespace> get volumes.longhorn.io";
 
 causes! {
     LIVENESS_PROBE = warning "liveness_probe" "the kubelet killed it because its liveness probe failed"
-        fix "See that the volumes come back, then relieve the node: the instance manager was too busy to answer its own probe. Spread \
-             replicas (setting replica-auto-balance), raise guaranteed-instance-manager-cpu, and run a release whose probe bears 66 s \
-             (1.9.2, 1.10 and later); before it was 30 s, and 15 s before 1.6.4 and 1.7.3." [
-            read VOLUMES,
-            read "kubectl describe node <node>",
+        fix "Check that its volumes are attached again, then reduce the node's load: the instance manager was too busy to answer its probe. Spread \
+             replicas (setting replica-auto-balance), raise guaranteed-instance-manager-cpu, and upgrade to 1.9.2, 1.10 or later (its probe \
+             tolerates 66 s; 30 s before, 15 s before 1.6.4 and 1.7.3)." [
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
+            read "kubectl describe node <node>",
             read "kubectl -n <namespace> top pod --containers <object>",
         ]
         ways PROBE;
     LIVENESS_LOOP = critical "liveness_loop"
-        "the kubelet has killed it at least three times within the hour because its liveness probe failed"
-        fix "Take load off the node until the probe is answered: cordon it and move workloads away, and let few replicas rebuild at once \
-             (setting concurrent-replica-rebuild-per-node-limit). On several nodes at once look at the network between kubelet and pods \
-             instead." [
+        "the kubelet has killed it at least three times within an hour because its liveness probe failed"
+        fix "Take load off the node until the probe is answered: cordon it, move workloads away, and limit parallel rebuilds (setting \
+             concurrent-replica-rebuild-per-node-limit). If several nodes are affected at the same time, check the network between kubelet and \
+             pods instead." [
             read UNHEALTHY,
             read "kubectl describe node <node>",
             read "kubectl -n <namespace> top pod --containers <object>",
         ]
         ways PROBE;
     OOM_KILLED = warning "oom_killed" "it was OOM-killed"
-        fix "See that the volumes come back, then find what fills the memory of the node or, where a limit was set on the pod, remove it: \
-             Longhorn sets none." [
-            read VOLUMES,
+        fix "Check that its volumes are attached again. Then find what fills the node's memory, or remove the pod's memory limit if there is one \
+             (Longhorn sets none)." [
             read "kubectl describe node <node>",
             read "kubectl -n <namespace> top pod --containers <object>",
         ];
     EVICTED = warning "evicted"
-        "it was evicted" but "severity info when a drain evicted it and no volume was affected"
-        fix "See that the volumes come back. Then free what the node was short of, or let drains wait for Longhorn's \
+        "it was evicted" but "info when a drain evicted it and no volume was affected"
+        fix "Check that its volumes are attached again. Then free the resource that the node lacked, or make drains respect Longhorn's \
              PodDisruptionBudget." [
-            read VOLUMES,
             read "kubectl describe node <node>",
             read "kubectl -n <namespace> get poddisruptionbudgets <object>",
         ]
         way PREEMPTED "a pod of a higher PriorityClass took its place"
-            fix "See that the volumes come back. Then make room on node <node>: a pod with a higher PriorityClass than the instance manager's, as those of \
-                 the system have, found no CPU or memory there, and the next one does the same."
-            [read VOLUMES, read "kubectl describe node <node>", read "kubectl get priorityclasses"]
+            fix "Check that its volumes are attached again. Then make room on node <node>: a pod of a higher PriorityClass, such as the system \
+                 classes, found no CPU or memory there, and the next such pod does the same."
+            [read "kubectl describe node <node>", read "kubectl get priorityclasses"]
         ways MEANT;
     NODE_LOST = warning "node_lost"
-        "its node went down, rebooted or was removed" but "severity info when no engine ended and all volumes have their replicas again"
-        fix "See that the volumes come back, then find out why the node was away." [
-            read VOLUMES,
+        "its node went down, rebooted or was removed" but "info when no engine ended and all volumes have their replicas again"
+        fix "Check that its volumes are attached again. Then find out why the node went down." [
             read "kubectl get events --field-selector involvedObject.kind=Node",
         ];
     TAINTED = warning "tainted"
-        "a NoExecute taint on its node, which is Ready, removed it" but "severity info when no engine ended"
-        fix "Remove the taint, or let Longhorn tolerate it (setting taint-toleration, with all volumes detached): the node takes no \
-             instance manager before." [
+        "a NoExecute taint on its node, which is Ready, removed it" but "info when no engine ended"
+        fix "Remove the taint, or let Longhorn tolerate it (setting taint-toleration, with all volumes detached). Until then, the node takes no \
+             instance manager." [
             read "kubectl get node <node> -o jsonpath='{.spec.taints}'",
             read VOLUMES,
         ]
-        way TAINT_GONE "the taint is gone"
-            fix "See that the volumes come back. The taint is gone: find out who or what put it on node <node>, before it comes again."
-            [read VOLUMES, read "kubectl -n default get events --field-selector involvedObject.kind=Node,involvedObject.name=<node>"]
+        way TAINT_GONE "the taint has been removed since"
+            fix "Check that its volumes are attached again. Then find out who or what put the taint, now removed, on node <node>."
+            [read "kubectl -n default get events --field-selector involvedObject.kind=Node,involvedObject.name=<node>"]
         ways MEANT;
     SANDBOX_LOST = warning "sandbox_lost"
-        "the kubelet stopped it without a deletion and without a failed probe, as for a sandbox that was lost"
-        fix "See that the volumes come back, then look in the log of containerd on the node for `shim disconnected` and for what ended \
-             the pause process." [
-            read VOLUMES,
+        "the kubelet stopped it without a deletion or a failed probe, probably because its sandbox was lost"
+        fix "Check that its volumes are attached again. Then search the node's containerd log for `shim disconnected` and for what ended the pause \
+             process." [
             read "kubectl describe node <node>",
         ];
-    PANIC = warning "panic" "its process exited with code 2, as after a Go panic"
-        fix "See that the volumes come back, and keep the log of the instance manager for a report. A panic in a storm of rebuilds is \
-             Longhorn issue 13087, fixed in 1.11.3 and 1.12.0: until the upgrade let few replicas rebuild at once." [
-            read VOLUMES,
+    PANIC = warning "panic" "its process exited with code 2, probably a Go panic"
+        fix "Check that its volumes are attached again, and save the log of the instance manager for a report. A panic during many rebuilds is \
+             Longhorn issue 13087, fixed in 1.11.3 and 1.12.0; until the upgrade, limit parallel rebuilds." [
             read "kubectl -n <namespace> logs <object> --tail=200",
         ];
     SETTINGS_SYNC = info "settings_sync" "Longhorn replaced it while it was idle, to apply settings"
-        fix "Nothing to do." [read PODS];
+        fix "Do nothing: this is expected." [read PODS];
     STALE_CLEANUP = info "stale_cleanup" "Longhorn removed it because it was old or no longer needed"
-        fix "Nothing to do." [read PODS];
+        fix "Do nothing: this is expected." [read PODS];
     DELETED = warning "deleted"
-        "its pod was deleted while volumes ran in it" but "severity info when nothing ran in it, by whom is unknown"
-        fix "See that the volumes come back, and find out who or what deletes pods in Longhorn's namespace: the audit log of the API \
-             server tells." [
-            read VOLUMES,
+        "its pod was deleted while volumes ran in it" but "info when nothing ran in it, by whom is unknown"
+        fix "Check that its volumes are attached again. Then find out from the API server's audit log who or what deletes pods in Longhorn's \
+             namespace." [
+            read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
             read "kubectl -n <namespace> get poddisruptionbudgets <object>",
         ]
         ways MEANT;
     UNKNOWN = warning "unknown" "it ended for an unknown reason"
-        but "severity info without any trace of harm, and where it was stopped while nothing ran in it"
-        fix "See that the volumes come back. Then look in the logs of kubelet, containerd and kernel on the node for failures of the \
-             liveness probe, `shim disconnected` and out of memory; an exporter that watches sees which it was." [
-            read VOLUMES,
+        but "info without any sign of harm, and when it was stopped while nothing ran in it"
+        fix "Check that its volumes are attached again. Then search the node's logs of kubelet, containerd and kernel for failed liveness probes, \
+             `shim disconnected` and out of memory. An exporter that watches sees which it was." [
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
             read "kubectl describe node <node>",
         ]

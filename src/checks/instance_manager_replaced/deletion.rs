@@ -8,11 +8,12 @@ use crate::facts::instance_managers::container_of;
 use crate::longhorn::*;
 
 /// Who may stop a pod without a trace of it in a recording.
-const CANDIDATES: &str = "its kubelet was told to stop it: a deletion, an eviction through the API as by a drain, or a lost sandbox";
+const CANDIDATES: &str =
+    "its kubelet was asked to stop it: a deletion, an eviction (such as a drain), or a lost sandbox";
 
 /// The same beside a probe that failed: where Events were held back or are gone, that may be why.
-const PROBED: &str = "its kubelet was told to stop it: a deletion, an eviction through the API as by a drain, or its liveness probe, which had \
-                      failed, by its Events not often enough";
+const PROBED: &str = "its kubelet was asked to stop it: a deletion, an eviction (such as a drain), or its liveness probe (its Events show failures, \
+                      but too few)";
 
 /// Nothing else says how it ended.
 pub fn judge(scene: &ReplacementScene, stop: Option<&Stop>) -> Judged {
@@ -36,7 +37,9 @@ pub fn judge(scene: &ReplacementScene, stop: Option<&Stop>) -> Judged {
                 evidence.into_iter().chain(cordoned.clone()).collect(),
             );
             match cordoned {
-                Some(_) => judged.detail("and its node was cordoned, as by kubectl drain --disable-eviction"),
+                Some(_) => {
+                    judged.detail("and its node was cordoned, possibly by kubectl drain --disable-eviction")
+                }
                 None => judged,
             }
         }
@@ -45,7 +48,7 @@ pub fn judge(scene: &ReplacementScene, stop: Option<&Stop>) -> Judged {
             sandbox_lost(scene, stopped)
         }
         (Asked::No, Some(_)) => Judged::new(ReplacementVerdict::Unknown, stopped)
-            .detail("its kubelet stopped it, for a reason that only its event names"),
+            .detail("its kubelet stopped it, and only its event names the reason"),
         (Asked::No, None) => by_itself(scene),
         (Asked::Unknown, Some(_)) if unharmed || left(scene) => {
             idle(scene, stopped, ReplacementVerdict::StoppedIdle)
@@ -58,7 +61,7 @@ pub fn judge(scene: &ReplacementScene, stop: Option<&Stop>) -> Judged {
                 false => (ReplacementVerdict::Unknown, PROBED),
             };
             evidence.extend(failures.into_iter().map(quote));
-            evidence.push(fingerprint("whether its deletion was asked for before it ended was not seen"));
+            evidence.push(fingerprint("unknown: whether its deletion was requested before it ended"));
             Judged::new(verdict, evidence).detail(detail)
         }
         (Asked::Unknown, None) => untold(scene, unharmed),
@@ -79,7 +82,7 @@ fn sandbox_lost(scene: &ReplacementScene, mut evidence: Vec<Evidence>) -> Judged
     let failures = ProbeFailures::of(&scene.events);
     evidence.extend(failures.events.into_iter().map(quote));
     let seen =
-        "its container ended before any deletion was asked for, and its probe had not failed often enough";
+        "its container ended before its deletion was requested, and its probe had not failed often enough";
     evidence.push(EvidenceSource::History.says(seen));
     Judged::new(ReplacementVerdict::SandboxLost, evidence)
 }
@@ -107,16 +110,13 @@ fn idle(scene: &ReplacementScene, mut evidence: Vec<Evidence>, otherwise: Replac
     let changes = changes(scene);
     if !changes.is_empty() || scene.setting.is_some() {
         evidence.extend(changes.into_iter().chain(scene.setting.clone()).map(api));
-        evidence.push(api(
-            "no volume that is attached was affected: Longhorn deletes idle ones to apply settings",
-        ));
+        evidence.push(api("no attached volume was affected: Longhorn deletes idle ones to apply settings"));
         return Judged::new(ReplacementVerdict::SettingsSync, evidence);
     }
     let seen = scene.successor.map_or("it cannot be compared with its successor", |_| {
-        "its successor has the same PriorityClass, CPU request, liveness probe, tolerations and node selector, and no setting \
-         waits to be applied"
+        "its successor has the same PriorityClass, CPU request, liveness probe, tolerations and node selector, and no setting is pending"
     });
-    evidence.push(api(format!("nothing ran in it; {seen}: by whom it was stopped is unknown")));
+    evidence.push(api(format!("nothing ran in it; {seen}, so who stopped it is unknown")));
     let judged = Judged::new(otherwise, evidence);
     match otherwise {
         ReplacementVerdict::StoppedIdle => judged.detail(CANDIDATES),
@@ -131,25 +131,27 @@ fn by_itself(scene: &ReplacementScene) -> Judged {
     let mut evidence: Vec<Evidence> = failures.events.into_iter().map(quote).collect();
     let (text, detail) = match scene.ended() {
         Some(ended) if ended.exit_code == 137 && kept => (
-            "exit code 137, and no event of the kubelet says that it stopped it".to_owned(),
-            "killed by the kernel for lack of memory, or by someone on the node",
+            "exit code 137, and no kubelet event reports that it was stopped".to_owned(),
+            "killed by the kernel (out of memory), or by someone on the node",
         ),
         Some(ended) if ended.exit_code == 137 => (
             "exit code 137, and events of that time are not kept".to_owned(),
-            "killed by its kubelet after a failed probe or a deletion, by the kernel for lack of memory, or by someone on the node",
+            "killed by its kubelet (a failed probe or a deletion), by the kernel (out of memory), or by someone on the node",
         ),
-        Some(ended) if kept => {
-            (format!("its process ended on its own with exit code {}", ended.exit_code), "its process ended on its own")
-        }
+        Some(ended) if kept => (
+            format!("its process ended by itself with exit code {}", ended.exit_code),
+            "its process ended by itself",
+        ),
         Some(ended) => (
             format!("exit code {} does not name a cause", ended.exit_code),
-            "its process ended on its own, or its kubelet stopped it",
+            "its process ended by itself, or its kubelet stopped it",
         ),
         None if kept => (
-            "no event of the kubelet says that it stopped it, so it was neither deleted nor killed by a probe".to_owned(),
-            "its process ended on its own, as for lack of memory or after a panic",
+            "no kubelet event reports that it was stopped, so it was neither deleted nor killed by a probe"
+                .to_owned(),
+            "its process ended by itself, probably out of memory or by a panic",
         ),
-        None => ("how its container ended was not seen".to_owned(), "cause unknown"),
+        None => ("unknown: how its container ended".to_owned(), "how its container ended is not recorded"),
     };
     evidence.push(fingerprint(text));
     Judged::new(ReplacementVerdict::Unknown, evidence).detail(detail)

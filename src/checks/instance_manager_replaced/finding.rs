@@ -20,7 +20,7 @@ pub(super) fn finding(cluster: &Cluster, end: End, others: &[End]) -> Finding {
     let (cause, message) = match end.kills >= LOOP {
         true => {
             let times = counted(end.kills, "time");
-            (&causes::LIVENESS_LOOP, format!("{message}, {times} within the hour"))
+            (&causes::LIVENESS_LOOP, format!("{message} ({times} within an hour)"))
         }
         false => (end.verdict.cause(), message),
     };
@@ -55,12 +55,12 @@ fn what(end: &End) -> String {
         ReplacementVerdict::LivenessProbe => {
             with("the kubelet killed it because its liveness probe failed", ", ")
         }
-        ReplacementVerdict::OomKilled => "it was OOM-killed".into(),
-        ReplacementVerdict::Evicted => with("it was evicted", " "),
+        ReplacementVerdict::OomKilled => "OOM-killed".into(),
+        ReplacementVerdict::Evicted => with("evicted", " "),
         ReplacementVerdict::Drained if !end.hits.volumes.is_empty() || end.hits.deleted => {
-            "a drain evicted it, and only replicas ran in it".into()
+            "evicted by a drain, with only replicas in it".into()
         }
-        ReplacementVerdict::Drained => "a drain evicted it and no volume was affected".into(),
+        ReplacementVerdict::Drained => "evicted by a drain, no volume affected".into(),
         ReplacementVerdict::NodeLost => "its node went down or rebooted".into(),
         ReplacementVerdict::Tainted | ReplacementVerdict::TaintedIdle => {
             format!("{} removed it from its node, which was Ready", detail.unwrap_or("a NoExecute taint"))
@@ -72,7 +72,7 @@ fn what(end: &End) -> String {
         ReplacementVerdict::SettingsSync => "Longhorn applied settings while it was idle".into(),
         ReplacementVerdict::StaleCleanup => "Longhorn removed it because it is no longer needed".into(),
         ReplacementVerdict::Deleted => with("its pod was deleted while volumes ran in it", ", "),
-        ReplacementVerdict::DeletedIdle => "its pod was deleted while idle, by whom is unknown".into(),
+        ReplacementVerdict::DeletedIdle => "its pod was deleted while idle (by whom is unknown)".into(),
         ReplacementVerdict::Unknown | ReplacementVerdict::Stopped => with("cause unknown", ": "),
         ReplacementVerdict::StoppedIdle => with("nothing ran in it; cause unknown", ": "),
     }
@@ -80,17 +80,26 @@ fn what(end: &End) -> String {
 
 fn impact(cluster: &Cluster, end: &End, volumes: &[VolumeRef]) -> String {
     match (volumes.is_empty(), end.verdict.is_expected()) {
-        (true, true) if end.hits.deleted => "none any longer: the volumes whose replicas ended are deleted".to_owned(),
-        (true, true) => "none; it was idle".to_owned(),
-        (true, false) => {
-            "every engine and replica in it ended; no volume shows a trace of it any longer, or nothing ran in it".into()
+        (true, true) if end.hits.deleted => {
+            "none now: the volumes whose replicas ended are deleted".to_owned()
         }
-        (false, _) if matches!(end.verdict, ReplacementVerdict::SettingsSync | ReplacementVerdict::StaleCleanup) => {
-            format!("none; it held only replicas of {}, which nothing used", users_of(volumes))
+        (true, true) => "none: it was idle".to_owned(),
+        (true, false) => {
+            "every engine and replica in it ended; no volume shows a sign of it now, or nothing ran in it"
+                .into()
+        }
+        (false, _)
+            if matches!(end.verdict, ReplacementVerdict::SettingsSync | ReplacementVerdict::StaleCleanup) =>
+        {
+            format!("none: it held only replicas of {}, which nothing used", users_of(volumes))
         }
         (false, _) if end.severity == Severity::Info => {
             let whole = end.hits.volumes.iter().all(|volume| is_whole(cluster, volume));
-            let then = if whole { "all replicas are there again" } else { "their replicas are rebuilt or come back with the node" };
+            let then = if whole {
+                "all replicas are back"
+            } else {
+                "their replicas are being rebuilt or return with the node"
+            };
             format!("only replicas in it ended: {} did not stop, and {then}", users_of(volumes))
         }
         (false, _) => format!(

@@ -136,7 +136,7 @@ impl Judged {
     fn evicted(message: &str, evidence: Vec<Evidence>) -> Self {
         let judged = Judged::new(ReplacementVerdict::Evicted, evidence);
         if message.starts_with("Preempted by ") || message.contains("preempting to accommodate") {
-            let text = "by the scheduler, which made room for a pod of a higher PriorityClass";
+            let text = "by the scheduler, to make room for a pod of a higher PriorityClass";
             return Judged { way: Some(&causes::PREEMPTED), ..judged.detail(text) };
         }
         let first = message.split(". ").next().unwrap_or_default().trim().trim_end_matches('.');
@@ -180,8 +180,8 @@ pub fn judge(scene: &ReplacementScene) -> Judged {
         && judged.verdict != ReplacementVerdict::OomKilled
     {
         judged.evidence.push(api(format!(
-            "reason OOMKilled with exit code {}: the kernel had killed a process in it, an engine or a replica perhaps, at any time \
-             before; that is not what ended it",
+            "reason OOMKilled with exit code {}: the kernel killed a process in it earlier (perhaps an engine or a replica), which is not what \
+             ended it",
             ended.exit_code
         )));
     }
@@ -234,7 +234,7 @@ fn by_loss(scene: &ReplacementScene) -> Option<Judged> {
     match (ended.reason.as_str(), &scene.node.trouble) {
         ("Unknown", trouble) if ended.exit_code == 255 => {
             let came_back = ended.finished_at.get().map(|at| {
-                api(format!("{at} is when the container runtime was back; the container had ended before"))
+                api(format!("{at} is when the container runtime was back; the container had ended earlier"))
             });
             let evidence = [Some(said), came_back, trouble.clone()].into_iter().flatten().collect();
             Some(Judged::new(ReplacementVerdict::NodeLost, evidence))
@@ -244,7 +244,7 @@ fn by_loss(scene: &ReplacementScene) -> Option<Judged> {
         }
         ("ContainerStatusUnknown", None) => Some(
             Judged::new(ReplacementVerdict::Unknown, vec![said])
-                .detail("the kubelet did not find its container any more"),
+                .detail("the kubelet could not find its container"),
         ),
         _ => None,
     }
@@ -261,7 +261,8 @@ fn by_probe(scene: &ReplacementScene, stop: Option<&Stop>) -> Option<Judged> {
     let mut evidence: Vec<Evidence> = failures.events.iter().map(|event| quote(event)).collect();
     evidence.push(quote(stop?.event));
     if asked == Asked::No {
-        evidence.push(EvidenceSource::History.says("no deletion was asked for before its container ended"));
+        evidence
+            .push(EvidenceSource::History.says("its deletion was not requested before its container ended"));
     }
     let judged = Judged::new(ReplacementVerdict::LivenessProbe, evidence);
     Some(match failures.unreachable() {
@@ -288,10 +289,8 @@ fn tainted(scene: &ReplacementScene, at: Option<Timestamp>, mut evidence: Vec<Ev
     }
     let taints = scene.node.taints();
     let (which, way) = match (taints.is_empty(), scene.node.taint_is_gone()) {
-        (true, _) => ("a NoExecute taint that is gone by now".to_owned(), Some(&causes::TAINT_GONE)),
-        (false, true) => {
-            (format!("taint {}, which is gone by now,", taints.join(", ")), Some(&causes::TAINT_GONE))
-        }
+        (true, _) => ("a NoExecute taint, removed since,".to_owned(), Some(&causes::TAINT_GONE)),
+        (false, true) => (format!("taint {}, removed since,", taints.join(", ")), Some(&causes::TAINT_GONE)),
         (false, false) => (format!("taint {}", taints.join(", ")), None),
     };
     evidence.push(api(format!("node {} was Ready then; {which}", scene.node.name)));
@@ -318,7 +317,7 @@ fn by_exit(scene: &ReplacementScene, stop: Option<&Stop>) -> Option<Judged> {
         // another code with this reason is one of a process that outlived the OOM of its child
         (137, "OOMKilled") => Some(Judged::new(ReplacementVerdict::OomKilled, vec![api(text)])),
         (2, _) => {
-            let said = EvidenceSource::Fingerprint.says(text + ", as after a Go panic");
+            let said = EvidenceSource::Fingerprint.says(text + ", probably a Go panic");
             Some(Judged::new(ReplacementVerdict::Panic, vec![said]))
         }
         _ => None,

@@ -33,9 +33,9 @@ use judge::{Judged, ReplacementVerdict};
 pub static CHECK: Check = Check {
     id: "instance_manager_replaced",
     title: "Instance managers replaced",
-    summary: "The pod of an instance manager ended within the last 24 hours. All engines and replicas in it ended \
-              with it. Severity info where Longhorn meant it (settings, clean-up, a drain that affected no volume), where a \
-              lost node took only replicas along that are rebuilt, and where an exporter that just started finds a replacement without any trace of harm.",
+    summary: "An instance manager's pod ended within the last 24 hours, and all engines and replicas in it ended with it. Severity info if Longhorn \
+              intended it (settings, clean-up, a drain that affected no volume), if a lost node took only replicas that are being rebuilt, or if \
+              an exporter that just started finds no sign of harm.",
     needs: &[InstanceManagers, Pods, Replicas],
     uses: &[Events, Volumes, Engines, Settings, DaemonSets, LonghornNodes, KubeNodes, NodeEvents],
     causes: causes::ALL,
@@ -45,7 +45,7 @@ pub static CHECK: Check = Check {
     panels: &[
         Panel {
             title: "Instance managers lost in 24 h",
-            description: "Instance manager pods that ended unexpectedly. Each took all its engines and replicas along.",
+            description: "Instance manager pods that ended unexpectedly. All their engines and replicas ended too.",
             expr: "sum without (cause, expected) (max without ($without) \
                    (increase(longhorn_health_instance_manager_replacements_total{$job, expected=\"false\"}[24h])))",
             legend: "lost",
@@ -56,7 +56,7 @@ pub static CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Instance manager pods that ended, by cause",
-            description: "Pods that ended in an hour. settings_sync and stale_cleanup are Longhorn's own doing.",
+            description: "Pods that ended per hour. settings_sync and stale_cleanup are Longhorn's own work.",
             expr: "max by ($cluster cause, expected) \
                    (increase(longhorn_health_instance_manager_replacements_total{$job}[1h]))",
             legend: "{{cause}}",

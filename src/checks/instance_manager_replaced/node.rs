@@ -99,13 +99,13 @@ impl<'a> NodeStory<'a> {
         match last {
             Some((at, true)) => {
                 let text = format!(
-                    "event NodeNotSchedulable at {at}: node {} was cordoned then, as for a drain",
+                    "event NodeNotSchedulable at {at}: node {} was cordoned then, probably for a drain",
                     self.name
                 );
                 Some(EvidenceSource::Event.says(text))
             }
             None if still && self.cordons.is_empty() => {
-                Some(api(format!("node {} is cordoned, as for a drain", self.name)))
+                Some(api(format!("node {} is cordoned, probably for a drain", self.name)))
             }
             _ => None,
         }

@@ -58,13 +58,13 @@ pub(super) fn end<'a>(
     let verdict = settled.unwrap_or(judged.verdict);
     if judged.verdict != verdict {
         let cause = verdict.cause();
-        let text = format!("judged as {cause} when it happened; the objects that it rested on are gone");
+        let text = format!("judged as {cause} when it happened; the objects behind that no longer exist");
         judged = Judged::new(verdict, vec![EvidenceSource::History.says(text)]);
     }
     if settled.is_some() || cluster.age(gone.at) >= SETTLED {
         out.first_seen(verdict.as_str(), uid);
     }
-    let text = format!("pod {name} with uid {uid} was gone at {}", gone.at);
+    let text = format!("pod {name} with uid {uid} no longer existed at {}", gone.at);
     judged.evidence.push(EvidenceSource::History.says(text));
     let made_good = is_made_good(cluster, &judged, (uid, gone.at), &hits, out);
     End::of([name.as_str(), node.as_str()], judged, made_good, gone.at, successor, hits)
@@ -83,15 +83,15 @@ pub(super) fn setting_that_replaces(cluster: &Cluster, successor: Option<&Pod>) 
     let waits =
         |name: &&&str| cluster.setting(name).is_some_and(|setting| setting.status.applied == Some(false));
     if let Some(name) = COMPARED.iter().find(waits) {
-        return Some(format!("setting {name} waits to be applied (status.applied is false)"));
+        return Some(format!("setting {name} is pending (status.applied is false)"));
     }
     let class = cluster.objects.priority_classes.iter().find(|class| class.global_default)?;
     let given = successor?.spec.priority_class_name == class.metadata.name;
     let empty = cluster.setting("priority-class").is_some_and(|setting| setting.value.trim().is_empty());
     (given && empty).then(|| {
         format!(
-            "setting priority-class is empty while PriorityClass {} is the default of the cluster: Longhorn replaces idle instance \
-             managers every hour for that",
+            "setting priority-class is empty but PriorityClass {} is the default of the cluster, so Longhorn replaces idle instance managers every \
+             hour",
             class.metadata.name
         )
     })

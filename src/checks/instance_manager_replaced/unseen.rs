@@ -154,8 +154,8 @@ pub(super) fn end<'a>(
     evidence.extend(before.rejection.map(kubelet::quote));
     evidence.push(api(format!("the pod was created at {made}, long after its instance manager ({began})")));
     evidence.push(api(
-        "the end of the previous pod was not observed, so three things are unknown: whether its deletion was asked for before it ended, \
-         how its container ended, and how its node was at that moment; the cause is inferred",
+        "the end of the previous pod was not observed, so the cause is inferred: unknown are whether it was deleted first, how its container ended, \
+         and how its node was at that moment",
     ));
     let verdict = judged.verdict;
     // a drained node has none for as long as it is cordoned, often for longer than Events are kept

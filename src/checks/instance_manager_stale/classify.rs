@@ -103,7 +103,7 @@ pub fn classify<'a>(
             StaleManager::plain(
                 &causes::CLEANUP_PENDING,
                 None,
-                vec![api("its state is one that no known release writes")],
+                vec![api("its state is unknown to every known release")],
             )
         }
         _ => match nodes::down(cluster, node) {
@@ -136,16 +136,15 @@ fn idle<'a>(
     match since {
         Some(since) => evidence.push(
             EvidenceSource::History
-                .says(format!("seen like this since {since}, {} ago", duration(cluster.age(since)))),
+                .says(format!("seen in this state since {since}, {} ago", duration(cluster.age(since)))),
         ),
-        None => evidence.push(api("start time unknown: no field of the object has it")),
+        None => evidence.push(api("start time unknown: the object does not record it")),
     }
     let why = if long || trouble.is_some() { &causes::STUCK } else { &causes::CLEANUP_PENDING };
     evidence.extend(trouble);
     if !fleet.engine_is_enabled(im) {
-        evidence.push(api(
-            "its data engine is switched off; the setting controller removes it, not the node's sync",
-        ));
+        evidence
+            .push(api("its data engine is disabled; the setting controller removes it, not the node's sync"));
     }
     StaleManager::plain(why, since, evidence)
 }
@@ -164,7 +163,7 @@ fn holder<'a>(
     let (why, text) = match tie {
         Tie::Here => regular(cluster, im, name, role, volume),
         Tie::Unseen => {
-            out.unknown(format!("whether {} {name} has an object: not all were read", role.as_str()));
+            out.unknown(format!("unknown whether {} {name} has an object: not all were read", role.as_str()));
             (by_role(role), "its object was not read".to_owned())
         }
         Tie::Elsewhere(text) => (&causes::ORPHAN_HELD, text),
@@ -193,7 +192,7 @@ fn regular(
 ) -> (&'static Cause, String) {
     if role == Role::Replica {
         let text = match im.spec.data_engine {
-            DataEngine::V2 => "it starts in another one when its volume is attached again",
+            DataEngine::V2 => "it starts in another one when its volume attaches again",
             _ => "a new one starts elsewhere once its volume is upgraded or attached again",
         };
         return (&causes::REPLICA_HELD, text.into());

@@ -26,8 +26,8 @@ use classify::StaleManager;
 pub static CHECK: Check = Check {
     id: "instance_manager_stale",
     title: "Old instance managers",
-    summary: "An instance manager with another than the default image is still there. Says what holds it, \
-              whether that clears on its own, and in which order to free it.",
+    summary: "An instance manager without the default image still exists. Says what holds it, whether that clears by itself, and in which order to \
+              free it.",
     needs: &[InstanceManagers, Engines, EngineFrontends, Replicas, Volumes, Settings],
     uses: &[LonghornNodes, KubeNodes, Pods, DaemonSets, Orphans],
     causes: causes::ALL,
@@ -37,8 +37,8 @@ pub static CHECK: Check = Check {
     panels: &[
         Panel {
             title: "Old instance managers stuck",
-            description: "Old instance managers held by an instance without owner, or not removed although \
-                          nothing holds them. None of them clears on its own.",
+            description: "Old instance managers held by an instance without owner, or not removed although nothing holds them. None clears by \
+                          itself.",
             expr: "sum without (check) (max without ($without) (longhorn_health_findings{$job, \
                    check=\"instance_manager_stale\", severity=\"warning\"}))",
             legend: "stuck",
@@ -49,16 +49,15 @@ pub static CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Old instance managers by cause",
-            description: "How far the clean-up after an upgrade is. engine_upgrade_pending, reattach_pending \
-                          and replica_held are expected until the volumes are upgraded and attached again.",
+            description: "Progress of the clean-up after an upgrade. engine_upgrade_pending, reattach_pending and replica_held are expected until \
+                          the volumes are upgraded and reattached.",
             no_data: "the exporter does not report",
             ..Panel::TIME_SERIES.of(&OLD)
         },
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Volumes that hold an old instance manager",
-            description: "Upgrade the engine of those with engine_upgrade_pending, then detach and attach \
-                          those with reattach_pending.",
+            description: "Upgrade the engines with engine_upgrade_pending, then detach and attach the volumes with reattach_pending.",
             columns: &["cause", "object", "volume", "pvc_namespace", "pvc"],
             expr: "max by ($cluster cause, object, volume, pvc, pvc_namespace) \
                    (longhorn_health_finding_volume{$job, check=\"instance_manager_stale\"}) == 1",
@@ -74,7 +73,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     OLD = Gauge "longhorn_health_old_instance_managers" ["cause"]
-        "Old instance managers that are still there, by cause; those with several causes count under the worst.",
+        "Old instance managers that still exist, by cause; those with several causes count under the worst.",
         absent "never; zero for a cause that does not apply",
         example "sum without (cause) (longhorn_health_old_instance_managers)";
     HOLDERS = Gauge "longhorn_health_old_instance_manager_holders" ["instance_manager", "node", "role", "cause"]
@@ -103,9 +102,8 @@ const HELD: Alert = Alert {
     runbook_only: &[&causes::NODE_DOWN, &causes::CLEANUP_PENDING],
     for_: "24h",
     summary: "An old Longhorn instance manager still runs volumes a day after the upgrade.",
-    description: "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} still runs \
-                  volumes. This is expected after an upgrade: no I/O is at risk. Upgrade the engines of its volumes, \
-                  then detach and attach them when it suits.",
+    description: "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} still runs volumes. This is expected after \
+                  an upgrade: no I/O is at risk. Upgrade the engines of its volumes, then detach and attach them at a convenient moment.",
     why: "Waiting is normal after an upgrade; a day later no one is upgrading by hand any longer, and the rest has been forgotten.",
     runbook: include_str!("LonghornOldInstanceManagerHeld.md"),
     ..Alert::DEFAULT
@@ -114,7 +112,7 @@ const HELD: Alert = Alert {
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let fleet = InstanceManagers::of(cluster);
     if !fleet.default_is_known() && !cluster.objects.instance_managers.is_empty() {
-        out.unknown("setting default-instance-manager-image is missing, so old and default look alike");
+        out.unknown("setting default-instance-manager-image is missing, so old and default instance managers look alike");
     }
     let orphans = orphans_by_instance(cluster);
     let mut counts: BTreeMap<&str, usize> = causes::ALL.iter().map(|cause| (cause.id, 0)).collect();
@@ -191,7 +189,8 @@ fn finding(
         .facts(case.holders.iter().map(|holder| holder.evidence.clone()))
         .facts(orphaned);
     if !shards.is_empty() {
-        let text = format!("shards that do not hold it in this release run in it: {}", listed(&shards));
+        let text =
+            format!("shards run in it, which do not keep this release from removing it: {}", listed(&shards));
         finding = finding.fact(text);
     }
     remedy::advise(finding, cluster, fleet, im, case, orphans, &shards)
@@ -220,8 +219,8 @@ fn message(im: &InstanceManager, case: &StaleManager, volumes: usize) -> String 
                 counted(orphans, "instance")
             )
         }
-        causes::STUCK => format!("old instance manager {name} holds nothing and is not removed"),
-        causes::DELETION_STUCK => format!("instance manager {name} was deleted and is still there"),
+        causes::STUCK => format!("old instance manager {name} is not removed, although nothing holds it"),
+        causes::DELETION_STUCK => format!("instance manager {name} was deleted but still exists"),
         causes::ENGINE_UPGRADE_PENDING => {
             format!(
                 "old instance manager {name} is held by {}, some with an older engine image",
@@ -238,7 +237,7 @@ fn message(im: &InstanceManager, case: &StaleManager, volumes: usize) -> String 
             format!("old instance manager {name} runs replicas of {}", counted(volumes, "volume"))
         }
         causes::NODE_DOWN => {
-            format!("old instance manager {name} cannot be removed while its node does not answer")
+            format!("old instance manager {name} cannot be removed while its node is down")
         }
         _ => format!("old instance manager {name} is about to be removed"),
     }
@@ -246,14 +245,14 @@ fn message(im: &InstanceManager, case: &StaleManager, volumes: usize) -> String 
 
 fn impact(case: &StaleManager, volumes: &[VolumeRef], shards: &[&str]) -> String {
     if !shards.is_empty() {
-        return "Longhorn treats it as idle and will remove it together with the shards that run in it"
-            .to_owned();
+        return "Longhorn treats it as idle and will remove it, together with its shards".to_owned();
     }
     match *case.why {
         causes::ORPHAN_HELD | causes::STUCK | causes::DELETION_STUCK if volumes.is_empty() => {
-            "no volume is affected; CPU and memory stay reserved on the node for an instance manager that serves nothing".into()
+            "no volume is affected; the unused instance manager keeps CPU and memory reserved on the node"
+                .into()
         }
-        causes::NODE_DOWN => "what runs on the node cannot be seen until the node answers".into(),
+        causes::NODE_DOWN => "what runs on the node cannot be seen until the node is back".into(),
         causes::CLEANUP_PENDING => "none".into(),
         _ => format!(
             "the data path of {} stays on the old instance manager image until then",

@@ -42,8 +42,8 @@ static LIST: [&Cause; CAUSES.len()] = {
 pub static CHECK: Check = Check {
     id: "known_bad_release",
     title: "Known bad releases",
-    summary: "The installed Longhorn release has a known bug, and what triggers it can be read from the API and is met. \
-              The cause is the number of the issue. Bugs whose trigger does not show are facts of the release.",
+    summary: "The installed Longhorn release has a known bug whose trigger can be read from the API and is present. The cause is the number of the \
+              issue. Bugs with an unreadable trigger are listed as facts of the release.",
     needs: &[DaemonSets, Settings],
     uses: &[BackingImages, LonghornNodes, InstanceManagers, Volumes, RecurringJobs, KubeNodes],
     causes: &LIST,
@@ -54,10 +54,10 @@ pub static CHECK: Check = Check {
         only: Some(Severity::Warning),
         side_by_side: true,
         for_: "1h",
-        summary: "This Longhorn release has a known bug, and the cluster meets its trigger.",
-        description: "This release of Longhorn has a known bug ({{ $labels.cause }}), and this cluster meets its trigger. \
-                      {{ reReplaceAll \"issue_\" \"https://github.com/longhorn/longhorn/issues/\" $labels.cause }} says \
-                      what it does. Upgrade; the finding names the release, and what avoids the bug until then.",
+        summary: "This Longhorn release has a known bug, and the cluster has its trigger.",
+        description: "This release of Longhorn has a known bug ({{ $labels.cause }}), and this cluster has its trigger. {{ reReplaceAll \"issue_\" \
+                      \"https://github.com/longhorn/longhorn/issues/\" $labels.cause }} describes it. Upgrade; the finding names the release, and \
+                      how to avoid the bug until then.",
         why: "An upgrade is planned, not done at night; an hour passes over triggers that come and go. What \
               hurts at once has an alert of its own.",
         runbook: include_str!("LonghornKnownBadRelease.md"),
@@ -66,8 +66,8 @@ pub static CHECK: Check = Check {
     panels: &[Panel {
         dashboard: Dashboard::Managers,
         title: "Known issues of this release",
-        description: "Bugs of the installed release whose trigger this cluster meets. The report and the page of the exporter \
-                      also list those whose trigger does not show. Upgrade to be rid of them.",
+        description: "Bugs of the installed release whose trigger this cluster has. The exporter's report and page also list bugs with an \
+                      unreadable trigger. Upgrade to fix them.",
         columns: &["cause"],
         no_data: "the trigger of no known issue is met, or the exporter does not report",
         ..Panel::TABLE.of_findings("known_bad_release")
@@ -78,7 +78,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     RELEASE = Gauge "longhorn_health_release_info" ["manager", "installed"]
-        "1 with the Longhorn release that the managers run, as the tag of their image says, and the one that Longhorn has recorded as installed.",
+        "1 with the Longhorn release of the managers (their image tag) and the release that Longhorn has recorded as installed.",
         absent "neither the manager's image tag nor the setting current-longhorn-version names a release",
         example "longhorn_health_release_info{manager=~\"v1[.]7[.].*\"}";
 }
@@ -87,7 +87,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     let Some(release) = releases::manager_release(cluster) else {
         if cluster.manager_daemon_set().is_some() {
             out.unknown(
-                "neither the tag of the manager image nor the setting current-longhorn-version is a release",
+                "neither the manager image's tag nor the setting current-longhorn-version is a release",
             );
         }
         return;
@@ -129,16 +129,16 @@ fn finding(
     fact: String,
 ) -> Finding {
     let impact = match issue.ends_the_manager() {
-        true => {
-            "the manager of a node, or every manager, can end in a crash loop; nothing reconciles its volumes then"
-        }
+        true => "one manager or all can crash in a loop; their volumes are then not reconciled",
         false => issue.effect,
     };
     Finding::about(
         cause,
         daemon_set(cluster),
         match issue.affects(release) {
-            true => format!("{}, and this cluster meets the trigger", headline(issue, release)),
+            true => {
+                format!("Longhorn issue {} of {release} affects this cluster: {}", issue.number, issue.effect)
+            }
             false => headline(issue, release),
         },
     )

@@ -233,11 +233,20 @@ fn triggers_that_the_api_shows() {
     let panics = |image: &str| release("v1.12.1") + &leaking.replace(":v1.11.0", image);
     assert!(issues(&panics(":v1.11.2")).contains(&"fact 13087".to_owned()));
     assert!(!issues(&panics(":v1.12.1")).iter().any(|line| line.contains("13087")));
-    let old =
-        setting("1250").replace("current-longhorn-version", "v2-data-engine-guaranteed-instance-manager-cpu");
-    let cores = |cores: &str| kube_node("node-1", &format!("status: {{allocatable: {{cpu: '{cores}'}}}}"));
-    assert!(issues(&(release("v1.10.0") + &old + &cores("2"))).contains(&"warning 11864".to_owned()));
-    assert!(!issues(&(release("v1.10.0") + &old + &cores("8"))).iter().any(|line| line.contains("11864")));
+    let share =
+        |name: &str, value: &str| release("v1.10.0") + &object("Setting", name, &format!("value: '{value}'"));
+    let starts = |yaml: &str| !issues(yaml).contains(&"warning 11864".to_owned());
+    const SHARE: &str = "guaranteed-instance-manager-cpu";
+    assert!(!starts(&share(SHARE, "0")));
+    assert!(!starts(&share(SHARE, "{\"v1\":\"12\",\"v2\":\"0\"}")));
+    assert!(starts(&share(SHARE, "{\"v1\":\"0\",\"v2\":\"12\"}")));
+    // a node of two cores is large enough for one per cent, and the old setting of the v2 data engine does not matter
+    let small = object("Node", "node-1", "") + &kube_node("node-1", "status: {allocatable: {cpu: '2'}}");
+    assert!(starts(&(share(SHARE, "1") + &small)));
+    assert!(starts(&(share("v2-data-engine-guaranteed-instance-manager-cpu", "1250") + &small)));
+    // eight cores in the mask are more than two of one per cent are taken for
+    let mask = object("Setting", "v2-data-engine-cpu-mask", "value: '0xff'");
+    assert!(!starts(&(share(SHARE, "1") + &small + &mask)));
     let kernel = |version: &str| {
         kube_node("node-1", &format!("status: {{nodeInfo: {{kernelVersion: {version}-talos}}}}"))
     };

@@ -22,38 +22,38 @@ use crate::longhorn::{LonghornNode, Meta, Orphan, OrphanType, Pod, Volume};
 
 causes! {
     REPLICAS_PILED_UP = warning "replicas_piled_up"
-        "a volume has many more replicas than it wants: they are created and fail, and none is removed"
-        fix "Find out why new replicas fail before you delete any: the newest say it in their conditions and their instance manager in its log. Failed \
-             replicas are removed by Longhorn once the volume is healthy." [
+        "a volume has many more replicas than it wants: new ones are created and fail, and none is removed"
+        fix "Find out why new replicas fail before you delete any: read the conditions of the newest, and the log of their instance manager. \
+             Longhorn removes failed replicas once the volume is healthy." [
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<volume> --sort-by=.metadata.creationTimestamp",
             read "kubectl -n <namespace> get volumes.longhorn.io <volume> -o jsonpath='{.status.conditions}'",
         ];
     WITHOUT_VOLUME = warning "without_volume"
         "engines or replicas name a volume that does not exist"
-        fix "Find out what deleted the volume, and whether its data is still wanted: the directory of a replica holds it. Delete nothing before that is \
-             known." [
+        fix "Find out what deleted the volume, and whether its data is still needed: each replica's directory holds it. Do not delete anything \
+             before you know." [
             read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<object>",
             read "kubectl get persistentvolumes,persistentvolumeclaims -A | grep <object>",
         ];
     DELETION_STUCK = warning "deletion_stuck"
-        "a volume was deleted an hour ago and is still there" but "info while one of its replicas is on a node that is away"
-        fix "See what of the volume is left: it goes after its engine, its replicas and its snapshots. The log of the longhorn-manager on <owner> names \
-             what does not go, and why. Take no finalizer away before that is known: what it stands for stays on the disks." [
+        "a volume was deleted an hour ago and still exists" but "info while one of its replicas is on a node that is down"
+        fix "Find out what is left of the volume (it waits for its engine, replicas and snapshots): the log of the longhorn-manager on <owner> \
+             names it and the reason. Do not remove a finalizer before you know: its data stays on the disks." [
             read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io,snapshots.longhorn.io -l longhornvolume=<volume>",
             read "kubectl -n <namespace> logs <manager> -c longhorn-manager --since=1h | grep <volume>",
         ];
     ORPHANS = info "orphans"
-        "Longhorn found data or processes on a node that no object owns" but "a warning where there are a hundred and more"
-        fix "See whether the data is wanted: a directory is what a replica leaves that was deleted while its disk was away. Orphans that no one \
-             needs can be deleted as objects, which deletes the data." [
+        "Longhorn found data or processes on a node that no object owns" but "warning for a hundred orphans or more"
+        fix "Check whether the data is needed: such a directory remains if a replica was deleted while its disk was unavailable. If not, delete the \
+             Orphan objects; this deletes the data." [
             read "kubectl -n <namespace> get orphans.longhorn.io -l longhornnode=<node> --sort-by=.metadata.creationTimestamp",
-        ] proven "no object owns the data, and no one needs it, as the reader has to know";
+        ] proven "no object owns the data; the fix asks to check that it is not needed";
 }
 
 pub static CHECK: Check = Check {
     id: "left_behind",
     title: "Orphans and leftovers",
-    summary: "Data, processes, engines or replicas that nothing owns, and replicas of a volume that pile up.",
+    summary: "Data, processes, engines or replicas without an owner, and replicas of a volume that pile up.",
     needs: &[Volumes, Engines, Replicas, Orphans],
     uses: &[Settings, Pods, LonghornNodes, KubeNodes],
     causes: ALL,
@@ -73,7 +73,7 @@ pub static CHECK: Check = Check {
     panels: &[Panel {
         dashboard: Dashboard::Storage,
         title: "Orphans",
-        description: "Data and processes on nodes that no object of Longhorn owns.",
+        description: "Data and processes on nodes that no Longhorn object owns.",
         no_data: "there are no orphans, or the exporter does not report",
         ..Panel::TABLE.of(&ORPHAN_COUNT)
     }],
@@ -83,8 +83,8 @@ pub static CHECK: Check = Check {
 
 gauges! {
     ORPHAN_COUNT = Gauge "longhorn_health_orphans" ["node", "orphan"]
-        "Orphans on a node by their type: replica is data, the others are processes.",
-        absent "the node has none of them, or orphans cannot be read",
+        "Orphans on a node by type: replica is data, the others are processes.",
+        absent "the node has no orphan of this type, or orphans cannot be read",
         example "longhorn_health_orphans > 0";
 }
 
@@ -119,10 +119,10 @@ fn piled_up(cluster: &Cluster, out: &mut Outcome) {
         let healthy = of_volume.iter().filter(|replica| volumes::is_healthy(replica)).count();
         let failed = of_volume.iter().filter(|replica| replica.spec.failed_at.is_set()).count();
         let message =
-            format!("{} has {} replicas, and wants {wanted}", text::users_of(&users), of_volume.len());
+            format!("{} has {} replicas but wants {wanted}", text::users_of(&users), of_volume.len());
         let mut finding = Finding::about(&REPLICAS_PILED_UP, volumes::object(cluster, volume), message)
             .volumes(users)
-            .impact("every manager reads and writes them all, and each may take space on a disk")
+            .impact("every manager reads and writes all of them, and each may take space on a disk")
             .fact(format!("{healthy} of them are healthy, {failed} failed"));
         let ages = of_volume.iter().filter_map(|replica| replica.metadata.created());
         if let (Some(first), Some(last)) = (ages.clone().min(), ages.max()) {
@@ -163,9 +163,7 @@ fn without_volume(cluster: &Cluster, out: &mut Outcome) {
                 format!("{} of volume {volume}, which does not exist", counted(objects.len(), "object")),
             )
             .since(age.since)
-            .impact(
-                "they take space and nothing looks after them; a replica among them holds data of the volume",
-            )
+            .impact("they take space and nothing manages them; replicas among them hold data of the volume")
             .facts([api(text::listed(&names)), age.evidence()]),
         );
     }
@@ -188,17 +186,18 @@ fn deletions(cluster: &Cluster, out: &mut Outcome) {
         let replicas = replicas.map(|one| format!("replica {} on {}", one.metadata.name, one.spec.node_id));
         let left: Vec<String> = engines.chain(replicas).collect();
         let left = match left.is_empty() {
-            true => "neither engine nor replica of it is left: as a rule one of its snapshots does not go"
-                .to_owned(),
+            true => {
+                "its engine and replicas are deleted, so probably one of its snapshots is stuck".to_owned()
+            }
             false => format!("left of it: {}", text::listed(&left)),
         };
         let away = cluster.replicas_of(name).find_map(|one| nodes::down(cluster, &one.spec.node_id));
         let users = vec![cluster.volume_ref(name)];
-        let message = format!("{} was deleted and does not go", text::users_of(&users));
+        let message = format!("{} was deleted but still exists", text::users_of(&users));
         let mut finding = Finding::about(&DELETION_STUCK, volumes::object(cluster, volume), message)
             .since(age.since)
             .volumes(users)
-            .impact("its space is not given back, and no volume of its name can be created")
+            .impact("its space is not reclaimed, and no volume of its name can be created")
             .with(Name::Owner, volume.status.owner_id.as_str())
             .fact(left);
         if away.is_some() {
@@ -226,7 +225,7 @@ fn orphans(cluster: &Cluster, out: &mut Outcome) {
         .severity(severity)
         .node(node)
         .since(oldest)
-        .impact("they take space on disks, or memory in instance managers; no volume is affected");
+        .impact("they take disk space, or memory in instance managers; no volume is affected");
         for (orphan_type, orphans) in types {
             out.sample(&ORPHAN_COUNT, &[node, orphan_type.as_str()], orphans.len() as f64);
             let first = orphans.iter().min_by_key(|orphan| orphan.metadata.created());

@@ -47,8 +47,7 @@ impl Diagnosis {
     /// Takes over what the log of another manager tells, where this one's cannot be read.
     pub fn take_over(&mut self, twin: &Diagnosis, node: &str) {
         let text = format!(
-            "the manager of {node} ended with the same exit code after the same time, and its log tells why: most likely it is the \
-             same here"
+            "the manager of {node} ended with the same exit code after the same time, and its log shows why: probably the same here"
         );
         self.evidence.push(EvidenceSource::Log.says(text));
         let (evidence, source) = (std::mem::take(&mut self.evidence), self.source);
@@ -102,7 +101,7 @@ pub fn diagnose(
             .fold(message, |rest, mark| rest.rsplit_once(mark).map_or(rest, |(_, last)| last));
         let said = text::shortened(if last.is_empty() { reason } else { last }, SHOWN);
         case.headline = Some(format!("its container cannot be created or started: {said}"));
-        let message = if message.is_empty() { "the kubelet says nothing more" } else { message };
+        let message = if message.is_empty() { "the kubelet gives no further reason" } else { message };
         // the last end may have told it
         if crash.end.is_none_or(|end| end.message.trim() != message.trim()) {
             case.evidence.push(api(format!("{reason}: {}", shortened(message))).quoting(message));
@@ -122,7 +121,7 @@ pub fn diagnose(
         return case.is(found, EvidenceSource::Event);
     }
     if crash.end.is_some_and(|end| end.reason == "OOMKilled") {
-        let text = "only exit code 137 would mean that it was OOM-killed itself: here a process of the container was, at some time before";
+        let text = "only exit code 137 would mean that it was OOM-killed itself: here, one of its processes was killed earlier";
         case.add(EvidenceSource::Api, text);
     }
     if let Some(found) = case.by_log(crash) {
@@ -138,7 +137,7 @@ pub fn diagnose(
 fn describe(crash: &Loop<'_>) -> String {
     let restarts = counted(crash.restarts, "restart");
     let Some(end) = crash.end else {
-        return format!("{restarts}; the kubelet wrote no last state");
+        return format!("{restarts}; the kubelet recorded no last state");
     };
     let run = match crash.run() {
         Some(run) => format!("after {} s", run.as_secs()),
@@ -211,7 +210,7 @@ impl<'c> CrashedManager<'c> {
             None => "the last log",
             Some(why) => {
                 let text = format!(
-                    "the log of the last run could not be read ({why}); this is that of an earlier one"
+                    "the log of the last run could not be read ({why}); an earlier run's log is shown"
                 );
                 self.add(EvidenceSource::History, text);
                 "the log of an earlier run"
@@ -223,7 +222,7 @@ impl<'c> CrashedManager<'c> {
                 Some(self.in_particular(found, line, &log.text))
             }
             Some(LastWord::Panic(line, stack)) => {
-                let place = panicking_function(stack).unwrap_or("a function that the log does not show");
+                let place = panicking_function(stack).unwrap_or("a function that the log does not name");
                 let panic = EvidenceSource::Log.says(format!("{} in {place}", shortened(line)));
                 self.evidence.push(panic.quoting(&format!("{line} in {place}")));
                 self.panic_in(line, stack)
@@ -233,7 +232,7 @@ impl<'c> CrashedManager<'c> {
                 Some(&causes::KNOWN_PANIC)
             }
             Some(LastWord::Fatal(line)) => {
-                self.quote(&format!("{which} ends with a line that no pattern knows"), line);
+                self.quote(&format!("{which} ends with an unknown line"), line);
                 self.is_way(&causes::UNKNOWN_ERROR);
                 Some(&causes::UNKNOWN)
             }
@@ -256,21 +255,20 @@ impl<'c> CrashedManager<'c> {
             causes::WEBHOOK_CALL_FAILED => {
                 let what = "the API server cannot call Longhorn's webhook";
                 self.is_unreached(what, "admission", unreached::of_call(line));
-                let means = self.way.map_or("why the call failed does not show in the line", |way| way.means);
+                let means = self.way.map_or("the line does not show why the call failed", |way| way.means);
                 self.add(EvidenceSource::Log, means);
             }
             // what serves the webhook lists every kind first, and a right that lacks only shows as a listener that is late
             causes::WEBHOOK_NOT_READY => {
                 if let Some(complaint) = complaints::newest(log) {
-                    self.quote("until then it complained", complaint.line);
+                    self.quote("repeated before that", complaint.line);
                 }
             }
             causes::WEBHOOK_DENIED => self.is_denied(line),
             causes::CONTAINER_CANNOT_START => self.is_way(&causes::OTHER_PROCESSOR),
             causes::API_CERTIFICATE => {
                 let refused = certificates::refused(line);
-                self.headline =
-                    refused.map(|why| format!("it refuses the certificate of the API server: {why}"));
+                self.headline = refused.map(|why| format!("it rejects the API server's certificate: {why}"));
                 let asked =
                     log.lines().rev().find(|line| line.contains("x509: ")).and_then(certificates::asked);
                 self.values.extend(asked.map(|address| (Name::Value, address.to_owned())));
@@ -287,7 +285,7 @@ impl<'c> CrashedManager<'c> {
                     self.is_of(Name::Value, format!("port {port}"));
                     self.add(
                         EvidenceSource::Log,
-                        format!("port {port} of the pod is taken by something else"),
+                        format!("port {port} of the pod is used by another process"),
                     );
                     facts::also_on(self.pod, port).for_each(|fact| self.add(EvidenceSource::Api, fact));
                 }
@@ -299,7 +297,7 @@ impl<'c> CrashedManager<'c> {
                     return &causes::MANIFEST_STALE;
                 }
                 let webhook = webhook_in(line).unwrap_or("admission");
-                let what = format!("it does not reach Service longhorn-{webhook}-webhook");
+                let what = format!("longhorn-{webhook}-webhook is unreachable");
                 self.is_unreached(&what, webhook, unreached::read(log));
                 let means = self.way.map_or("the log does not show how its attempts failed", |way| way.means);
                 self.add(
@@ -343,7 +341,7 @@ impl<'c> CrashedManager<'c> {
 
     fn is_unreached(&mut self, what: &str, webhook: &str, way: Option<&'static Way>) {
         self.is_of(Name::Service, format!("longhorn-{webhook}-webhook"));
-        self.headline = way.map(|way| format!("{what}: {}", way.briefly));
+        self.headline = way.map(|way| format!("{what} ({})", way.briefly));
         self.way = way;
     }
 
@@ -358,7 +356,7 @@ impl<'c> CrashedManager<'c> {
         self.headline = match (refusal, quoted(line).split_once(" setting ")) {
             (Some((_, refusal)), _) => {
                 let refusal = refusal.trim_end_matches('"');
-                refused("Longhorn's own validator", &format!("a change that it makes at start: {refusal}"))
+                refused("Longhorn's own validator", &format!("a change it makes at startup: {refusal}"))
             }
             (None, Some((_, setting))) => {
                 refused("it", &format!("the value of setting {}", setting.trim_end_matches('"')))
@@ -399,8 +397,7 @@ impl<'c> CrashedManager<'c> {
         let namespace = &self.cluster.namespace;
         match self.cluster.history.crash_logs_denied() {
             Some(reason) => format!(
-                "crash logs cannot be read ({reason}): with the right 'get' on 'pods/log' in namespace \
-                 {namespace} the cause would come from the log"
+                "crash logs cannot be read ({reason}): grant 'get' on 'pods/log' in namespace {namespace} to learn the cause"
             ),
             None if self.cluster.is_recorded() => {
                 "the recording has no previous log of this container".to_owned()
@@ -425,7 +422,7 @@ impl<'c> CrashedManager<'c> {
             && let Some(fact) = facts::newer_settings(self.cluster, self.release)
         {
             self.remedy = remedy::plain_settings(self.cluster);
-            self.headline = Some("settings have values of 1.10 or later, which it cannot read".to_owned());
+            self.headline = Some("it cannot read settings with values of 1.10 or later".to_owned());
             self.add(EvidenceSource::Api, fact);
             return Some(&causes::UPGRADE_PATH);
         }
@@ -433,7 +430,7 @@ impl<'c> CrashedManager<'c> {
             EvidenceSource::Log,
             match self.release {
                 Some(_) => "no known issue of this release has this stack trace",
-                None => "the release is unknown, and with it whether this is a known issue",
+                None => "the release is unknown, so whether this is a known issue is unknown",
             },
         );
         self.is_way(&causes::UNKNOWN_ERROR);

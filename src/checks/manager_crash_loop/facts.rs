@@ -82,7 +82,7 @@ pub fn also_on(pod: &Pod, port: u16) -> impl Iterator<Item = String> {
     let others = pod.spec.containers.iter().filter(|container| container.name != super::CONTAINER);
     others
         .filter(move |container| container.ports.iter().any(|one| one.container_port.0 == i64::from(port)))
-        .map(move |container| format!("container {} of the same pod has port {port}, too", container.name))
+        .map(move |container| format!("container {} of the same pod also uses port {port}", container.name))
 }
 
 /// Longhorn nodes whose disks differ in spec and status. The validator refuses every change of them, which an upgrade
@@ -99,8 +99,8 @@ pub fn unsynced_disks(cluster: &Cluster, pod: &Pod) -> Option<String> {
         wanted.chain(left).next().is_some()
     })?;
     Some(format!(
-        "disks of nodes.longhorn.io {} differ in spec and status: the validator refuses to change it, which the upgrade \
-         from {installed} to {image} does",
+        "disks of nodes.longhorn.io {} differ in spec and status, so the validator rejects the change that the upgrade from {installed} to {image} \
+         makes",
         node.metadata.name
     ))
 }
@@ -110,7 +110,7 @@ pub fn foreign_configuration(cluster: &Cluster) -> Option<String> {
     cluster.webhook_configurations().into_iter().find_map(|(_, name, webhooks)| {
         let foreign = webhooks?.iter().find_map(|webhook| webhook.foreign_service(&cluster.namespace))?;
         Some(format!(
-            "{name} calls Service {} in namespace {}, and Longhorn is in {}",
+            "{name} calls Service {} in namespace {}, but Longhorn is in {}",
             foreign.name, foreign.namespace, cluster.namespace
         ))
     })
@@ -255,7 +255,9 @@ pub fn unregistered(cluster: &Cluster, node: &str) -> Option<String> {
     if cluster.instance_managers_on(node).next().is_some() {
         return None;
     }
-    Some(format!("there is no nodes.longhorn.io {node}: the manager never finished a start on this node"))
+    Some(format!(
+        "nodes.longhorn.io {node} does not exist: the manager never finished its startup on this node"
+    ))
 }
 
 /// The admission Service has no ready endpoint. Says nothing where endpoints cannot be read or

@@ -23,7 +23,7 @@ const OLD_MANAGERS_SECONDS: i64 = 590;
 impl CrashedManager<'_> {
     pub(super) fn by_fingerprint(&mut self, crash: &Loop<'_>) -> &'static Cause {
         let Some(end) = crash.end else {
-            self.candidates("nothing but the number of restarts is known");
+            self.candidates("only the number of restarts is known");
             return &causes::UNKNOWN;
         };
         match end.exit_code {
@@ -34,17 +34,16 @@ impl CrashedManager<'_> {
                 let probes = facts::killing_probes(self.cluster);
                 self.candidates(match probes {
                     true => {
-                        "the process was ended from outside; the DaemonSet has a liveness or startup probe, \
-                         which no Longhorn release ships and which can do that"
+                        "the process was killed from outside; the DaemonSet has a liveness or startup probe, which can do that and which no \
+                         Longhorn release ships"
                     }
-                    false => "the process was ended from outside, by the kernel or by a person",
+                    false => "the process was killed from outside, by the kernel or by a person",
                 });
                 &causes::UNKNOWN
             }
             code => {
                 self.candidates(&format!(
-                    "longhorn-manager itself never ends with exit code {code}: it comes from the container runtime or \
-                     from a signal"
+                    "longhorn-manager never exits with code {code}: it comes from the container runtime or from a signal"
                 ));
                 &causes::UNKNOWN
             }
@@ -159,7 +158,7 @@ impl CrashedManager<'_> {
             self.add(EvidenceSource::Api, fact);
             self.add(
                 EvidenceSource::Fingerprint,
-                "exit code 1 within a second fits the very first step of a start, the check for iscsiadm",
+                "exit code 1 within a second fits the first step of the startup, the check for iscsiadm",
             );
             return &causes::OPEN_ISCSI_MISSING;
         }
@@ -169,8 +168,8 @@ impl CrashedManager<'_> {
         }
         match past {
             true => self.among(
-                "exit code 1 after seconds is past the check for iscsiadm",
-                "a port in use, a webhook that is not reached or refuses, a conflict, or a missing definition",
+                "exit code 1 after seconds is later than the check for iscsiadm",
+                "a port in use, a webhook that is unreachable or rejects the change, a conflict, or a missing definition",
             ),
             false => self
                 .among("exit code 1 within a second", "open-iscsi is missing, the manifest is of another release, or a port is in use"),
@@ -180,7 +179,7 @@ impl CrashedManager<'_> {
 
     fn webhook_exit(&mut self, wait: i64, crash: &Loop<'_>) -> &'static Cause {
         let fingerprint =
-            format!("exit code 1 after {wait} s or more is the time a start waits for the webhook");
+            format!("exit code 1 after {wait} s or more fits a startup that waited for the webhook");
         // 1.5.0 to 1.5.3 wait for their own listener only
         let service = self.release.is_none_or(Release::waits_for_webhook_service);
         let served = marks::served_locally(self.cluster, self.pod, self.release);
@@ -190,7 +189,7 @@ impl CrashedManager<'_> {
             marks::was_never_ready(self.pod, crash) && facts::no_webhook_endpoint(self.cluster).is_none();
         if served == Some(true) && service && !own_listener {
             self.add(EvidenceSource::Fingerprint, fingerprint);
-            let text = "the pod has the label that a manager puts on when its own listener answers, so it waited for the Service";
+            let text = "the pod has the label that a manager sets once its own listener answers, so it waited for the Service";
             self.add(EvidenceSource::Api, text);
             if let Some(fact) = facts::no_webhook_endpoint(self.cluster) {
                 self.add(EvidenceSource::Api, fact);
@@ -201,7 +200,7 @@ impl CrashedManager<'_> {
         if served.is_none() && service && marks::was_ready(self.pod, crash) {
             self.add(EvidenceSource::Fingerprint, fingerprint);
             let text =
-                "the pod was Ready in that run, so its own listener answered, and it waited for the Service";
+                "the pod was Ready in that run, so its own listener answered and it waited for the Service";
             self.add(EvidenceSource::Api, text);
             return &causes::WEBHOOK_UNSERVED;
         }
@@ -235,18 +234,18 @@ impl CrashedManager<'_> {
     fn late_exit(&mut self, seconds: i64) -> &'static Cause {
         if (OLD_MANAGERS_SECONDS..900).contains(&seconds) {
             self.among(
-                "a start that ends after 600 s waits for managers of the old release",
+                "a startup that ends after 600 s waits for managers of the old release",
                 "managers of the old release that do not end",
             );
         } else if marks::reached_services(self.pod, self.release) == Some(false) {
             self.among(
-                "exit code 1 before the Services of the webhooks were reached",
-                "a port in use, or no answer of the API server",
+                "exit code 1 before it reached the webhooks' Services",
+                "a port in use, or no answer from the API server",
             );
         } else {
             self.among(
-                "exit code 1 is a fatal error at start; the run time fits the upgrade of objects and what follows",
-                "a webhook that is not reached or refuses, a conflict, a missing definition, or a port in use",
+                "exit code 1 is a fatal error during startup; the run time fits the upgrade of objects or later",
+                "a webhook that is unreachable or rejects the change, a conflict, a missing definition, or a port in use",
             );
         }
         &causes::UNKNOWN
@@ -312,7 +311,7 @@ impl CrashedManager<'_> {
     /// Causes that fit, of which no fact of the API speaks for one.
     fn among(&mut self, text: &str, which: &str) {
         self.headline = Some(format!("cause unknown, perhaps {which}"));
-        self.candidates(&format!("{text}: perhaps {which}; no fact of the API speaks for one of them"));
+        self.candidates(&format!("{text}: perhaps {which}; no fact of the API supports one of them"));
     }
 
     fn candidates(&mut self, text: &str) {

@@ -65,7 +65,7 @@ pub(super) fn without(cluster: &Cluster, pod: &Pod) -> Remedy {
     let probes = [(liveness, "livenessProbe"), (startup, "startupProbe")];
     let fields: Vec<&str> = probes.into_iter().filter_map(|(has, field)| has.then_some(field)).collect();
     let text = format!(
-        "Remove {} from container longhorn-manager: no release of Longhorn has one, and a start may take minutes.",
+        "Remove {} from container longhorn-manager: no release of Longhorn has one, and a startup may take minutes.",
         fields.join(" and ")
     );
     let removed = fields.into_iter().map(|field| (field.to_owned(), serde_json::Value::Null)).collect();

@@ -46,9 +46,8 @@ const STARTS_TOGETHER: SignedDuration = SignedDuration::from_mins(2);
 pub static CHECK: Check = Check {
     id: "manager_crash_loop",
     title: "Manager crash loops",
-    summary: "A longhorn-manager crash-loops; nothing reconciles the volumes, engines and replicas that it owns. \
-              The cause comes from its last log or, where that cannot be read, from exit code, run time and \
-              facts of the API.",
+    summary: "A longhorn-manager crash-loops, so the volumes, engines and replicas that it owns are not reconciled. The cause comes from its last \
+              log or, if that cannot be read, from exit code, run time and the API.",
     needs: &[Pods],
     uses: &[
         LonghornNodes, Replicas, Volumes, Backups, BackingImages, EngineImages, InstanceManagers, Settings,
@@ -73,24 +72,24 @@ gauges! {
         absent "pods cannot be read; for state desired, the DaemonSet cannot be read or does not exist",
         example "longhorn_health_managers{state=\"desired\"} - ignoring(state) longhorn_health_managers{state=\"ready\"}";
     CRASH_LOOPING = Gauge "longhorn_health_manager_crash_looping" ["node", "cause", "evidence", "severity"]
-        "1 for a node whose longhorn-manager is in a crash loop, also while it runs between two crashes; evidence is log or fingerprint.",
-        absent "the manager of the node is in no crash loop",
+        "1 for a node whose longhorn-manager is in a crash loop, including its short runs; evidence is log or fingerprint.",
+        absent "the node's manager is not in a crash loop",
         example "count by (cause) (longhorn_health_manager_crash_looping)";
     LAST_TERMINATION = Gauge "longhorn_health_manager_last_termination_timestamp_seconds" ["node"]
         "When a crash-looping longhorn-manager last terminated, in Unix seconds.",
-        absent "the manager of the node is in no crash loop",
+        absent "the node's manager is not in a crash loop",
         example "time() - longhorn_health_manager_last_termination_timestamp_seconds";
     LAST_RUN = Gauge "longhorn_health_manager_last_run_seconds" ["node"]
-        "How long the last run of a crash-looping longhorn-manager was; 60 or 120 s point at the webhook.",
-        absent "the manager of the node is in no crash loop",
+        "Duration of the last run of a crash-looping longhorn-manager; 60 or 120 s suggest the webhook.",
+        absent "the node's manager is not in a crash loop",
         example "longhorn_health_manager_last_run_seconds > 110";
     LAST_EXIT_CODE = Gauge "longhorn_health_manager_last_exit_code" ["node"]
-        "Exit code of the last run of a crash-looping longhorn-manager: 1 a fatal error, 2 a panic, 137 killed.",
-        absent "the manager of the node is in no crash loop",
+        "Exit code of the last run of a crash-looping longhorn-manager: 1 is a fatal error, 2 a panic, 137 killed.",
+        absent "the node's manager is not in a crash loop",
         example "longhorn_health_manager_last_exit_code == 2";
     RESTARTS = Counter "longhorn_health_manager_restarts_total" ["node"]
-        "Restarts of container longhorn-manager in the present manager pod of a node; starts over with a new pod.",
-        absent "the manager of the node was not restarted since its pod was made",
+        "Restarts of container longhorn-manager in a node's current manager pod; a new pod starts at 0.",
+        absent "the node's manager has not restarted since its pod was created",
         example "increase(longhorn_health_manager_restarts_total[1h]) > 3";
 }
 
@@ -228,7 +227,7 @@ fn finding(
         (None, None) => diagnosis.cause.meaning.to_owned(),
     };
     let why = match &diagnosis.twin {
-        Some(twin) => format!("most likely as on {twin}: {why}"),
+        Some(twin) => format!("probably as on {twin}: {why}"),
         None => why,
     };
     let message = format!("longhorn-manager on {node} {state}: {why}");
@@ -254,8 +253,8 @@ fn finding(
         running.and_then(|running| running.started_at.get()).filter(|_| crash.end.is_some())
     {
         let text = match crash.run() {
-            Some(last) if cluster.age(started) < last => "not yet for as long as its last run",
-            _ => "not for long enough to call the loop over",
+            Some(last) if cluster.age(started) < last => "not yet as long as its last run",
+            _ => "too short to end the finding",
         };
         found = found.fact(format!("the container is running now, but {text}"));
     }
@@ -263,9 +262,12 @@ fn finding(
 }
 
 fn impact(node: &str, owned: usize, hit: &[VolumeRef]) -> String {
+    if owned == 0 {
+        return "none yet: this manager owns no volume".to_owned();
+    }
     let mut text = format!(
-        "running I/O continues, but nothing attaches, detaches, rebuilds or evicts the volumes that the manager of {node} owns: {}",
-        if owned == 0 { "no volume at the moment".to_owned() } else { counted(owned, "volume") }
+        "running I/O continues, but {} owned by the manager of {node} cannot attach, detach, rebuild or be evicted",
+        counted(owned, "volume")
     );
     let names: Vec<_> = hit.iter().map(|volume| volume.pvc.as_deref().unwrap_or(&volume.name)).collect();
     if !names.is_empty() {

@@ -31,7 +31,7 @@ fn replica_to_start(cluster: &Cluster, node: &str) -> Option<String> {
             && !replica.metadata.is_deleting()
     };
     let replica = cluster.objects.replicas.iter().find(waits)?;
-    Some(format!("replica {} on {node} is to be started, and has not been", replica.metadata.name))
+    Some(format!("replica {} on {node} is to be started, but has not started", replica.metadata.name))
 }
 
 /// A backup that is under way is watched again after a start (longhorn-manager v1.5.0 controller/backup_controller.go
@@ -42,7 +42,7 @@ fn backup_to_watch(cluster: &Cluster, _: &str) -> Option<String> {
         matches!(state, BackupState::Unset | BackupState::Pending | BackupState::InProgress)
     };
     let backup = cluster.objects.backups.iter().find(under_way)?;
-    Some(format!("backup {} is under way", backup.metadata.name))
+    Some(format!("backup {} is in progress", backup.metadata.name))
 }
 
 /// The Deployment of a support bundle lives as long as the bundle (longhorn-manager v1.8.1
@@ -51,5 +51,5 @@ fn support_bundle(cluster: &Cluster, _: &str) -> Option<String> {
     const PREFIX: &str = "longhorn-support-bundle-manager-";
     let mut pods = cluster.objects.pods.iter();
     let pod = pods.find(|pod| pod.metadata.name.starts_with(PREFIX))?;
-    Some(format!("a support bundle is being made by pod {}", pod.metadata.name))
+    Some(format!("pod {} is creating a support bundle", pod.metadata.name))
 }

@@ -19,13 +19,13 @@ pub(super) fn remedy(case: &CrashedManager, cause: &Cause, source: EvidenceSourc
             cluster,
             pod,
             true,
-            "The custom resource definitions are not those of the release that the manager runs.",
+            "The custom resource definitions belong to another release than the manager.",
         ),
         causes::MANIFEST_STALE => causes::to_one_release(
             cluster,
             pod,
             false,
-            "The image was changed without its manifest, or the manifest without its image.",
+            "Image and manifest belong to different releases: one was changed without the other.",
         ),
         causes::KNOWN_PANIC => {
             let remedy = case.issue.zip(release).map(|(issue, release)| issue.remedy(cluster, release));
@@ -59,9 +59,8 @@ pub(super) fn old_managers(cluster: &Cluster, pod: &Pod) -> Vec<(Name, String)> 
 pub fn plain_settings(cluster: &Cluster) -> Remedy {
     let namespace = &cluster.namespace;
     let remedy = Remedy::new(
-        "Managers of 1.10 or later were here and wrote these settings. Where 1.10 is the aim, go on with the upgrade: it reads them, and \
-         these managers serve their webhook between two ends. To stay on this release, give each the plain value that it has for v1 (a \
-         refused patch means that no manager is serving the webhook at the moment: repeat it).",
+        "Continue the upgrade if 1.10 is the goal: managers of 1.10 or later wrote these settings, and 1.10 reads them. To stay on this release, \
+         set each to its plain v1 value. If a patch is rejected, repeat it: no manager was serving the webhook at that moment.",
     )
     .read(format!("kubectl -n {namespace} get settings.longhorn.io"));
     facts::by_engine(cluster).fold(remedy, |remedy, (name, value)| {
@@ -98,8 +97,8 @@ fn stop_evictions(cluster: &Cluster, release: Option<Release>) -> Remedy {
     });
     let upgrade = fixed.map_or_else(String::new, |fixed| format!(" Then upgrade to {fixed} or later."));
     let mut remedy = Remedy::new(format!(
-        "Cancel every eviction request, wait until the commands list no copy that is in the status only \
-         too, and only then ask for eviction again. A refused patch means that no manager is serving the webhook at the moment: repeat it.{upgrade}"
+        "Cancel every eviction. Request it again only once no copy is listed in the status alone. If a patch is rejected, repeat it: no manager was \
+         serving the webhook at that moment.{upgrade}"
     ));
     let copies = format!(
         "kubectl -n {namespace} get backingimages.longhorn.io -o json | jq -r '.items[] | .metadata.name as $n | \

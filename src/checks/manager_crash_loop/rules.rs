@@ -39,8 +39,8 @@ pub const ALERTS: &[Alert] = &[
         summary: "A Longhorn manager is crash-looping.",
         description: "longhorn-manager{{ with $labels.node }} of node {{ . }}{{ end }} is crash-looping. Volumes that it \
                       owns cannot attach, detach or rebuild; running I/O continues. Find its cause with the command below.",
-        why: "The series already stays up between two crashes, and a cause that is recognised later or changes is the same alert. Three minutes let a manager that stumbles \
-              during a rollout come up on its own, and are no longer than those of the outage of the webhook that follows.",
+        why: "The series stays up between two crashes, and a cause that is recognised later or changes is the same alert. Three minutes let a \
+              manager recover during a rollout, and end before the alert on the webhook outage that follows.",
         runbook: CRASH_LOOP_RUNBOOK,
         ..Alert::DEFAULT
     },
@@ -108,8 +108,7 @@ const LOOP_STEPS: &[Step] = &[Step::at(0.0, "green"), Step::at(1.0, "red")];
 pub const PANELS: &[Panel] = &[
     Panel {
         title: "Managers in a crash loop",
-        description: "Longhorn managers that crash-loop, also while they run between two crashes. Red: open the \
-                      managers dashboard for node and cause.",
+        description: "Longhorn managers that crash-loop, including short runs between crashes. Red: open the managers dashboard for node and cause.",
         expr: "max without ($without) (longhorn_health_managers{$job, state=\"crash_looping\"})",
         legend: "crash-looping",
         steps: LOOP_STEPS,
@@ -119,16 +118,16 @@ pub const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Managers,
         title: "Managers",
-        description: "How many managers the DaemonSet wants, and how many run, are ready and crash-loop. Ready \
-                      below desired for more than some minutes means that nodes are not managed.",
+        description: "How many managers the DaemonSet wants, and how many run, are ready and crash-loop. If ready stays below desired for minutes, \
+                      nodes are not managed.",
         no_data: "the exporter cannot read pods",
         ..Panel::TIME_SERIES.of(&MANAGERS)
     },
     Panel {
         dashboard: Dashboard::Managers,
         title: "Crash loops by cause",
-        description: "Each manager in a crash loop with its cause, and whether the cause comes from its log or from \
-                      exit code and run time. The runbook of the alert says what to do.",
+        description: "Each manager in a crash loop with its cause, and whether the cause comes from its log or from exit code and run time. The \
+                      alert's runbook says what to do.",
         columns: &["cause", "node", "evidence"],
         no_data: "no manager is in a crash loop, or the exporter does not report",
         ..Panel::TABLE.of(&CRASH_LOOPING)

@@ -285,22 +285,22 @@ fn cut_off(
     // what is looked at first is the certificate, where that is what it refuses
     let asked = refused.as_ref().and_then(|_| certificates::asked(complaint.line));
     let what = match refused {
-        Some(why) => format!("refuses the certificate of the API server: {why}"),
+        Some(why) => format!("rejects the API server's certificate: {why}"),
         None if complaint.is_full() => {
-            "can write nothing, nor can anything else in the cluster: etcd has no space left".to_owned()
+            "cannot write, like everything else in the cluster: etcd has no space left".to_owned()
         }
-        None => "gets no answer of the API server".to_owned(),
+        None => "gets no answer from the API server".to_owned(),
     };
-    let also = if all && !complaint.is_full() { ", as do all others" } else { "" };
+    let also = if all && !complaint.is_full() { ", like all others" } else { "" };
     let message = format!("longhorn-manager on {node} is Ready and {what}{also}");
     let found = Finding::about(&API_LOST, cluster.object::<Pod>(name), message)
         .node(node)
         .impact(format!(
-            "running I/O continues, but nothing attaches, detaches or rebuilds what the manager of {node} owns"
+            "running I/O continues, but volumes owned by the manager of {node} cannot attach, detach or rebuild"
         ))
         .fact(
             EvidenceSource::Log
-                .says(format!("its log says: {}", shortened(complaint.line, 400)))
+                .says(format!("its log: {}", shortened(complaint.line, 400)))
                 .quoting(complaint.line),
         )
         .facts(lease.map(|lease| held(cluster, lease)));
@@ -315,15 +315,14 @@ fn silent(cluster: &Cluster, lease: &Lease, renewed: Timestamp, ready: &[&Pod]) 
     let node = lease.spec.holder_identity.as_str();
     let name = cluster.manager_pod_on(node).or(ready.first().copied()).map_or("", |pod| &pod.metadata.name);
     let message = format!(
-        "no longhorn-manager has renewed Lease {ROTATION_LOCK} for {}, although {} Ready: that of node {node}, or all of them, get no \
-         answer of the API server, or it refuses writes",
+        "no longhorn-manager has renewed Lease {ROTATION_LOCK} for {}, although {} Ready: {node}'s or all of them cannot write to the API server",
         duration(cluster.age(renewed)),
         if ready.len() == 1 { "one is".to_owned() } else { format!("{} are", ready.len()) }
     );
     Finding::about(&API_LOST, cluster.object::<Lease>(ROTATION_LOCK), message)
         .node(node)
         .since(Some(renewed))
-        .impact("running I/O continues, but what a manager cannot write is neither attached, detached nor rebuilt")
+        .impact("running I/O continues, but what a manager cannot write cannot attach, detach or rebuild")
         .fact(held(cluster, lease))
         .fact("nothing that managers write is newer")
         .with(Name::Manager, name.to_string())
@@ -331,14 +330,14 @@ fn silent(cluster: &Cluster, lease: &Lease, renewed: Timestamp, ready: &[&Pod]) 
 
 fn stopped(cluster: &Cluster, lease: &Lease, renewed: Timestamp, written: String) -> Finding {
     let message = format!(
-        "no longhorn-manager has renewed Lease {ROTATION_LOCK} for {}: certificates of the webhook are not rotated",
+        "webhook certificates are not rotated: no longhorn-manager has renewed Lease {ROTATION_LOCK} for {}",
         duration(cluster.age(renewed))
     );
     Finding::about(&ROTATION_STOPPED, cluster.object::<Lease>(ROTATION_LOCK), message)
         .since(Some(renewed))
         .impact("none until a certificate expires; managers work")
         .fact(held(cluster, lease))
-        .fact(format!("managers have written since: {written}"))
+        .fact(format!("managers have written since then: {written}"))
 }
 
 fn held(cluster: &Cluster, lease: &Lease) -> String {

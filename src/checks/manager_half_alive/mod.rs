@@ -35,24 +35,23 @@ use undone::Undone;
 
 causes! {
     WORK_UNDONE = warning "work_undone"
-        "the manager is Ready, and for five minutes has not done what it alone does at once, while others do"
-        fix "Read the log of the manager: where it repeats that it gets no answer of the API server, restore that way, for a new pod would meet the \
-             same. Otherwise keep the log, then delete its pod: the DaemonSet creates another, which does what was left. I/O is not affected." [
+        "the manager is Ready, but for five minutes has not done work that only it does and that takes seconds"
+        fix "Read the manager's log. If it repeats that the API server does not answer, fix that connection: a new pod would have the same. \
+             Otherwise save the log, then delete the pod: the DaemonSet creates another, and I/O is not affected." [
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=200",
             change "kubectl -n <namespace> delete pod <object>",
-        ] proven "others do what this manager has not done for five minutes; a DaemonSet makes its pod again, and I/O does not pass \
-             through it"
-        way UNREACHED "it does not call its instance manager running, whose pod is Ready"
-            fix "Leave the manager alone until its log tells why it does not call its instance manager running, whose pod is Ready: mostly it does \
-                 not reach that pod's ports 8500 to 8503 (a NetworkPolicy, a firewall, the pod network), and a new pod would not either." [
+        ] proven "others do what this manager has not done for five minutes; a DaemonSet recreates its pod, and I/O does not pass through it"
+        way UNREACHED "it does not report its Ready instance manager as running"
+            fix "Read the manager's log to learn why it does not report its Ready instance manager as running: usually it cannot reach that pod's \
+                 ports 8500 to 8503 (a NetworkPolicy, a firewall, the pod network). Do not delete the manager's pod: a new one would be in the \
+                 same place." [
                 read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=2000 | grep instance-manager",
                 read "kubectl -n <namespace> get networkpolicies",
             ];
     API_LOST = warning "api_lost"
-        "a Ready manager, or all of them, get no answer of the API server, or it takes no writes"
-        fix "Restore the way from the manager to the API server: its log says what it meets. \"database space exceeded\" is etcd without space; \
-             \"x509\" is the certificate of the API server, or the clock of the node; timeouts and lost connections are CNI, kube-proxy, a \
-             firewall or the node. The manager goes on once it gets answers." [
+        "one Ready manager or all of them get no answer from the API server, or it rejects their writes"
+        fix "Restore the connection from the manager to the API server, as its log indicates: \"database space exceeded\" = etcd is full; \"x509\" \
+             = the API server's certificate or the node's clock; timeouts = CNI, kube-proxy, a firewall or the node. The manager then continues." [
             read "ssh <node> 'date -u; echo | openssl s_client -connect <value> 2>/dev/null | openssl x509 -noout -dates -issuer'",
             read "kubectl -n <namespace> logs <manager> -c longhorn-manager --since=5m --tail=50",
             read "kubectl get --raw='/readyz?verbose'",
@@ -60,45 +59,44 @@ causes! {
         ]
         // the alarm stays after there is room again, until it is disarmed (etcd's maintenance guide, space quota)
         way ETCD_FULL "etcd has no space left"
-            fix "Make room in etcd on the control plane: etcdctl alarm list says NOSPACE; compact the history, run etcdctl defrag on each member, or \
-                 raise --quota-backend-bytes, then run etcdctl alarm disarm: until then every write in the cluster is refused, not only those of \
-                 Longhorn. The managers go on on their own." [
+            fix "Free space in etcd on the control plane, because it rejects every write in the cluster: compact the history and run etcdctl defrag \
+                 on each member, or raise --quota-backend-bytes. Then run etcdctl alarm disarm (etcdctl alarm list shows NOSPACE). The managers \
+                 then continue." [
                 read "kubectl get --raw=/metrics | grep -E '^apiserver_storage_(size_bytes|objects)' | sort -k2 -g | tail",
                 read "kubectl -n <namespace> logs <manager> -c longhorn-manager --since=5m --tail=50",
             ];
     NODE_STATUS_WRONG = warning "node_status_wrong"
-        "nodes.longhorn.io calls a node or its manager down although Kubernetes has had both Ready for five minutes"
-        fix "The managers do not see what Kubernetes has: keep the log of the manager of the node, then delete its pod, and if nothing changes those \
-             of the others, one at a time. The node itself needs nothing. I/O is not affected." [
+        "nodes.longhorn.io reports a node or its manager as down, although both have been Ready in Kubernetes for five minutes"
+        fix "Save the log of the node's manager, then delete its pod: it does not see what Kubernetes reports. If nothing changes, delete the other \
+             managers' pods, one at a time. The node needs no repair, and I/O is not affected." [
             read "kubectl get node <object> && kubectl -n <namespace> get nodes.longhorn.io <object> -o jsonpath='{.status.conditions}'",
             read "kubectl -n <namespace> logs <manager> -c longhorn-manager --tail=200",
             change "kubectl -n <namespace> delete pod <manager>",
-        ] proven "Kubernetes has had node and manager Ready for five minutes; a DaemonSet makes the pod again, and I/O does not pass \
-             through it";
+        ] proven "Kubernetes has had node and manager Ready for five minutes; a DaemonSet recreates the pod, and I/O does not pass through it";
     ROTATION_STOPPED = info "rotation_stopped"
-        "managers work, but none of them rotates the certificates of the webhook until one is restarted"
-        fix "Restart one manager at the next opportunity: it takes the Lease. A manager that could not renew it for 30 s, as in an outage of \
-             the API server, does not try again." [
+        "managers work, but none rotates the webhook certificates until one is restarted"
+        fix "Restart one manager at the next opportunity: it takes the Lease. A manager that could not renew it for 30 s, such as during an API \
+             server outage, does not try again." [
             read "kubectl -n <namespace> get lease <object> -o yaml",
         ];
     LEASE_UNSTEADY = info "lease_unsteady"
-        "the Lease by which one manager rotates the certificates of the webhook changes hands more than twice a day for each manager"
-        fix "Find out why managers end or lose the API server: each change is one that ended, or that could not renew the Lease for 30 s. See how old \
-             the pods are and how often they restarted; with none of both, look at the API server and the network of the nodes." [
+        "the Lease for rotating webhook certificates changes hands more than twice a day per manager"
+        fix "Find out why managers end or lose the API server, because each change is one of them: check the age and restarts of their pods. If \
+             both are fine, check the API server and the nodes' network." [
             read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
             read "kubectl -n <namespace> get lease <object> -o yaml",
         ];
     NODE_STATUS_STILL = info "node_status_still"
-        "the free space of the node's disks has not changed for an hour while it changes on all other nodes; an idle disk looks the same"
-        fix "Nothing to do where the disks are idle. Otherwise keep the log of the manager, then delete its pod." [
+        "the free space of the node's disks has not changed for an hour, while it changes on all other nodes (idle disks look the same)"
+        fix "Check whether the disks are idle: then nothing is wrong. Otherwise save the log of the manager, then delete its pod." [
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=200",
-        ] proven "the free space stands still for an hour and the disks are not idle; a DaemonSet makes the pod again";
+        ] proven "the free space has not changed for an hour and the disks are not idle; a DaemonSet recreates the pod";
 }
 
 pub static CHECK: Check = Check {
     id: "manager_half_alive",
     title: "Managers that are Ready but do not work",
-    summary: "A longhorn-manager is Ready, but objects that only it looks after stand still while those of others move.",
+    summary: "A longhorn-manager is Ready, but objects that only it handles have stalled while those of others move.",
     needs: &[Pods, LonghornNodes, Volumes, VolumeAttachments, InstanceManagers],
     uses: &[CsiAttachments, Settings, Leases, Events, KubeNodes],
     causes: ALL,
@@ -120,7 +118,7 @@ pub static CHECK: Check = Check {
     panels: &[Panel {
         dashboard: Dashboard::Managers,
         title: "Work left undone by Ready managers",
-        description: "Objects that only the longhorn-manager of the node looks after and that stand still.",
+        description: "Stalled objects that only the node's longhorn-manager handles.",
         no_data: "every Ready manager works, or the exporter does not report",
         ..Panel::TABLE.of(&UNDONE)
     }],
@@ -130,7 +128,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     UNDONE = Gauge "longhorn_health_manager_work_undone" ["node"]
-        "Objects that only the Ready longhorn-manager of a node looks after and that have stood still for five minutes.",
+        "Objects that only a node's Ready longhorn-manager handles and that have stalled for five minutes.",
         absent "the manager works or is not Ready, or its objects cannot be read",
         example "longhorn_health_manager_work_undone > 0";
 }
@@ -227,10 +225,9 @@ fn finding(cluster: &Cluster, pod: &Pod, node: &str, left: &[Undone], still: Opt
     .node(node)
     .since(left.iter().filter_map(|undone| undone.since).min())
     .impact(match owned.len() {
-        0 => "running I/O continues; it owns no volume, but what it leaves undone on its node stays so"
-            .to_owned(),
+        0 => "running I/O continues; it owns no volume, but its node's other work stays undone".to_owned(),
         count => format!(
-            "running I/O continues, but {} owned by this manager neither attach, detach nor rebuild: {}",
+            "running I/O continues, but {} owned by this manager cannot attach, detach or rebuild: {}",
             counted(count, "volume"),
             text::users_of(&owned)
         ),
@@ -247,9 +244,9 @@ fn standing(cluster: &Cluster, pod: &Pod, node: &str, fact: &Evidence) -> Findin
     Finding::about(
         &NODE_STATUS_STILL,
         cluster.object::<Pod>(name),
-        format!("the status of nodes.longhorn.io {node} stands still, and longhorn-manager {name} writes it"),
+        format!("the status of nodes.longhorn.io {node} has stalled, and longhorn-manager {name} writes it"),
     )
     .node(node)
-    .impact("none if the disks are idle; otherwise the manager no longer works")
+    .impact("none if the disks are idle; otherwise the manager has stopped working")
     .fact(fact.clone())
 }

@@ -17,11 +17,11 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
         let mut finding = Finding::about(
             &NODE_STATUS_WRONG,
             cluster.object::<LonghornNode>(name),
-            format!("Longhorn calls node {name} down, which is Ready in Kubernetes"),
+            format!("Longhorn reports node {name} as down, although it is Ready in Kubernetes"),
         )
         .node(name)
         .since(age.since_or_later())
-        .impact("nothing is scheduled, attached or rebuilt on the node, and evictions from it wait; what is attached there keeps working")
+        .impact("nothing can be scheduled, attached, rebuilt or evicted on the node; what is attached there keeps working")
         .facts(contradiction.evidence)
         .facts([age.evidence()]);
         if let Some(pod) = cluster.manager_pod_on(name) {

@@ -43,7 +43,7 @@ pub(super) fn by_node<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeMap<&
             && volume.status.state == VolumeState::Attached
             && is_served(cluster, volume)
         {
-            let text = format!("volume {}: spec.nodeID is empty, and it is attached", volume.metadata.name);
+            let text = format!("volume {}: spec.nodeID is empty, but it is attached", volume.metadata.name);
             note(out, &volume.status.owner_id, Begun::NotBefore(volume.metadata.created()), text, false);
         }
     }
@@ -77,7 +77,12 @@ fn tickets(cluster: &Cluster, attachment: &VolumeAttachment) -> Vec<(Begun, Stri
     });
     let old = statuses.keys().filter(|id| !wishes.contains_key(id)).map(|id| {
         let begun = Begun::NotBefore(attachment.metadata.created());
-        (begun, format!("volumeattachments.longhorn.io {name}: ticket {id} is withdrawn, and its status is still there"))
+        (
+            begun,
+            format!(
+                "volumeattachments.longhorn.io {name}: ticket {id} was withdrawn, but still has a status"
+            ),
+        )
     });
     new.chain(old).collect()
 }
@@ -92,7 +97,7 @@ fn instance_manager(cluster: &Cluster, manager: &InstanceManager) -> Option<(Beg
     match (pod, state) {
         (Some(pod), InstanceManagerState::Starting | InstanceManagerState::Error) => {
             let since = pod.ready_since().filter(|_| !pod.metadata.is_deleting())?;
-            let text = format!("instance manager {name} is {}, and its pod is Ready", state.as_str());
+            let text = format!("instance manager {name} is {}, but its pod is Ready", state.as_str());
             Some((Begun::At(Some(since)), text))
         }
         (None, InstanceManagerState::Running)
@@ -100,7 +105,7 @@ fn instance_manager(cluster: &Cluster, manager: &InstanceManager) -> Option<(Beg
         {
             Some((
                 Begun::NotBefore(manager.metadata.created()),
-                format!("instance manager {name} is running, and it has no pod"),
+                format!("instance manager {name} is running, but has no pod"),
             ))
         }
         _ => None,

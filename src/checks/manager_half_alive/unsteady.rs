@@ -30,13 +30,15 @@ pub(super) fn judge(cluster: &Cluster, out: &mut Outcome) {
     }
     let long = duration(age);
     let message = format!(
-        "the Lease of the webhook's certificates changed hands {transitions} times in {long}, with {}",
+        "the Lease for rotating webhook certificates changed hands {transitions} times in {long}, with {}",
         counted(managers, "manager")
     );
     out.report(
         Finding::about(&LEASE_UNSTEADY, cluster.object::<Lease>(ROTATION_LOCK), message)
-            .impact("managers that end or lose the API server neither attach nor rebuild meanwhile; I/O continues")
+            .impact(
+                "managers that end or lose the API server cannot attach or rebuild meanwhile; I/O continues",
+            )
             .fact(format!("leaseTransitions is {transitions}, creationTimestamp {created}"))
-            .fact("a manager takes the Lease once in its life at most"),
+            .fact("each manager takes the Lease at most once in its life"),
     );
 }

@@ -79,8 +79,7 @@ fn readiness_timeout_short(cluster: &Cluster, readiness: Timing) -> Finding {
         ),
     )
     .impact(
-        "on a loaded node a manager that works leaves its Services (webhook, API) and comes back with the \
-         next fast answer",
+        "on a loaded node a working manager drops out of its Services (webhook, API) until its next fast answer",
     )
     .fact(format!(
             "readinessProbe: timeout {} s, period {} s, failure threshold {}; stock releases have 1 s, 10 s and 3",
@@ -94,29 +93,28 @@ fn state_readiness(cluster: &Cluster, readiness: Timing, out: &mut Outcome) {
         "readiness_timeout",
         daemon_set(cluster),
         format!(
-            "readiness of longhorn-manager fails when an HTTPS answer takes longer than {} s, as in every stock release from 1.5 on",
+            "readiness of longhorn-manager fails if an HTTPS answer takes longer than {} s, as in every stock release from 1.5 on",
             readiness.timeout
         ),
-        "On a loaded node a manager that works may leave its Services for a moment. Nothing needs doing while managers stay \
-         Ready; a timeout of 5 s tolerates slow answers, and the next upgrade of Longhorn resets it.",
+        "On a loaded node a working manager may drop out of its Services for a moment. While managers stay Ready, do nothing. A timeout of 5 s \
+         tolerates slow answers; the next Longhorn upgrade resets it.",
     );
 }
 
 fn state_missing(cluster: &Cluster, release: Option<Release>, out: &mut Outcome) {
     let wait = match release.map(|release| OwnWait::of(release).limit) {
         Some(Some(limit)) => {
-            format!("a manager that starts gives up on its own after {limit} s for each wait")
+            format!("a starting manager gives up after {limit} s for each wait")
         }
-        Some(None) => "a manager waits for its webhook without limit in this release".to_owned(),
-        None => "the release is unknown, and with it how long a starting manager waits before it gives up"
-            .to_owned(),
+        Some(None) => "in this release a manager waits for its webhook without limit".to_owned(),
+        None => "the release is unknown, so how long a starting manager waits is unknown".to_owned(),
     };
     out.state(
         "startup_and_liveness_probe",
         daemon_set(cluster),
-        format!("longhorn-manager has neither startup nor liveness probe, as in every stock release; {wait}"),
-        "A hung manager is not restarted; it only drops out of its Services: watch for manager_start_stuck and probe_failing. A liveness \
-         probe needs a startup probe with a window of at least 300 s beside it.",
+        format!("longhorn-manager has no startup or liveness probe, as in every stock release; {wait}"),
+        "A hung manager is not restarted; it only drops out of its Services: watch for manager_start_stuck and probe_failing. A liveness probe \
+         needs a startup probe with a window of at least 300 s beside it.",
     );
 }
 
@@ -128,8 +126,8 @@ fn startup_window_short(cluster: &Cluster, kind: ProbeKind, window: i64) -> Find
         format!("the {kind} probe kills a longhorn-manager that does not answer within {window} s of its start"),
     )
     .impact(
-        "in a rollout, managers that wait for their turn to start the webhook are killed and queue again, \
-         so a large or slow cluster may not come up",
+        "during a rollout, managers that wait for their turn to start the webhook are killed and wait again, so a large or slow cluster may not \
+         start",
     )
     .fact(format!(
             "{kind} probe: window {window} s; one node may take up to about 240 s, and from 1.6.4, 1.7.3 and 1.8.0 on \

@@ -6,7 +6,7 @@ const NO_PROBE: &str = "the DaemonSet longhorn-manager has no probe of this kind
 
 gauges! {
     PERIOD = Gauge "longhorn_health_manager_probe_period_seconds" ["probe"]
-        "Seconds between two probes of container longhorn-manager, as the live DaemonSet configures them.",
+        "Seconds between two probes of container longhorn-manager, as configured in the DaemonSet.",
         absent NO_PROBE,
         example "longhorn_health_manager_probe_period_seconds{probe=\"liveness\"}";
     TIMEOUT = Gauge "longhorn_health_manager_probe_timeout_seconds" ["probe"]
@@ -14,7 +14,7 @@ gauges! {
         absent NO_PROBE,
         example "longhorn_health_manager_probe_timeout_seconds{probe=\"readiness\"} <= 1";
     THRESHOLD = Gauge "longhorn_health_manager_probe_failure_threshold" ["probe"]
-        "Failed probes of container longhorn-manager in a row that have a consequence.",
+        "Consecutive failed probes of container longhorn-manager that have a consequence.",
         absent NO_PROBE,
         example "longhorn_health_manager_probe_failure_threshold";
     TOLERANCE = Gauge "longhorn_health_manager_probe_tolerance_seconds" ["probe"]
@@ -26,15 +26,15 @@ gauges! {
         absent "the release is unknown, or up to 1.4, which waits without limit",
         example "longhorn_health_manager_start_limit_seconds";
     SLOWEST = Gauge "longhorn_health_manager_start_to_ready_max_seconds" []
-        "Longest time from container start to Ready among the running managers, waiting for other nodes included.",
+        "Longest time from container start to Ready among the running managers, including waits for other nodes.",
         absent "no start can be read from the pods, for example because all changed readiness long after their start",
         example "longhorn_health_manager_start_to_ready_max_seconds > longhorn_health_manager_start_limit_seconds";
     SLOW = Gauge "longhorn_health_manager_start_to_ready_seconds" ["node"]
-        "Seconds from container start to Ready of a manager that alone needed longer than the start limit.",
-        absent "the manager on this node did not start slowly",
+        "Seconds from container start to Ready of a manager whose own startup took longer than the start limit.",
+        absent "the manager on this node started in time",
         example "longhorn_health_manager_start_to_ready_seconds > 60";
     FAILURES = Gauge "longhorn_health_manager_probe_failures" ["probe", "failure"]
-        "Failed probes of the present manager pods in the Unhealthy events that Kubernetes still holds (an hour by default).",
+        "Failed probes of current manager pods in the Unhealthy events that Kubernetes still keeps (an hour by default).",
         absent "the DaemonSet has no probe of this kind, or events cannot be read",
         example "sum by (failure) (longhorn_health_manager_probe_failures{probe=\"readiness\"})";
 }

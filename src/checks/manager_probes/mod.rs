@@ -31,8 +31,8 @@ use crate::longhorn::{Pod, Release, condition};
 pub static CHECK: Check = Check {
     id: "manager_probes",
     title: "Manager probes and start-up",
-    summary: "Probes of longhorn-manager as the live DaemonSet has them, managers that take longer from start to \
-              Ready than their release waits for its webhook, and managers whose probes fail after their start.",
+    summary: "Probes of longhorn-manager as configured in the DaemonSet, managers that need longer to become Ready than their release waits for its \
+              webhook, and managers whose probes fail after startup.",
     needs: &[DaemonSets, Pods],
     uses: &[Events, Settings, Leases, KubeNodes],
     causes: causes::ALL,
@@ -135,24 +135,24 @@ fn slow_start(cluster: &Cluster, start: &Done, limit: i64) -> Finding {
     let (pod, node) = (start.pod.metadata.name.as_str(), start.pod.spec.node_name.as_str());
     let (own, total) = (start.own.as_secs(), start.total.as_secs());
     let message = format!(
-        "manager pod {pod} is Ready since {}: its start took {own} s, its release waits {limit} s",
+        "manager pod {pod} is Ready since {}, but its startup took {own} s (its release waits {limit} s)",
         start.ready
     );
     let mut finding = of_pod(cluster, &causes::SLOW_START, pod, node, message)
         .since(Some(start.started))
-        .impact("none now. Had no other manager been Ready, a start this slow would have failed and looped")
+        .impact("none now; without another Ready manager such a slow startup would have failed and looped")
         .fact(format!("container longhorn-manager was started at {}", start.started))
         .fact(format!("the pod has been Ready since {}", start.ready));
     if own < total {
         let text = format!(
-            "it took {total} s; for the first {} s another manager was starting, which does not count",
+            "it took {total} s, without the first {} s, in which another manager was starting",
             total - own
         );
         finding = finding.fact(text);
     }
     for (name, late) in started_later(start) {
         let text = format!(
-            "container {name} of the pod was started {late} s after the manager; until then the pod could not be Ready"
+            "container {name} of the pod started {late} s after the manager; until then the pod could not be Ready"
         );
         finding = finding.fact(text);
     }
@@ -179,7 +179,9 @@ fn probe_failures<'a>(
 ) {
     match &failures {
         Some(failures) => sample_failures(cluster, failures, out),
-        None => out.unknown("events cannot be read: failing probes show only where a manager is not Ready"),
+        None => {
+            out.unknown("events cannot be read, so failing probes are found only if a manager is not Ready")
+        }
     }
     let failures = failures.unwrap_or_default();
     let mut ends: BTreeMap<&str, Option<Timestamp>> = BTreeMap::new();
@@ -308,7 +310,7 @@ fn probe_failing(
     let impact = if kills {
         "the kubelet restarts the manager; its node's volumes are not managed meanwhile"
     } else {
-        "the manager leaves the Services of webhook and API whenever the probe fails as often as its threshold"
+        "the manager drops out of the Services of webhook and API whenever the probe reaches its failure threshold"
     };
     let mut finding = of_pod(cluster, &causes::PROBE_FAILING, name, node, message)
         .since(lost.map(|lost| lost.since))

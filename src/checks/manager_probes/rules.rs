@@ -40,9 +40,8 @@ pub const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Managers,
         title: "Manager start to Ready against budget",
-        description: "The slowest manager's time from container start to Ready, waiting for other nodes included, beside \
-                      the seconds its release waits for its webhook before it exits. Above the budget a manager \
-                      depends on another one being Ready.",
+        description: "The slowest manager's time from container start to Ready, including waits for other nodes, beside the seconds its release \
+                      waits for its webhook. Above the budget, a manager needs another Ready one.",
         unit: Unit::Seconds,
         legend: "slow: {{node}}",
         more: &[
@@ -61,8 +60,8 @@ pub const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Managers,
         title: "Failed manager probes",
-        description: "Failed probes in the events of the last hour, by kind of failure. Refused during a start is normal; \
-                      timeout afterwards means a loaded node, unreachable a broken pod network.",
+        description: "Failed probes in the events of the last hour, by kind. Refused during startup is normal. Later, timeout means a loaded node, \
+                      and unreachable a broken pod network.",
         no_data: "no probe is configured, or events cannot be read",
         ..Panel::TIME_SERIES.of(&FAILURES)
     },

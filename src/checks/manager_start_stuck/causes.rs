@@ -13,29 +13,28 @@ mod own {
 
     causes! {
         QUEUEING = info "queueing"
-            "managers wait for their turn: managers start their webhooks one node at a time"
-            fix "Wait while the holder of the start Lease changes. If it does not, the trouble is on the holder's node: its manager hangs, or \
-                 crash-loops." [
+            "managers wait for their turn: they start their webhooks one node at a time"
+            fix "Wait while the holder of the start Lease changes. If it stays the same, check the holder's node: its manager hangs or crash-loops." [
                 read "kubectl -n <namespace> get lease <object> -o yaml",
                 read "kubectl -n <namespace> logs <pod> -c longhorn-manager --tail=50",
             ];
         UNKNOWN = warning "unknown"
-            "the manager neither finishes its start nor gives up, and its log does not say why or cannot be read"
-            fix "Cause unknown: read its log from the end, where it repeats what it waits for (the API server, a right, a kind, its own webhook). \
-                 If it repeats nothing, see whether the node is short of CPU or memory. Keep the log before anyone deletes the pod." [
+            "the manager's startup neither finishes nor fails, and its log does not show why or cannot be read"
+            fix "Read the end of its log, where it repeats what it waits for (the API server, a permission, a kind, its own webhook). If it repeats \
+                 nothing, check the node's CPU and memory. Save the log before you delete the pod." [
                 read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=50",
                 read "kubectl auth can-i update leases.coordination.k8s.io --as=system:serviceaccount:<namespace>:longhorn-service-account -n <namespace>",
                 read "kubectl describe node <node>",
             ]
-            way LEASE_NOT_TAKEN "it never takes the start Lease: the API server does not answer it, or a right is missing"
-                means "no one holds the start Lease and it does not take it, although it should try every two seconds: it does not reach the \
-                       API server, or may not"
-                fix "Read its log from the end, and ask for the right to take the Lease. If the service account has it, the way from the pod to \
-                     the API server is the trouble: CNI and kube-proxy on the node, firewall rules. Deleting the pod does not help: the next \
-                     one hangs in the same place."
-            way LAST_LINE "cause unknown, its log has no known complaint"
-                fix "The last line of its log is what it did before it hung. If that names an object or an address, check it; otherwise see whether \
-                     the node is short of CPU or memory. Keep the log before anyone deletes the pod.";
+            way LEASE_NOT_TAKEN "it cannot take the start Lease (API server or a permission)"
+                means "no one holds the start Lease and it does not take it, although it tries every two seconds: the API server is unreachable, or \
+                       a permission is missing"
+                fix "Read the end of its log. Then check that its service account may update the Lease (kubectl auth can-i); if so, fix the pod's \
+                     connection to the API server: CNI, kube-proxy, firewall. Deleting the pod does not help: the next one hangs in the same \
+                     place."
+            way LAST_LINE "cause unknown, its log has no known error"
+                fix "Read the last line of its log, which is what it did before it hung, and check any object or address in it. If it names none, \
+                     check the node's CPU and memory. Save the log before you delete the pod.";
     }
 }
 

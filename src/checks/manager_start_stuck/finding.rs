@@ -58,17 +58,16 @@ fn impact(cluster: &Cluster, start: &UnderWay, cause: &'static Cause) -> String 
     let how = if gives_up(cause) {
         "it will give up and start again"
     } else {
-        "it does not exit and does not come up on its own"
+        "it neither exits nor recovers by itself"
     };
     let mut text =
-        format!("{how}: nothing attaches, detaches, rebuilds or evicts what the manager of {node} owns");
+        format!("{how}: volumes owned by the manager of {node} cannot attach, detach, rebuild or be evicted");
     if start.holds {
-        text.push_str("; managers of other nodes that start wait for it");
+        text.push_str("; managers starting on other nodes wait for it");
     }
     if start.pod.is_ready() && takes_admission_calls(cluster, start.pod) {
         text.push_str(
-            "; the admission Service counts its pod as ready and nothing listens there, so its share of all changes of \
-             Longhorn objects fails",
+            "; the admission Service counts its pod as ready although nothing listens there, so its share of all changes of Longhorn objects fails",
         );
     }
     text
@@ -87,23 +86,22 @@ pub fn why_log_says_nothing(cluster: &Cluster, start: &UnderWay) -> Evidence {
     if let Some(log) = history.current_log(start.pod, CONTAINER) {
         return match log.text.lines().rev().find(|line| !line.trim().is_empty()) {
             Some(last) => EvidenceSource::Log
-                .says(format!("its log names no known reason and ends with: {}", shortened(last.trim(), 400)))
+                .says(format!("its log shows no known reason and ends with: {}", shortened(last.trim(), 400)))
                 .quoting(last),
-            None => EvidenceSource::Log.says("its log has said nothing in the last two minutes"),
+            None => EvidenceSource::Log.says("its log has been silent for the last two minutes"),
         };
     }
     let text = match history.crash_logs_denied() {
         Some(reason) => format!(
-            "its log cannot be read ({reason}): with the right 'get' on 'pods/log' in namespace {} the cause would come \
-             from there; perhaps {}",
+            "its log cannot be read ({reason}): grant 'get' on 'pods/log' in namespace {} to learn the cause; perhaps {}",
             cluster.namespace,
             candidates(start)
         ),
         None if cluster.is_recorded() => format!(
-            "the recording has no log of its present run (POD.{CONTAINER}.log); perhaps {}",
+            "the recording has no log of its current run (POD.{CONTAINER}.log); perhaps {}",
             candidates(start)
         ),
-        None => "its log has not been read yet, or the node does not give it".to_owned(),
+        None => "its log has not been read yet, or the node does not return it".to_owned(),
     };
     EvidenceSource::History.says(text)
 }
@@ -125,7 +123,7 @@ pub fn queueing(cluster: &Cluster, waiting: &[&UnderWay]) -> Finding {
     let since = waiting.iter().map(|start| start.started).min();
     let holder = crate::facts::leases::holder(cluster, WEBHOOK_LOCK);
     let now = match holder {
-        Some(node) => format!("node {node} has its turn"),
+        Some(node) => format!("it is the turn of node {node}"),
         None => "no one holds the Lease now".to_owned(),
     };
     let mut finding = Finding::about(
@@ -134,7 +132,7 @@ pub fn queueing(cluster: &Cluster, waiting: &[&UnderWay]) -> Finding {
         format!("{} turn to start: {}; {now}", counted_waiting(nodes.len()), listed(&nodes)),
     )
     .since(since)
-    .impact("what the managers of these nodes own is not managed until it is their turn");
+    .impact("the volumes of these nodes' managers are not managed until it is their turn");
     if let Some(pod) = holder.and_then(|node| cluster.manager_pod_on(node)) {
         finding = finding.with(Name::Pod, pod.metadata.name.to_string());
     }
@@ -143,7 +141,7 @@ pub fn queueing(cluster: &Cluster, waiting: &[&UnderWay]) -> Finding {
         let acquired = lease.acquire_time.get().map(|at| format!(" since {at}")).unwrap_or_default();
         finding = finding.fact(format!("Lease {WEBHOOK_LOCK} is held by {node}{acquired}"));
     }
-    let oldest = since.map(|since| format!("the longest has been waiting since {since}")).unwrap_or_default();
+    let oldest = since.map(|since| format!("the longest wait began at {since}")).unwrap_or_default();
     finding.fact(oldest)
 }
 

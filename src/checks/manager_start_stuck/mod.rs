@@ -34,9 +34,9 @@ const CONTAINER: &str = "longhorn-manager";
 
 pub static CHECK: Check = Check {
     id: "manager_start_stuck",
-    title: "Managers stuck in their start",
-    summary: "A longhorn-manager runs but has not finished its start in the time that a start takes: it is not Ready, or \
-              its node holds the webhook start Lease. The cause comes from the log of the present run.",
+    title: "Managers stuck during startup",
+    summary: "A longhorn-manager runs but has not finished its startup in the expected time: it is not Ready, or its node holds the webhook start \
+              Lease. The cause comes from the log of the current run.",
     needs: &[Pods],
     uses: &[Leases, Settings, DaemonSets, KubeNodes, EndpointSlices, LonghornNodes, Events],
     causes: causes::ALL,
@@ -60,10 +60,10 @@ pub static CHECK: Check = Check {
     }],
     panels: &[Panel {
         dashboard: Dashboard::Managers,
-        title: "Managers stuck in their start",
-        description: "Managers that run and do not finish their start, with the cause. Such a manager does not restart \
-                      and does nothing for its volumes; queueing is no trouble of its own: look at who holds the Lease.",
-        no_data: "no manager is stuck in its start, or the exporter does not report",
+        title: "Managers stuck during startup",
+        description: "Managers whose startup does not finish, with the cause. They do not restart, and do nothing for their volumes. For queueing, \
+                      look at the holder of the Lease.",
+        no_data: "no manager is stuck during startup, or the exporter does not report",
         ..Panel::TABLE.of_findings("manager_start_stuck")
     }],
     run,
@@ -73,7 +73,7 @@ pub static CHECK: Check = Check {
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let starts = start::observe(cluster);
     if !cluster.can_read(Resource::Leases) && !starts.under_way.is_empty() {
-        out.unknown("leases cannot be read: whether managers wait for their turn is unknown");
+        out.unknown("leases cannot be read, so whether managers wait for their turn is unknown");
     }
     let mut queueing = Vec::new();
     for start in &starts.under_way {
@@ -118,7 +118,8 @@ fn stuck(cluster: &Cluster, start: &UnderWay, hang: Hang<'_>) -> Stuck {
     match hang {
         Hang::Says(complaint) => by_log(cluster, start, &complaint),
         Hang::Misprobed(probe) => {
-            let reason = "The image was changed without its manifest, or the manifest without its image.";
+            let reason =
+                "Image and manifest belong to different releases: one was changed without the other.";
             let what = "its readiness probe asks a port that its release does not serve";
             let remedy = start_causes::to_one_release(cluster, start.pod, false, reason);
             Stuck { remedy, ..Stuck::of(&causes::MANIFEST_STALE, what, vec![api(probe.to_string())]) }
@@ -126,7 +127,7 @@ fn stuck(cluster: &Cluster, start: &UnderWay, hang: Hang<'_>) -> Stuck {
         Hang::Unreached(waiting) => {
             let text = format!("{}: {}", waiting.why.means, shortened(waiting.line, 400));
             let service = format!("longhorn-{}-webhook", waiting.webhook);
-            let what = format!("it does not reach Service {service}");
+            let what = format!("Service {service} is unreachable");
             Stuck {
                 way: Some(waiting.why),
                 values: vec![(Name::Service, service), (Name::Manager, start.pod.metadata.name.to_string())],
@@ -138,7 +139,7 @@ fn stuck(cluster: &Cluster, start: &UnderWay, hang: Hang<'_>) -> Stuck {
             }
         }
         Hang::Overtaken(evidence) => {
-            let what = "most likely it gets no answer from the Kubernetes API server";
+            let what = "probably no answer from the Kubernetes API server";
             Stuck::of(&causes::API_UNREACHABLE, what, evidence)
         }
         Hang::LeavesLease | Hang::Overdue => by_api(cluster, start),
@@ -147,12 +148,12 @@ fn stuck(cluster: &Cluster, start: &UnderWay, hang: Hang<'_>) -> Stuck {
 
 /// What the log of the present run complains about.
 fn by_log(cluster: &Cluster, start: &UnderWay, complaint: &Complaint<'_>) -> Stuck {
-    let line = format!("its log says: {}", shortened(complaint.line, 400));
+    let line = format!("its log: {}", shortened(complaint.line, 400));
     let line = EvidenceSource::Log.says(line).quoting(complaint.line);
     let about = complaint.about.join(", ");
     match (complaint.lacks, certificates::refused(complaint.line)) {
         (Lacks::Api, Some(refused)) => {
-            let what = format!("it refuses the certificate of the API server: {refused}");
+            let what = format!("it rejects the API server's certificate: {refused}");
             let asked = certificates::asked(complaint.line).map(|address| (Name::Value, address.to_owned()));
             Stuck {
                 values: asked.into_iter().collect(),
@@ -160,7 +161,7 @@ fn by_log(cluster: &Cluster, start: &UnderWay, complaint: &Complaint<'_>) -> Stu
             }
         }
         (Lacks::Api, None) => {
-            let what = format!("it gets no answer from the Kubernetes API server ({about})");
+            let what = format!("no answer from the Kubernetes API server ({about})");
             Stuck::of(&causes::API_UNREACHABLE, what, vec![line])
         }
         (Lacks::Right, _) => {
@@ -176,8 +177,8 @@ fn not_served(cluster: &Cluster, start: &UnderWay, kinds: &str, evidence: Eviden
         cluster,
         start.pod,
         false,
-        "The manager then continues within a minute; deleting its pod does not help. If a definition was deleted, its objects are gone with \
-         it: restore them from a backup of the cluster.",
+        "The manager then continues within a minute; deleting its pod does not help. If a definition was deleted, its objects were deleted too: \
+         restore them from a backup of the cluster.",
     );
     let what = format!("the API server does not serve {kinds}");
     Stuck { remedy, ..Stuck::of(&causes::CRD_MISMATCH, what, vec![evidence]) }
@@ -187,7 +188,7 @@ fn not_served(cluster: &Cluster, start: &UnderWay, kinds: &str, evidence: Eviden
 fn by_api(cluster: &Cluster, start: &UnderWay) -> Stuck {
     if let Some(kind) = marks::kind_not_served(cluster, release_of(cluster, start.pod)) {
         let plural = format!("{}.{}", kind.info().plural, kind.info().group);
-        let text = format!("the API server does not serve {plural}, which every start lists");
+        let text = format!("the API server does not serve {plural}, which every startup lists");
         return not_served(cluster, start, &plural, api(text));
     }
     let log = finding::why_log_says_nothing(cluster, start);

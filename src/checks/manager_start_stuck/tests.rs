@@ -141,12 +141,12 @@ fn why_the_log_says_nothing_is_said() {
     let said = |cluster: &Cluster| {
         first(cluster).evidence().iter().map(|fact| fact.text.clone()).collect::<Vec<_>>().join("\n")
     };
-    assert!(said(&at(NOW, &yaml, &[("n1", WAITS)])).contains("names no known reason and ends with: time="));
-    assert!(said(&at(NOW, &yaml, &[("n1", "")])).contains("said nothing in the last two minutes"));
+    assert!(said(&at(NOW, &yaml, &[("n1", WAITS)])).contains("shows no known reason and ends with: time="));
+    assert!(said(&at(NOW, &yaml, &[("n1", "")])).contains("silent for the last two minutes"));
     let mut denied = at(NOW, &yaml, &[]);
     denied.history.set_crash_logs_denied(Some("forbidden"));
-    assert!(said(&denied).contains("the right 'get' on 'pods/log'"));
-    assert!(said(&cluster_at(NOW, &yaml)).contains("the recording has no log of its present run"));
+    assert!(said(&denied).contains("grant 'get' on 'pods/log'"));
+    assert!(said(&cluster_at(NOW, &yaml)).contains("the recording has no log of its current run"));
     // a kind that we miss, too
     let mut cluster = at(NOW, &yaml, &[]);
     cluster.resources.entry(Resource::BackingImages).or_default().readability = Readability::NotServed;

@@ -12,16 +12,15 @@ const KERNEL: &str =
 
 causes! {
     ISCSI_CONN_ERROR = warning "iscsi_conn_error"
-        "the kernel lost iSCSI connections, over which v1 volumes reach their engine"
-        fix "Make sure that the volumes of node <node> are attached and writable, then find out why the instance manager ended: the errors are its \
-             consequence. Pods whose file system has become read-only have to be restarted." [read VOLUMES, read PODS, read EVENTS, read KERNEL]
-        way NONE_REPLACED "no instance manager there was replaced then"
-            fix "Make sure that the volumes of the node are attached and writable. No instance manager of the node was seen to be replaced about then: look in \
-                 the node's kernel log for what came before the errors (memory, network, iscsid), and whether other storage there uses iSCSI.";
+        "the kernel lost iSCSI connections, which v1 volumes use to reach their engine"
+        fix "Check that the volumes of node <node> are attached and writable. Then find out why the instance manager ended, because that caused the \
+             errors. Restart pods whose file system has become read-only." [read VOLUMES, read PODS, read EVENTS, read KERNEL]
+        way NONE_REPLACED "no instance manager there was replaced at that time"
+            fix "Check that the volumes of the node are attached and writable. Then search the node's kernel log for what came before the errors \
+                 (memory, network, iscsid), and check whether other storage there uses iSCSI: no instance manager was replaced at that time.";
     SHIM_DISCONNECTED = warning "shim_disconnected"
-        "containerd lost the shim of a container when iSCSI connections were lost on that node"
-        fix "Find the container that ended by the id in the Event; if it is that of an instance manager, its end came first and the iSCSI errors follow \
-             from it." [
+        "containerd lost a container's shim when the node lost iSCSI connections"
+        fix "Find the container that ended, by the id in the Event. If it is an instance manager's, its end came first and caused the iSCSI errors." [
             read EVENTS,
             read VOLUMES,
             read PODS,

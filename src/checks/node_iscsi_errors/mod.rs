@@ -26,10 +26,9 @@ use reports::{Reports, span};
 pub static CHECK: Check = Check {
     id: "node_iscsi_errors",
     title: "iSCSI errors on nodes",
-    summary: "The kernel of a node lost iSCSI connections within the last hour, as node-problem-detector reports it \
-              with the monitors that come with the exporter. Without those there is nothing to find. containerd logs \
-              a disconnected shim for containers that end deliberately, too; it is found only within five minutes of an \
-              iSCSI error of the same node.",
+    summary: "A node's kernel lost iSCSI connections within the last hour, as reported by node-problem-detector with the monitors shipped with the \
+              exporter; without them nothing is found. containerd also logs a disconnected shim for containers that end deliberately, so that \
+              counts only within five minutes of an iSCSI error on the node.",
     needs: &[NodeEvents],
     uses: &[LonghornNodes, InstanceManagers, Pods, Engines, Volumes],
     causes: causes::ALL,
@@ -53,15 +52,15 @@ pub static CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "iSCSI errors by node",
-            description: "Errors that node-problem-detector reported, as its Events of the last hour count them. A lower \
-                          bound: a burst is reported in part only. Compare with the replacements above.",
+            description: "Errors reported by node-problem-detector in Events of the last hour. A lower bound: bursts are reported in part. Compare \
+                          with the replacements above.",
             no_data: "no error within an hour, no node-problem-detector that reports them, or the exporter does not report",
             ..Panel::TIME_SERIES.of(&EVENTS)
         },
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Last iSCSI errors",
-            description: "When the kernel of a node last lost an iSCSI connection, and containerd a shim about then.",
+            description: "When a node's kernel last lost an iSCSI connection, and containerd a shim at about that time.",
             unit: Unit::FromNow,
             columns: &["cause", "node", "Value"],
             no_data: "no error within an hour, no node-problem-detector that reports them, or the exporter does not report",
@@ -74,7 +73,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     EVENTS = Gauge "longhorn_health_node_iscsi_error_events" ["node", "cause"]
-        "Occurrences of the error in those Events of the node that were seen within the last hour; a lower bound, as bursts of Events are dropped.",
+        "Occurrences of the error in the node's Events of the last hour; a lower bound, as bursts of Events are dropped.",
         absent "no such Event within an hour, or node-problem-detector does not report them",
         example "sum by (node) (longhorn_health_node_iscsi_error_events{cause=\"iscsi_conn_error\"})";
     LAST = Gauge "longhorn_health_node_iscsi_error_last_timestamp_seconds" ["node", "cause"]
@@ -125,7 +124,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             let when =
                 if first == last { format!("at {first}") } else { format!("between {first} and {last}") };
             let by = match events.iter().any(|report| report.from_bundle) {
-                true => "said by the node's kernel log in the bundle",
+                true => "reported by the node's kernel log in the bundle",
                 false => "reported by node-problem-detector",
             };
             let times = format!("{by} {often} {when}");
@@ -155,11 +154,11 @@ fn iscsi_finding(cluster: &Cluster, scene: &IscsiScene, count: u64) -> Finding {
         ),
     };
     let impact = if scene.volumes.is_empty() {
-        "no v1 volume has its engine on the node now; one that had may have detached, or the sessions were of other storage"
+        "no v1 volume has its engine on the node now; an earlier one may have detached, or the connections belonged to other storage"
             .to_owned()
     } else {
         format!(
-            "volumes attached there may have detached or turned read-only for a while or for good: {}",
+            "volumes attached there may be detached or read-only, some permanently: {}",
             users_of(&scene.volumes)
         )
     };
@@ -180,10 +179,10 @@ fn shim_finding(cluster: &Cluster, scene: &IscsiScene, count: u64) -> Finding {
     Finding::about(&causes::SHIM_DISCONNECTED, cluster.object::<KubeNode>(node), message)
         .node(node)
         .volumes(scene.volumes.clone())
-        .impact("if this was an instance manager's shim, its engines and replicas are gone")
+        .impact("if this was an instance manager's shim, its engines and replicas have ended")
         .fact(
             EvidenceSource::Fingerprint
-                .says("containerd writes this for containers that end deliberately, too"),
+                .says("containerd logs this for containers that end deliberately, too"),
         )
 }
 
@@ -196,10 +195,9 @@ fn surroundings(cluster: &Cluster, scene: &IscsiScene) -> Vec<Evidence> {
         [Resource::Pods, Resource::InstanceManagers].into_iter().all(|kind| cluster.can_read(kind));
     if evidence.is_empty() {
         evidence.push(api(if readable {
-            "no replacement of an instance manager on this node is seen about then; the kernel does not tell whose \
-             sessions it lost"
+            "no instance manager on this node was replaced at about that time; the kernel does not name whose connections it lost"
         } else {
-            "instance managers or their pods are not readable, so whether one was replaced is unknown"
+            "instance managers or their pods cannot be read, so whether one was replaced is unknown"
         }));
     }
     evidence

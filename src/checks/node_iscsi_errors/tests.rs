@@ -161,7 +161,7 @@ fn a_replacement_belongs_to_it_only_near_in_time_and_on_the_node() {
     let mut blind = look(&error);
     blind.resources.entry(Resource::Pods).or_default().readability = Readability::Forbidden;
     let report = run(&CHECK, &blind).report;
-    assert!(report.findings[0].evidence().iter().any(|fact| fact.text.contains("not readable")));
+    assert!(report.findings[0].evidence().iter().any(|fact| fact.text.contains("cannot be read")));
 }
 
 #[test]

@@ -6,8 +6,6 @@
 //! deletes it. In between is a node that both know and that has no running manager.
 
 mod causes;
-#[cfg(test)]
-mod tests;
 mod unmanaged;
 
 use std::collections::BTreeMap;
@@ -18,6 +16,7 @@ use crate::check::*;
 use crate::cluster::Readability;
 use crate::facts::age::began_under_watch;
 use crate::facts::nodes;
+use crate::facts::patience::NODE_AWAY;
 use crate::facts::removal::{self, Removal};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{ConditionStatus, DaemonSet, KubeNode, LonghornNode, Owner, Pod, condition};
@@ -25,13 +24,12 @@ use crate::longhorn::{ConditionStatus, DaemonSet, KubeNode, LonghornNode, Owner,
 /// A first start may take this long: 120 s for its own webhook server and 120 s for the Service, and
 /// before that a queue for the webhook lease.
 const FIRST_START: SignedDuration = SignedDuration::from_mins(10);
-/// A node that is being replaced is gone for some minutes.
-const GONE_FOR: SignedDuration = SignedDuration::from_mins(5);
 
 pub static CHECK: Check = Check {
     id: "node_unregistered",
     title: "Nodes not registered",
-    summary: "A node runs a longhorn-manager but has no nodes.longhorn.io, or a nodes.longhorn.io no longer has a Kubernetes node, or no longhorn-manager that runs.",
+    summary: "A node runs a longhorn-manager but has no nodes.longhorn.io, or a nodes.longhorn.io has no Kubernetes node or no running \
+              longhorn-manager.",
     needs: &[Pods, LonghornNodes],
     uses: &[KubeNodes, Volumes, Replicas, DaemonSets, Events, Settings, EngineImages, InstanceManagers],
     causes: causes::ALL,
@@ -44,9 +42,9 @@ pub static CHECK: Check = Check {
         for_: "3m",
         summary: "A node is missing in Kubernetes or in Longhorn, or lacks a longhorn-manager.",
         description: "Node {{ $labels.object }} is missing in Kubernetes or in Longhorn, or lacks a longhorn-manager. \
-                      Longhorn cannot use it. Read the log of its manager; if the node left Kubernetes for good, delete it \
+                      Longhorn cannot use it. Read the log of its manager; if the node left Kubernetes permanently, delete it \
                       in Longhorn once its replicas are rebuilt elsewhere.",
-        why: "The finding itself waits: ten minutes for a start, five for a node that is replaced, two where an object states why no \
+        why: "The finding itself waits: ten minutes for a start, five for a node that is replaced, one where an object states why no \
               manager comes. No longer than the outage of the webhook, which may follow from it.",
         runbook: include_str!("LonghornNodeUnregistered.md"),
         ..Alert::DEFAULT
@@ -55,8 +53,8 @@ pub static CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::Managers,
             title: "Nodes by registration",
-            description: "Longhorn nodes that are in order, nodes whose manager never finished a start, nodes that \
-                          left Kubernetes but not Longhorn, and nodes without a manager that runs.",
+            description: "Registered Longhorn nodes, nodes whose manager never finished its startup, nodes removed from Kubernetes but not \
+                          Longhorn, and nodes without a running manager.",
             width: Width::Third,
             no_data: "the exporter cannot read pods or nodes.longhorn.io",
             ..Panel::STAT.of(&NODES)
@@ -64,8 +62,8 @@ pub static CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::Managers,
             title: "Nodes not registered",
-            description: "Nodes that Longhorn does not know although a manager runs there (never_started), nodes \
-                          that only Longhorn still knows (node_gone), and nodes without a manager that runs (manager_missing).",
+            description: "Nodes with a manager but unknown to Longhorn (never_started), nodes that only Longhorn knows (node_gone), and nodes \
+                          without a running manager (manager_missing).",
             no_data: "every node is registered, or the exporter does not report",
             ..Panel::TABLE.of_findings("node_unregistered")
         },
@@ -76,7 +74,8 @@ pub static CHECK: Check = Check {
 
 gauges! {
     NODES = Gauge "longhorn_health_nodes" ["state"]
-        "Nodes by registration with Longhorn: registered, never_started (a manager pod without nodes.longhorn.io), node_gone (the reverse), manager_missing (registered, but no manager runs).",
+        "Nodes by registration with Longhorn: registered, never_started (a manager pod without nodes.longhorn.io), node_gone (the reverse), \
+         manager_missing (registered, but no manager runs).",
         absent "pods or nodes.longhorn.io cannot be read",
         example "longhorn_health_nodes{state!=\"registered\"} > 0";
 }
@@ -156,12 +155,12 @@ fn never_started(cluster: &Cluster, node: &str, pod: &Pod) -> Finding {
     Finding::about(
         &causes::NEVER_STARTED,
         cluster.object::<KubeNode>(node),
-        format!("node {node} runs a longhorn-manager but Longhorn does not know the node"),
+        format!("node {node} runs a longhorn-manager but is unknown to Longhorn"),
     )
     .node(node)
     .impact("Longhorn places no replica on the node, and no volume can be attached there")
     .fact(format!("manager pod {name} has existed {age}, with {}", counted(restarts, "restart")))
-    .fact(format!("there is no nodes.longhorn.io {node}, which a manager creates at the end of its start"))
+    .fact(format!("nodes.longhorn.io {node} is missing, which a manager creates at the end of its startup"))
     .with(Name::Pod, name.to_string())
 }
 
@@ -176,7 +175,7 @@ fn uninstalling(cluster: &Cluster, managers: usize, removal: Removal) -> Finding
         true => finding.impact("none: the uninstaller deleted the volumes before the nodes"),
         false => finding
             .impact(
-                "no volume is in use; what is left of them goes, and managers that still run delete its data",
+                "no volume is in use; their remains are deleted, and managers that still run delete their data",
             )
             .way(&causes::BY_HAND),
     };
@@ -200,7 +199,7 @@ fn find_gone(cluster: &Cluster, out: &mut Outcome) -> usize {
             _ => written.into_iter().chain(seen).min(),
         };
         let long_enough = match since {
-            Some(since) => cluster.age(since) >= GONE_FOR,
+            Some(since) => cluster.age(since) >= NODE_AWAY,
             None => !cluster.is_watched(),
         };
         if !long_enough {
@@ -240,7 +239,7 @@ fn node_gone(cluster: &Cluster, node: &str, replicas: usize) -> Finding {
     .impact(match replicas {
         0 => "nothing is lost; the node only clutters schedules and dashboards".to_owned(),
         count => format!(
-            "{} on it cannot be reached, and their volumes have less redundancy",
+            "{} on it cannot be reached, so their volumes have less redundancy",
             counted(count, "replica")
         ),
     })

@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::{causes, is_gone, knows_kube_nodes};
 use crate::check::*;
 use crate::facts::not_started::{self, NotStarted};
+use crate::facts::patience::DEFINITE;
 use crate::facts::{nodes, pods, removal};
 use crate::longhorn::{ConditionStatus, ContainerStatus, LonghornNode, Pod, PodPhase, condition};
 
@@ -17,8 +18,6 @@ const DAEMON_SET: &str = "longhorn-manager";
 
 /// A rollout that pulls an image, or a node that starts, takes some minutes.
 const MANAGER_GRACE: SignedDuration = SignedDuration::from_mins(10);
-/// Where an object states a refusal, time alone does not help: a registry or a pod network may hiccup for so long.
-const REFUSED: SignedDuration = SignedDuration::from_mins(2);
 
 /// Finds them, and says how many there are.
 pub fn run(cluster: &Cluster, out: &mut Outcome) -> usize {
@@ -48,7 +47,7 @@ pub fn run(cluster: &Cluster, out: &mut Outcome) -> usize {
         let since = told.into_iter().chain(out.first_seen(causes::MANAGER_MISSING.id, name)).min();
         let why = why(cluster, name, pod, since);
         let patience = match why.as_ref().is_some_and(NotStarted::is_definite) {
-            true => REFUSED,
+            true => DEFINITE,
             false => MANAGER_GRACE,
         };
         if !since.map_or(!cluster.is_watched(), |since| cluster.age(since) >= patience) {
@@ -118,7 +117,7 @@ fn finding(
     let pressure = nodes::pressure(cluster, node).filter(|_| why.is_none() && pod.is_none());
     let reason = match (&why, pod) {
         (Some(why), _) => why.text.clone(),
-        (None, Some(pod)) => format!("pod {} is being deleted and does not end", pod.metadata.name),
+        (None, Some(pod)) => format!("pod {} is being deleted but does not end", pod.metadata.name),
         (None, None) => match pressure {
             Some(short) => format!("it has no pod there; the kubelet reports {} and evicts pods", short.kind),
             None => "it has no pod there, cause unknown".to_owned(),
@@ -132,7 +131,7 @@ fn finding(
     )
     .node(node)
     .since(since)
-    .impact("nothing attaches, detaches, rebuilds or evicts on the node; running I/O continues")
+    .impact("volumes on the node cannot attach, detach, rebuild or be evicted; running I/O continues")
     .way(way)
     .with(Name::Pod, pod.map(|pod| pod.metadata.name.to_string()).unwrap_or_default())
     .with(Name::Workload, if pod.is_none() { DAEMON_SET } else { "" })

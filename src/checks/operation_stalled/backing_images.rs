@@ -126,7 +126,7 @@ fn failed(cluster: &Cluster, image: &BackingImage, failure: Option<Failure>) -> 
     })
     .volumes(waiting)
     .with(Name::BackingImage, name)
-    .facts(said.map(|said| api(text::both_ends(said, 400))))
+    .facts(said.map(|said| api(text::both_ends(said, 400)).quoting(said)))
     .fact(tries)
     .facts((!states.is_empty()).then(|| api(format!("its copies are {}", states.join(", ")))));
     if unused { finding.way(&NEVER_USED) } else { finding }
@@ -146,7 +146,7 @@ fn finding(
     let upload =
         preparing.filter(|source| source.spec.source_type == "upload" && source.status.progress.0 == 0);
     let impact = match waiting.as_slice() {
-        [] => "no volume waits for it".to_owned(),
+        [] => "none: no volume waits for it".to_owned(),
         waiting => {
             format!("{} cannot be attached: {}", counted(waiting.len(), "volume"), text::users_of(waiting))
         }
@@ -155,7 +155,7 @@ fn finding(
     let mut finding = Finding::about(
         &BACKING_IMAGE_STALLED,
         cluster.object::<BackingImage>(name),
-        format!("backing image {name} has no usable copy and has stood still for {long}"),
+        format!("backing image {name} has no usable copy and has stalled for {long}"),
     )
     .severity(severity)
     .since(Some(still.since))
@@ -183,7 +183,7 @@ fn finding(
         finding = finding.facts(manager_says(cluster, manager));
     }
     if upload.is_some() {
-        finding = finding.fact("it waits for an upload, which someone has to make or to begin again");
+        finding = finding.fact("it waits for an upload, which someone must start or restart");
     }
     finding.facts([still.evidence])
 }

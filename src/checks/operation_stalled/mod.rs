@@ -30,7 +30,7 @@ use crate::longhorn::Resource::*;
 pub static CHECK: Check = Check {
     id: "operation_stalled",
     title: "Operations that do not end",
-    summary: "An expansion, restore, purge, clone, system backup, system restore or backing image failed or stands still.",
+    summary: "An expansion, restore, purge, clone, system backup, system restore or backing image failed or has stalled.",
     needs: &[Volumes, Engines],
     uses: &[
         SystemBackups, SystemRestores, BackupBackingImages, BackingImages, BackingImageDataSources,
@@ -47,7 +47,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     OPERATIONS = Gauge "longhorn_health_unfinished_operations" ["operation"]
-        "Operations that failed or stand still: expansion, restore, purge, clone, system_backup, system_restore, backing_image.",
+        "Operations that failed or have stalled: expansion, restore, purge, clone, system_backup, system_restore, backing_image.",
         absent "volumes or engines cannot be read",
         example "longhorn_health_unfinished_operations > 0";
 }

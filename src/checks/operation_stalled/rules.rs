@@ -16,7 +16,7 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
     description: "An operation on {{ $labels.object }} has failed or makes no progress (expansion, restore, purge, \
                   clone, system backup, system restore or backing image). What asked for it waits. Find out with the \
                   command below what it waits for.",
-    why: "The finding waits for half an hour or more where nothing states an error; ten minutes leave one that did to Longhorn's own next try.",
+    why: "The finding waits half an hour or more if nothing reports an error; ten minutes let Longhorn retry.",
     runbook: include_str!("LonghornOperationStalled.md"),
     ..Alert::DEFAULT
 }];
@@ -24,10 +24,10 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
 pub(super) const PANELS: &[Panel] = &[Panel {
     dashboard: Dashboard::Volumes,
     title: "Operations that do not end",
-    description: "Expansions, restores, purges, clones, system backups, system restores and backing images that failed or stand still.",
+    description: "Expansions, restores, purges, clones, system backups, system restores and backing images that failed or have stalled.",
     columns: &["operation", "Value"],
     expr: "max by ($cluster operation) (longhorn_health_unfinished_operations{$job}) > 0",
     legend: "{{operation}}",
-    no_data: "everything that was begun moves or has ended, or the exporter does not report",
+    no_data: "every operation advances or has ended, or the exporter does not report",
     ..Panel::TABLE
 }];

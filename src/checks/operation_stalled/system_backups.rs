@@ -98,7 +98,7 @@ impl Object<'_> {
     fn stalled(&self, cluster: &Cluster, out: &mut Outcome, work: &Work<'_>, words: &str) {
         if let Some(still) = work.stands(cluster, out, &SYSTEM_BACKUP_STALLED) {
             let long = text::duration(cluster.age(still.since));
-            let message = format!("{} {} has stood still for {long}", self.kind.info().kind, self.name);
+            let message = format!("{} {} has stalled for {long}", self.kind.info().kind, self.name);
             let finding = self
                 .finding(cluster, &SYSTEM_BACKUP_STALLED, message)
                 .since(Some(still.since))
@@ -109,7 +109,7 @@ impl Object<'_> {
 
     fn finding(&self, cluster: &Cluster, cause: &'static Cause, message: String) -> Finding {
         Finding::about(cause, cluster.object_of(self.kind, self.name), message)
-            .impact("what Longhorn's objects say cannot be restored from it; volumes and their own backups are not affected")
+            .impact("Longhorn's objects cannot be restored from it; volumes and their own backups are not affected")
             .with(Name::Kind, self.kind.label())
     }
 }

@@ -80,7 +80,7 @@ fn stalled(cluster: &Cluster, out: &mut Outcome, restore: &SystemRestore, workin
     };
     if let Some(still) = work.stands(cluster, out, &SYSTEM_RESTORE_STALLED) {
         let long = text::duration(cluster.age(still.since));
-        let message = format!("SystemRestore {} has stood still for {long}{pod}", meta.name);
+        let message = format!("SystemRestore {} has stalled for {long}{pod}", meta.name);
         let finding = about(cluster, &SYSTEM_RESTORE_STALLED, restore, message).since(Some(still.since));
         out.report(finding.facts([api(words), still.evidence]));
     }
@@ -94,7 +94,7 @@ fn job_of(restore: &SystemRestore) -> String {
 fn about(cluster: &Cluster, cause: &'static Cause, restore: &SystemRestore, message: String) -> Finding {
     let name = &restore.metadata.name;
     Finding::about(cause, cluster.object::<SystemRestore>(name), message)
-        .impact("objects of the system backup may be missing, volumes and their claims among them; what is there runs on")
+        .impact("objects of the system backup may be missing, volumes and claims among them; existing ones keep running")
         .with(Name::Kind, Resource::SystemRestores.label())
         .with(Name::Workload, job_of(restore))
 }

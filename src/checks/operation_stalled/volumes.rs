@@ -41,9 +41,9 @@ fn expansion(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Opti
     });
     if let Some(status) = status.filter(|status| !status.last_expansion_error.is_empty() && !grows) {
         let impact = match oversized {
-            true => "no new replica fits to the enlarged one, so none is rebuilt",
+            true => "no replica can be rebuilt, because new replicas do not match the resized one",
             false => {
-                "the volume keeps its old size, and no replica of it is rebuilt until it has the new one"
+                "the volume keeps its old size, and no replica of it is rebuilt until it has the new size"
             }
         };
         let mut finding = about(cluster, volume, &EXPANSION_FAILED, "the last expansion of", "failed")
@@ -76,10 +76,12 @@ fn expansion(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Opti
                 volume,
                 &EXPANSION_STALLED,
                 "the expansion of",
-                &format!("has stood still for {long}"),
+                &format!("has stalled for {long}"),
             )
             .since(Some(still.since))
-            .impact("the volume keeps its old size, and no replica of it is rebuilt until it has the new one")
+            .impact(
+                "the volume keeps its old size, and no replica of it is rebuilt until it has the new size",
+            )
             .fact(format!("volume is {}, its engine {state}; {sizes}", volume.status.state.as_str()))
             .facts([still.evidence]),
         );
@@ -97,7 +99,7 @@ fn restore(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engin
     let runs: Vec<i64> = restores.values().filter(|one| one.is_restoring).map(|one| one.progress.0).collect();
     let impact = match volume.status.is_standby {
         true => "the standby volume falls behind its source",
-        false => "the volume cannot be used until its data is there",
+        false => "the volume cannot be used until its data is restored",
     };
     if let (true, Some((replica, failed))) =
         (runs.is_empty(), restores.iter().find(|(_, one)| !one.error.is_empty()))
@@ -146,7 +148,8 @@ fn purge(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engine)
     {
         out.report(
             about(cluster, volume, &PURGE_FAILED, "the last purge of snapshots of", "failed")
-                .impact("the space of removed snapshots is not given back")
+                .way(cut_off(&failed.error).then_some(&CUT_OFF))
+                .impact("the space of removed snapshots is not reclaimed")
                 .fact(said(&format!("purgeStatus of {replica}"), &failed.error)),
         );
     } else if let Some(least) = runs.iter().min() {
@@ -157,7 +160,7 @@ fn purge(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engine)
             out.report(
                 about(cluster, volume, &PURGE_STALLED, "the purge of snapshots of", &predicate)
                     .since(Some(still.since))
-                    .impact("I/O continues; no replica is rebuilt and no space given back until it ends")
+                    .impact("I/O continues; until it ends, no replica is rebuilt and no space is reclaimed")
                     .fact(format!("purgeStatus: at {least} %"))
                     .facts([still.evidence]),
             );
@@ -221,4 +224,14 @@ fn about(cluster: &Cluster, volume: &Volume, cause: &'static Cause, what: &str, 
     let users = vec![cluster.volume_ref(&volume.metadata.name)];
     let message = format!("{what} {} {predicate}", text::users_of(&users));
     Finding::about(cause, volumes::object(cluster, volume), message).volumes(users)
+}
+
+/// An error of the way to a replica, not of the replica.
+fn cut_off(error: &str) -> bool {
+    [
+        "connection refused", "no route to host", "i/o timeout", "DeadlineExceeded", "code = Unavailable",
+        "connection reset",
+    ]
+    .iter()
+    .any(|words| error.contains(words))
 }

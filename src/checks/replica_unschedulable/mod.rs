@@ -8,13 +8,11 @@
 //! has a disk. From 1.7 on a message about a failed precheck stays in the condition until it is True, so the figures here are
 //! computed from the disks as they are now. The scheduler's rules are in facts/placement.rs.
 
-#[cfg(test)]
-mod tests;
-
 use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::patience::MAINTENANCE;
 use crate::facts::placement::{self, Obstacle, PlacementRefusal};
 use crate::facts::{nodes, text, volumes};
 use crate::longhorn::Resource::*;
@@ -22,32 +20,33 @@ use crate::longhorn::{Condition, ConditionStatus, DataLocality, Volume, VolumeRo
 
 causes! {
     SPACE_SHORT = warning "space_short"
-        "too little is free on the disks that could take the replica (storage-minimal-available-percentage)"
-        fix "Free space on a disk (delete snapshots and unused volumes, trim file systems), or add one. Lowering \
+        "the disks that could take the replica have too little free space (storage-minimal-available-percentage)"
+        fix "Free space on a disk (delete unneeded snapshots and volumes, trim file systems), or add a disk. Lowering \
              storage-minimal-available-percentage risks full disks, which stop every replica on them." [
             read "kubectl -n <namespace> get nodes.longhorn.io",
             read "kubectl -n <namespace> describe volumes.longhorn.io <object>",
-        ] proven "no one needs what goes, as the reader has to know";
+        ] proven "the fix asks for what is not needed";
     OVER_PROVISIONED = warning "over_provisioned"
-        "the disks that could take the replica have promised their space already (storage-over-provisioning-percentage)"
-        fix "Add a disk or lower its reserved space; where the volumes stay far below their sizes, raise \
-             storage-over-provisioning-percentage." [
+        "the disks that could take the replica are already fully allocated (storage-over-provisioning-percentage)"
+        fix "Add a disk, or lower the reserved space of one. If the volumes use much less than their sizes, raise \
+             storage-over-provisioning-percentage instead." [
             read "kubectl -n <namespace> get settings.longhorn.io storage-over-provisioning-percentage",
             read "kubectl -n <namespace> get nodes.longhorn.io",
             read "kubectl -n <namespace> describe volumes.longhorn.io <object>",
         ] proven "the replica has failed and still counts on the disk that the next one needs, and the volume has a healthy one"
         way FAILED_COUNTS "a failed replica of it still counts on the disk"
-            fix "Delete its failed replica <replica>, which still counts on the disk. The volume has a healthy one, and another is created in its place." [
+            fix "Delete its failed replica <replica>, which still counts on the disk. The volume has a healthy one, and Longhorn creates another in \
+                 its place." [
                 read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
                 change "kubectl -n <namespace> delete replicas.longhorn.io <replica>",
             ]
         way COUNTED_TWICE "this release counts a replica on every disk of its node"
-            fix "Upgrade to 1.11.1 or later, one minor release after the other: this one counts a replica on every disk of its node (Longhorn issue 12653), \
-                 from 1.11.1 on the disk has room by its figures. Until then add a disk on another node, or raise \
-                 storage-over-provisioning-percentage where the volumes stay far below their sizes.";
+            fix "Upgrade to 1.11.1 or later, one minor release at a time: this release counts a replica on every disk of its node (Longhorn issue \
+                 12653). Until then, add a disk on another node, or raise storage-over-provisioning-percentage if the volumes use much less than \
+                 their sizes.";
     ANTI_AFFINITY = warning "anti_affinity"
-        "every node, zone or disk that could take the replica has one of the volume already"
-        fix "Add a node, or a zone where zones are kept apart, or lower numberOfReplicas (now <value>) to the number of nodes." [
+        "every node, zone or disk that could take the replica already has one of the volume"
+        fix "Add a node (or a zone, if zones are kept apart), or lower numberOfReplicas (now <value>) to the number of nodes." [
             read "kubectl -n <namespace> get settings.longhorn.io replica-soft-anti-affinity replica-zone-soft-anti-affinity",
             read "kubectl -n <namespace> get nodes.longhorn.io",
             read "kubectl -n <namespace> describe volumes.longhorn.io <object>",
@@ -58,24 +57,24 @@ causes! {
             read "kubectl -n <namespace> describe volumes.longhorn.io <object>",
         ];
     NODES_UNAVAILABLE = warning "nodes_unavailable"
-        "the nodes or disks that could take the replica are down, cordoned, evicted or closed for scheduling"
+        "the nodes or disks that could take the replica are down, cordoned, being evicted or not schedulable"
         but "info during the first hour of a cordon"
-        fix "Bring the nodes back, uncordon them, or enable scheduling on them and their disks: the evidence has the reason of each. Longhorn \
+        fix "Bring the nodes back, uncordon them, or enable scheduling on them and their disks: the evidence gives the reason of each. Longhorn \
              then continues." [
             read "kubectl -n <namespace> get nodes.longhorn.io",
             read "kubectl -n <namespace> describe volumes.longhorn.io <object>",
         ];
     LOCAL_ONLY = warning "local_only"
-        "data locality wants the replica on one node, which cannot take it" but "info where it is best-effort and the volume has all its replicas"
-        fix "Make room on node <node>, or move the workload to a node that has room; with strict-local, change dataLocality while the volume is \
+        "data locality requires the replica on one node, which cannot take it" but "info with best-effort if the volume has all its replicas"
+        fix "Free space on node <node>, or move the workload to a node that has room. With strict-local, change dataLocality while the volume is \
              detached." [
             read "kubectl -n <namespace> get nodes.longhorn.io",
             read "kubectl -n <namespace> describe volumes.longhorn.io <object>",
         ];
     UNEXPLAINED = warning "unexplained"
-        "Longhorn finds no disk, though by the objects that can be read one could take the replica"
-        fix "See whether an instance manager and the engine image are ready on the node of the disk, then the log of the longhorn-manager that \
-             owns the volume." [
+        "Longhorn finds no disk, although one could take the replica according to readable objects"
+        fix "Check that an instance manager and the engine image are ready on the disk's node. Then read the log of the longhorn-manager that owns \
+             the volume." [
             read "kubectl -n <namespace> get instancemanagers.longhorn.io",
             read "kubectl -n <namespace> get engineimages.longhorn.io",
             read "kubectl -n <namespace> get nodes.longhorn.io",
@@ -86,7 +85,8 @@ causes! {
 pub static CHECK: Check = Check {
     id: "replica_unschedulable",
     title: "Replicas without a disk",
-    summary: "Longhorn finds no disk for a replica, also behind robustness healthy: the figures of each disk, tags, zones and anti-affinity.",
+    summary: "Longhorn finds no disk for a replica, even if it reports the volume as healthy. Shows each disk's figures, tags, zones and \
+              anti-affinity.",
     needs: &[Volumes, Replicas, LonghornNodes, Settings],
     uses: &[Engines, KubeNodes],
     causes: ALL,
@@ -126,7 +126,6 @@ gauges! {
 
 /// Placing takes seconds; a node that reboots is back in ten minutes.
 const SCHEDULING_GRACE: SignedDuration = SignedDuration::from_mins(10);
-const MAINTENANCE: SignedDuration = SignedDuration::from_hours(1);
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     for volume in cluster.objects.volumes.iter() {
@@ -185,13 +184,13 @@ fn finding(cluster: &Cluster, volume: &Volume, scheduled: &Condition, since: Opt
     let mut finding = Finding::about(
         cause,
         volumes::object(cluster, volume),
-        format!("no disk takes a replica of {whose}: {why}"),
+        format!("no disk can take a replica of {whose}: {why}"),
     )
     .volumes(users)
     .since(since)
     .fact(format!("condition Scheduled is False, reason {}: {}", scheduled.reason, scheduled.message))
     .impact(format!(
-        "{whose} has {placed} of {wanted} replicas; robustness says {}",
+        "{whose} has {placed} of {wanted} replicas; Longhorn reports it as {}",
         volume.status.robustness.as_str()
     ));
     let shown: Vec<&PlacementRefusal> =
@@ -222,25 +221,29 @@ fn finding(cluster: &Cluster, volume: &Volume, scheduled: &Condition, since: Opt
 
 fn cause(refusals: Option<&[PlacementRefusal]>, only: Option<&str>) -> (&'static Cause, String) {
     if let Some(node) = only {
-        return (&LOCAL_ONLY, format!("data locality wants it on node {node}, which cannot take it"));
+        return (&LOCAL_ONLY, format!("data locality requires it on node {node}, which cannot take it"));
     }
     let Some(refusals) = refusals else {
-        return (&UNEXPLAINED, "a disk could take it by its figures, so an instance manager or engine image there may be missing".to_owned());
+        return (
+            &UNEXPLAINED,
+            "a disk has room, so probably an instance manager or engine image is missing there".to_owned(),
+        );
     };
     let count = refusals.len();
     match placement::nearest(refusals) {
         None => (&NODES_UNAVAILABLE, "Longhorn knows no node".to_owned()),
-        Some(Obstacle::Space) => {
-            (&SPACE_SHORT, format!("too little is free even on the best of {}", counted(count, "disk")))
-        }
+        Some(Obstacle::Space) => (
+            &SPACE_SHORT,
+            format!("too little space is free, even on the best of {}", counted(count, "disk")),
+        ),
         Some(Obstacle::Provisioning) => (
             &OVER_PROVISIONED,
             match refusals.iter().any(|refusal| refusal.text.contains("more than 0 B (0 %")) {
                 true => {
-                    "setting storage-over-provisioning-percentage is 0, so no disk may take it".to_owned()
+                    "setting storage-over-provisioning-percentage is 0, so no disk can take it".to_owned()
                 }
                 false => {
-                    format!("even the best of {} has promised its space already", counted(count, "disk"))
+                    format!("even the best of {} is fully allocated", counted(count, "disk"))
                 }
             },
         ),
@@ -249,10 +252,10 @@ fn cause(refusals: Option<&[PlacementRefusal]>, only: Option<&str>) -> (&'static
         }
         Some(Obstacle::AntiAffinity) => (
             &ANTI_AFFINITY,
-            "each node has a replica of the volume already, or is in a zone that has".to_owned(),
+            "each node, or another in its zone, already has a replica of the volume".to_owned(),
         ),
         Some(Obstacle::Node | Obstacle::Disk) => {
-            (&NODES_UNAVAILABLE, "the nodes or disks without a replica of it take none now".to_owned())
+            (&NODES_UNAVAILABLE, "the other nodes or disks cannot take replicas now".to_owned())
         }
     }
 }

@@ -40,6 +40,6 @@ pub(super) fn unsteady(cluster: &Cluster) -> Option<Unsteady> {
 
 impl Unsteady {
     pub fn because(&self) -> &'static str {
-        "its recovery backend, which it needs for every client, was restarted in between"
+        "its recovery backend, which it needs for every client, was restarted meanwhile"
     }
 }

@@ -18,11 +18,11 @@ pub(super) fn down(cluster: &Cluster, share: &Share, age: &Age) -> Finding {
         format!("RWX {} is not served: {}", whose(cluster, share), cause.meaning),
     )
     .since(age.since)
-    .impact("every pod that uses the claim hangs in its reads and writes; new ones do not start");
+    .impact("every pod that uses the claim hangs in reads and writes; new pods cannot start");
     let owner = &manager.status.owner_id;
     let robustness = volume.status.robustness.as_str();
     let pod = match share.pod {
-        None => api(format!("there is no pod share-manager-{name}")),
+        None => api(format!("pod share-manager-{name} does not exist")),
         Some(pod) => {
             let why = pods::trouble(pod).unwrap_or_else(|| "it is Ready".to_owned());
             api(format!("pod share-manager-{name} on {}: {why}", pod.spec.node_name)).quoting(pods::said(pod))
@@ -44,8 +44,8 @@ fn multipath(cluster: &Cluster, node: &str) -> Option<String> {
     let seen = condition(&node.status.conditions, "Multipathd")?;
     (seen.status == ConditionStatus::False).then(|| {
         format!(
-            "multipathd runs on node {}: where the log says `already mounted or mount point busy` it has seized the device; exclude \
-             Longhorn's devices in /etc/multipath.conf there",
+            "multipathd runs on node {}: if the log says `already mounted or mount point busy`, it has taken the device; exclude Longhorn's devices \
+             in /etc/multipath.conf there",
             node.metadata.name
         )
     })
@@ -65,10 +65,10 @@ pub(super) fn restarting(cluster: &Cluster, share: &Share) -> Finding {
     let last = cluster.history.gone_pods().rfind(its);
     let (source, seen) = match last {
         Some(_) => (EvidenceSource::History, "was replaced"),
-        None => (EvidenceSource::Event, "was started and is gone"),
+        None => (EvidenceSource::Event, "was started and no longer exists"),
     };
     let mut finding = about(cluster, share, &causes::RESTARTING, message)
-        .impact("each time the pods that use the claim wait for a minute or two, and some restart")
+        .impact("each time, the pods that use the claim wait for a minute or two, and some restart")
         .fact(source.says(format!("pod share-manager-{name} {seen} {times}")));
     if share.replaced < CONSTANTLY {
         finding = finding.severity(Severity::Warning);
@@ -78,15 +78,15 @@ pub(super) fn restarting(cluster: &Cluster, share: &Share) -> Finding {
             finding.way(backend.way).with(Name::Release, backend.release.to_string()).fact(backend.fact);
     }
     if let Some(last) = last {
-        let why = pods::trouble(&last.last)
-            .unwrap_or_else(|| "it was Ready to the end, so it was deleted or its lease ran out".to_owned());
+        let why = pods::trouble(&last.last).unwrap_or_else(|| {
+            "it was Ready until it ended, so it was deleted or its lease expired".to_owned()
+        });
         finding = finding.fact(
             EvidenceSource::History.says(format!("the last one on {}: {why}", last.last.spec.node_name)),
         );
     }
     match share.pod.and_then(|pod| pod.spec.containers.iter().find_map(Container::memory_limit)) {
-        Some(limit) => finding
-            .fact(format!("its pod may use {limit} of memory, and what it caches of files counts, too")),
+        Some(limit) => finding.fact(format!("its pod may use {limit} of memory, including its file cache")),
         None => finding,
     }
 }

@@ -35,7 +35,7 @@ const WINDOW: SignedDuration = SignedDuration::from_mins(30);
 pub static CHECK: Check = Check {
     id: "share_manager_down",
     title: "Share managers down",
-    summary: "The NFS server of an RWX volume that pods use does not run, or is replaced again and again.",
+    summary: "The NFS server of an RWX volume in use is down, or is replaced repeatedly.",
     needs: &[ShareManagers, Volumes],
     uses: &[Pods, VolumeAttachments, CsiAttachments, LonghornNodes, KubeNodes, Events, DaemonSets, Settings],
     causes: causes::ALL,
@@ -49,11 +49,11 @@ pub static CHECK: Check = Check {
 
 gauges! {
     SHARES = Gauge "longhorn_health_share_managers" ["state"]
-        "Share managers (NFS servers of RWX volumes) by state, as Longhorn says it.",
+        "Share managers (NFS servers of RWX volumes) by Longhorn's state.",
         absent "no share manager is in that state, or sharemanagers.longhorn.io cannot be read",
         example "longhorn_health_share_managers{state=\"error\"} > 0";
     NOT_SERVED = Gauge "longhorn_health_volume_not_served" ["volume", "pvc_namespace", "pvc", "cause"]
-        "1 for every RWX volume that pods use and whose NFS server does not run, by cause.",
+        "1 for every RWX volume that pods use and whose NFS server is down, by cause.",
         absent "the volume is served, no pod uses it, or sharemanagers.longhorn.io cannot be read",
         example "max without (instance, pod) (longhorn_health_volume_not_served) == 1";
 }

@@ -41,7 +41,7 @@ pub(super) const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Storage,
         title: "Share managers by state",
-        description: "NFS servers of RWX volumes as Longhorn says. Stopped is normal for volumes that no pod uses.",
+        description: "NFS servers of RWX volumes by Longhorn's state. Stopped is normal for volumes that no pod uses.",
         width: Width::Third,
         no_data: "there is no RWX volume, or the exporter cannot read sharemanagers.longhorn.io",
         ..Panel::STAT.of(&SHARES)
@@ -49,7 +49,7 @@ pub(super) const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Storage,
         title: "RWX volumes not served",
-        description: "RWX volumes that pods use and whose NFS server does not run or is replaced again and again, with the cause.",
+        description: "RWX volumes in use whose NFS server is down or replaced repeatedly, with the cause.",
         columns: &["severity", "cause", "object", "node"],
         no_data: "every RWX volume that is used is served, or the exporter does not report",
         ..Panel::TABLE.of_findings("share_manager_down")

@@ -16,21 +16,22 @@ use crate::longhorn::{ConditionStatus, DataEngine, Volume, condition};
 
 causes! {
     AT_LIMIT = warning "at_limit"
-        "the volume has as many snapshots as it may have: no other is taken, so that backups and recurring snapshots fail"
-        fix "Delete snapshots of <claim> that no one needs, or lower the number that its recurring jobs retain. In Longhorn's user interface or by \
-             deleting Snapshot objects; what a backup needs is kept in the backup." [
+        "the volume has reached its snapshot limit, so backups and recurring snapshots fail"
+        fix "Delete unneeded snapshots of <claim> (in Longhorn's UI, or as Snapshot objects), or lower the number that its recurring jobs retain. \
+             Backups keep what they need themselves." [
             read "kubectl -n <namespace> get snapshots.longhorn.io -l longhornvolume=<volume> --sort-by=.status.creationTime",
             read "kubectl -n <namespace> get recurringjobs.longhorn.io -o custom-columns='NAME:.metadata.name,TASK:.spec.task,RETAIN:.spec.retain,GROUPS:.spec.groups'",
-        ] proven "no one needs what goes, as the reader has to know; backups are not touched";
+        ] proven "the fix asks for what is not needed; backups are not touched";
     NEAR_LIMIT = warning "near_limit"
-        "the volume has nearly as many snapshots as it may have" but "info where the limit was set low for this volume"
-        fix "See who takes them: recurring jobs retain too many, or a backup tool does not delete its own. Delete those that no one needs." [
+        "the volume is close to its snapshot limit" but "info if the limit was set low for this volume"
+        fix "Find out who takes them: recurring jobs that retain too many, or a backup tool that does not delete its own. Then delete unneeded \
+             ones." [
             read "kubectl -n <namespace> get snapshots.longhorn.io -l longhornvolume=<volume> --sort-by=.status.creationTime",
             read "kubectl -n <namespace> get recurringjobs.longhorn.io -o custom-columns='NAME:.metadata.name,TASK:.spec.task,RETAIN:.spec.retain,GROUPS:.spec.groups'",
-        ] proven "no one needs what goes, as the reader has to know; backups are not touched";
+        ] proven "the fix asks for what is not needed; backups are not touched";
     MANY = info "many"
-        "Longhorn calls the snapshots of the volume too many; reads and rebuilds are slower"
-        fix "Nothing is urgent. See whether the recurring jobs of the volume need to retain so many." [
+        "Longhorn reports too many snapshots of the volume; reads and rebuilds are slower"
+        fix "Check whether the volume's recurring jobs need to retain so many. It is not urgent." [
             read "kubectl -n <namespace> get snapshots.longhorn.io -l longhornvolume=<volume> --sort-by=.status.creationTime",
         ];
 }
@@ -38,7 +39,7 @@ causes! {
 pub static CHECK: Check = Check {
     id: "snapshot_chain_long",
     title: "Snapshot chains at their limit",
-    summary: "A volume has as many snapshots as it may have, or nearly: backups and rebuilds need one more.",
+    summary: "A volume is at its snapshot limit or close to it: backups and rebuilds need one more.",
     needs: &[Volumes, Engines],
     uses: &[Settings],
     causes: ALL,
@@ -49,9 +50,9 @@ pub static CHECK: Check = Check {
         runbook_only: &[&MANY],
         only: Some(Severity::Warning),
         for_: "10m",
-        summary: "A Longhorn volume is at its limit of snapshots or near it.",
-        description: "The snapshots of volume {{ $labels.object }} are at their limit or near it. At the limit backups and \
-                      rebuilds fail. Delete those that no one needs.",
+        summary: "A Longhorn volume is at its snapshot limit or close to it.",
+        description: "Volume {{ $labels.object }} is at its snapshot limit or close to it. At the limit backups and rebuilds fail. Delete unneeded \
+                      snapshots.",
         why: "A recurring job deletes what it no longer retains right after it took one; ten minutes are longer than that.",
         runbook: include_str!("LonghornSnapshotChainLong.md"),
         ..Alert::DEFAULT
@@ -59,7 +60,7 @@ pub static CHECK: Check = Check {
     panels: &[Panel {
         dashboard: Dashboard::Volumes,
         title: "Longest snapshot chains",
-        description: "Snapshots of attached volumes that are at their limit or near it.",
+        description: "Snapshots of attached volumes that are at their limit or close to it.",
         no_data: "no volume is near its limit, or the exporter does not report",
         ..Panel::TABLE.of(&SNAPSHOTS)
     }],
@@ -69,7 +70,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     SNAPSHOTS = Gauge "longhorn_health_volume_snapshots" ["volume"]
-        "Snapshots of a volume that has nearly as many as it may have.",
+        "Snapshots of a volume that is close to its limit.",
         absent "the volume has fewer, is not attached, or engines cannot be read",
         example "longhorn_health_volume_snapshots > 240";
 }
@@ -116,14 +117,14 @@ fn found(
         count => {
             out.sample(&SNAPSHOTS, &[&volume.metadata.name], count as f64);
             (
-                format!("has {count} snapshots, of {limit}"),
+                format!("has {count} of at most {limit} snapshots"),
                 format!("its engine lists {count} without the head"),
             )
         }
     };
     let impact = match () {
         () if cause == &AT_LIMIT => {
-            "backups and recurring snapshots of the volume fail; a replica that fails may not be rebuilt"
+            "backups and recurring snapshots of the volume fail; a failed replica may not be rebuilt"
         }
         () if cause == &NEAR_LIMIT => "none yet; at the limit backups and recurring snapshots fail",
         () => "none yet; reads and rebuilds take longer",

@@ -23,23 +23,23 @@ use crate::longhorn::{DaemonSet, DataEngine, Pod, Release};
 causes! {
     MANAGERS_DIFFER = warning "managers_differ"
         "managers of different releases have been running side by side for half an hour"
-        fix "Finish the rollout. With update strategy OnDelete the pods of the old release have to be deleted by hand, one at a time; otherwise see why \
-             the pods that are due do not get Ready." [
+        fix "Finish the rollout. With update strategy OnDelete, delete the pods of the old release by hand, one at a time. Otherwise find out why \
+             the new pods do not become Ready." [
             read "kubectl -n <namespace> rollout status daemonset/longhorn-manager --timeout=10s",
             read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
-        ];
+        ] proven "a manager's pod holds no data, a DaemonSet recreates it, and pods are deleted one at a time";
     HALF_UPGRADED = warning "half_upgraded"
-        "the managers run one release, and the setting current-longhorn-version has another"
-        fix "The upgrade did not come to its end, or only the DaemonSet was changed. Apply the manifest or chart of the release that is meant, as a \
-             whole, and restart the managers one at a time." [
+        "the managers run one release, but setting current-longhorn-version names another"
+        fix "Apply the whole manifest or chart of the intended release, and restart the managers one at a time: the upgrade did not finish, or only \
+             the DaemonSet was changed." [
             read "kubectl -n <namespace> get settings.longhorn.io current-longhorn-version",
             read "kubectl -n <namespace> get daemonset longhorn-manager -o jsonpath='{.spec.template.spec.containers[*].image}'",
             read "kubectl -n <namespace> logs <manager> -c longhorn-manager --since=1h | grep -i upgrade",
         ];
     COMPONENT_OLD = warning "component_old"
         "a part of Longhorn still runs another release than the managers, an hour after the upgrade"
-        fix "Restart the driver deployer, which creates the CSI plugin from the managers' image; where it is its own image that is old, apply the \
-             manifest or chart of the release as a whole." [
+        fix "Restart the driver deployer, which creates the CSI plugin from the managers' image. If its own image is old, apply the whole manifest \
+             or chart of the release." [
             read "kubectl -n <namespace> get daemonsets,deployments -o custom-columns='KIND:.kind,NAME:.metadata.name,IMAGES:.spec.template.spec.containers[*].image'",
             change "kubectl -n <namespace> rollout restart deployment/longhorn-driver-deployer",
         ];
@@ -48,7 +48,7 @@ causes! {
 pub static CHECK: Check = Check {
     id: "version_skew",
     title: "Releases that do not match",
-    summary: "Managers, the installed release and the CSI plugin do not run the same release of Longhorn.",
+    summary: "Managers, the installed release and the CSI plugin run different releases of Longhorn.",
     needs: &[Pods, DaemonSets, Settings],
     uses: &[Volumes, EngineImages, Deployments],
     causes: ALL,
@@ -58,8 +58,7 @@ pub static CHECK: Check = Check {
         when: When::Found(&[&MANAGERS_DIFFER, &HALF_UPGRADED, &COMPONENT_OLD]),
         for_: "30m",
         summary: "Parts of Longhorn run different releases.",
-        description: "{{ $labels.object }} does not run the release that the rest of Longhorn runs. Such a mix is not \
-                      tested. Finish the upgrade.",
+        description: "{{ $labels.object }} does not run the same release as the rest of Longhorn. Such a mix is not tested. Finish the upgrade.",
         why: "The finding waits half an hour; half an hour more leaves out a rollout over many nodes.",
         runbook: include_str!("LonghornVersionSkew.md"),
         ..Alert::DEFAULT
@@ -67,7 +66,7 @@ pub static CHECK: Check = Check {
     panels: &[Panel {
         dashboard: Dashboard::Volumes,
         title: "Volumes on an older engine",
-        description: "Volumes whose engine is not that of the default engine image. Those that are compatible may stay so.",
+        description: "Volumes whose engine differs from the default engine image. Compatible ones may stay so.",
         expr: "max without ($without) (longhorn_health_old_engine_volumes{$job})",
         steps: &[Step::at(0.0, "green"), Step::at(1.0, "blue")],
         width: Width::Quarter,
@@ -80,7 +79,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     OLD_ENGINES = Gauge "longhorn_health_old_engine_volumes" []
-        "Volumes whose engine is not that of the default engine image.",
+        "Volumes whose engine differs from the default engine image.",
         absent "volumes or settings cannot be read",
         example "longhorn_health_old_engine_volumes > 0";
 }
@@ -128,7 +127,7 @@ fn differ(cluster: &Cluster, out: &mut Outcome, managers: &[(&Pod, Release)], ne
             format!("managers of {} run side by side", apart.join(" and ")),
         )
         .since(age.since_or_later())
-        .impact("each writes objects as its own release has them; what one sets the other may not know")
+        .impact("each writes objects as its own release does, and the other may not know those fields")
         .facts(says)
         .facts([age.evidence()]),
     );
@@ -145,14 +144,14 @@ fn half_upgraded(cluster: &Cluster, out: &mut Outcome, running: Release, newest:
     let mut finding = Finding::about(
         &HALF_UPGRADED,
         cluster.object::<DaemonSet>("longhorn-manager"),
-        format!("the managers run {running}, and {installed} counts as installed"),
+        format!("the managers run {running}, but {installed} is recorded as installed"),
     )
     .since(age.since_or_later())
-    .impact("the upgrade of Longhorn's objects may not have ended; the next upgrade is checked against the older release")
+    .impact("the upgrade of Longhorn's objects may not have finished; the next upgrade is checked against the older release")
     .facts([api(format!("setting current-longhorn-version is {installed}; every Ready manager runs {running}"))])
     .facts([age.evidence()]);
     if releases::is_refused(installed, running) {
-        finding = finding.fact(format!("Longhorn refuses a step from {installed} to {running}"));
+        finding = finding.fact(format!("Longhorn does not support going from {installed} to {running}"));
     }
     let first = cluster.manager_pods().map(|pod| pod.metadata.name.as_str()).min();
     out.report(first.into_iter().fold(finding, |finding, pod| finding.with(Name::Manager, pod)));
@@ -182,10 +181,10 @@ fn components(cluster: &Cluster, out: &mut Outcome, running: Release, newest: Op
             Finding::about(
                 &COMPONENT_OLD,
                 cluster.object_of(kind, app),
-                format!("{app} runs {release}, and the managers run {running}"),
+                format!("{app} runs {release}, but the managers run {running}"),
             )
             .since(age.since_or_later())
-            .impact("calls between the two may fail; volumes that are attached keep working")
+            .impact("calls between the two may fail; attached volumes keep working")
             .facts([api(format!("pod {} runs {release}", pod.metadata.name)), age.evidence()]),
         );
     }

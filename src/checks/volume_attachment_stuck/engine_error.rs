@@ -2,6 +2,7 @@
 
 use super::{EVENTS, VOLUME_OBJECTS};
 use crate::check::*;
+use crate::facts::text;
 use crate::longhorn::{DataEngine, Engine, InstanceManager, Volume, condition};
 
 const ISCSI_LOG: &str = "ssh <node> 'sudo journalctl -u iscsid -n 30 --no-pager; sudo iscsiadm -m session'";
@@ -67,6 +68,13 @@ const SIGNS: [(&[&str], &Way); 8] = [
     ),
 ];
 
+/// Why it does not start.
+#[derive(Debug, Clone)]
+pub(super) struct Failure {
+    pub way: &'static Way,
+    pub briefly: String,
+}
+
 /// Everything that objects say of why the engine does not start.
 pub(super) fn texts<'a>(cluster: &'a Cluster, engine: Option<&'a Engine>) -> Vec<&'a str> {
     let Some(engine) = engine else { return Vec::new() };
@@ -82,9 +90,16 @@ pub(super) fn texts<'a>(cluster: &'a Cluster, engine: Option<&'a Engine>) -> Vec
         .collect()
 }
 
-/// The way in which it fails. iSCSI has no part in a volume of v2.
-pub(super) fn way<'a>(volume: &Volume, said: impl IntoIterator<Item = &'a str>) -> Option<&'static Way> {
-    let said: Vec<String> = said.into_iter().map(str::to_ascii_lowercase).collect();
+/// The way in which it fails, and that for a headline. iSCSI has no part in a volume of v2, whose error speaks for itself.
+pub(super) fn failure<'a>(volume: &Volume, said: impl IntoIterator<Item = &'a str>) -> Option<Failure> {
+    let said: Vec<&str> = said.into_iter().collect();
+    let way = way(volume, &said)?;
+    let last = said.last().and_then(|said| said.trim().rsplit(": ").next()).filter(|_| way == &V2_INITIATOR);
+    Some(Failure { way, briefly: text::shortened(last.unwrap_or(way.briefly), 100) })
+}
+
+fn way(volume: &Volume, said: &[&str]) -> Option<&'static Way> {
+    let said: Vec<String> = said.iter().map(|said| said.to_ascii_lowercase()).collect();
     let names = |parts: &[&str]| said.iter().any(|said| parts.iter().any(|part| said.contains(part)));
     // up to 1.5 another field says which engine it is
     if volume.spec.data_engine.or_v1() == DataEngine::V2 || names(&["nvme device", "nvme initiator", "spdk"])

@@ -47,100 +47,99 @@ const OF_KUBERNETES: &str = "kubectl get volumeattachments.storage.k8s.io";
 
 causes! {
     ATTACH_LOOP = critical "attach_loop"
-        "the engine of the volume died unexpectedly three times or more in the last hour: it is attached and detached in turn"
-        fix "See why the engine dies: the instance manager on <value> (restarted, out of memory), the network to the replicas, and the disks. \
-             Scaling the workload down ends the loop." [read VOLUME_OBJECTS, read EVENTS, read TICKETS]
+        "the volume's engine died unexpectedly at least three times in the last hour, so it keeps attaching and detaching"
+        fix "Find out why the engine dies: the instance manager on <value> (restarted, out of memory), the network to the replicas, or the disks. \
+             Scaling the workload down stops the loop." [read VOLUME_OBJECTS, read EVENTS, read TICKETS]
         ways ENGINE_ERROR;
     ENGINE_CANNOT_START = critical "engine_cannot_start"
-        "the volume is attaching, and its engine fails to start on that node"
-        fix "See the error of the engine, then check <value> for missing iscsiadm or iscsi_tcp, a multipathd that claims the device, SELinux \
-             denials, the engine image and the instance manager. On another node the volume may attach at once." [read VOLUME_OBJECTS, read EVENTS, read TICKETS]
+        "the volume is attaching, but its engine fails to start on that node"
+        fix "Read the error of the engine. Then check <value> for missing iscsiadm or iscsi_tcp, a multipathd that claims the device, SELinux \
+             denials, the engine image and the instance manager. The volume may attach immediately on another node." [read VOLUME_OBJECTS, read EVENTS, read TICKETS]
         way SEVERAL "of several volumes on one node"
             fix "Check node <node> for missing iscsiadm or iscsi_tcp, a multipathd that claims the devices, SELinux denials, and the instance manager there."
             [read LONGHORN_NODE, read MANAGERS_THERE]
         way OF_THE_NODE "of all volumes on one node, while engines run on others"
-            fix "Check node <node> for missing iscsiadm or iscsi_tcp, a multipathd that claims the devices, SELinux denials, and the instance manager there. \
-                 Until then cordon it, so that new pods go elsewhere."
+            fix "Cordon node <node>, so that new pods go elsewhere. Then check it for missing iscsiadm or iscsi_tcp, a multipathd that claims the \
+                 devices, SELinux denials, and its instance manager."
             [read LONGHORN_NODE, read MANAGERS_THERE, change "kubectl cordon <node>"]
         ways ENGINE_ERROR;
     ATTACHING = warning "attaching" "the volume has been attaching for ten minutes"
-        fix "See which engine or replica does not start: its engine image and the instance manager on its node; then the log of the \
+        fix "Find out which engine or replica does not start: check its engine image and its node's instance manager. Then read the log of the \
              longhorn-manager on <owner>, which owns the volume." [read VOLUME_OBJECTS, read EVENTS, read TICKETS]
         way TWINS "its node has two instance managers of one type and image"
-            fix "Longhorn starts nothing on node <node> until one of its two instance managers is gone: see in which of <instance_manager> and <value> nothing \
-                 runs, and delete that InstanceManager."
+            fix "Find out which of <instance_manager> and <value> runs nothing, and delete that InstanceManager. Longhorn starts nothing on node \
+                 <node> while it has both."
             [read "kubectl -n <namespace> get instancemanagers.longhorn.io <instance_manager> <value> -o yaml"]
-            proven "nothing runs in the one that goes, as the reader is to see"
+            proven "the fix asks for the one that runs nothing"
         ways BACKING_IMAGE;
     DETACHING = warning "detaching" "the volume has been detaching for ten minutes"
-        but "info in a recording that does not tell since when"
-        fix "See which engine or replica does not stop, and the instance manager on its node; then the log of the longhorn-manager on <owner>, \
-             which owns the volume." [read VOLUME_OBJECTS, read EVENTS, read TICKETS];
+        but "info in a recording that does not show since when"
+        fix "Find out which engine or replica does not stop: check its node's instance manager. Then read the log of the longhorn-manager on \
+             <owner>, which owns the volume." [read VOLUME_OBJECTS, read EVENTS, read TICKETS];
     TICKET_WAITS = warning "ticket_waits"
-        "a workload has waited ten minutes for a volume that is attached elsewhere or otherwise, or that Longhorn was not asked for"
-        fix "See what still uses <claim> on the node where it is attached, and stop it: a pod that ends slowly, a manual attachment from Longhorn's \
-             user interface, or a second pod that mounts a claim for one node." [read TICKETS, read OF_KUBERNETES, read VOLUME_OBJECTS]
-            proven "a second replica of a strict-local volume, without data; of two active engines the one that no replica names; the \
-             pod of a virtual machine on the node that it should leave"
-        way MIGRATES "its migration does not get ready"
-            fix "See why the engine and the replicas of the migration do not start. Deleting the pod on the node that the virtual machine should go to takes \
-                 the migration back." [read VOLUME_OBJECTS, read TICKETS, read OWNERS_LOG]
+        "a workload has waited ten minutes for a volume that is attached elsewhere or in another way, or for which Longhorn was not asked"
+        fix "Stop what still uses <claim> on the node where it is attached: a pod that ends slowly, a manual attachment from Longhorn's UI, or a \
+             second pod that mounts a claim for one node." [read TICKETS, read OF_KUBERNETES, read VOLUME_OBJECTS]
+            proven "a second replica of a strict-local volume, without data; of two active engines the one that no replica names; the pod of a \
+                    virtual machine on the node that it should leave"
+        way MIGRATES "its migration does not become ready"
+            fix "Find out why the engine and the replicas of the migration do not start. Deleting the virtual machine's pod on its target node \
+                 cancels the migration." [read VOLUME_OBJECTS, read TICKETS, read OWNERS_LOG]
         way SURPLUS_REPLICA "it is strict-local, and has a replica too many"
-            fix "Delete the replica without data: the validator of Longhorn denies every change of a strict-local volume that has two."
+            fix "Delete the replica without data: Longhorn's validator rejects every change of a strict-local volume that has two."
             [read VOLUME_OBJECTS, read TICKETS, change "kubectl -n <namespace> delete replicas.longhorn.io <replica>"]
         way PENDING_NODE "it has a pending node"
-            fix "Empty the field status.pendingNodeID: Longhorn attaches no volume that has a pending node." [
+            fix "Clear the field status.pendingNodeID: Longhorn cannot attach a volume that has a pending node." [
                 read VOLUME_OBJECTS,
                 read TICKETS,
                 change "kubectl -n <namespace> patch volumes.longhorn.io <volume> --subresource=status --type merge -p '{\"status\":{\"pendingNodeID\":\"\"}}'",
             ]
         way TWO_ENGINES "two of its engines are active"
-            fix "Keep the engine that the replicas name in spec.engineName, and delete the other: Longhorn stops all work on a volume with two active engines \
-                 (fixed in 1.4.4 and 1.5.2)." [read VOLUME_OBJECTS, read TICKETS]
-        way UNHELD "it is detached, and nothing holds it"
-            fix "See in the log of the longhorn-manager that owns the volume why it is not attached: nothing else holds it." [read VOLUME_OBJECTS, read TICKETS, read OWNERS_LOG]
+            fix "Keep the engine that the replicas name in spec.engineName, and delete the other: Longhorn stops all work on a volume with two \
+                 active engines (fixed in 1.4.4 and 1.5.2)." [read VOLUME_OBJECTS, read TICKETS]
+        way UNHELD "it stays detached, although nothing holds it"
+            fix "Read the log of the longhorn-manager that owns the volume to find out why it does not attach: nothing else holds it." [read VOLUME_OBJECTS, read TICKETS, read OWNERS_LOG]
         way OWN_WORK "Longhorn's own work holds it"
-            fix "See why the work of <kind> does not end: no workload holds the volume, ticket <attachment> does, and it goes with that work."
+            fix "Find out why Longhorn's <kind> does not end: its ticket <attachment> holds the volume until then. No workload holds it."
             [read "kubectl -n <namespace> get snapshots.longhorn.io,backups.longhorn.io | grep -e <volume> -e NAME", read TICKETS]
-        way LONGHORN_REFUSES "Longhorn refuses to attach it"
-            fix "Fix what Longhorn's answer names, often an engine image that is missing on a node; csi-attacher tries again on its own." [
+        way LONGHORN_REFUSES "Longhorn rejects the attach"
+            fix "Fix what Longhorn's answer names, often an engine image that is missing on a node. csi-attacher then retries automatically." [
                 read ATTACHMENT,
                 read "kubectl -n <namespace> get volumes.longhorn.io <volume> -o jsonpath='{.spec.image}'",
                 read "kubectl -n <namespace> get engineimages.longhorn.io",
             ]
         way NEVER_ASKED "Longhorn was never asked to attach it"
-            fix "See why csi-attacher does not get through to Service longhorn-backend (port 9500): DNS, a NetworkPolicy (the default ones of 1.12.1 leave the \
-                 side-cars of CSI out), a service mesh. Where its log has an answer of Longhorn, that names the reason." [
+            fix "Find out why csi-attacher cannot reach Service longhorn-backend (port 9500): DNS, a NetworkPolicy (the default ones of 1.12.1 \
+                 leave out the CSI sidecars), or a service mesh. If its log has an answer from Longhorn, that gives the reason." [
                 read ATTACHMENT,
                 read "kubectl -n <namespace> logs -l app=csi-attacher --tail=50",
                 read "kubectl -n <namespace> get networkpolicies",
             ]
         way PLUGIN_UNREGISTERED "the CSI plugin on the node is not registered"
-            fix "Get the CSI plugin on node <node> to register with its kubelet first: csi-attacher tries again on its own." [
+            fix "Make the CSI plugin on node <node> register with its kubelet: csi-attacher then retries automatically." [
                 read "kubectl -n <namespace> get pods -l app=longhorn-csi-plugin -o wide --field-selector spec.nodeName=<node>",
                 read "kubectl -n <namespace> logs -l app=longhorn-csi-plugin -c node-driver-registrar --tail=30 --prefix",
                 read "kubectl get csinode <node> -o yaml",
             ]
         way NO_PLUGIN "no CSI plugin is on the node"
-            fix "Fix what the Events of the pod name; the kubelet then continues on its own."
+            fix "Read the Events of the pod and fix what they name. The kubelet then continues automatically."
             [read "kubectl -n <namespace> describe daemonset longhorn-csi-plugin"]
         way KEPT_AWAY_BY_TAINT "a taint keeps the CSI plugin off the node"
-            fix "Keep pods with a Longhorn volume off node <node>, or let Longhorn onto it: tolerate its taint in setting taint-toleration, with all volumes \
-                 detached. csi-attacher tries again on its own." [read NODE, read KEPT_BY]
+            fix "Keep pods with a Longhorn volume off node <node>, or tolerate its taint in setting taint-toleration, with all volumes detached. \
+                 csi-attacher then retries automatically." [read NODE, read KEPT_BY]
         way KEPT_OUT_BY_TAINT "a taint keeps the CSI plugin and the manager off the node"
-            fix "Keep pods with a Longhorn volume off node <node>, or let Longhorn onto it: tolerate its taint in setting taint-toleration, with all volumes \
-                 detached, and the same in DaemonSet longhorn-manager. csi-attacher tries again on its own." [read NODE, read KEPT_BY]
+            fix "Keep pods with a Longhorn volume off node <node>, or tolerate its taint in setting taint-toleration (with all volumes detached) \
+                 and in DaemonSet longhorn-manager. csi-attacher then retries automatically." [read NODE, read KEPT_BY]
         way KEPT_AWAY_BY_LABEL "the node lacks a label for the CSI plugin"
-            fix "Keep pods with a Longhorn volume off node <node>, or let Longhorn onto it: give it the label, or change setting \
-                 system-managed-components-node-selector, with all volumes detached. csi-attacher tries again on its own." [read NODE, read KEPT_BY]
+            fix "Keep pods with a Longhorn volume off node <node>, or give it the label, or change setting system-managed-components-node-selector, \
+                 with all volumes detached. csi-attacher then retries automatically." [read NODE, read KEPT_BY]
         way KEPT_OUT_BY_LABEL "the node lacks a label for the CSI plugin and the manager"
-            fix "Keep pods with a Longhorn volume off node <node>, or let Longhorn onto it: give it the label, or change setting \
-                 system-managed-components-node-selector, with all volumes detached, and the same in DaemonSet longhorn-manager. csi-attacher \
-                 tries again on its own." [read NODE, read KEPT_BY]
+            fix "Keep pods with a Longhorn volume off node <node>, or give it the label, or change setting system-managed-components-node-selector \
+                 (with all volumes detached) and DaemonSet longhorn-manager. csi-attacher then retries automatically." [read NODE, read KEPT_BY]
         ways REFUSED;
     TICKET_LEFT_OVER = warning "ticket_left_over"
         "a ticket holds the volume for a node or an attachment that no longer exists" but "info while no other ticket waits"
-        fix "Make sure that no pod on node <node> uses <claim>, then take the ticket away: Longhorn detaches the volume, and attaches it where another \
+        fix "Make sure that no pod on node <node> uses <claim>, then remove the ticket: Longhorn detaches the volume, and attaches it where another \
              ticket wants it." [
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
             read TICKETS,
@@ -148,44 +147,49 @@ causes! {
             change "kubectl -n <namespace> patch volumeattachments.longhorn.io <volume> --type merge -p '{\"spec\":{\"attachmentTickets\":{\"<attachment>\":null}}}'",
         ];
     MIGRATION_BROKE = warning "migration_broke"
-        "a migratable volume is detached with a ticket for each of two nodes, and attaches to neither"
+        "a live migration was aborted, and the volume attaches to neither of its two nodes"
         fix "Find out on which node the virtual machine of <claim> should run, and delete the pod on the other: Longhorn attaches the volume as soon \
-             as one ticket is left." [read TICKETS, read OF_KUBERNETES] proven "on which node the virtual machine should run, as the reader has to know";
+             as one ticket is left." [read TICKETS, read OF_KUBERNETES] proven "the fix asks on which node the virtual machine should run"
+        way DETACHING_LOOP "it has two engines left, and no ticket"
+            fix "Follow Longhorn's page troubleshooting-migratable-rwx-volume-stuck-in-detaching-loop: the volume keeps both engines of the migration and \
+                 flaps. Do not delete the volume. Upgrade to 1.10.0 or later, which ends this." [
+                read "kubectl -n <namespace> get volumes.longhorn.io <volume> -o jsonpath='{.spec.nodeID} {.spec.migrationNodeID} {.status.currentNodeID} {.status.currentMigrationNodeID}'",
+                read VOLUME_OBJECTS,
+                read TICKETS,
+            ];
     MOUNT_FAILING = warning "mount_failing"
-        "the volume is attached, and the kubelet has failed for ten minutes to mount it"
-        but "info where nothing but a pod that stays Pending tells of it: a live exporter does not read the Events of other namespaces"
-        fix "See in the Events of the pod of <claim> what fails on node <node>. Where they say FailedMount, the log of longhorn-csi-plugin there has the \
-             rest; an image that cannot be pulled is no matter of storage." [
+        "the volume is attached, but the kubelet has failed to mount it for ten minutes"
+        but "info if only a Pending pod shows it, as a live exporter does not read the Events of other namespaces"
+        fix "Read the Events of the pod of <claim> to find out what fails on node <node>. For FailedMount, the log of longhorn-csi-plugin there \
+             gives details; an image that cannot be pulled is not a storage failure." [
             read "kubectl get events -A --field-selector reason=FailedMount --sort-by=.lastTimestamp",
             read "kubectl -n <namespace> logs -l app=longhorn-csi-plugin -c longhorn-csi-plugin --tail=300 --prefix | grep <volume>",
             read VOLUME_OBJECTS,
         ] proven "the volume is mounted nowhere, and has a backup, before its file system is repaired"
-        way DEVICE_BUSY "something else holds the device"
-            fix "Something on node <node> holds the device, as a rule multipathd: exclude Longhorn's devices in /etc/multipath.conf and restart it (Longhorn's \
-                 page troubleshooting-volume-with-multipath)."
+        way DEVICE_BUSY "another process uses the device"
+            fix "Exclude Longhorn's devices in /etc/multipath.conf on node <node> and restart multipathd, which usually holds the device \
+                 (Longhorn's page troubleshooting-volume-with-multipath)."
         way NO_PASSPHRASE "the kubelet gets no passphrase"
-            fix "The kubelet gets no passphrase: spec.csi.nodeStageSecretRef of the persistent volume has to name a Secret that exists. It is taken from the \
-                 StorageClass (csi.storage.k8s.io/node-stage-secret-name and -namespace) when the claim is made; a persistent volume that was made \
-                 without it has to be made again for the same Longhorn volume: set its persistentVolumeReclaimPolicy to Retain first, or its \
-                 deletion deletes the data."
+            fix "Create the Secret that spec.csi.nodeStageSecretRef of the persistent volume names. If that field is empty, recreate the persistent \
+                 volume for the same Longhorn volume, with it (StorageClass parameters csi.storage.k8s.io/node-stage-secret-name and -namespace). \
+                 Before you delete it, set its persistentVolumeReclaimPolicy to Retain: otherwise the data is deleted."
         way NOT_DECRYPTED "cryptsetup fails"
-            fix "cryptsetup fails on node <node>: see that it is installed and dm_crypt is loaded there, and that the Secret has the passphrase with which the \
+            fix "Check on node <node> that cryptsetup is installed and dm_crypt is loaded, and that the Secret has the passphrase with which the \
                  volume was encrypted."
         way DAMAGED "the file system is damaged"
-            fix "The file system is damaged. Take a backup or a snapshot before anything else. Then scale the workload down, attach the volume by hand to a \
-                 node from Longhorn's user interface, and repair the file system on /dev/longhorn there (fsck, or xfs_repair)."
+            fix "Take a backup or a snapshot before anything else. Then scale the workload down, attach the volume to a node from Longhorn's UI, \
+                 and repair the file system on /dev/longhorn there (fsck, or xfs_repair)."
         way NFS_CLIENT "the NFS client fails"
-            fix "The NFS client of node <node> fails: see that it is installed, that the kernel has NFS 4.1, and that the node reaches port 2049 of the share \
-                 endpoint."
-        way DEVICE_EXCHANGED "the device was exchanged under the pod"
-            fix "The device was exchanged under the pod when its engine died. Scale the workload to nothing until the volume is detached, then up again: the \
-                 kubelet mounts it from the beginning.";
+            fix "Check that node <node> has an NFS client and NFS 4.1 in its kernel, and that it reaches port 2049 of the share endpoint."
+        way DEVICE_EXCHANGED "the device was replaced under the pod"
+            fix "Scale the workload to 0 until the volume is detached, then up again: the kubelet then mounts the new device. The old one was \
+                 replaced when its engine died.";
 }
 
 pub static CHECK: Check = Check {
     id: "volume_attachment_stuck",
     title: "Volumes that do not attach or detach",
-    summary: "A volume stays attaching or detaching, loses its engine again and again, or is held where no workload wants it.",
+    summary: "A volume stays attaching or detaching, keeps losing its engine, or is held where no workload wants it.",
     needs: &[Volumes, Engines, VolumeAttachments],
     uses: &[
         CsiAttachments, CsiNodes, BackingImages, BackingImageManagers, BackingImageDataSources, Events, Pods,
@@ -202,7 +206,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     STUCK = Gauge "longhorn_health_volume_attachment_stuck" ["volume", "pvc_namespace", "pvc", "cause", "severity"]
-        "1 for every volume that does not attach or detach, by cause; not for what is info only.",
+        "1 for every volume that cannot attach or detach, by cause; without findings of severity info.",
         absent "the volume attaches and detaches, or volumes or engines cannot be read",
         example "max without (instance, pod) (longhorn_health_volume_attachment_stuck) == 1";
 }
@@ -211,6 +215,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     let events = states::Events::of(cluster);
     states::look(cluster, out, &events);
     tickets::look(cluster, out);
+    tickets::find_broken_migrations(cluster, out);
     unasked::look(cluster, out);
     mounts::look(cluster, out);
 }

@@ -9,13 +9,12 @@ use jiff::SignedDuration;
 
 use super::*;
 use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::patience::ATTACH;
 use crate::facts::{api, text, volumes};
 use crate::longhorn::{Event, Owner, Volume};
 
 /// The kubelet tries again at least each two minutes (kubernetes v1.32 pkg/util/goroutinemap/exponentialbackoff), and says so less often.
 const RECENT: SignedDuration = SignedDuration::from_mins(15);
-/// A device that comes late, or an NFS server on its way, is mounted by then.
-const ATTACH_GRACE: SignedDuration = SignedDuration::from_mins(10);
 /// Images may be large.
 const PENDING: SignedDuration = SignedDuration::from_mins(15);
 /// One or two failures are a race.
@@ -57,7 +56,7 @@ fn failed(cluster: &Cluster) -> BTreeMap<&str, &Event> {
     let events = cluster.objects.events.iter();
     for event in events.filter(|event| event.reason == "FailedMount" && event.involved_object.kind == "Pod") {
         let recent = event.last_seen().is_some_and(|last| cluster.age(last) < RECENT);
-        let lasting = event.first_seen().is_some_and(|first| cluster.age(first) >= ATTACH_GRACE);
+        let lasting = event.first_seen().is_some_and(|first| cluster.age(first) >= ATTACH);
         if !recent || !lasting || event.occurrences() < TRIES {
             continue;
         }
@@ -85,11 +84,11 @@ fn failing(cluster: &Cluster, volume: &Volume, attached: &str, event: &Event) ->
     Finding::about(
         &MOUNT_FAILING,
         volumes::object(cluster, volume),
-        format!("{whose} is attached, and the kubelet on node {node} cannot mount it"),
+        format!("{whose} is attached, but the kubelet on node {node} cannot mount it"),
     )
     .node(node)
     .since(event.first_seen())
-    .impact(format!("pod {pod} cannot start; Longhorn calls the volume healthy"))
+    .impact(format!("pod {pod} cannot start, although Longhorn reports the volume as healthy"))
     .volumes(users)
     .fact(
         api(format!(
@@ -150,12 +149,12 @@ fn pending(
         Finding::about(
             &MOUNT_FAILING,
             volumes::object(cluster, volume),
-            format!("{whose} is attached, and its pod stays Pending: {}", text::listed(waiting)),
+            format!("{whose} is attached, but its pod stays Pending: {}", text::listed(waiting)),
         )
         .severity(Severity::Info)
         .node(node)
         .since(age.since)
-        .impact("Longhorn has done its part; whether the kubelet fails to mount the volume only the Events of the pod tell")
+        .impact("Longhorn has done its part; only the Events of the pod show whether the kubelet fails to mount the volume")
         .volumes(users)
         .facts([api("kubernetesStatus.workloadsStatus: no pod of the claim is Running".to_owned()), age.evidence()]),
     )

@@ -15,8 +15,8 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
     description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end \
                   }} is stuck attaching or detaching. Its workload waits, or loses its device repeatedly. Find out \
                   with the command below which node, engine or ticket holds it.",
-    why: "The findings wait ten minutes, or for three crashes or failed starts of the engine; three more let an API server that restarts \
-          come back, and are those of what waits for the volume.",
+    why: "The findings wait ten minutes, or for three crashes or failed starts of the engine. Three more minutes let an API server that restarts \
+          come back, and are as long as those of what waits for the volume.",
     runbook: include_str!("LonghornVolumeAttachmentStuck.md"),
     ..Alert::DEFAULT
 }];
@@ -24,7 +24,7 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
 pub(super) const PANELS: &[Panel] = &[Panel {
     dashboard: Dashboard::Volumes,
     title: "Volumes that do not attach or detach",
-    description: "Volumes that stay attaching or detaching, lose their engine again and again, or are held where no workload wants them.",
+    description: "Volumes that stay attaching or detaching, keep losing their engine, or are held where no workload wants them.",
     columns: &["cause", "volume", "pvc_namespace", "pvc"],
     no_data: "every volume attaches and detaches, or the exporter does not report",
     ..Panel::TABLE.of(&STUCK)

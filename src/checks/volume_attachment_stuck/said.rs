@@ -28,7 +28,7 @@ pub(super) fn by_others(cluster: &Cluster, volume: &Volume) -> Vec<Evidence> {
         cluster.engines_of(name).find(|engine| !engine.spec.upgraded_replica_address_map.is_empty());
     if let Some(engine) = upgraded.filter(|_| volume.spec.wanted_image() == volume.status.current_image) {
         said.push(api(format!(
-            "engine {} still has spec.upgradedReplicaAddressMap of a live upgrade that is over",
+            "engine {} still has spec.upgradedReplicaAddressMap of a finished live upgrade",
             engine.metadata.name
         )));
     }

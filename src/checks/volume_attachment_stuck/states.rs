@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::engine_error::{self, Failure};
 use super::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::backing_images::Wait;
+use crate::facts::patience::ATTACH;
 use crate::facts::releases::manager_release;
 use crate::facts::{api, nodes, text, volumes, ways};
 use crate::longhorn::{
@@ -14,8 +16,6 @@ use crate::longhorn::{
     VolumeState, condition,
 };
 
-/// Attaching and detaching take seconds, with a slow start of an engine a minute or two.
-const ATTACH_GRACE: SignedDuration = SignedDuration::from_mins(10);
 /// Longhorn tries to start an engine again and again; it takes a few tries to tell.
 const TRIES: SignedDuration = SignedDuration::from_mins(3);
 /// What happened longer ago is over.
@@ -176,8 +176,8 @@ struct StuckVolume<'a> {
     dated: bool,
     /// True where its engine dies again and again.
     loops: bool,
-    /// In which way its engine fails.
-    way: Option<&'static Way>,
+    /// What its engine says.
+    failure: Option<Failure>,
     evidence: Vec<Evidence>,
 }
 
@@ -291,7 +291,10 @@ fn dies<'a>(
     let evidence = vec![EvidenceSource::Event.says(text)];
     let failed = engine.and_then(|engine| events.failed.get(engine.metadata.name.as_str()));
     let said = engine_error::texts(cluster, engine).into_iter().chain(failed.map(|failed| failed.said));
-    let way = engine_error::way(volume, said);
+    let never_up = volumes::was_never_up(cluster, volume);
+    // one of v2 that ran has no sign that tells a start from a death
+    let failure = engine_error::failure(volume, said)
+        .filter(|failure| never_up || failure.way != &engine_error::V2_INITIATOR);
     let stuck = |cause, why: String, since, evidence| StuckVolume {
         cause,
         volume,
@@ -300,17 +303,17 @@ fn dies<'a>(
         since,
         dated: true,
         loops: true,
-        way,
+        failure: failure.clone(),
         evidence,
     };
-    if !volumes::was_never_up(cluster, volume) {
-        let why = format!("its engine died three times or more within the last hour{}", briefly(way));
+    if !never_up {
+        let why = format!("its engine died three times or more within an hour{}", briefly(&failure));
         return Some(stuck(&ATTACH_LOOP, why, None, evidence));
     }
     let mut evidence: Vec<Evidence> = engine.and_then(start_error).into_iter().chain(evidence).collect();
     evidence
-        .push(api("no replica of the volume was ever healthy: it has never been up, and nothing is lost"));
-    let why = format!("its engine does not start on node {node}{}", briefly(way));
+        .push(api("no replica of the volume was ever healthy: it has never been up, and no data is lost"));
+    let why = format!("its engine cannot start on node {node}{}", briefly(&failure));
     Some(stuck(&ENGINE_CANNOT_START, why, Some(seen.first), evidence))
 }
 
@@ -364,7 +367,7 @@ fn moves<'a>(
     let age = observe(cluster, out, fact, &format!("{name} {node}"), begun);
     let since = age.since_or_later();
     let (why, dated, loops, evidence) = (String::new(), true, false, Vec::new());
-    let stuck = StuckVolume { cause, volume, node, why, since, dated, loops, way: None, evidence };
+    let stuck = StuckVolume { cause, volume, node, why, since, dated, loops, failure: None, evidence };
     let failed = engine.and_then(|engine| recent(cluster, events.failed.get(engine.metadata.name.as_str())));
     // those of before belong to a start that is over
     let failed = failed.filter(|failed| asked.is_none_or(|asked| failed.last >= asked));
@@ -373,7 +376,7 @@ fn moves<'a>(
         return Some(cannot_start(cluster, stuck, engine, failed, error));
     }
     // a node that is gone is told as a ticket that is left over
-    if !age.at_least(ATTACH_GRACE, Unknown::Counts) || tickets::attaches_to_gone_node(cluster, volume) {
+    if !age.at_least(ATTACH, Unknown::Counts) || tickets::attaches_to_gone_node(cluster, volume) {
         return None;
     }
     let long = since.map_or("an unknown time".to_owned(), |since| text::duration(cluster.age(since)));
@@ -411,8 +414,13 @@ fn cannot_start<'a>(
     let mut evidence: Vec<Evidence> = engine.and_then(start_error).into_iter().collect();
     let texts = engine_error::texts(cluster, engine);
     let told = texts.iter().find(|said| !evidence.iter().any(|fact| fact.text.contains(**said)));
-    evidence.extend(told.map(|said| api(format!("instance manager: {}", text::both_ends(said.trim(), 300)))));
-    let way = engine_error::way(stuck.volume, texts.into_iter().chain(failed.map(|failed| failed.said)));
+    evidence.extend(
+        told.map(|said| {
+            api(format!("instance manager: {}", text::both_ends(said.trim(), 300))).quoting(said)
+        }),
+    );
+    let failure =
+        engine_error::failure(stuck.volume, texts.into_iter().chain(failed.map(|failed| failed.said)));
     if let Some(EventTally { count, last, said, .. }) = failed {
         let text = format!(
             "{count} FailedStarting of its engine within the last hour, the last at {last}: {}",
@@ -422,13 +430,13 @@ fn cannot_start<'a>(
     }
     evidence
         .extend(error.map(|engine| api(format!("engine {}: currentState is error", engine.metadata.name))));
-    let why = format!("its engine does not start on node {}{}", stuck.node, briefly(way));
-    StuckVolume { cause: &ENGINE_CANNOT_START, why, way, evidence, ..stuck }
+    let why = format!("its engine cannot start on node {}{}", stuck.node, briefly(&failure));
+    StuckVolume { cause: &ENGINE_CANNOT_START, why, failure, evidence, ..stuck }
 }
 
-/// What a way adds to a headline.
-fn briefly(way: Option<&'static Way>) -> String {
-    way.map_or(String::new(), |way| format!(": {}", way.briefly))
+/// What its error adds to a headline.
+fn briefly(failure: &Option<Failure>) -> String {
+    failure.as_ref().map_or(String::new(), |failure| format!(": {}", failure.briefly))
 }
 
 /// When the volume was asked for, or to be let go, at the earliest: by its attachments in Kubernetes, found by its tickets, which a
@@ -461,16 +469,24 @@ fn start_error(engine: &Engine) -> Option<Evidence> {
     said.then(|| api(text()).quoting(&created.message))
 }
 
+/// One sentence of what begins with "it": `claim db/data has been attaching for 20 min`.
+pub(super) fn headline(whose: &str, why: &str) -> String {
+    match why.strip_prefix("it ") {
+        Some(rest) => format!("{whose} {rest}"),
+        None => format!("{whose}: {why}"),
+    }
+}
+
 fn finding(cluster: &Cluster, stuck: StuckVolume) -> Finding {
-    let StuckVolume { cause, volume, node, why, since, way, evidence, .. } = stuck;
+    let StuckVolume { cause, volume, node, why, since, failure, evidence, .. } = stuck;
     let name = &volume.metadata.name;
     let users = vec![cluster.volume_ref(name)];
     let whose = text::users_of(&users);
-    let mut finding = Finding::about(cause, volumes::object(cluster, volume), format!("{whose}: {why}"))
+    let mut finding = Finding::about(cause, volumes::object(cluster, volume), headline(&whose, &why))
         .node(node)
         .since(since)
         .impact(match cause == &DETACHING {
-            true => format!("{whose} can be attached nowhere until it is detached"),
+            true => format!("{whose} cannot attach anywhere until it is detached"),
             false => format!("{whose} cannot be used: its pods wait or lose their device"),
         })
         .volumes(users)
@@ -499,8 +515,8 @@ fn finding(cluster: &Cluster, stuck: StuckVolume) -> Finding {
         None if node.is_empty() => finding.with(Name::Value, "its node"),
         None => finding.with(Name::Value, format!("node {node}")),
     };
-    if way.is_some() {
-        finding = finding.way(way);
+    if let Some(failure) = failure {
+        finding = finding.way(failure.way);
     }
     if let Some(wait) = Wait::of(cluster, volume).filter(|_| cause == &ATTACHING) {
         finding = finding.way(&ways::WAITS_FOR_IMAGE).with(Name::BackingImage, wait.image);
@@ -510,8 +526,8 @@ fn finding(cluster: &Cluster, stuck: StuckVolume) -> Finding {
         .is_some_and(|release| (release.major, release.minor, release.patch) == (1, 12, 1));
     if policies && cause != &ATTACH_LOOP {
         finding = finding.fact(
-            "the default NetworkPolicies of 1.12.1 can keep a node from port 3260 of its instance manager, where the CNI enforces them \
-             (chart: networkPolicies.restrictInternalTraffic)",
+            "the default NetworkPolicies of 1.12.1 can block a node from port 3260 of its instance manager if the CNI enforces them (chart: \
+             networkPolicies.restrictInternalTraffic)",
         );
     }
     finding
@@ -525,19 +541,20 @@ fn one_node(cluster: &Cluster, node: &str, all: &[StuckVolume], elsewhere: usize
     let users: Vec<VolumeRef> = all.iter().map(|one| cluster.volume_ref(&one.volume.metadata.name)).collect();
     let whose = text::users_of(&users);
     let of_node = elsewhere > 0;
-    let way =
-        all.first().and_then(|first| first.way).filter(|way| all.iter().all(|one| one.way == Some(way)));
+    let way_of = |one: &StuckVolume| one.failure.as_ref().map(|failure| failure.way);
+    let way = all.first().and_then(way_of).filter(|way| all.iter().all(|one| way_of(one) == Some(way)));
+    let failure = all.first().and_then(|first| first.failure.clone()).filter(|_| way.is_some());
     let told = format!(
-        "{} on other nodes run, and none here, so the trouble is the node's",
+        "{} on other nodes run but none here, so the node is the cause",
         counted(elsewhere, "engine")
     );
     Finding::about(
         &ENGINE_CANNOT_START,
         cluster.object::<LonghornNode>(node),
         format!(
-            "the engines of {} do not start on node {node}{}",
+            "the engines of {} cannot start on node {node}{}",
             counted(all.len(), "volume"),
-            briefly(way)
+            briefly(&failure)
         ),
     )
     .node(node)

@@ -1,15 +1,13 @@
 //! Tickets that wait, and tickets that hold a volume for no one.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::*;
 use crate::cluster::Readability;
 use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::patience::ATTACH;
 use crate::facts::{api, nodes, text, volumes};
 use crate::longhorn::{DataLocality, Volume, VolumeAttachment, VolumeRobustness, VolumeState, condition};
-
-/// A volume changes nodes in seconds to minutes.
-const ATTACH_GRACE: SignedDuration = SignedDuration::from_mins(10);
 
 /// A wish for the volume.
 struct Ticket<'a> {
@@ -143,6 +141,55 @@ fn is_broken_migration(cluster: &Cluster, volume: &Volume, tickets: &[Ticket]) -
     refuses && volume.spec.migratable && volume.status.state == VolumeState::Detached && csi > 1
 }
 
+/// Migratable volumes whose migration no one asks for any more, which still have its engine, and are attached nowhere: up to 1.9 Longhorn
+/// cannot choose between the two engines (longhorn-manager v1.9.2 controller/volume_controller.go processMigration; Longhorn's knowledge base,
+/// troubleshooting-migratable-rwx-volume-stuck-in-detaching-loop). One that is taken back is attached meanwhile.
+pub(super) fn find_broken_migrations(cluster: &Cluster, out: &mut Outcome) {
+    for volume in cluster.objects.volumes.iter() {
+        let (name, status) = (volume.metadata.name.as_str(), &volume.status);
+        let attachment = cluster.objects.volume_attachments.get(name);
+        let is_over =
+            volume.spec.migration_node_id.is_empty() && !status.current_migration_node_id.is_empty();
+        if !volume.spec.migratable
+            || !is_over
+            || status.state == VolumeState::Attached
+            || volume.metadata.is_deleting()
+            || cluster.engines_of(name).count() < 2
+            || attachment.is_some_and(|attachment| !attachment.spec.attachment_tickets.is_empty())
+        {
+            continue;
+        }
+        let failures = cluster.events_about(name).filter(|event| event.reason == "MigrationFailed");
+        let failures: i64 = failures.map(|event| event.count.0.max(1)).sum();
+        // it says so at each round
+        let unknown = if failures >= 3 { Unknown::Counts } else { Unknown::Waits };
+        let age = observe(cluster, out, "migration_over", name, Begun::At(None));
+        if !age.at_least(ATTACH, unknown) {
+            continue;
+        }
+        let users = vec![cluster.volume_ref(name)];
+        let whose = text::users_of(&users);
+        let finding = Finding::about(
+            &MIGRATION_BROKE,
+            volumes::object(cluster, volume),
+            format!("{whose}: its migration broke off, and it is {} with two engines", status.state.as_str()),
+        )
+        .since(age.since)
+        .impact(format!("{whose} can be attached nowhere"))
+        .volumes(users)
+        .way(&DETACHING_LOOP)
+        .fact(format!(
+            "spec.migrationNodeID is empty, status.currentMigrationNodeID is {}, and no ticket asks for the volume",
+            status.current_migration_node_id
+        ))
+        .facts((failures > 0).then(|| {
+            EvidenceSource::Event.says(format!("MigrationFailed on the volume, {}", counted(failures, "time")))
+        }));
+        sample(out, volume, &MIGRATION_BROKE);
+        out.report(finding);
+    }
+}
+
 /// Only a list that was read tells that something is missing; in a recording also one that has any.
 fn csi_is_known(cluster: &Cluster) -> bool {
     let recorded = cluster.is_recorded() && !cluster.objects.csi_attachments.is_empty();
@@ -170,7 +217,7 @@ fn lasting(
     let object = format!("{} {}", volume.metadata.name, ticket.id);
     // an old ticket may have come to wait, or lost its attachment, just now
     let age = observe(cluster, out, fact, &object, Begun::NotBefore(ticket.since));
-    age.at_least(ATTACH_GRACE, Unknown::Counts)
+    age.at_least(ATTACH, Unknown::Counts)
 }
 
 fn find_left_over(
@@ -183,8 +230,8 @@ fn find_left_over(
     let users = vec![cluster.volume_ref(&volume.metadata.name)];
     let (whose, node) = (text::users_of(&users), ticket.node);
     let (lacks, uses) = match nodes::is_gone(cluster, node) {
-        true => ("for a node that is gone", "which is gone"),
-        false => ("without a VolumeAttachment in Kubernetes", "although no attachment asks for it"),
+        true => ("for a deleted node", "which no longer exists"),
+        false => ("without a VolumeAttachment in Kubernetes", "although nothing requests it"),
     };
     let impact = match waits {
         Some(other) => format!("the workload on node {} waits for {whose}", other.node),
@@ -225,22 +272,25 @@ fn find(
     let broke = cause == &MIGRATION_BROKE;
     let own = own_work(cluster, volume, all).filter(|_| !broke && !migrates);
     let why = match (broke, at.as_str()) {
-        (_, at) if migrates => format!("its migration from node {at} to {} does not get ready", ticket.node),
+        (_, at) if migrates => {
+            format!("its migration from node {at} to {} does not become ready", ticket.node)
+        }
         (true, _) => "its migration broke, and tickets for two nodes are left".to_owned(),
-        (_, "") => format!("the workload on node {} waits, and it is detached", ticket.node),
+        (_, "") => format!("it stays detached although a pod on node {} waits for it", ticket.node),
         (_, at) if at == ticket.node => {
-            format!("it is attached to node {at}, but Longhorn does not call the ticket satisfied")
+            format!("it is attached to node {at}, but Longhorn does not report the ticket as satisfied")
         }
         (_, at) => {
             let by = own.map_or(String::new(), |(_, kind)| format!(" for Longhorn's own {kind}"));
-            format!("the workload on node {} waits, and it is attached to node {at}{by}", ticket.node)
+            format!("the workload on node {} waits because it is attached to node {at}{by}", ticket.node)
         }
     };
-    let finding = Finding::about(cause, volumes::object(cluster, volume), format!("{whose}: {why}"))
-        .node(ticket.node)
-        .since(ticket.since)
-        .impact(format!("the pod on node {} cannot start without {whose}", ticket.node))
-        .volumes(users);
+    let finding =
+        Finding::about(cause, volumes::object(cluster, volume), super::states::headline(&whose, &why))
+            .node(ticket.node)
+            .since(ticket.since)
+            .impact(format!("the pod on node {} cannot start without {whose}", ticket.node))
+            .volumes(users);
     let way = match (&obstacle, own) {
         _ if broke => None,
         _ if migrates => Some(&MIGRATES),
@@ -280,14 +330,14 @@ struct Obstacle<'a> {
 
 fn obstacle<'a>(cluster: &'a Cluster, volume: &Volume) -> Option<Obstacle<'a>> {
     if let Some(replica) = surplus_replica(cluster, volume) {
-        let fact = format!("the volume is strict-local, and replica {replica} is one too many, without data");
+        let fact =
+            format!("the volume is strict-local but has an extra replica {replica}, which holds no data");
         return Some(Obstacle { fact, way: &SURPLUS_REPLICA, replica: Some(replica) });
     }
     let pending = &volume.status.pending_node_id;
     if !pending.is_empty() {
-        let fact = format!(
-            "status.pendingNodeID is {pending}, which 1.4 left behind: from 1.5 on no one empties it"
-        );
+        let fact =
+            format!("status.pendingNodeID is {pending}, left over from 1.4: from 1.5 on nothing clears it");
         return Some(Obstacle { fact, way: &PENDING_NODE, replica: None });
     }
     let active = cluster.engines_of(&volume.metadata.name).filter(|engine| engine.spec.active);

@@ -88,9 +88,9 @@ fn finding(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> Finding {
     let driverless = (!refused).then(|| driverless(cluster, node, error)).flatten();
     let (way, why) = match &driverless {
         Some(found) => {
-            (found.way, format!(": {}, so that its kubelet has no CSI driver of Longhorn", found.because))
+            (found.way, format!(": {}, so its kubelet lacks Longhorn's CSI driver", found.because))
         }
-        None if refused => (&LONGHORN_REFUSES, ", and Longhorn refuses to attach it".to_owned()),
+        None if refused => (&LONGHORN_REFUSES, ", and Longhorn rejects the attach".to_owned()),
         None => (&NEVER_ASKED, ", and Longhorn was never asked to attach it".to_owned()),
     };
     let lacks = driverless.as_ref().map(|_| format!("CSINode {node} does not list {CSI_DRIVER}"));
@@ -138,7 +138,7 @@ fn driverless(cluster: &Cluster, node: &str, error: &str) -> Option<Driverless> 
         return Some(Driverless { because, way: &PLUGIN_UNREGISTERED });
     }
     let Some(found) = not_started::no_pod(cluster, PLUGIN, node, None) else {
-        let because = "no pod of Longhorn's CSI plugin is on it".to_owned();
+        let because = "it has no pod of Longhorn's CSI plugin".to_owned();
         return Some(Driverless { because, way: &NO_PLUGIN });
     };
     // what Longhorn makes itself goes by the settings, which it takes up with all volumes detached (longhorn-manager v1.3.3 to

@@ -22,6 +22,7 @@ use jiff::SignedDuration;
 
 use crate::check::*;
 use crate::facts::age::{Age, Begun, Unknown, observe};
+use crate::facts::patience::MAINTENANCE;
 use crate::facts::{nodes, text, volumes};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{DataEngine, ReplicaMode, Volume, VolumeRobustness};
@@ -29,61 +30,61 @@ use reasons::DegradedReason;
 
 causes! {
     REBUILD_STALLED = warning "rebuild_stalled"
-        "a rebuild runs and its progress has not changed for half an hour, or, at a first look, the volume has been degraded for a day"
-        fix "See what fails: the node and disk that receive the data, the network between the nodes, and the instance managers at both ends. If it \
-             is always the same disk, switch scheduling off for it, and the next replica goes elsewhere. Do not delete replicas that hold data." [
+        "a rebuild has made no progress for half an hour (at a first look: the volume has been degraded for a day)"
+        fix "Check the node and disk that receive the data, the network between the nodes, and the instance managers at both ends. If the same disk \
+             always fails, disable scheduling on it: the next replica goes elsewhere. Do not delete replicas that hold data." [
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<object> -o yaml | grep -A12 rebuildStatus",
             read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep -E 'Rebuil|<object>'",
         ];
-    REBUILD_LOOPING = warning "rebuild_looping" "rebuilds of the volume fail and start again"
-        fix "See what fails: the node and disk that receive the data, the network between the nodes, and the instance managers at both ends. If it \
-             is always the same disk, switch scheduling off for it, and the next replica goes elsewhere. Do not delete replicas that hold data." [
+    REBUILD_LOOPING = warning "rebuild_looping" "rebuilds of the volume keep failing and restarting"
+        fix "Check the node and disk that receive the data, the network between the nodes, and the instance managers at both ends. If the same disk \
+             always fails, disable scheduling on it: the next replica goes elsewhere. Do not delete replicas that hold data." [
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<object> -o yaml | grep -A12 rebuildStatus",
             read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep -E 'Rebuil|<object>'",
         ];
     REBUILD_DISABLED = warning "rebuild_disabled"
-        "concurrent-replica-rebuild-per-node-limit is 0, which switches rebuilds off"
-        fix "Set concurrent-replica-rebuild-per-node-limit back to its default of 5, unless the work for which it was lowered still goes on." [
+        "concurrent-replica-rebuild-per-node-limit is 0, which disables rebuilds"
+        fix "Set concurrent-replica-rebuild-per-node-limit back to its default of 5, unless the work for which it was lowered is still in progress." [
             read "kubectl -n <namespace> get settings.longhorn.io concurrent-replica-rebuild-per-node-limit",
             change "kubectl -n <namespace> patch settings.longhorn.io concurrent-replica-rebuild-per-node-limit --type merge -p '{\"value\":\"5\"}'",
         ];
     REBUILD_BLOCKED = warning "rebuild_blocked"
-        "Longhorn rebuilds nothing while the volume migrates or expands, and that does not end"
-        fix "See why the migration or expansion does not end; the rebuild begins after it." [
+        "the volume cannot rebuild while it migrates or expands, and that does not end"
+        fix "Find out why the migration or expansion does not end: the rebuild starts after it." [
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<object> -o yaml",
             read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep -E 'Rebuil|<object>'",
         ];
     UNSCHEDULABLE = warning "unschedulable"
-        "no disk takes the missing replica" but "info during the first hour of the maintenance of a node"
-        fix "Make room for the replica: another node or disk, more space, or fewer tags; the evidence has the figures of each disk. Longhorn then \
+        "no disk can take the missing replica" but "info during the first hour of a node's maintenance"
+        fix "Make room for the replica: another node or disk, more space, or fewer tags. The evidence gives the figures of each disk. Longhorn then \
              continues." [
             read "kubectl -n <namespace> get nodes.longhorn.io",
             read "kubectl -n <namespace> describe volumes.longhorn.io <object>",
         ];
     WAITS_FOR_NODE = warning "waits_for_node"
         "a failed replica is on a node that is down or cordoned" but "info during the first hour of a cordon"
-        fix "Bring node <node> back: Longhorn then rebuilds from what is left on it. If it never comes back, delete it from Kubernetes; the \
-             replica is then created on another node that has room." [
+        fix "Bring node <node> back: Longhorn then rebuilds from what is left on it. If it never comes back, delete it from Kubernetes: the replica \
+             is then created on another node that has room." [
             read "kubectl describe node <node>",
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
         ] proven "the node never comes back, and the volume has a healthy replica elsewhere"
         way NEVER_STARTED "a replica never started there"
-            fix "Bring node <node> back. Where that takes long, delete replica <replica>: it never started and holds nothing, and Longhorn makes another \
-                 on a node that is there (Longhorn issue 13571)." [
+            fix "Bring node <node> back. If that takes long, delete replica <replica>, which never started and is empty: Longhorn then creates \
+                 another on a node that is up (Longhorn issue 13571)." [
                 read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
                 read "kubectl describe node <node>",
                 change "kubectl -n <namespace> delete replicas.longhorn.io <replica>",
-            ] proven "the replica never started, and holds nothing"
+            ] proven "the replica never started, and holds no data"
         way NODE_GONE "the node no longer exists in Kubernetes"
-            fix "Node <node> no longer exists in Kubernetes, so its replica does not come back: see that another node has room for one. Longhorn creates it \
-                 there." [read "kubectl -n <namespace> get nodes.longhorn.io"]
+            fix "Check that another node has room for a replica: Longhorn creates it there. Node <node> no longer exists in Kubernetes, so its \
+                 replica does not come back." [read "kubectl -n <namespace> get nodes.longhorn.io"]
         way NODE_CORDONED "the node is only cordoned"
             fix "Uncordon node <node> once the work on it is done: Longhorn then rebuilds from what is left on it."
             [read "kubectl describe node <node>", change "kubectl uncordon <node>"];
     NOT_REBUILDING = warning "not_rebuilding" "nothing is being rebuilt, cause unknown"
-        fix "See the log of the longhorn-manager on <owner>, which owns the volume and starts its rebuilds." [
+        fix "Read the log of the longhorn-manager on <owner>, which owns the volume and starts its rebuilds." [
             read "kubectl -n <namespace> get pods -o wide -l app=longhorn-manager",
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
             read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep -E 'Rebuil|<object>'",
@@ -93,8 +94,8 @@ causes! {
 pub static CHECK: Check = Check {
     id: "volume_degraded",
     title: "Degraded volumes that do not recover",
-    summary: "A volume has too few replicas and does not get them back: its rebuild stalls, fails again and again, finds no disk, \
-              or is switched off. Silent while a rebuild advances or waits for its turn.",
+    summary: "A volume has too few replicas and does not recover: its rebuild stalls, keeps failing, finds no disk, or is disabled. Silent while a \
+              rebuild advances or waits for its turn.",
     needs: &[Volumes, Replicas, Engines, LonghornNodes, Settings],
     uses: &[KubeNodes, Pods, Events, ShareManagers],
     causes: ALL,
@@ -113,23 +114,21 @@ gauges! {
         absent "the volume is not degraded, or volumes cannot be read",
         example "max without (instance, pod) (longhorn_health_volume_missing_replicas) > 1";
     PROGRESS = Gauge "longhorn_health_volume_rebuild_progress_ratio" ["volume"]
-        "How far the rebuild of a degraded volume is, 0 to 1; of several the least.",
-        absent "no rebuild of the volume runs, or its engine does not report how far it is",
+        "Progress of a degraded volume's rebuild, 0 to 1; the slowest if there are several.",
+        absent "no rebuild of the volume runs, or its engine does not report progress",
         example "delta(longhorn_health_volume_rebuild_progress_ratio[30m]) == 0";
     LAST_COPY = Gauge "longhorn_health_volume_last_copy" ["volume", "pvc_namespace", "pvc", "severity"]
         "1 for every volume of several replicas of which one is left; critical where a node of its replicas is down, too, else warning.",
         absent "the volume has more healthy replicas or is meant to have one, is being deleted, or volumes or replicas cannot be read",
         example "max without (instance, pod) (longhorn_health_volume_last_copy) == 1";
     STUCK = Gauge "longhorn_health_volume_not_recovering" ["volume", "pvc_namespace", "pvc", "cause"]
-        "1 for every degraded volume that does not recover, by cause; not for what is info only.",
+        "1 for every degraded volume that does not recover, by cause; without findings of severity info.",
         absent "the volume is not degraded, or a rebuild advances or may still begin",
         example "max without (instance, pod) (longhorn_health_volume_not_recovering) == 1";
 }
 
 /// How long a degraded volume may take to begin its rebuild, beside the wait for a failed replica.
 const REBUILD_GRACE: SignedDuration = SignedDuration::from_mins(5);
-/// Maintenance of a node takes as long.
-const MAINTENANCE: SignedDuration = SignedDuration::from_hours(1);
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let degraded: Vec<&Volume> =
@@ -197,7 +196,7 @@ fn finding(cluster: &Cluster, volume: &Volume, reason: DegradedReason, age: &Age
     let whose = text::users_of(&users);
     let wanted = volume.spec.number_of_replicas.0;
     let left = match healthy {
-        1 => "the next failure of a disk or node leaves it without data".to_owned(),
+        1 => "one more failed disk or node leaves it without data".to_owned(),
         left => format!("{left} of {wanted} replicas hold its data"),
     };
     let mut finding = Finding::about(

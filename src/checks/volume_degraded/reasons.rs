@@ -104,7 +104,7 @@ pub(super) fn look(
     }
     if wide.limit == Some(0) {
         let text = "setting concurrent-replica-rebuild-per-node-limit is 0";
-        return Some(DegradedReason::new(&REBUILD_DISABLED, "rebuilds are switched off").because(text));
+        return Some(DegradedReason::new(&REBUILD_DISABLED, "rebuilds are disabled").because(text));
     }
     blocked(volume, engine)
         .or_else(|| unschedulable(cluster, volume, age))
@@ -144,7 +144,7 @@ fn running(
         DegradedReason::new(&REBUILD_STALLED, why).because(format!("the rebuild of {of} is {at}"))
     };
     if unchanged.is_unknown() && age.at_least(LONGEST, Unknown::Waits) {
-        let why = "a rebuild runs; a single look cannot tell whether it advances".to_owned();
+        let why = "a rebuild runs; one look cannot show whether it advances".to_owned();
         return Some(RunningRebuild::Stalled(stalled(why)));
     }
     if unchanged.is_unknown() {
@@ -154,8 +154,8 @@ fn running(
         return Some(RunningRebuild::Advances);
     };
     let mut reason =
-        stalled(format!("its rebuild has stood {at} for {}", text::duration(cluster.age(since))));
-    let text = format!("the same progress is seen since {since}");
+        stalled(format!("its rebuild has stalled {at} for {}", text::duration(cluster.age(since))));
+    let text = format!("progress has been the same since {since}");
     reason.evidence.push(EvidenceSource::History.says(text));
     Some(RunningRebuild::Stalled(reason))
 }
@@ -178,7 +178,7 @@ fn looping(
         return None;
     }
     let node = &worst.spec.node_id;
-    let mut reason = DegradedReason::new(&REBUILD_LOOPING, "its rebuild fails again and again");
+    let mut reason = DegradedReason::new(&REBUILD_LOOPING, "its rebuild keeps failing");
     if retries > 0 {
         let replica = &worst.metadata.name;
         reason = reason.because(format!("replica {replica} on {node}: rebuildRetryCount is {retries}"));
@@ -221,7 +221,7 @@ fn blocked(volume: &Volume, engine: Option<&Engine>) -> Option<DegradedReason> {
     if let Some(engine) = engine.filter(|engine| volumes::is_oversized(volume, engine)) {
         let (size, wanted) = (engine.status.current_size.0, volume.spec.size.0);
         return Some(
-            DegradedReason::new(&REBUILD_BLOCKED, "its engine is larger than the volume wants to be")
+            DegradedReason::new(&REBUILD_BLOCKED, "its engine is larger than the volume's size")
                 .because(format!("spec.size is {wanted}, the engine's currentSize {size}"))
                 .because(format!("lastExpansionError: {}", engine.status.last_expansion_error)),
         );
@@ -248,13 +248,13 @@ fn unschedulable(cluster: &Cluster, volume: &Volume, age: &Age) -> Option<Degrad
     if scheduled.status != ConditionStatus::False {
         return None;
     }
-    let mut reason = DegradedReason::new(&UNSCHEDULABLE, "no disk takes another replica")
+    let mut reason = DegradedReason::new(&UNSCHEDULABLE, "no disk can take another replica")
         .because(format!("condition Scheduled is False, reason {}: {}", scheduled.reason, scheduled.message));
     for refusal in placement::refusals(cluster, volume).unwrap_or_default().iter().take(SHOWN) {
         reason = reason.because(refusal.text.clone());
     }
     if let Some(node) = failed_on(cluster, volume, |node| is_planned(cluster, node, age)) {
-        reason.why = format!("no disk takes another replica while node {node} is cordoned");
+        reason.why = format!("no disk can take another replica while node {node} is cordoned");
         (reason.node, reason.planned) = (node, true);
     }
     Some(reason)
@@ -286,9 +286,7 @@ fn never_started(cluster: &Cluster, volume: &Volume) -> Option<DegradedReason> {
         volumes::never_started(replica) && nodes::down(cluster, &replica.spec.node_id).is_some()
     })?;
     let (name, node) = (&replica.metadata.name, &replica.spec.node_id);
-    let why = format!(
-        "replica {name} never started on node {node}, which is down, and Longhorn makes no other meanwhile"
-    );
+    let why = format!("replica {name} never started on down node {node}, and Longhorn creates no other");
     let mut reason = DegradedReason::new(&WAITS_FOR_NODE, why).because(format!(
         "replica {name}: desireState running, currentState stopped, neither healthyAt nor failedAt"
     ));
@@ -316,11 +314,11 @@ fn not_rebuilding(
     if !idle.at_least(REBUILD_GRACE, Unknown::Counts) {
         return None;
     }
-    let mut reason = DegradedReason::new(&NOT_REBUILDING, "nothing is being rebuilt, cause unknown");
+    let mut reason = DegradedReason::new(&NOT_REBUILDING, "nothing is being rebuilt (cause unknown)");
     if let Some(replica) = queued {
         let (name, node) = (&replica.metadata.name, &replica.spec.node_id);
         let state = replica.status.current_state.as_str();
-        reason = reason.because(format!("replica {name} on {node} is {state} and has never been in step"));
+        reason = reason.because(format!("replica {name} on {node} is {state} and has never been in sync"));
         reason.node = node.to_string();
     }
     Some(reason)

@@ -11,9 +11,9 @@ pub(super) const ALERTS: &[Alert] = &[
         for_: "10m",
         keep_firing_for: "5m",
         summary: "A degraded Longhorn volume is not recovering.",
-        description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end \
-                  }} has too few replicas and does not get them back. It works, but the next failure may take its \
-                  data. Find out with the command below what blocks the rebuild.",
+        description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} has too few \
+                      replicas and does not recover. It works, but the next failure may destroy its data. Find out with the command \
+                      below what blocks the rebuild.",
         why: "The finding waits a quarter of an hour for a rebuild to begin and half an hour for its progress to change; ten more \
           minutes cover the changes of a person who is at work.",
         runbook: include_str!("LonghornVolumeNotRecovering.md"),
@@ -48,8 +48,8 @@ pub(super) const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Volumes,
         title: "Progress of rebuilds",
-        description: "How far the rebuild of each degraded volume is. A flat line for half an hour is a stalled rebuild; one that falls to 0 \
-                      again and again is a loop.",
+        description: "Progress of each degraded volume's rebuild. A flat line for half an hour is a stalled rebuild; one that repeatedly falls to 0 \
+                      is a loop.",
         unit: Unit::Ratio,
         no_data: "no degraded volume is being rebuilt, or the exporter does not report",
         ..Panel::TIME_SERIES.of(&PROGRESS)
@@ -57,7 +57,7 @@ pub(super) const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Volumes,
         title: "Degraded volumes that do not recover",
-        description: "Degraded volumes whose rebuild stalls, loops, finds no disk or is switched off.",
+        description: "Degraded volumes whose rebuild stalls, loops, finds no disk or is disabled.",
         columns: &["cause", "volume", "pvc_namespace", "pvc"],
         no_data: "every degraded volume recovers, or the exporter does not report",
         ..Panel::TABLE.of(&STUCK)

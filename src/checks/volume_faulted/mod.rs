@@ -17,8 +17,6 @@
 
 mod rules;
 mod salvage;
-#[cfg(test)]
-mod tests;
 
 use jiff::SignedDuration;
 
@@ -35,72 +33,74 @@ const REPLICAS: &str = "kubectl -n <namespace> get replicas.longhorn.io -l longh
 
 ways! { NEWER:
     NEWER_AWAY "a newer copy cannot be used now"
-        fix "Bring back replica <replica> on <node> first if that is possible: it failed later than the usable one and alone has the last writes \
-             (<reason>). Scale the workload down meanwhile, and switch auto-salvage off, which would take the older copy."
+        fix "Bring back replica <replica> on <node> if possible: it failed last and alone has the latest writes (<reason>). Until then, scale the \
+             workload down and disable auto-salvage, which would use the older copy."
         [read "kubectl describe node <node>", read REPLICAS];
 }
 
 causes! {
     REPLICAS_UNREACHABLE = critical "replicas_unreachable"
         "the replicas that hold the data are on nodes that are down, or on disks that Longhorn cannot use"
-        fix "Bring node <node> and its disk back, or free space where the disk is full: it has the newest copy. Longhorn then salvages it, if \
-             auto-salvage is on. Do not delete replicas, they are the only copies." [
+        fix "Bring node <node> and its disk back, or free space if the disk is full: it has the newest copy. Longhorn then salvages it, if \
+             auto-salvage is enabled. Do not delete replicas: they are the only copies." [
             read "kubectl -n <namespace> get nodes.longhorn.io <node> -o yaml",
             read REPLICAS,
-        ] proven "the node of the newest copy is gone from Kubernetes and its disk is not to be had; the backup goes into a new \
-             volume, and nothing is deleted"
+        ] proven "the node of the newest copy is deleted from Kubernetes and its disk is lost; the backup is restored into a new volume, and \
+                  nothing is deleted"
         way NODE_GONE "the node of the newest copy no longer exists"
-            fix "Find the disk of replica <replica>, which has the newest copy: its node no longer exists. Attach the disk to a node and add it to Longhorn \
-                 there, or export the volume from the replica's directory on it. Else restore the last backup into a new volume. Do not delete \
-                 replicas, they are the only copies."
+            fix "Find the disk of replica <replica>, which has the newest copy, and add it to Longhorn on another node (or export the volume from \
+                 the replica's directory on it). If the disk is lost, restore the last backup into a new volume. Do not delete replicas: they are \
+                 the only copies."
             [read REPLICAS, read "kubectl get nodes"];
     AUTO_SALVAGE_OFF = critical "auto_salvage_off"
-        "a replica is usable, but Longhorn does not salvage it on its own, so a person has to choose"
-        fix "Scale the workload down until the volume is detached, then salvage the replica that failed last and any that failed within a minute \
-             of it. Replicas that failed earlier missed writes." [
+        "a replica is usable, but Longhorn does not salvage it automatically, so a person must choose"
+        fix "Scale the workload down until the volume is detached. Then salvage the replica that failed last, and any that failed within a minute \
+             of it: replicas that failed earlier lack writes." [
             read REPLICAS,
             read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml",
             change "kubectl -n <namespace> patch replicas.longhorn.io <replica> --type merge -p '{\"spec\":{\"failedAt\":\"\"}}'",
-        ] proven "the replicas failed last, within a minute of each other, and their nodes and disks are there; where a newer one is \
-             away, none is named"
+        ] proven "the replicas failed last, within a minute of each other, and their nodes and disks are up; if a newer one is unavailable, none is \
+                  named"
+        way STANDBY "it is a standby volume, which Longhorn leaves alone"
+            fix "Salvage replica <replica>, which failed with its node and not in the restore: the volume attaches again, and the restore goes on."
         ways NEWER;
     SALVAGE_PENDING = critical "salvage_pending"
         "a replica is usable and auto-salvage may take it, but has not" but "info in the first minute, in which Longhorn does it"
-        fix "Scale the workload of <claim> down: Longhorn salvages only while the volume is detached. Where it is detached, see the log of the \
+        fix "Scale the workload of <claim> down: Longhorn salvages only while the volume is detached. If it is detached, read the log of the \
              longhorn-manager on <owner>, which owns the volume." [
             read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml",
             read REPLICAS,
-        ] proven "a replica is usable; the workload has no I/O as it is, and Longhorn salvages only a detached volume"
+        ] proven "a replica is usable; the workload has no I/O anyway, and Longhorn salvages only a detached volume"
         ways NEWER;
     ENGINE_DIED = critical "engine_died"
-        "the engine stopped unexpectedly; replicas with the data have not failed"
+        "the engine stopped unexpectedly, but replicas with the data have not failed"
         but "info in the first minute, in which Longhorn attaches the volume again"
-        fix "Wait a minute: Longhorn detaches and attaches the volume. If it stays faulted, see the instance manager on the node of the engine \
-             and the longhorn-manager on <owner>." [
+        fix "Wait a minute: Longhorn detaches and attaches the volume. If it stays faulted, check the instance manager on the engine's node and the \
+             longhorn-manager on <owner>." [
             read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<object> -o wide",
             read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml",
         ];
     RESTORE_FAILED = critical "restore_failed"
-        "every replica failed while data was restored into the volume, which auto-salvage leaves alone"
-        fix "Restore the backup into another volume once the reason in the evidence is gone, and an older one where a block of it is damaged: the \
-             data is in the backup. Delete this volume when that one is healthy." [
+        "every replica failed while data was being restored into the volume, and auto-salvage does not cover that"
+        fix "Restore the backup into another volume after you fix the reason in the evidence (or an older backup, if a block is damaged): the data \
+             is in the backup. Delete this volume once that one is healthy." [
             read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml",
             read REPLICAS,
-        ] proven "every replica failed during the restore, so the data is in the backup; this volume goes when the other is healthy";
+        ] proven "every replica failed during the restore, so the data is in the backup; this volume is deleted once the other is healthy";
     NO_DATA = critical "no_data"
-        "no replica is left that ever held all data of the volume, although it was up once or has no replica at all"
-        fix "Look for the directory of a replica whose object is gone, among the orphans and under replicas/<object>-* on the disks: a volume can \
-             be exported from a single one. Else restore the last backup into a new volume. Delete nothing before." [
+        "no replica is left that ever held all data of the volume"
+        fix "Search the disks (replicas/<object>-*) and the orphans for the directory of a deleted replica: a volume can be exported from a single \
+             one. If there is none, restore the last backup into a new volume. Do not delete anything before." [
             read "kubectl -n <namespace> get orphans.longhorn.io -o wide",
             read REPLICAS,
             read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml",
-        ] proven "the volume was up once, and every replica that was healthy is gone; orphans and directories come first, the backup \
-             goes into a new volume, and nothing is deleted";
+        ] proven "the volume was up once, and every healthy replica is deleted; orphans and directories come first, the backup is restored into a \
+                  new volume, and nothing is deleted";
     NEVER_UP = warning "never_up"
-        "the volume has never been up, because its engine or its replicas do not start; nothing is lost"
+        "the volume has never been up, because its engine or its replicas do not start; no data is lost"
         but "info in the first minute"
-        fix "See why its engine and replicas do not start: their condition InstanceCreation, the engine image and the instance managers on \
-             their nodes, and the longhorn-manager on <owner>. Nothing is lost, and nothing has to be deleted." [
+        fix "Find out why its engine and replicas do not start: their condition InstanceCreation, their nodes' engine image and instance managers, \
+             and the longhorn-manager on <owner>. No data is lost; do not delete anything." [
             read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<object> -o yaml | grep -A5 InstanceCreation",
             read REPLICAS,
         ]
@@ -110,8 +110,8 @@ causes! {
 pub static CHECK: Check = Check {
     id: "volume_faulted",
     title: "Faulted volumes",
-    summary: "A volume has no usable replica: its workloads cannot read or write. Names the replica to continue with, and \
-              whether Longhorn takes it on its own.",
+    summary: "A volume has no usable replica, so its workloads cannot read or write. Names the replica to continue with, and whether Longhorn uses \
+              it automatically.",
     needs: &[Volumes, Replicas, LonghornNodes, Settings],
     uses: &[Engines, Pods, KubeNodes, BackingImages, BackingImageDataSources, BackingImageManagers],
     causes: ALL,
@@ -192,7 +192,7 @@ fn finding(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Finding {
             .status
             .last_auto_salvaged_at
             .get()
-            .map(|at| format!("Longhorn last salvaged it on its own at {at}")),
+            .map(|at| format!("Longhorn's last automatic salvage was at {at}")),
     );
     // it is the manager that owns the volume which salvages it
     finding = finding
@@ -217,6 +217,7 @@ fn finding(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Finding {
         },
         (&AUTO_SALVAGE_OFF, ..) => {
             let usable = together(&candidates).into_iter();
+            let finding = if volume.status.is_standby { finding.way(&STANDBY) } else { finding };
             finding.named(usable.map(|one| (Name::Replica, one.replica.metadata.name.to_string())))
         }
         _ => finding,
@@ -243,7 +244,7 @@ fn cause(cluster: &Cluster, volume: &Volume, candidates: &[Candidate]) -> (&'sta
         cluster.replicas_of(&volume.metadata.name).filter(|replica| volumes::is_healthy(replica)).count();
     if volumes::was_never_up(cluster, volume) {
         let waits = Wait::of(cluster, volume).map_or(String::new(), |wait| format!("; {}", wait.text()));
-        return (&NEVER_UP, format!("it has never been up, so nothing in it is lost{waits}"));
+        return (&NEVER_UP, format!("it has never been up, so it has no data to lose{waits}"));
     }
     if healthy > 0 {
         let usable = |one: &&Candidate| one.obstacle.is_none() && volumes::is_healthy(one.replica);
@@ -267,9 +268,9 @@ fn cause(cluster: &Cluster, volume: &Volume, candidates: &[Candidate]) -> (&'sta
     let best_name = &best.replica.metadata.name;
     if let Some(obstacle) = &best.obstacle {
         let text = match candidates.len() {
-            1 => format!("the one replica with the data, {best_name}, cannot be used: {obstacle}"),
+            1 => format!("the only replica with data ({best_name}) cannot be used because {obstacle}"),
             count => format!(
-                "none of {count} replicas with data can be used; the one that failed last, {best_name}: {obstacle}"
+                "none of {count} replicas with data can be used; the last to fail was {best_name} ({obstacle})"
             ),
         };
         return (&REPLICAS_UNREACHABLE, text);
@@ -280,9 +281,9 @@ fn cause(cluster: &Cluster, volume: &Volume, candidates: &[Candidate]) -> (&'sta
         return (&AUTO_SALVAGE_OFF, text);
     }
     if is_automatic(cluster) {
-        (&SALVAGE_PENDING, format!("replica {best_name} is usable, but auto-salvage has not used it"))
+        (&SALVAGE_PENDING, format!("auto-salvage has not used replica {best_name}, which is usable"))
     } else {
-        (&AUTO_SALVAGE_OFF, format!("replica {best_name} is usable, but auto-salvage is switched off"))
+        (&AUTO_SALVAGE_OFF, format!("replica {best_name} is usable, but auto-salvage is disabled"))
     }
 }
 

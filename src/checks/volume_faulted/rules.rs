@@ -14,7 +14,8 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
     description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end \
                   }} is faulted. Its workloads cannot read or write. Find out with the command below whether its data \
                   is intact and Longhorn salvages it; do not delete replicas.",
-    why: "After a crash of an engine Longhorn detaches, salvages and attaches within a minute; what is faulted for three stays so. Three are those of the crash loops and dead nodes that may be behind it, so that no root comes later.",
+    why: "After an engine crash Longhorn detaches, salvages and attaches within a minute. Three minutes are as long as those of the crash loops and \
+          dead nodes that may be the root, which must not come later.",
     runbook: include_str!("LonghornVolumeFaulted.md"),
     ..Alert::DEFAULT
 }];

@@ -51,7 +51,7 @@ impl<'a> Candidate<'a> {
             Some(why) => format!("not usable: {why}"),
         };
         format!(
-            "replica {} on {place}: {failed}, last in step {}; {usable}",
+            "replica {} on {place}: {failed}, last in sync {}; {usable}",
             self.replica.metadata.name,
             at(volumes::last_healthy(self.replica))
         )

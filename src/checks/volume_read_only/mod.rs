@@ -22,21 +22,21 @@ use crate::longhorn::{Engine, Volume, VolumeState, condition};
 
 causes! {
     FILE_SYSTEM_READ_ONLY = critical "file_system_read_only"
-        "the file system of an attached volume is mounted read-only, and Longhorn's remount has not changed that",
+        "an attached volume's file system is mounted read-only, and Longhorn's remount did not help",
         of_data: ReadOnly
-        fix "Restart the pods of <claim>, so that the kubelet unmounts the file system, checks it and mounts it again. Look in the kernel log of \
-             <node> for the I/O error that made it read-only first; where mount options make it so deliberately, there is nothing to do." [
+        fix "Read the kernel log of <node> for the I/O error that caused it. Then restart the pods of <claim>: the kubelet unmounts the file \
+             system, checks it and mounts it again. If mount options make it read-only deliberately, do nothing." [
             read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep <volume>",
             read "kubectl describe node <node>",
             change "kubectl -n <claim_namespace> delete pod <pod>",
-        ] proven "the pod cannot write as it is, and a controller makes it again";
+        ] proven "the pod cannot write anyway, and a controller recreates it";
 }
 
 pub static CHECK: Check = Check {
     id: "volume_read_only",
     title: "Read-only volumes",
-    summary: "The file system of an attached volume is mounted read-only: its workloads cannot write. Seen from Longhorn 1.5.4 on, \
-              on kernels before 6.12.",
+    summary: "The file system of an attached volume is mounted read-only, so its workloads cannot write. Seen from Longhorn 1.5.4 on, on kernels \
+              before 6.12.",
     needs: &[Volumes, Engines],
     uses: &[Events, KubeNodes],
     causes: ALL,
@@ -107,7 +107,10 @@ fn finding(cluster: &Cluster, volume: &Volume, engine: &Engine) -> Finding {
         format!("the file system of {whose} is mounted read-only on node {node}"),
     )
     .node(node)
-    .impact(format!("{whose} can read, not write; robustness says {}", volume.status.robustness.as_str()))
+    .impact(format!(
+        "{whose} can be read but not written; Longhorn reports it as {}",
+        volume.status.robustness.as_str()
+    ))
     .volumes(users)
     .fact(format!("engine {}: condition FilesystemReadOnly is True", engine.metadata.name))
     .with(Name::ClaimNamespace, status.namespace.as_str());

@@ -59,12 +59,12 @@ fn dates(cluster: &Cluster, kind: Resource, name: &'static str, bundle: &[Ca]) -
             (&causes::CA_EXPIRED, format!("the CA of Longhorn's {name} is not valid before {from}"), None)
         }
         Some(until) if until <= now => {
-            (&causes::CA_EXPIRED, format!("the CA of Longhorn's {name} ran out at {until}"), Some(until))
+            (&causes::CA_EXPIRED, format!("the CA of Longhorn's {name} expired at {until}"), Some(until))
         }
         Some(until) if until.duration_since(now) <= SOON => {
             let days = until.duration_since(now).as_hours() / 24;
             let message =
-                format!("the CA of Longhorn's {name} runs out in {}, at {until}", counted(days, "day"));
+                format!("the CA of Longhorn's {name} expires in {}, at {until}", counted(days, "day"));
             (&causes::CA_EXPIRES_SOON, message, None)
         }
         Some(_) => return None,
@@ -98,17 +98,17 @@ fn refused(
                 finding
                     .since(age.since)
                     .impact(
-                        "one of them refuses what managers answer: creates and updates of Longhorn objects are rejected \
-                         (x509, certificate signed by unknown authority)",
+                        "one of them rejects what managers answer, so creates and updates of Longhorn objects fail (x509, certificate signed by \
+                         unknown authority)",
                     )
-                    .fact("their caBundle have no certificate in common; a manager writes the same to both")
+                    .fact("their caBundle have no certificate in common, although a manager writes the same to both")
                     .fact(age.evidence()),
             );
         }
     }
     let (since, said) = said(cluster)?;
     let why = certificates::refused(&said)?;
-    let message = format!("the API server refuses the certificate of Longhorn's admission webhook: {why}");
+    let message = format!("the API server rejects the certificate of Longhorn's admission webhook: {why}");
     let kind = Resource::ValidatingWebhookConfigurations;
     Some(
         about(cluster, &causes::CERTIFICATE_REFUSED, kind, VALIDATOR, message)

@@ -23,7 +23,7 @@ pub fn judge(cluster: &Cluster, admission_down: bool, out: &mut Outcome) {
             Readability::NotRecorded => continue,
             state => {
                 let state = state.as_str().replace('_', " ");
-                out.unknown(format!("{kind} is {state}: whether {name} exists is unknown"));
+                out.unknown(format!("{kind} is {state}, so whether {name} exists is unknown"));
                 continue;
             }
         }
@@ -80,8 +80,8 @@ fn foreign_configuration(
         format!("Longhorn's {} {name} names Service {there}/{service}, but Longhorn is in {namespace}", kind.info().kind),
     )
     .impact(
-        "the API server asks that Service about every change of a Longhorn object: where it does not exist or answer, \
-         every create and update is rejected, and managers fail while they start",
+        "the API server sends every change of a Longhorn object to that Service; if it does not exist or answer, every create and update is \
+         rejected, and managers fail during startup",
     )
     .fact(format!("webhooks[].clientConfig.service is {there}/{service}; managers write their own namespace there"),
     )
@@ -132,8 +132,8 @@ fn missing(cluster: &Cluster, kind: Resource, name: &'static str, exists: bool, 
         )
         .since(since)
         .impact(
-            "Longhorn objects are accepted unchecked and without the defaults that managers rely on; \
-             from 1.9.2 on a manager that starts exits after 120 s without it",
+            "Longhorn objects are accepted unchecked and without the defaults that managers need; from 1.9.2 on a starting manager exits after 120 \
+             s without it",
         )
         .fact(format!("{name} {what}"))
         .with(Name::Manager, one_to_restart(cluster)),

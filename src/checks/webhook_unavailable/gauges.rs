@@ -2,11 +2,12 @@
 
 use crate::check::gauges;
 
-const NO_SERVICE: &str = "this Longhorn release has no such Service; the conversion webhook ended with 1.9";
+const NO_SERVICE: &str =
+    "this Longhorn release has no such Service (the conversion webhook was removed after 1.9)";
 
 gauges! {
     READY = Gauge "longhorn_health_webhook_ready_endpoints" ["webhook"]
-        "Pods that take requests of this Longhorn Service, by its EndpointSlices.",
+        "Pods that take requests of this Longhorn Service, according to its EndpointSlices.",
         absent NO_SERVICE,
         example "longhorn_health_webhook_ready_endpoints{webhook=\"admission\"} == 0";
     NOT_READY = Gauge "longhorn_health_webhook_not_ready_endpoints" ["webhook"]
@@ -18,11 +19,11 @@ gauges! {
         absent NO_SERVICE,
         example "longhorn_health_webhook_ready_endpoints < longhorn_health_webhook_expected_endpoints";
     LOCK_ACQUIRED = Gauge "longhorn_health_webhook_lock_acquired_timestamp_seconds" ["node"]
-        "Unix time since which this node holds the Lease under which managers start their webhooks one after the other.",
+        "Unix time since when this node has held the Lease under which managers start their webhooks one by one.",
         absent "no one holds the Lease, or the release has none",
         example "time() - longhorn_health_webhook_lock_acquired_timestamp_seconds > 250";
     CONFIGURED = Gauge "longhorn_health_webhook_configuration_present" ["configuration"]
-        "1 when Longhorn's webhook configuration exists and lists a webhook, 0 when not.",
+        "1 if Longhorn's webhook configuration exists and lists a webhook, otherwise 0.",
         absent "webhook configurations cannot be read (an optional cluster-wide right) or were not recorded",
         example "longhorn_health_webhook_configuration_present == 0";
 }

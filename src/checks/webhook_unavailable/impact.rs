@@ -13,8 +13,8 @@ pub fn of(cluster: &Cluster, webhook: WebhookRole, release: Option<Release>) -> 
             .to_owned();
     }
     if configurations::nobody_is_asked(cluster) {
-        return "nothing is rejected, because no webhook configuration exists yet: Longhorn objects are accepted \
-                unchecked; managers that start wait for this Service"
+        return "nothing is rejected, as no webhook configuration exists yet: Longhorn objects are accepted unchecked; starting managers wait for \
+                this Service"
             .to_owned();
     }
     let mut impact =

@@ -31,9 +31,8 @@ use crate::longhorn::Resource::*;
 pub static CHECK: Check = Check {
     id: "webhook_unavailable",
     title: "Webhook availability",
-    summary: "Ready endpoints of Longhorn's webhooks, managers that wait for each other, Ready managers outside the \
-              Service, a start Lease that is held by a node without manager, and webhook configurations that are missing, name another namespace or \
-              trust a CA that is not valid.",
+    summary: "Webhooks without a ready endpoint, managers that wait for each other, Ready managers outside the Service, a start Lease held by a \
+              node without a manager, and webhook configurations that are missing, name another namespace or trust an invalid CA.",
     needs: &[EndpointSlices, Pods],
     uses: &[
         Services, DaemonSets, Deployments, Settings, Leases, KubeNodes, ValidatingWebhookConfigurations,

@@ -73,19 +73,19 @@ fn label_missing(cluster: &Cluster, pod: &Pod) -> Finding {
     Finding::about(
         &causes::LABEL_MISSING,
         cluster.object::<Pod>(name),
-        format!(
-            "manager pod {name} is Ready but lacks label {key}, so the admission Service does not route to it"
-        ),
+        format!("Ready manager pod {name} lacks label {key}, so the admission Service skips it"),
     )
     .node(node)
-    .impact("one endpoint fewer for the admission webhook; none at all if every manager is like this")
+    .impact("one endpoint fewer for the admission webhook; none if every manager lacks it")
     .fact(format!("the Service selects {key}={value}; the pod is Ready without it"))
 }
 
 /// The Lease under which managers start their webhooks one node after the other.
 pub fn lock(cluster: &Cluster, out: &mut Outcome) {
     if !cluster.can_read(Resource::Leases) {
-        out.unknown("leases cannot be read: whether a manager holds the webhook Lease too long is unknown");
+        out.unknown(
+            "leases cannot be read, so whether a manager holds the webhook Lease too long is unknown",
+        );
         return;
     }
     let Some(lease) = cluster.objects.leases.get(WEBHOOK_LOCK) else { return };
@@ -114,7 +114,7 @@ pub fn lock(cluster: &Cluster, out: &mut Outcome) {
 fn lock_stuck(cluster: &Cluster, node: &str, pod: Option<&Pod>, held: SignedDuration) -> Finding {
     let state = match pod {
         Some(pod) => format!("manager pod {} is on node {node}, which is not Ready", pod.metadata.name),
-        None => format!("there is no manager pod on {node}"),
+        None => format!("{node} has no manager pod"),
     };
     Finding::about(
         &causes::LOCK_STUCK,
@@ -122,7 +122,7 @@ fn lock_stuck(cluster: &Cluster, node: &str, pod: Option<&Pod>, held: SignedDura
         format!("node {node} has held the webhook start Lease for {} s, and {state}", held.as_secs()),
     )
     .node(node)
-    .impact("managers of all other nodes that start wait for this one")
+    .impact("starting managers on all other nodes wait for this one")
     .fact(format!("Lease {WEBHOOK_LOCK}: holder {node}, it is being renewed"))
     .fact(state)
 }

@@ -169,8 +169,8 @@ impl<'a> Outage<'a> {
             return verdict(
                 &causes::ROLLOUT,
                 match self.states.ending() {
-                    0 => format!("{none}, as in a rollout"),
-                    _ => format!("{none}: pods behind it are {}", self.states),
+                    0 => format!("{none}, as expected during a rollout"),
+                    _ => format!("{none}: its pods are {}", self.states),
                 },
             );
         }
@@ -180,7 +180,7 @@ impl<'a> Outage<'a> {
                 true => format!("{none}, and the managers wait for it (deadlock)"),
                 false => {
                     format!(
-                        "no longhorn-manager has been Ready{age}: webhook deadlock, each waits for another"
+                        "no longhorn-manager has been Ready{age}: each waits for another's webhook (deadlock)"
                     )
                 }
             };
@@ -198,7 +198,7 @@ impl<'a> Outage<'a> {
             verdict(cause, message)
         };
         if undeployed && verdict.way.is_none() {
-            let reason = "It creates the Deployment again; the managers wait for it and go on on their own.";
+            let reason = "It recreates the Deployment; the managers wait for it and then continue.";
             let look = format!("kubectl -n {} get deployments", cluster.namespace);
             verdict.remedy = installation::to_release(cluster, manager_release(cluster), false, reason);
             verdict.remedy.commands.insert(0, Command { run: look, changes: false });
@@ -212,16 +212,13 @@ impl<'a> Outage<'a> {
             return format!(": the manager of node {} holds the start Lease and hangs", pod.spec.node_name);
         }
         if let Some((pod, way)) = self.unreached {
-            return format!(
-                ": the manager of node {} does not get through to it, {}",
-                pod.spec.node_name, way.briefly
-            );
+            return format!(": the manager of node {} cannot reach it, {}", pod.spec.node_name, way.briefly);
         }
         if self.states.ready > 0 {
-            return format!(", although pods behind it are {}", self.states);
+            return format!(", although its pods are {}", self.states);
         }
         let refused = self.webhook.pods(self.cluster).find(|pod| pods::is_refused(pod));
-        format!(": pods behind it are {}{}", self.states, words::brief(refused))
+        format!(": its pods are {}{}", self.states, words::brief(refused))
     }
 
     /// What has to be fixed first, with what its templates name.
@@ -291,9 +288,7 @@ impl<'a> Outage<'a> {
             )
         });
         if endpoints.unsteady > 0 {
-            facts.push(
-                "those that are ready crash-loop and have not lived longer than the last time".to_owned(),
-            );
+            facts.push("the Ready ones crash-loop, and have not outlived their previous run".to_owned());
         }
         if webhook == WebhookRole::Admission && configurations::nobody_is_asked(cluster) {
             facts.push("neither webhook configuration of Longhorn exists".to_owned());
@@ -311,7 +306,7 @@ impl<'a> Outage<'a> {
                 let ran = finished.duration_since(started).as_secs();
                 let (name, code) = (&pod.metadata.name, end.exit_code);
                 facts.push(format!(
-                    "{name}: container {container} ended last with exit code {code} after {ran} s"
+                    "{name}: the last run of container {container} ended with exit code {code} after {ran} s"
                 ));
             } else if pod.container_status(container).is_none_or(|status| status.state.waiting.is_some()) {
                 facts.extend(words::trouble(pod).map(|trouble| format!("{}: {trouble}", pod.metadata.name)));

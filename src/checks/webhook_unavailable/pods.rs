@@ -100,7 +100,7 @@ impl fmt::Display for States {
             (self.running, "running but not Ready"),
             (self.looping, "crash-looping"),
             (self.ending_early, "crash-looping"),
-            (self.hanging, "hanging in their start"),
+            (self.hanging, "hanging during startup"),
             (self.refused, "with a container that cannot be started"),
             (self.init, "waiting in an init container"),
             (self.away, "on a node that is not Ready"),

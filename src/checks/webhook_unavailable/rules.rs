@@ -37,7 +37,7 @@ pub const ALERTS: &[Alert] = &[
         description: "{{ $labels.object_kind }} {{ $labels.object }} trusts a CA that expires within 30 days. From then on \
                       every change of a Longhorn object is rejected. Renew it in working hours: from 1.11.3 on restart one \
                       manager, before that follow the runbook.",
-        why: "Managers from 1.11.3 on renew it 90 days before; 30 days are time enough for those that do not.",
+        why: "Managers from 1.11.3 on renew it 90 days before; 30 days are enough time for older ones.",
         runbook: include_str!("LonghornWebhookCertificateExpiring.md"),
         ..Alert::DEFAULT
     },
@@ -50,8 +50,8 @@ pub const ALERTS: &[Alert] = &[
         description: "Service {{ $labels.object }} has no ready endpoint, and no manager behind it becomes Ready. Changes \
                       of Longhorn objects (from 1.8 on updates of every PVC, too) are rejected. Read the Unhealthy events, \
                       then delete one manager pod to skip its back-off.",
-        why: "Back-off between two tries is up to five minutes, so a loop does not end on its own soon; ten minutes of \
-              keep_firing_for bridge the moments in which a manager runs.",
+        why: "The back-off between two tries is up to five minutes, so a loop does not end soon; ten minutes of keep_firing_for bridge the moments \
+              in which a manager runs.",
         runbook: include_str!("LonghornWebhookDeadlock.md"),
         ..Alert::DEFAULT
     },
@@ -60,9 +60,8 @@ pub const ALERTS: &[Alert] = &[
         when: When::Found(&[&causes::LOCK_STUCK]),
         for_: "2m",
         summary: "A node without longhorn-manager holds the webhook start Lease.",
-        description: "{{ with $labels.node }}Node {{ . }}{{ else }}A node{{ end }} holds and renews Lease {{ \
-                      $labels.object }}, and no longhorn-manager pod runs there. Managers that start on other nodes wait \
-                      for it. Look for a manager process that outlived its pod.",
+        description: "{{ with $labels.node }}Node {{ . }}{{ else }}A node{{ end }} holds and renews Lease {{ $labels.object }}, but has no \
+                      longhorn-manager pod. Starting managers on other nodes wait for it. Look for a manager process that outlived its pod.",
         why: "The finding allows the longest start of the release: 120 s for the listener and 120 s for the Service, twice \
               that in 1.9.2 and 1.9.3.",
         runbook: include_str!("LonghornWebhookLockStuck.md"),
@@ -73,10 +72,10 @@ pub const ALERTS: &[Alert] = &[
         when: When::Found(&[&causes::LABEL_MISSING]),
         for_: "10m",
         summary: "A Ready Longhorn manager does not serve the admission webhook.",
-        description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is Ready but lacks \
-                      the label longhorn.io/admission-webhook. Fewer managers than it seems serve the webhook. If no share \
-                      manager fails over on its node, delete the pod: the next one labels itself.",
-        why: "Fast failover of share managers takes the label away for a moment; ten minutes are no moment.",
+        description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is Ready but lacks the label \
+                      longhorn.io/admission-webhook. So fewer managers serve the webhook. If no share manager fails over on its node, delete the \
+                      pod: the next one sets the label.",
+        why: "Fast failover of share managers removes the label for a moment; ten minutes are longer than that.",
         runbook: include_str!("LonghornWebhookLabelMissing.md"),
         ..Alert::DEFAULT
     },
@@ -116,8 +115,8 @@ pub const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Managers,
         title: "Webhook start Lease",
-        description: "Who starts its webhook now, since when. Managers start one after the other; more than 250 s for one node \
-                      is too long: see manager_start_stuck.",
+        description: "Which node starts its webhook now, and since when. Managers start one by one; more than 250 s for one node is too long (check \
+                      manager_start_stuck).",
         unit: Unit::FromNow,
         width: Width::Quarter,
         no_data: "no one holds the Lease, or the exporter does not report",
@@ -126,8 +125,8 @@ pub const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Managers,
         title: "Webhook configurations",
-        description: "Whether the API server is told to ask Longhorn's webhooks. Without the optional cluster-wide right to read \
-                      them this panel is empty.",
+        description: "Whether the API server is configured to call Longhorn's webhooks. Empty without the optional cluster-wide permission to read \
+                      the configurations.",
         unit: Unit::Bool,
         expr: "min by ($cluster configuration) (longhorn_health_webhook_configuration_present{$job})",
         legend: "{{configuration}}",

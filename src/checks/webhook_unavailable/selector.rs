@@ -60,7 +60,7 @@ fn label(webhook: WebhookRole, release: Release) -> (&'static str, &'static str)
 impl WrongSelector {
     pub(super) fn message(&self, webhook: WebhookRole, states: &States) -> String {
         format!(
-            "Service {} selects no manager by {}, although pods behind it are {states}",
+            "Service {} selects no manager by {}, although its pods are {states}",
             webhook.service(),
             self.asks
         )

@@ -23,11 +23,6 @@ const LOOPING: &str = "state: {waiting: {reason: CrashLoopBackOff}}, lastState: 
 /// open-iscsi is missing.
 const ISCSI: &str = "state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1, \
                      startedAt: '2026-03-01T11:58:00Z', finishedAt: '2026-03-01T11:58:01Z'}}";
-const PANIC: &str = "state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 2, \
-                     startedAt: '2026-03-01T11:57:00Z', finishedAt: '2026-03-01T11:58:00Z'}}";
-/// A fatal error that comes before the wait is over, such as a refused upgrade.
-const FATAL: &str = "state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1, \
-                     startedAt: '2026-03-01T11:57:00Z', finishedAt: '2026-03-01T11:57:40Z'}}";
 const NO_IMAGE: &str = "state: {waiting: {reason: ImagePullBackOff}}";
 const INIT: &str = "state: {waiting: {reason: PodInitializing}}";
 
@@ -102,26 +97,6 @@ fn ready_sample(cluster: &Cluster, webhook: &str) -> Option<f64> {
 }
 
 #[test]
-fn healthy_clusters_of_every_family() {
-    let managers = manager("n1", "True", LONG_AGO, RUNNING) + &manager("n2", "True", LONG_AGO, RUNNING);
-    let ready = ["longhorn-manager-n1=true", "longhorn-manager-n2="];
-    for version in ["v1.5.5", "v1.6.4", "v1.7.3", "v1.9.2", "v1.10.2", "v1.12.1", "v1.13.0-dev"] {
-        let conversion = if version < "v1.7" || version.contains("1.7") || version.contains("1.9") {
-            slice("c", "longhorn-conversion-webhook", &ready)
-                + &object("Service", "longhorn-conversion-webhook", "")
-        } else {
-            String::new()
-        };
-        let yaml = release(version) + &daemon_set(2) + &managers + &admission(&ready) + &conversion;
-        let cluster = at_now(&yaml);
-        assert_eq!(found(&CHECK, &cluster), Vec::<String>::new(), "{version}");
-        assert_eq!(ready_sample(&cluster, "admission"), Some(2.0), "{version}");
-        assert_eq!(ready_sample(&cluster, "conversion").is_some(), !conversion.is_empty(), "{version}");
-        assert!(run(&CHECK, &cluster).report.unknown.is_empty());
-    }
-}
-
-#[test]
 fn releases_with_webhook_deployments() {
     let deployments = ["longhorn-admission-webhook", "longhorn-conversion-webhook"]
         .map(|name| object("Service", name, "") + &object("Deployment", name, "spec: {replicas: 2}"))
@@ -161,108 +136,6 @@ fn releases_with_webhook_deployments() {
 }
 
 #[test]
-fn zero_endpoints_by_what_managers_do() {
-    let not_ready = ["longhorn-manager-n1=false", "longhorn-manager-n2=false"];
-    let two = |one: &str, other: &str| {
-        manager("n1", "False", LONG_AGO, one) + &manager("n2", "False", LONG_AGO, other)
-    };
-    for (name, managers, expected) in [
-        ("running", two(RUNNING, RUNNING), DEADLOCK),
-        ("looping", two(LOOPING, LOOPING), DEADLOCK),
-        ("looping, history unknown", two("state: {waiting: {reason: CrashLoopBackOff}}", LOOPING), DEADLOCK),
-        ("ended just now", two("state: {terminated: {exitCode: 1}}", LOOPING), DEADLOCK),
-        ("one alone waits for no other", two(LOOPING, PANIC), DOWN),
-        ("ending before the webhook", two(ISCSI, PANIC), DOWN),
-        ("ending for another reason", two(FATAL, FATAL), DOWN),
-        ("no image", two(NO_IMAGE, NO_IMAGE), DOWN),
-        ("no pods", String::new(), DOWN),
-    ] {
-        assert_eq!(found(&CHECK, &at_now(&modern(&managers, &not_ready))), [expected], "{name}");
-    }
-    let nodes =
-        ["n1", "n2"].map(|node| kube_node(node, "status: {conditions: [{type: Ready, status: Unknown}]}"));
-    let away = modern(&(two(RUNNING, RUNNING) + &nodes.concat()), &not_ready);
-    assert_eq!(found(&CHECK, &at_now(&away)), [DOWN], "nodes are away");
-}
-
-#[test]
-fn a_rollout_is_no_outage_for_three_minutes() {
-    let managers =
-        |since: &str| manager("n1", "False", LONG_AGO, RUNNING) + &manager("n2", "False", since, RUNNING);
-    for (since, expected) in [
-        (RECENTLY, ROLLOUT),
-        ("2026-03-01T11:57:01Z", ROLLOUT),
-        ("2026-03-01T11:57:00Z", DEADLOCK),
-        (LONG_AGO, DEADLOCK),
-    ] {
-        let cluster = at_now(&modern(&managers(since), &[]));
-        assert_eq!(found(&CHECK, &cluster), [expected], "{since}");
-        assert_eq!(ready_sample(&cluster, "admission"), Some(0.0));
-    }
-    // pods that became Ready a moment ago are not in the slices yet
-    for (since, expected) in [("2026-03-01T11:59:10Z", ROLLOUT), ("2026-03-01T11:59:00Z", DOWN)] {
-        let fresh = manager("n1", "True", since, RUNNING);
-        assert_eq!(found(&CHECK, &at_first(&modern(&fresh, &[]))), [expected], "{since}");
-    }
-    // all were told to go, and the next ones are not there yet
-    let going = |end: &str| {
-        let pod = manager("n1", "True", LONG_AGO, RUNNING);
-        modern(&pod.replace("labels:", &format!("deletionTimestamp: '{end}', labels:")), &[])
-    };
-    assert_eq!(found(&CHECK, &at_now(&going("2026-03-01T12:00:28Z"))), [ROLLOUT]);
-    assert_eq!(found(&CHECK, &cluster_at(NOW, &going("2026-03-01T12:00:28Z"))), [ROLLOUT]);
-    assert_eq!(found(&CHECK, &at_now(&going("2026-03-01T11:50:00Z"))), [DOWN]);
-    // Ready for hours and still not there
-    let settled = manager("n1", "True", LONG_AGO, RUNNING);
-    assert_eq!(found(&CHECK, &at_first(&modern(&settled, &[]))), [DOWN]);
-}
-
-#[test]
-fn a_loop_that_has_lasted_for_long_is_no_rollout_whatever_its_last_life_says() {
-    let looping = |restarts: u32| {
-        format!(
-            "restartCount: {restarts}, state: {{waiting: {{reason: CrashLoopBackOff}}}}, lastState: {{terminated: \
-             {{exitCode: 1, startedAt: '2026-03-01T11:57:30Z', finishedAt: '2026-03-01T11:59:30Z'}}}}"
-        )
-    };
-    let two = |one: u32, other: u32| {
-        let managers = manager("n1", "False", RECENTLY, &looping(one))
-            + &manager("n2", "False", RECENTLY, &looping(other));
-        modern(&managers, &["longhorn-manager-n1=false", "longhorn-manager-n2=false"])
-    };
-    let recorded = |one, other| cluster_at(NOW, &two(one, other));
-    assert_eq!(found(&CHECK, &recorded(93, 94)), [DEADLOCK]);
-    assert_eq!(found(&CHECK, &recorded(1, 1)), [ROLLOUT]);
-    // one that has only begun may still bring it up
-    assert_eq!(found(&CHECK, &recorded(93, 1)), [ROLLOUT]);
-    // after the nodes were rebooted before the eyes of the exporter
-    assert_eq!(found(&CHECK, &later(at_now(&two(93, 94)), 10)), [ROLLOUT]);
-}
-
-#[test]
-fn a_running_exporter_ages_what_pods_do_not_tell() {
-    // no pods: only the exporter's own eyes tell since when
-    let yaml = modern("", &[]);
-    let cluster = later(at_now(&yaml), 10);
-    assert_eq!(found(&CHECK, &cluster), [ROLLOUT]);
-    assert_eq!(found(&CHECK, &later(cluster, 170)), [DOWN]);
-    // what held at the exporter's first look may be old
-    let mut young = at_now(&yaml);
-    young.history.started = Some(time(NOW));
-    assert_eq!(found(&CHECK, &later(young, 10)), [DOWN]);
-}
-
-#[test]
-fn a_recording_reports_the_lasting_class_and_says_so() {
-    let yaml = modern("", &[]);
-    let recorded = cluster_at(NOW, &yaml);
-    assert_eq!(found(&CHECK, &recorded), [DOWN]);
-    let finding = run(&CHECK, &recorded).report.findings.remove(0);
-    assert!(finding.since.is_none());
-    assert!(finding.evidence().iter().any(|fact| fact.text.contains("how long it has been down is unknown")));
-}
-
-#[test]
 fn a_recording_without_slices_is_judged_by_its_pods() {
     let pods = release("v1.12.1") + &daemon_set(2);
     let up = pods.clone() + &manager("n1", "True", LONG_AGO, RUNNING);
@@ -281,31 +154,6 @@ fn a_recording_without_slices_is_judged_by_its_pods() {
 }
 
 #[test]
-fn endpoints_are_counted_by_pod() {
-    let managers = manager("n1", "True", LONG_AGO, RUNNING) + &manager("n2", "False", LONG_AGO, RUNNING);
-    let both_families = modern(&managers, &["longhorn-manager-n1=true", "longhorn-manager-n2=false"])
-        + &slice(
-            "b",
-            "longhorn-admission-webhook",
-            &["longhorn-manager-n1=true", "longhorn-manager-n2=false"],
-        )
-        + &slice("other", "longhorn-backend", &["x=true"]);
-    let evaluation = run(&CHECK, &at_now(&both_families));
-    for (family, value) in [
-        ("longhorn_health_webhook_ready_endpoints", 1.0),
-        ("longhorn_health_webhook_not_ready_endpoints", 1.0),
-        ("longhorn_health_webhook_expected_endpoints", 2.0),
-    ] {
-        assert_eq!(sample(&evaluation, family, &["admission"]), Some(value), "{family}");
-    }
-    // endpoints without a pod behind them are counted one by one
-    assert_eq!(
-        ready_sample(&at_now(&modern(&managers, &["=true", "=true", "=false"])), "admission"),
-        Some(2.0)
-    );
-}
-
-#[test]
 fn nothing_is_missed_while_longhorn_is_uninstalled_or_just_begins() {
     let deleting = daemon_set(2)
         .replace("creationTimestamp:", "deletionTimestamp: '2026-03-01T11:50:00Z', creationTimestamp:");
@@ -315,25 +163,6 @@ fn nothing_is_missed_while_longhorn_is_uninstalled_or_just_begins() {
     // the DaemonSet is there, its pods are not yet
     let new = release("v1.12.1") + &daemon_set(2).replace("2026-01-01T00:00:00Z", RECENTLY) + &admission(&[]);
     assert_eq!(found(&CHECK, &at_now(&new)), [ROLLOUT]);
-}
-
-#[test]
-fn ready_managers_without_their_label() {
-    let other = manager("n2", "True", LONG_AGO, RUNNING);
-    let endpoints = ["longhorn-manager-n2=true"];
-    let expected = "warning label_missing Pod longhorn-manager-n1".to_owned();
-    for (name, version, ready, since, missing) in [
-        ("1.6 has no label", "v1.6.4", "True", LONG_AGO, false),
-        ("1.7 has", "v1.7.0", "True", LONG_AGO, true),
-        ("just Ready", "v1.12.1", "True", "2026-03-01T11:59:01Z", false),
-        ("Ready for a minute", "v1.12.1", "True", "2026-03-01T11:59:00Z", true),
-        ("not Ready", "v1.12.1", "False", LONG_AGO, false),
-        ("release unknown", "master-head", "True", LONG_AGO, false),
-    ] {
-        let one = pod("longhorn-manager", "n1", "", ready, since, RUNNING);
-        let yaml = release(version) + &daemon_set(2) + &one + &other + &admission(&endpoints);
-        assert_eq!(found(&CHECK, &at_now(&yaml)).contains(&expected), missing, "{name}");
-    }
 }
 
 #[test]
@@ -355,38 +184,6 @@ fn the_impact_depends_on_the_release() {
         assert_eq!(impact.contains("PersistentVolumeClaim"), claims, "{version}");
         assert_eq!(impact.contains("Kubernetes Node"), nodes, "{version}");
     }
-}
-
-#[test]
-fn a_deadlock_says_whom_to_restart() {
-    let managers = manager("n1", "False", LONG_AGO, LOOPING) + &manager("n2", "False", LONG_AGO, RUNNING);
-    let lease = "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: longhorn-manager-webhook-lock, \
-                 namespace: longhorn-system}\nspec: {holderIdentity: n2, acquireTime: '2026-03-01T11:59:00Z'}\n---\n";
-    let cluster = at_now(&(modern(&managers, &[]) + lease));
-    let finding = run(&CHECK, &cluster).report.findings.remove(0);
-    let changes: Vec<_> =
-        finding.remedy.commands.iter().filter(|c| c.changes).map(|c| c.run.as_str()).collect();
-    assert_eq!(changes, ["kubectl -n longhorn-system delete pod longhorn-manager-n2"]);
-    assert_eq!(finding.since, Some(time(LONG_AGO)));
-    assert_eq!(finding.runbook, Some("LonghornWebhookDeadlock"));
-    let has = |text: &str| finding.evidence().iter().any(|fact| fact.text.contains(text));
-    assert!(has("exit code 1 after 120 s") && has("is held by n2"), "{:?}", finding.evidence());
-}
-
-#[test]
-fn what_cannot_be_read_is_unknown() {
-    for kind in [Resource::EndpointSlices, Resource::Pods] {
-        let mut cluster = at_now(&modern(MANAGER, &[]));
-        cluster.resources.entry(kind).or_default().readability = Readability::Stale;
-        let evaluation = run(&CHECK, &cluster);
-        assert!(evaluation.report.findings.is_empty());
-        assert_eq!(evaluation.report.unknown.len(), 1, "{kind}");
-        assert!(evaluation.samples.is_empty());
-    }
-    let mut cluster =
-        at_now(&modern(&manager("n1", "True", LONG_AGO, RUNNING), &["longhorn-manager-n1=true"]));
-    cluster.resources.entry(Resource::Leases).or_default().readability = Readability::Forbidden;
-    assert_eq!(run(&CHECK, &cluster).report.unknown.len(), 1);
 }
 
 #[test]

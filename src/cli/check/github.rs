@@ -51,13 +51,13 @@ pub fn property(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::evaluate;
     use crate::source::demo;
     use proptest::prelude::*;
 
     #[test]
     fn every_incident_of_the_demo_is_one_annotation_of_its_severity() {
-        let report = evaluate(&demo::cluster("2026-01-01T12:00:00Z".parse().unwrap()).unwrap()).report;
+        let report =
+            crate::testing::evaluate(&demo::cluster("2026-01-01T12:00:00Z".parse().unwrap()).unwrap()).report;
         let mut text = Vec::new();
         write(&mut text, &report).unwrap();
         let text = String::from_utf8(text).unwrap();

@@ -141,14 +141,14 @@ fn unknown_case(unknown: &Unknown) -> TestCase {
 mod tests {
     use super::*;
     use crate::check::Command;
-    use crate::checks;
+    use crate::checks::CATALOGUE;
     use crate::testing::*;
 
     const PENDING: &str = "apiVersion: longhorn.io/v1beta2\nkind: Setting\n\
         metadata: {name: priority-class, namespace: longhorn-system}\nvalue: x\nstatus: {applied: false}\n";
 
     fn pending() -> &'static Check {
-        checks::by_id("danger_zone_pending").unwrap()
+        CATALOGUE.by_id("danger_zone_pending").unwrap()
     }
 
     fn xml(report: &Report, checks: &[&Check], fail_on: Severity) -> String {

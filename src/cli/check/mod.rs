@@ -16,7 +16,7 @@ use super::fleet::{self, FleetArgs};
 use super::source::{Wanted, positive_duration};
 use super::{Failure, SourceArgs, exit};
 use crate::check::{Check, Severity, counted};
-use crate::checks;
+use crate::checks::CATALOGUE;
 use crate::cluster::{Cluster, ResourceStatus};
 use crate::history::History;
 use crate::longhorn::{Objects, Resource};
@@ -28,10 +28,11 @@ use crate::report::{
 
 /// Options of `check`.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes:\n  0   nothing reaches --fail-on\n  1   something does\n  \
-                        2   the verdict is unknown: what it needs could not be read\n  \
+#[command(
+    after_help = "Exit codes:\n  0   nothing reaches --fail-on\n  1   something does\n  2   unknown: needed data could not be read\n  \
                         64  bad usage or unreadable input\n  \
-                        130 interrupted while waiting (143: terminated)")]
+                        130 interrupted while waiting (143: terminated)"
+)]
 pub struct CheckArgs {
     #[command(flatten)]
     source: SourceArgs,
@@ -39,7 +40,7 @@ pub struct CheckArgs {
     #[command(flatten)]
     fleet: FleetArgs,
 
-    /// How to print the report
+    /// Format of the report
     #[arg(long, short = 'o', value_enum, default_value_t = OutputFormat::Table, env = "LONGHORN_HEALTH_OUTPUT")]
     output: OutputFormat,
 
@@ -54,7 +55,7 @@ pub struct CheckArgs {
     #[command(flatten)]
     shown: ShownArgs,
 
-    /// Least severity that makes the exit code 1; with never, only what could not be read fails
+    /// Lowest severity that sets exit code 1; with never, only unreadable data fails
     #[arg(long, value_enum, default_value_t = FailOn::Warning, value_name = "SEVERITY", env = "LONGHORN_HEALTH_FAIL_ON")]
     fail_on: FailOn,
 
@@ -62,7 +63,7 @@ pub struct CheckArgs {
     #[arg(long, value_name = "CHECK", value_delimiter = ',', value_parser = check_id, env = "LONGHORN_HEALTH_ONLY")]
     only: Vec<&'static str>,
 
-    /// Time to list a live cluster; what has not answered by then is unknown
+    /// Time to list a live cluster; kinds without an answer by then are unknown
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = positive_duration, env = "LONGHORN_HEALTH_TIMEOUT")]
     timeout: SignedDuration,
 
@@ -75,15 +76,15 @@ pub struct CheckArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Shown")]
 struct ShownArgs {
-    /// Only what concerns this node; may be given several times
+    /// Only findings that affect this node; may be given several times
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     node: Vec<String>,
 
-    /// Only what concerns this Longhorn volume
+    /// Only findings that affect this Longhorn volume
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     volume: Vec<String>,
 
-    /// Only what concerns the volume of this claim
+    /// Only findings that affect the volume of this claim
     #[arg(long, value_name = "NAMESPACE/NAME", value_delimiter = ',')]
     pvc: Vec<String>,
 
@@ -91,8 +92,8 @@ struct ShownArgs {
     #[arg(long, value_enum)]
     severity: Option<ShownFrom>,
 
-    /// Leave out a check or a cause of it; what it finds is counted as accepted
-    #[arg(long, value_name = "CHECK[/CAUSE]", value_delimiter = ',', value_parser = Acceptance::skip, env = "LONGHORN_HEALTH_SKIP")]
+    /// Leave out a check or one of its causes; its findings are counted as accepted
+    #[arg(long, value_name = "CHECK[/CAUSE]", value_delimiter = ',', value_parser = skip, env = "LONGHORN_HEALTH_SKIP")]
     skip: Vec<Acceptance>,
 }
 
@@ -144,12 +145,17 @@ fn details(text: &str) -> Result<Details, String> {
     match text.parse() {
         _ if text == "all" => Ok(Details::All),
         Ok(number) if number > 0 => Ok(Details::Of(number)),
-        _ => Err("give the number of an incident, from 1, or nothing for all".to_owned()),
+        _ => Err("give the number of an incident, from 1, or no number for all".to_owned()),
     }
 }
 
+/// `check` or `check/cause` that is left out.
+fn skip(text: &str) -> Result<Acceptance, String> {
+    Acceptance::skip(&CATALOGUE, text)
+}
+
 fn check_id(text: &str) -> Result<&'static str, String> {
-    checks::named(text, None).map(|(check, _)| check.id)
+    CATALOGUE.named(text, None).map(|(check, _)| check.id)
 }
 
 /// Runs `check`.
@@ -238,7 +244,7 @@ impl CheckArgs {
     }
 
     fn evaluate(&self, cluster: &Cluster, options: &ReportOptions) -> Evaluation {
-        evaluate_with(cluster, |check| self.wants(check), options)
+        evaluate_with(&CATALOGUE, cluster, |check| self.wants(check), options)
     }
 
     /// The part of the report that is asked for, with its exit code.
@@ -275,7 +281,8 @@ impl CheckArgs {
                 writeln!(out)?;
             }
             OutputFormat::Junit => {
-                let checks: Vec<_> = checks::ALL.iter().copied().filter(|check| self.wants(check)).collect();
+                let checks: Vec<_> =
+                    report.catalogue.checks.iter().copied().filter(|check| self.wants(check)).collect();
                 out.write_all(&junit::render(report, &checks, self.fail_on.severity())?)?;
             }
         }

@@ -140,14 +140,14 @@ fn state(report: &Report) -> String {
 mod tests {
     use super::*;
     use crate::check::Check;
-    use crate::checks;
+    use crate::checks::CATALOGUE;
     use crate::testing::*;
 
     const PENDING: &str = "apiVersion: longhorn.io/v1beta2\nkind: Setting\n\
         metadata: {name: priority-class, namespace: longhorn-system}\nvalue: x\nstatus: {applied: false}\n---\n";
 
     fn pending() -> &'static Check {
-        checks::by_id("danger_zone_pending").unwrap()
+        CATALOGUE.by_id("danger_zone_pending").unwrap()
     }
 
     fn report(yaml: &str) -> Report {

@@ -8,7 +8,6 @@ use tokio::time::Instant;
 use super::CheckArgs;
 use super::progress::Progress;
 use crate::check::{Check, Severity};
-use crate::checks;
 use crate::cli::{Failure, SourceError, exit};
 use crate::report::{Report, ReportOptions};
 use crate::source::connect::{ConnectError, obstacle};
@@ -54,7 +53,11 @@ fn is_redundant(args: &CheckArgs, report: &Report) -> bool {
     let accepts = |check: &Check| report.accepted.iter().any(|accepted| accepted.check == check.id);
     let is_asked = report.selected.is_none()
         && args.fail_on.severity().is_some_and(|least| least <= Severity::Warning)
-        && checks::ALL.iter().any(|check| check.of_redundancy && args.wants(check) && !accepts(check));
+        && report
+            .catalogue
+            .checks
+            .iter()
+            .any(|check| check.of_redundancy && args.wants(check) && !accepts(check));
     !is_asked || report.data.hurt.is_empty()
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Artifact, Settings, Target, yaml};
 use crate::check::{Alert, Cause, Check};
-use crate::checks::{self, relations};
+use crate::generate::catalogue::CATALOGUE;
 use crate::incidents::NEVER_MUTED;
 use crate::own::INHIBITOR;
 
@@ -174,7 +174,7 @@ pub fn inhibitions(settings: &Settings) -> Vec<Inhibition> {
         ),
     ];
     let consequences =
-        checks::ALL.iter().flat_map(|check| check.alerts.iter().map(move |alert| (check, alert)));
+        CATALOGUE.checks.iter().flat_map(|check| check.alerts.iter().map(move |alert| (check, alert)));
     let by_relation = consequences.filter_map(|(check, alert)| by_relation(check, alert, settings));
     general.into_iter().chain(by_relation).collect()
 }
@@ -185,7 +185,7 @@ fn by_relation(check: &Check, alert: &Alert, settings: &Settings) -> Option<Inhi
     if NEVER_MUTED.contains(&alert.name) {
         return None;
     }
-    let caused = relations::caused().filter(|relation| relation.check.id == check.id);
+    let caused = CATALOGUE.caused().filter(|relation| relation.check.id == check.id);
     let follows: Vec<&Cause> = caused.flat_map(|relation| relation.causes).copied().collect();
     follows.into_iter().find(|cause| alert.tells_of(cause))?;
     let common = ["cause", "node"].into_iter().filter(|label| alert.keeps(label));
@@ -217,6 +217,7 @@ fn with_cluster(settings: &Settings, labels: &[&str]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::check::Link;
     use crate::generate::promtool;
 
     fn seconds(alert: &Alert) -> u64 {
@@ -228,7 +229,8 @@ mod tests {
     #[test]
     fn a_root_is_told_no_later_than_what_follows_from_it() {
         let mut late = Vec::new();
-        for relation in relations::ALL {
+        // what is only shown with its root alerts on its own
+        for relation in CATALOGUE.relations.iter().filter(|relation| relation.link != Link::ShownWith) {
             let alerts_of = |check: &Check, causes: &[&Cause]| -> Vec<&Alert> {
                 causes.iter().filter_map(|cause| check.alert_of(cause)).collect()
             };

@@ -1,12 +1,12 @@
 //! The list from which everything is made: the checks, and what the exporter says about itself.
 
 use crate::check::{Alert, Check, Record};
-use crate::checks;
+pub use crate::checks::CATALOGUE;
 use crate::own;
 
 /// Every part, in the order of everything generated.
 pub fn areas() -> impl Iterator<Item = &'static Check> {
-    checks::ALL.iter().copied().chain([&EXPORTER])
+    CATALOGUE.checks.iter().copied().chain([&EXPORTER])
 }
 
 /// The part about the exporter itself.
@@ -26,7 +26,7 @@ const _: () = EXPORTER.assert_tables_have_columns();
 
 /// The one check with alerts that need no exporter.
 const WITHOUT_EXPORTER: &Check = {
-    let mut checks = checks::ALL;
+    let mut checks = CATALOGUE.checks;
     loop {
         match checks {
             [check, ..] if !check.without_exporter.is_empty() => break check,

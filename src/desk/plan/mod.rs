@@ -19,8 +19,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::check::{Command, Finding, Name, Severity, counted};
-use crate::checks;
+use crate::check::{Catalogue, Command, Finding, Name, Severity, counted};
 use crate::cluster::Cluster;
 use crate::longhorn::Resource;
 use crate::report::{
@@ -136,13 +135,13 @@ impl Which {
     }
 
     /// The kinds that it looks at; a live cluster is not asked for others.
-    pub fn kinds(self) -> BTreeSet<Resource> {
+    pub fn kinds(self, catalogue: &Catalogue) -> BTreeSet<Resource> {
         // an upgrade may meet bugs whose triggers are in any kind
         if self == Which::Upgrade {
             return Resource::all().collect();
         }
         let conditions = self.conditions().iter().flat_map(|condition| condition.needs);
-        let checks = self.reused().iter().filter_map(|id| checks::by_id(id));
+        let checks = self.reused().iter().filter_map(|id| catalogue.by_id(id));
         let of_checks = checks.flat_map(|check| check.needs.iter().chain(check.uses));
         ALWAYS.iter().chain(conditions).chain(of_checks).copied().collect()
     }
@@ -178,14 +177,19 @@ pub struct Looked<'a> {
 }
 
 /// Runs the checks that a plan takes findings from.
-pub fn evaluate(plan: Which, cluster: &Cluster, address: &Address) -> Evaluation {
+pub fn evaluate(
+    catalogue: &'static Catalogue,
+    plan: Which,
+    cluster: &Cluster,
+    address: &Address,
+) -> Evaluation {
     let options = ReportOptions {
         address: address.clone(),
         bounded: true,
         findings_alone: true,
         ..ReportOptions::default()
     };
-    evaluate_with(cluster, |check| plan.reused().contains(&check.id), &options)
+    evaluate_with(catalogue, cluster, |check| plan.reused().contains(&check.id), &options)
 }
 
 impl<'a> Looked<'a> {
@@ -201,7 +205,7 @@ impl<'a> Looked<'a> {
         if number > 0 {
             let text =
                 format!("{} of check are not listed, because there are too many", counted(number, "finding"));
-            out.unknown(text).fix("Do first what check shows, and ask again.");
+            out.unknown(text).fix("Fix what check reports, and ask again.");
         }
         let blind: Vec<&Unknown> =
             self.unknown.iter().filter(|unknown| checks.contains(&unknown.check)).collect();
@@ -209,7 +213,7 @@ impl<'a> Looked<'a> {
             return;
         }
         let reason = out.unknown(format!("{} without a verdict", counted(blind.len(), "check")));
-        reason.fix("Grant the rights that these checks need (docs/access.md), or look by hand.");
+        reason.fix("Grant the permissions that these checks need (docs/access.md), or check by hand.");
         for unknown in blind {
             reason.fact(format!("{}: {}", unknown.check, unknown.reason));
         }
@@ -240,7 +244,9 @@ impl<'a> Looked<'a> {
             look(&mut found);
             let lost = condition.needs.iter().filter(|kind| !self.cluster.decoded_all(**kind));
             for kind in lost {
-                found.unknown(format!("objects of {kind} could not be decoded, and so not judged")).fix("");
+                found
+                    .unknown(format!("objects of {kind} could not be decoded, so they were not judged"))
+                    .fix("");
             }
         } else {
             let reason =
@@ -249,8 +255,8 @@ impl<'a> Looked<'a> {
             reason.weight(condition.weight.max(Weight::Unknown));
             let asked = |kind: &Resource| self.cluster.resources.contains_key(kind);
             reason.fix(match condition.needs.iter().all(asked) {
-                true => "Grant the right to read it (docs/access.md), or look by hand.",
-                false => "The exporter does not ask for it; the command line does: longhorn-health-exporter plan upgrade.",
+                true => "Grant the permission to read it (docs/access.md), or check by hand.",
+                false => "Use the command line, which reads it (the exporter does not): longhorn-health-exporter plan upgrade.",
             });
         }
         let mut reasons = found.filled(shared);

@@ -50,7 +50,7 @@ fn write_part(out: &mut dyn Write, part: &Part, style: Style, all: bool) -> io::
         write_reason(out, reason, style, all)?;
     }
     if heavy.len() > shown {
-        writeln!(out, "{INDENT}and {} more that stand against it (-v)", heavy.len() - shown)?;
+        writeln!(out, "{INDENT}and {} more reasons (-v)", heavy.len() - shown)?;
     }
     if !notes.is_empty() {
         writeln!(out, "  Good to know")?;

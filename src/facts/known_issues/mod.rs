@@ -140,11 +140,11 @@ impl KnownIssue {
                 format!("Upgrade to {fixed}, one minor release at a time{next}")
             }
             Some(fixed) => format!("Upgrade to {fixed} or later"),
-            None => "Upgrade once a release has the fix that runs here".to_owned(),
+            None => "Upgrade once a release contains the fix of the image that runs here".to_owned(),
         };
         match self.is_first {
-            true => format!("First {} {way_out} ({link}).", self.until_then),
-            false => format!("{way_out} ({link}). Until then: {}", self.until_then),
+            true => format!("{} {way_out} ({link}).", self.until_then),
+            false => format!("{way_out} ({link}). Until then, {}", self.until_then),
         }
     }
 

@@ -16,8 +16,8 @@ const fn hotfix(minor: u32, patch: u32, number: u32) -> Release {
 /// Number and releases with the fix; what keeps the bug away `until` the upgrade, or has to come `first`; commands for it. Cause and
 /// words follow from these.
 macro_rules! issue {
-    (@fix until $until:literal $way_out:expr) => { concat!($way_out, ". Until then: ", $until) };
-    (@fix first $until:literal $way_out:expr) => { concat!("First ", $until, " ", $way_out, ".") };
+    (@fix until $until:literal $way_out:expr) => { concat!($way_out, ". Until then, ", $until) };
+    (@fix first $until:literal $way_out:expr) => { concat!($until, " ", $way_out, ".") };
     (@is_first until) => { false };
     (@is_first first) => { true };
     ($number:literal, $fixed:literal, $order:ident $until:literal, [$( $step:ident $run:literal ),* $(,)?], { $($rest:tt)* }) => {
@@ -40,7 +40,7 @@ macro_rules! issue {
 
 /// Every known issue, oldest first.
 pub const ALL: &[KnownIssue] = &[
-    issue!(5209, "v1.6.0", until "do not export volumes of 100 GiB and more as backing images.", [
+    issue!(5209, "v1.6.0", until "do not export volumes of 100 GiB or more as backing images.", [
         read "kubectl -n <namespace> get backingimagedatasources.longhorn.io",
     ], {
         effect: "the manager can crash while a large volume is exported as a backing image",
@@ -76,9 +76,9 @@ pub const ALL: &[KnownIssue] = &[
         frames: &["BackupVolumeController"],
         trigger: |_| Trigger::Possible("the content of the backup target is not in the API"),
     }),
-    issue!(7919, "v1.6.1", until "attach and detach few volumes at a time; where they stand still on a node, drain it and restart its instance \
-                           manager once nothing runs in it.", [], {
-        effect: "an instance manager can deadlock: volumes on its node neither attach nor detach, while I/O goes on",
+    issue!(7919, "v1.6.1", until "attach and detach few volumes at a time. If a node's volumes stall, drain it and restart its instance manager \
+                                  once nothing runs in it.", [], {
+        effect: "an instance manager can deadlock: volumes on its node can neither attach nor detach, while I/O continues",
         harms: Harms::InstanceManagers,
         // the instance manager of 1.6.0; the change log of 1.6.1 names the fix
         ranges: &[(r(1, 6, 0), r(1, 6, 1))],
@@ -98,7 +98,7 @@ pub const ALL: &[KnownIssue] = &[
     issue!(9073, "v1.6.3", until "set default-data-path to a device or directory that every node has.", [
         read "kubectl -n <namespace> get settings.longhorn.io default-data-path",
     ], {
-        effect: "the manager does not start on a new node where the block device of default-data-path does not exist",
+        effect: "the manager does not start on a new node that lacks the block device of default-data-path",
         // a fatal error, no panic: v1.6.0 types/types.go CreateDefaultDisk
         harms: Harms::Other,
         ranges: &[(r(1, 6, 0), r(1, 6, 3))],
@@ -106,10 +106,11 @@ pub const ALL: &[KnownIssue] = &[
         frames: &["creating default block-type disk"],
         trigger: block_device_by_default,
     }),
-    issue!(9464, "v1.6.3 or v1.7.2", first "put the labels back: releases with the fix delete an instance manager without them, with all that runs in it.", [
+    issue!(9464, "v1.6.3 or v1.7.2", first "Put the labels back first: releases with the fix delete an instance manager without them, with everything \
+                                            that runs in it.", [
         read "kubectl -n <namespace> get instancemanagers.longhorn.io --show-labels",
     ], {
-        effect: "a node whose instance manager has lost its labels is no longer synced, and nothing new starts there",
+        effect: "a node whose instance manager has lost its labels is no longer synced, so nothing new starts there",
         harms: Harms::Other,
         // the webhook sets the labels since v1.6.0 (webhook/resources/instancemanager/mutator.go). The
         // fix deletes such an instance manager (v1.6.3 controller/node_controller.go syncInstanceManagers)
@@ -121,28 +122,28 @@ pub const ALL: &[KnownIssue] = &[
     issue!(10019, "v1.7.3", until "watch the CPU of rpm processes on the hosts.", [
         read "kubectl get nodes -o wide",
     ], {
-        effect: "the package check of the manager keeps the RPM database of the host busy",
+        effect: "the manager's package check keeps the host's RPM database busy",
         harms: Harms::Other,
         ranges: &[(r(1, 7, 0), r(1, 7, 3))],
         fixed: &[r(1, 7, 3)],
         frames: &[],
         trigger: rpm_host,
     }),
-    issue!(10464, "v1.8.2", until "look at backing_image_eviction_crash before you evict a node or a disk.", [
+    issue!(10464, "v1.8.2", until "read the findings of backing_image_eviction_crash before you evict a node or a disk.", [
         read "kubectl -n <namespace> get backingimages.longhorn.io -o yaml",
     ], {
-        effect: "the manager panics when a node asks for eviction while a backing image copy is being cleaned up",
+        effect: "the manager panics if a node's eviction is requested while a backing image copy is being cleaned up",
         harms: Harms::ManagerPanics,
         ranges: &[(r(1, 7, 0), r(1, 7, 4)), (r(1, 8, 0), r(1, 8, 1))],
         fixed: &[r(1, 7, 4), r(1, 8, 2)],
         frames: &["syncBackingImageEvictionRequested"],
         trigger: backing_image_eviction,
     }),
-    issue!(10502, "v1.8.1", until "set replica-auto-balance to disabled, and bring the disk that reports no size in order or remove it.", [
+    issue!(10502, "v1.8.1", until "set replica-auto-balance to disabled, and repair or remove the disk that reports no size.", [
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml | grep storageMaximum",
         change "kubectl -n <namespace> patch settings.longhorn.io replica-auto-balance --type merge -p '{\"value\":\"disabled\"}'",
     ], {
-        effect: "the manager panics when it looks for a disk while one reports no size",
+        effect: "the manager panics while it searches for a disk if one reports no size",
         harms: Harms::ManagerPanics,
         // v1.7.0 and v1.8.0 scheduler/replica_scheduler.go IsSchedulableToDiskConsiderDiskPressure divides by StorageMaximum
         ranges: &[(r(1, 7, 0), r(1, 7, 4)), (r(1, 8, 0), r(1, 8, 1))],
@@ -153,7 +154,7 @@ pub const ALL: &[KnownIssue] = &[
     issue!(11016, "v1.9.0-hotfix-1 or v1.9.1", until "take the backups by hand.", [
         read "kubectl -n <namespace> get recurringjobs.longhorn.io",
     ], {
-        effect: "the pods of recurring jobs crash, so that no backup or snapshot is taken",
+        effect: "the pods of recurring jobs crash, so no backup or snapshot is taken",
         // longhorn-manager v1.9.0 app/recurringjob/volume.go: goroutines write to one map
         harms: Harms::Other,
         ranges: &[(r(1, 9, 0), hotfix(9, 0, 1))],
@@ -161,17 +162,17 @@ pub const ALL: &[KnownIssue] = &[
         frames: &[],
         trigger: recurring_job,
     }),
-    issue!(11034, "v1.8.2 or v1.9.1", until "look at backing_image_eviction_crash before you evict a node or a disk.", [
+    issue!(11034, "v1.8.2 or v1.9.1", until "read the findings of backing_image_eviction_crash before you evict a node or a disk.", [
         read "kubectl -n <namespace> get backingimages.longhorn.io -o yaml",
     ], {
-        effect: "the manager still panics on a stale backing image copy of the very disk that is evicted",
+        effect: "the manager still panics on a stale backing image copy of the evicted disk itself",
         harms: Harms::ManagerPanics,
         ranges: &[(r(1, 8, 1), r(1, 8, 2)), (r(1, 9, 0), r(1, 9, 1))],
         fixed: &[r(1, 8, 2), r(1, 9, 1)],
         frames: &["syncBackingImageEvictionRequested"],
         trigger: backing_image_eviction,
     }),
-    issue!(11169, "v1.9.1", until "delete supportbundles.longhorn.io objects that are left over.", [
+    issue!(11169, "v1.9.1", until "delete left-over supportbundles.longhorn.io objects.", [
         read "kubectl -n <namespace> get supportbundles.longhorn.io",
     ], {
         effect: "the manager panics when the status of a support bundle cannot be updated",
@@ -195,32 +196,31 @@ pub const ALL: &[KnownIssue] = &[
             false => Trigger::Absent,
         },
     }),
-    issue!(11864, "v1.10.1", until "set v2-data-engine-guaranteed-instance-manager-cpu to 250 m or less per core of the smallest node, before the upgrade to 1.10.0.", [
-        read "kubectl -n <namespace> get settings.longhorn.io v2-data-engine-guaranteed-instance-manager-cpu",
+    issue!(11864, "v1.10.1", until "set guaranteed-instance-manager-cpu to another value than 0, such as the default 12, before the upgrade to 1.10.0.", [
+        read "kubectl -n <namespace> get settings.longhorn.io guaranteed-instance-manager-cpu",
     ], {
-        effect: "the manager does not start after the upgrade to 1.10.0 when the CPU reserved for v2 instance managers is more \
-                 than 40 % of the smallest node",
-        // a fatal error, no panic: v1.10.0 datastore/longhorn.go syncV2DataEngineGuaranteedInstanceManagerCPU
+        effect: "the manager does not start where guaranteed-instance-manager-cpu is 0, even without the v2 data engine",
+        // a fatal error, no panic: v1.10.0 datastore/longhorn.go ValidateCPUMask
         harms: Harms::Other,
         ranges: &[(r(1, 10, 0), r(1, 10, 1))],
         fixed: &[r(1, 10, 1)],
-        frames: &["failed to validate setting"],
-        trigger: v2_cpu_above_the_limit,
+        frames: &["requested by CPU mask"],
+        trigger: cpu_mask_above_the_share,
     }),
     issue!(11939, "v1.10.0-hotfix-1 or v1.10.1", until "avoid restarts of share managers.", [
         read "kubectl -n <namespace> get sharemanagers.longhorn.io",
     ], {
-        effect: "the manager panics when it waits before it makes a share manager pod again",
+        effect: "the manager panics while it waits to recreate a share manager pod",
         harms: Harms::ManagerPanics,
         ranges: &[(r(1, 10, 0), hotfix(10, 0, 1))],
         fixed: &[hotfix(10, 0, 1), r(1, 10, 1)],
         frames: &["ShareManagerController"],
         trigger: rwx_volume,
     }),
-    issue!(11994, "v1.10.1", until "let the engine image be deployed on every node, also on those that are tainted.", [
+    issue!(11994, "v1.10.1", until "let the engine image be deployed on every node, including tainted ones.", [
         read "kubectl -n <namespace> get engineimages.longhorn.io -o wide",
     ], {
-        effect: "a volume stays in state attaching while its engine image is not deployed on one of the nodes",
+        effect: "a volume stays in state attaching while its engine image is missing on one of the nodes",
         harms: Harms::Other,
         ranges: &[(r(1, 10, 0), r(1, 10, 1))],
         fixed: &[r(1, 10, 1)],
@@ -228,18 +228,19 @@ pub const ALL: &[KnownIssue] = &[
         trigger: engine_image_missing,
     }),
     issue!(12081, "v1.10.1", until "avoid expansions and rebuilds at the same time.", [], {
-        effect: "the process of an engine can panic (longhorn-engine control.go), which detaches its volume",
+        effect: "an engine process can panic (longhorn-engine control.go), which detaches its volume",
         harms: Harms::Other,
         ranges: &[(r(1, 10, 0), r(1, 10, 1))],
         fixed: &[r(1, 10, 1)],
         frames: &[],
-        trigger: |_| Trigger::Possible("it comes and goes with the I/O of a volume"),
+        trigger: |_| Trigger::Possible("any I/O of a volume can trigger it"),
     }),
-    issue!(12233, "v1.9.2-hotfix-1, v1.10.1-hotfix-1 or v1.10.2", until "let few replicas start at once: set replica-auto-balance to disabled and avoid rebuild storms.", [
+    issue!(12233, "v1.9.2-hotfix-1, v1.10.1-hotfix-1 or v1.10.2", until "start few replicas at a time: set replica-auto-balance to disabled and \
+                                                                         avoid many parallel rebuilds.", [
         read "kubectl -n <namespace> get settings.longhorn.io replica-auto-balance",
         change "kubectl -n <namespace> patch settings.longhorn.io replica-auto-balance --type merge -p '{\"value\":\"disabled\"}'",
     ], {
-        effect: "the manager panics when the status of a replica that it starts cannot be updated",
+        effect: "the manager panics if it cannot update the status of a replica that it starts",
         harms: Harms::ManagerPanics,
         // v1.9.2 controller/replica_controller.go CreateInstance; v1.9.3 is older than its fix
         ranges: &[(r(1, 9, 2), hotfix(9, 2, 1)), (r(1, 9, 3), r(1, 9, 4)), (r(1, 10, 0), hotfix(10, 1, 1))],
@@ -248,7 +249,8 @@ pub const ALL: &[KnownIssue] = &[
         frames: &["(*ReplicaController).CreateInstance", "(*ReplicaController).getDiskNameFromUUID"],
         trigger: |_| Trigger::Possible("any start of a replica can trigger it"),
     }),
-    issue!(12573, "v1.11.1", until "set the image longhorn-instance-manager:v1.11.0-hotfix-1, then detach and attach the volumes of each old instance manager: waiting with one that holds volumes is dangerous.", [
+    issue!(12573, "v1.11.1", until "set the image longhorn-instance-manager:v1.11.0-hotfix-1, then detach and attach the volumes of each old \
+                                    instance manager soon: one that holds volumes keeps leaking.", [
         read "kubectl -n <namespace> get instancemanagers.longhorn.io -o custom-columns=NAME:.metadata.name,NODE:.spec.nodeID,IMAGE:.spec.image",
     ], {
         effect: "instance managers of image v1.11.0 leak memory until the node kills them, with every volume that runs in them",
@@ -262,7 +264,7 @@ pub const ALL: &[KnownIssue] = &[
     issue!(12578, "v1.11.0-hotfix-1 or v1.11.1", until "keep at least one manager Ready.", [
         read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
     ], {
-        effect: "updates of Kubernetes nodes are refused while no manager is Ready, so new nodes get no network",
+        effect: "updates of Kubernetes nodes are rejected while no manager is Ready, so new nodes get no network",
         harms: Harms::Other,
         ranges: &[(r(1, 11, 0), hotfix(11, 0, 1))],
         fixed: &[hotfix(11, 0, 1), r(1, 11, 1)],
@@ -271,20 +273,20 @@ pub const ALL: &[KnownIssue] = &[
             false if cluster.manager_pods().next().is_some() => {
                 Trigger::Met("no manager is Ready".to_owned())
             }
-            _ => Trigger::Possible("it strikes when no manager is Ready"),
+            _ => Trigger::Possible("it happens when no manager is Ready"),
         },
     }),
-    issue!(13087, "v1.11.3", until "let few replicas rebuild at once: concurrent-replica-rebuild-per-node-limit 1, no eviction of whole nodes.", [
+    issue!(13087, "v1.11.3", until "limit parallel rebuilds: set concurrent-replica-rebuild-per-node-limit to 1, and do not evict whole nodes.", [
         read "kubectl -n <namespace> get settings.longhorn.io concurrent-replica-rebuild-per-node-limit",
         change "kubectl -n <namespace> patch settings.longhorn.io concurrent-replica-rebuild-per-node-limit --type merge -p '{\"value\":\"1\"}'",
     ], {
-        effect: "an instance manager can panic in a storm of rebuilds, with every volume that runs in it",
+        effect: "an instance manager can panic during many parallel rebuilds, with every volume that runs in it",
         harms: Harms::InstanceManagers,
         // reported from 1.9.0 on (13713); fixed in the instance managers of 1.10.4, 1.11.3 and 1.12.0
         ranges: &[(r(1, 9, 0), r(1, 10, 4)), (r(1, 11, 0), r(1, 11, 3))],
         fixed: &[r(1, 10, 4), r(1, 11, 3)],
         frames: &[],
-        trigger: |_| Trigger::Possible("a storm of rebuilds, as after the loss of a node, can trigger it"),
+        trigger: |_| Trigger::Possible("many parallel rebuilds can trigger it, such as after a lost node"),
     }),
     issue!(13245, "v1.11.3", until "delete backups one at a time.", [
         read "kubectl -n <namespace> get backups.longhorn.io",
@@ -296,10 +298,10 @@ pub const ALL: &[KnownIssue] = &[
         frames: &["setInprogressDeletionMap"],
         trigger: |_| Trigger::Possible("any deletion of a backup can trigger it"),
     }),
-    issue!(13482, "v1.12.1", until "watch the workloads themselves for EROFS, and restart those that report it.", [
+    issue!(13482, "v1.12.1", until "watch the workloads for EROFS errors, and restart those that report one.", [
         read "kubectl get nodes -o wide",
     ], {
-        effect: "a filesystem that became read-only is never noticed on kernels from 6.12 on, and the volume not remounted",
+        effect: "on kernels from 6.12 on, a file system that became read-only is never noticed, so the volume is not remounted",
         harms: Harms::Other,
         // FilesystemReadOnly came with 1.5.5; ext4 says emergency_ro instead of ro
         ranges: &[(r(1, 5, 5), r(1, 11, 4)), (r(1, 12, 0), r(1, 12, 1))],

@@ -110,7 +110,7 @@ fn the_advice_names_the_issue_and_the_next_step() {
     let advice = issue.advice(&old, Release::new(1, 9, 2));
     assert!(
         advice.starts_with(
-            "Upgrade to v1.12.1, one minor release at a time, v1.10.2 first (https://github.com/longhorn/longhorn/issues/13087). Until then: "
+            "Upgrade to v1.12.1, one minor release at a time, v1.10.2 first (https://github.com/longhorn/longhorn/issues/13087). Until then, "
         ),
         "{advice}"
     );

@@ -12,7 +12,7 @@ pub(super) fn backing_image_eviction(cluster: &Cluster) -> Trigger {
         None if cluster.objects.backing_images.is_empty() && cluster.can_read(Resource::BackingImages) => {
             Trigger::Absent
         }
-        None => Trigger::Possible("it strikes when a node or disk with backing images is evicted"),
+        None => Trigger::Possible("it happens when a node or disk with backing images is evicted"),
     }
 }
 
@@ -27,7 +27,7 @@ pub(super) fn recurring_job(cluster: &Cluster) -> Trigger {
 pub(super) fn block_device_by_default(cluster: &Cluster) -> Trigger {
     match cluster.setting("default-data-path").is_some_and(|path| path.value.starts_with("/dev/")) {
         true => Trigger::Possible(
-            "default-data-path is a block device; which nodes have it the API does not show",
+            "default-data-path is a block device; the API does not show which nodes have it",
         ),
         false => Trigger::Absent,
     }
@@ -39,7 +39,7 @@ pub(super) fn unlabelled_instance_manager(cluster: &Cluster) -> Trigger {
     let is_default = |image: &str| default.is_none_or(|default| default == image);
     for manager in cluster.objects.instance_managers.iter().filter(|one| is_default(&one.spec.image)) {
         if let Some(label) = missing_labels(manager, cluster.release()).first() {
-            return Trigger::Met(format!("instance manager {} has no label {label}", manager.metadata.name));
+            return Trigger::Met(format!("instance manager {} lacks label {label}", manager.metadata.name));
         }
     }
     Trigger::Absent
@@ -62,23 +62,24 @@ pub(super) fn rpm_host(cluster: &Cluster) -> Trigger {
     }
 }
 
-/// The old setting in thousandths of a core becomes a share of the smallest node, of which the new one allows 40 %
-/// (longhorn-manager v1.10.0 datastore/longhorn.go).
-pub(super) fn v2_cpu_above_the_limit(cluster: &Cluster) -> Trigger {
-    const OLD: &str = "v2-data-engine-guaranteed-instance-manager-cpu";
-    const HIGHEST_PERCENT: f64 = 40.0;
-    let Some(wanted) = cluster.setting(OLD).and_then(|setting| setting.value.trim().parse::<f64>().ok())
-    else {
+/// The manager compares the cores of the mask with what it takes for the share of each node that v2 instance managers get: the percentage
+/// without the factor 1/100, also where the v2 data engine is off (longhorn-manager v1.10.0 datastore/longhorn.go ValidateCPUMask).
+pub(super) fn cpu_mask_above_the_share(cluster: &Cluster) -> Trigger {
+    const SHARE: &str = "guaranteed-instance-manager-cpu";
+    let masks = ["data-engine-cpu-mask", "v2-data-engine-cpu-mask"].into_iter();
+    let mut masks = masks.map(|name| cluster.setting_value(name, DataEngine::V2));
+    let mask = masks.find(|mask| !mask.is_empty()).unwrap_or_else(|| "0x1".to_owned());
+    let bits = u64::from_str_radix(mask.trim_start_matches("0x"), 16).map_or(1, u64::count_ones);
+    let Ok(percent) = cluster.setting_value(SHARE, DataEngine::V2).trim().parse::<f64>() else {
         return Trigger::Absent;
     };
+    let of_longhorn = |node: &&KubeNode| cluster.objects.longhorn_nodes.get(&node.metadata.name).is_some();
     let cores = |node: &KubeNode| node.status.allocatable.get("cpu").and_then(|cpu| cpu.value());
-    let smallest = cluster.objects.kube_nodes.iter().filter_map(cores).fold(f64::INFINITY, f64::min);
-    match wanted / (smallest * 1000.0) * 100.0 {
-        share if share > HIGHEST_PERCENT && smallest.is_finite() => {
-            Trigger::Met(format!("{OLD} is {wanted} m, and the smallest node has {smallest} cores"))
-        }
-        _ if smallest.is_finite() => Trigger::Absent,
-        _ => Trigger::Possible("the cores of the nodes are unknown"),
+    let nodes = cluster.objects.kube_nodes.iter().filter(of_longhorn);
+    let smallest = nodes.filter_map(cores).fold(f64::INFINITY, f64::min);
+    match smallest * percent < f64::from(bits) || percent == 0.0 {
+        true => Trigger::Met(format!("{SHARE} is {percent} for the v2 data engine, also if that is off")),
+        false => Trigger::Absent,
     }
 }
 
@@ -139,7 +140,9 @@ pub(super) fn new_kernel(cluster: &Cluster) -> Trigger {
         version(&node.status.node_info.kernel_version).is_some_and(|found| found >= (6, 12))
     };
     match cluster.objects.kube_nodes.iter().any(|node| new(&node)) {
-        true => Trigger::Possible("nodes run a kernel from 6.12 on; it shows when a filesystem has errors"),
+        true => {
+            Trigger::Possible("nodes run a kernel from 6.12 on; it happens when a file system has errors")
+        }
         false => Trigger::Absent,
     }
 }

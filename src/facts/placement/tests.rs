@@ -111,7 +111,7 @@ fn hard_zones_refuse_the_zone_of_a_replica_and_the_lack_of_zones() {
     assert_eq!(judged(&zones("z1", "z2"), "", "a", &hard), None);
     assert_eq!(judged(&zones("z1", "z1"), "", "a", "").map(|all| all.len()), None);
     let refused = judged(&zones("z1", "z1"), "", "a", &hard).unwrap();
-    assert_eq!(refused[1].1, "b: zone z1 has a replica of the volume already");
+    assert_eq!(refused[1].1, "b: zone z1 already has a replica of the volume");
     let refused = judged(&zones("", ""), "", "a", &hard).unwrap();
     assert!(refused[1].1.contains("nodes without a zone count as one zone"), "{refused:?}");
 }

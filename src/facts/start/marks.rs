@@ -30,7 +30,7 @@ pub fn found_iscsiadm(cluster: &Cluster, pod: &Pod) -> Option<String> {
     let node = pod.spec.node_name.as_str();
     let labels = [CONVERSION_LABEL, ADMISSION_LABEL.0, RECOVERY_LABEL];
     if let Some(label) = labels.into_iter().find(|label| pod.metadata.label(label).is_some()) {
-        return Some(format!("pod {name} has label {label}, which a manager puts on after that check"));
+        return Some(format!("pod {name} has label {label}, which a manager sets after that check"));
     }
     for lock in [WEBHOOK_LOCK, UPGRADE_LOCK] {
         let lease = cluster.objects.leases.get(lock);
@@ -49,11 +49,11 @@ pub fn found_iscsiadm(cluster: &Cluster, pod: &Pod) -> Option<String> {
         by_managers && cluster.webhook_configurations().iter().any(|(.., webhooks)| written(*webhooks));
     let upgrading = cluster.objects.leases.get(UPGRADE_LOCK).is_some();
     let what = match (configured, upgrading) {
-        (true, _) => "Longhorn's webhook configurations exist, and managers write them",
-        (_, true) => "Lease longhorn-manager-upgrade-lock exists, and managers make it",
+        (true, _) => "Longhorn's webhook configurations exist, which managers write",
+        (_, true) => "Lease longhorn-manager-upgrade-lock exists, which managers create",
         _ => return None,
     };
-    Some(format!("{what} after that check; no other manager has finished a start"))
+    Some(format!("{what} after that check; no other manager has finished its startup"))
 }
 
 /// Whether the manager's own listeners answered in some life of this pod; `None` where no manager has such a mark.
@@ -87,7 +87,7 @@ pub fn stopped_at_listener(cluster: &Cluster, pod: &Pod, release: Option<Release
     }
     let lease = cluster.objects.leases.get(WEBHOOK_LOCK)?;
     (!node.is_empty() && lease.spec.holder_identity == node).then(|| {
-        format!("Lease {WEBHOOK_LOCK} is still that of {node}, and {name} has no label {}: its webhook does not listen", ADMISSION_LABEL.0)
+        format!("Lease {WEBHOOK_LOCK} is still held by {node}, and {name} lacks label {}: its webhook does not listen", ADMISSION_LABEL.0)
     })
 }
 
@@ -112,8 +112,8 @@ pub fn stopped_at_first_write(cluster: &Cluster) -> Option<String> {
     let undecodable = cluster.resources.get(&Resource::Settings).is_some_and(|status| status.undecodable > 0);
     (begun && complete && !undecodable && cluster.setting(FIRST).is_none()).then(|| {
         format!(
-            "Lease {UPGRADE_LOCK} exists, so the start came to the upgrade of objects, and setting {FIRST}, which it \
-             creates first, does not: the API server refused to write it"
+            "Lease {UPGRADE_LOCK} exists, so the startup reached the upgrade of objects; setting {FIRST}, which it creates first, is missing: the \
+             API server rejected it"
         )
     })
 }

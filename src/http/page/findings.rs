@@ -5,8 +5,7 @@ use maud::{Markup, html};
 
 use super::pieces::{command, lasting, title};
 use super::{Links, View};
-use crate::check::{Check, Dashboard, Finding, Severity, VolumeRef, capitalised, counted};
-use crate::checks;
+use crate::check::{Catalogue, Check, Dashboard, Finding, Severity, VolumeRef, capitalised, counted};
 use crate::incidents::natural;
 use crate::report::Selection;
 
@@ -19,6 +18,7 @@ const MAX_VOLUMES: usize = 12;
 
 /// Findings of incidents, as cards.
 pub struct Cards<'a> {
+    pub catalogue: &'static Catalogue,
     pub now: Option<Timestamp>,
     pub view: &'a View,
     pub links: &'a Links,
@@ -55,7 +55,7 @@ impl Cards<'_> {
                 summary {
                     span.message { (capitalised(&finding.message)) }
                     span.tags {
-                        span { (title(finding.check)) }
+                        span { (title(self.catalogue, finding.check)) }
                         span.cause { (finding.cause) }
                         span { (finding.object) }
                         @if let Some(node) = node { span { "node " (node) } }
@@ -84,7 +84,7 @@ impl Cards<'_> {
 
     /// Where more is said: runbook, dashboard, and what else there is of this node and this check.
     fn more(&self, finding: &Finding) -> Markup {
-        let dashboard = checks::by_id(finding.check).map(Check::dashboard).map(Dashboard::uid);
+        let dashboard = self.catalogue.by_id(finding.check).map(Check::dashboard).map(Dashboard::uid);
         let dashboard = dashboard.and_then(|uid| self.links.dashboard(&uid));
         let only = |selection| View { selection, refresh: self.view.refresh }.link();
         let of_node = |node: &String| only(Selection { nodes: vec![node.clone()], ..Selection::default() });

@@ -38,7 +38,7 @@ fn incident(report: &Report, incident: &Incident, cards: &mut Cards<'_>) -> Mark
                 " " span.spoken { (incident.severity) ": " } (incident.title)
             }
             p.tags {
-                span { (title(incident.check)) }
+                span { (title(report.catalogue, incident.check)) }
                 span.cause { (incident.cause) }
                 @if incident.count > 1 { span { (counted(incident.count, "object")) } }
                 @if incident.volume_count > 0 { span { (counted(incident.volume_count, "volume")) } }

@@ -17,7 +17,6 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::links::Links;
 use super::view::View;
 use crate::check::{Severity, capitalised, counted, is_hidden};
-use crate::checks;
 use crate::exporter::Moment;
 use crate::facts::text::age;
 use crate::report::text::{reasons, sentence};
@@ -46,7 +45,7 @@ pub fn landing(moment: &Moment, view: &View, links: &Links, wall: Timestamp) -> 
     let (part, report) = view.of(&moment.evaluation.report);
     let (class, headline) = verdict(moment, &part);
     let cluster = report.cluster.name.as_deref();
-    let mut cards = Cards { now: report.cluster.now, view, links, written: 0 };
+    let mut cards = Cards { catalogue: report.catalogue, now: report.cluster.now, view, links, written: 0 };
     let body = html! {
         header.banner.(class) {
             p.name { "longhorn-health-exporter" @if let Some(name) = cluster { " · cluster " b { (name) } } }
@@ -180,7 +179,7 @@ fn waiting(moment: &Moment) -> Markup {
         @if !moment.waiting_for.is_empty() { section.notice {
             h2 { "Waiting for the Kubernetes API" }
             p {
-                "There is no verdict before these kinds were listed or refused: "
+                "There is no verdict until these kinds are listed or denied:  "
                 @for (index, resource) in moment.waiting_for.iter().enumerate() {
                     @if index > 0 { ", " } code { (resource) }
                 }
@@ -199,7 +198,7 @@ fn unknown(report: &Report) -> Markup {
                 b { (sentence(&reason)) } " "
                 @match checks.len() {
                     0..=MAX_CHECKS => (checks.join(", ")),
-                    number => { (number) " of " (checks::ALL.len()) " checks" }
+                    number => { (number) " of " (report.catalogue.checks.len()) " checks" }
                 }
             } } }
         } }

@@ -3,8 +3,7 @@
 use jiff::Timestamp;
 use maud::{Markup, html};
 
-use crate::check::Command;
-use crate::checks;
+use crate::check::{Catalogue, Command};
 use crate::facts::text::age;
 
 /// For how long something has been the case, where that is known.
@@ -13,8 +12,8 @@ pub fn lasting(since: Option<Timestamp>, now: Option<Timestamp>) -> Markup {
 }
 
 /// What people call a check.
-pub fn title(check: &'static str) -> &'static str {
-    checks::by_id(check).map_or(check, |check| check.title)
+pub fn title(catalogue: &Catalogue, check: &'static str) -> &'static str {
+    catalogue.by_id(check).map_or(check, |check| check.title)
 }
 
 /// A command to copy, marked if it changes something.

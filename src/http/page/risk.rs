@@ -56,7 +56,7 @@ mod tests {
 
     fn page(at_risk: Option<Vec<AtRisk>>) -> String {
         let cluster = crate::testing::cluster("");
-        let mut report = crate::report::evaluate(&cluster).report;
+        let mut report = crate::testing::evaluate(&cluster).report;
         report.data.at_risk = at_risk;
         section(&report).into_string()
     }

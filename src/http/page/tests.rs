@@ -9,7 +9,12 @@ use crate::source::{Fixed, demo};
 use crate::testing::{cluster, longhorn_manager, time};
 
 fn page_of(cluster: Cluster) -> String {
-    let evaluator = Evaluator::new(Arc::new(Fixed::new(cluster)), || time("2026-01-01T12:00:00Z"), true);
+    let evaluator = Evaluator::new(
+        &crate::checks::CATALOGUE,
+        Arc::new(Fixed::new(cluster)),
+        || time("2026-01-01T12:00:00Z"),
+        true,
+    );
     let wall = time("2026-01-01T12:00:30Z");
     landing(&evaluator.moment(), &View::default(), &Links::own("/metrics"), wall)
 }
@@ -56,7 +61,7 @@ fn text_cannot_change_the_direction_of_reading() {
 #[test]
 fn every_finding_of_the_demo_is_told_with_its_commands() {
     let cluster = demo::cluster(time("2026-01-01T12:00:00Z")).unwrap();
-    let report = crate::report::evaluate(&cluster).report;
+    let report = crate::testing::evaluate(&cluster).report;
     let page = page_of(cluster);
     let escaped = |text: &str| html! { (text) }.into_string();
     assert!(!report.findings.is_empty());
@@ -140,9 +145,14 @@ fn what_could_not_be_read_is_a_dash_and_one_sentence() {
 
 #[test]
 fn accepted_findings_are_shown_and_counted_apart() {
-    let accepted = vec![Acceptance::skip("volume_faulted").unwrap()];
+    let accepted = vec![Acceptance::skip(&crate::checks::CATALOGUE, "volume_faulted").unwrap()];
     let cluster = demo::cluster(time("2026-01-01T12:00:00Z")).unwrap();
-    let evaluator = Evaluator::new(Arc::new(Fixed::new(cluster)), || time("2026-01-01T12:00:00Z"), true);
+    let evaluator = Evaluator::new(
+        &crate::checks::CATALOGUE,
+        Arc::new(Fixed::new(cluster)),
+        || time("2026-01-01T12:00:00Z"),
+        true,
+    );
     let evaluator = evaluator.with_options(ReportOptions { accepted, ..ReportOptions::default() });
     let (view, links) = (View::default(), Links::own("/metrics"));
     let page = landing(&evaluator.moment(), &view, &links, time("2026-01-01T12:00:00Z"));
@@ -154,8 +164,13 @@ fn accepted_findings_are_shown_and_counted_apart() {
 #[test]
 fn a_part_says_so_and_leads_back_to_everything() {
     let cluster = demo::cluster(time("2026-01-01T12:00:00Z")).unwrap();
-    let evaluator = Evaluator::new(Arc::new(Fixed::new(cluster)), || time("2026-01-01T12:00:00Z"), true);
-    let view = View::parse("node=worker-5&severity=critical&refresh=60").unwrap();
+    let evaluator = Evaluator::new(
+        &crate::checks::CATALOGUE,
+        Arc::new(Fixed::new(cluster)),
+        || time("2026-01-01T12:00:00Z"),
+        true,
+    );
+    let view = View::parse(&crate::checks::CATALOGUE, "node=worker-5&severity=critical&refresh=60").unwrap();
     let links = Links { grafana: Some("https://grafana.example.org".to_owned()), ..Links::own("/metrics") };
     let page = landing(&evaluator.moment(), &view, &links, time("2026-01-01T12:00:00Z"));
     assert!(page.contains("Shown: node worker-5, critical only</b>"), "{page}");

@@ -97,10 +97,10 @@ impl WebConfigFile {
             });
             match tokio::time::timeout(ANSWER_TIMEOUT, look).await {
                 Ok(Ok(())) => {}
-                Ok(Err(error)) => tracing::error!(%error, "the web configuration could not be looked at"),
+                Ok(Err(error)) => tracing::error!(%error, "the web configuration could not be read"),
                 Err(_) => tracing::error!(
                     file = %self.path.display(),
-                    "the files of the web configuration do not answer; what was read last stays in force"
+                    "the files of the web configuration cannot be read; the last version stays in force"
                 ),
             }
         }
@@ -124,7 +124,7 @@ impl WebConfigFile {
                 state.reload = WebConfigReload { successful: true, last_success: (self.clock)() };
             }
             Err(error) => {
-                tracing::error!(%error, "the changed web configuration cannot be used; the one before it stays in force");
+                tracing::error!(%error, "the changed web configuration cannot be used; the previous one stays in force");
                 state.reload.successful = false;
             }
         }

@@ -7,6 +7,7 @@
 
 mod advice;
 mod alert;
+mod catalogue;
 mod cause;
 mod fact;
 mod finding;
@@ -22,6 +23,7 @@ pub use crate::cluster::{Cluster, ObjectRef, VolumeRef};
 pub use crate::longhorn::Resource;
 pub use advice::{CommandTemplate, Name, assert_names, assert_proven, filled, takes_away};
 pub use alert::{Alert, Threshold, When};
+pub use catalogue::{Catalogue, Link, Relation, Same};
 pub use cause::causes;
 pub use cause::{Cause, OfData};
 pub use fact::Fact;

@@ -62,7 +62,7 @@ impl fmt::Display for Absence {
                 f.write_str("the recording has no pods, so nothing is known of managers; record pods too")
             }
             Absence::RecordedManagers { pods: true, .. } => f.write_str(
-                "the recording has no pod of longhorn-manager; record all pods of the namespace, or see why \
+                "the recording has no pod of longhorn-manager; record all pods of the namespace, or find out why \
                  no manager runs",
             ),
         }
@@ -126,8 +126,13 @@ impl Cluster {
 
     /// Objects that do not decode are there all the same.
     pub(super) fn any_longhorn(&self) -> bool {
+        self.longhorn_kind().is_some()
+    }
+
+    /// A kind of Longhorn's of which there is an object.
+    pub(super) fn longhorn_kind(&self) -> Option<Resource> {
         let undecodable = |kind| self.resources.get(&kind).map_or(0, |status| status.undecodable);
         let mut kinds = Resource::all().filter(|kind| kind.is_longhorn());
-        kinds.any(|kind| self.objects.count(kind) + undecodable(kind) > 0)
+        kinds.find(|kind| self.objects.count(*kind) + undecodable(*kind) > 0)
     }
 }

@@ -15,6 +15,8 @@ use crate::history::History;
 use crate::longhorn::resource::{MUTATOR, VALIDATOR};
 use crate::longhorn::*;
 
+use left_out::LeftOut;
+
 pub use absence::Absence;
 pub use readability::Readability;
 pub use refs::{ObjectRef, VolumeRef};
@@ -82,7 +84,7 @@ struct Joins {
     oldest_kubelet: OnceLock<Option<Release>>,
     manager_pods: OnceLock<HashMap<SharedText, SharedText>>,
     disks: OnceLock<HashMap<SharedText, (SharedText, SharedText)>>,
-    left_out: OnceLock<BTreeSet<Resource>>,
+    left_out: OnceLock<LeftOut>,
 }
 
 struct Adopt<'a> {
@@ -151,7 +153,7 @@ impl Cluster {
 
     /// The same cluster in which nothing counts as left out, whatever its objects show: for tests.
     pub fn with_nothing_left_out(mut self) -> Self {
-        self.joins.left_out = OnceLock::from(BTreeSet::new());
+        self.joins.left_out = OnceLock::from(LeftOut::default());
         self
     }
 
@@ -178,19 +180,25 @@ impl Cluster {
         self.resources.get(&resource).map_or(Readability::Pending, |status| status.readability)
     }
 
-    /// True when the store of this kind can be trusted: it was read, or a recording has none and
-    /// nothing shows that there were any, or the kind is younger than the Longhorn release at hand.
+    /// True when the store of this kind can be trusted: it was read, or a recording has none, and nothing proves
+    /// that there are any, or the kind is younger than the Longhorn release at hand.
     pub fn can_read(&self, resource: Resource) -> bool {
         match self.readability(resource) {
-            Readability::Readable => true,
-            Readability::NotRecorded => {
-                !self.joins.left_out.get_or_init(|| left_out::left_out(self)).contains(&resource)
-            }
+            Readability::Readable | Readability::NotRecorded => self.proof(resource).is_none(),
             Readability::NotServed => resource.is_optional(),
             Readability::Pending | Readability::Forbidden | Readability::Stale | Readability::Incomplete => {
                 false
             }
         }
+    }
+
+    fn left_out(&self) -> &LeftOut {
+        self.joins.left_out.get_or_init(|| LeftOut::of(self))
+    }
+
+    /// What proves that there are objects of a kind of which none is there.
+    fn proof(&self, resource: Resource) -> Option<&String> {
+        if self.objects.count(resource) > 0 { None } else { self.left_out().kinds.get(&resource) }
     }
 
     /// True where the right to read a kind was there and is withdrawn: nothing tells what became of its objects.
@@ -214,6 +222,10 @@ impl Cluster {
             return format!("{resource} were not asked for");
         }
         let state = readability.as_str().replace('_', " ");
+        if let Some(proof) = self.proof(resource) {
+            let state = if readability == Readability::Readable { "missing" } else { &state };
+            return format!("{resource} are {state}, although {proof}");
+        }
         match self.resources.get(&resource).and_then(|status| status.error.as_deref()) {
             Some(error) if readability == Readability::Incomplete => {
                 format!("{resource} are {state} ({error})")
@@ -222,8 +234,8 @@ impl Cluster {
         }
     }
 
-    /// What a check reads and could not see whole: the rest was judged. Objects that did not decode; and of
-    /// a recording, what it lost or must have had. Live, a right that was withheld is no gap but a choice. Of a kind that is not served
+    /// What a check reads and could not see whole: the rest was judged. Objects that did not decode or have no status; and
+    /// what a recording lost or a cluster must have. Live, a right that was withheld is no gap but a choice. Of a kind that is not served
     /// there is nothing to see.
     pub fn gaps(&self, needs: &[Resource], uses: &[Resource]) -> Vec<String> {
         let undecodable = |resource: &Resource| {
@@ -233,11 +245,15 @@ impl Cluster {
                 format!("{undecodable} {objects} of {resource} could not be decoded, and so not judged")
             })
         };
+        let unwritten = |resource: &Resource| self.left_out().statuses.get(resource).cloned();
         let lost = |resource: &&Resource| {
             let served = self.readability(**resource) != Readability::NotServed;
-            self.is_recorded() && served && !self.can_read(**resource)
+            let missing = self.is_recorded() && served || self.proof(**resource).is_some();
+            missing && !self.can_read(**resource)
         };
-        let mut gaps: Vec<String> = needs.iter().chain(uses).filter_map(undecodable).collect();
+        let all = || needs.iter().chain(uses);
+        let mut gaps: Vec<String> =
+            all().filter_map(undecodable).chain(all().filter_map(unwritten)).collect();
         gaps.extend(uses.iter().filter(lost).map(|resource| self.obstacle(*resource)));
         gaps
     }

@@ -55,7 +55,7 @@ narrow! {
     /// Whether this cluster makes it.
     pub struct BackupBackingImageSpec {
         /// False for one that was found in the backup store.
-        pub user_created: bool,
+        pub user_created: Option<bool>,
     }
 
     pub struct BackupTargetSpec {

@@ -8,6 +8,7 @@ use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::map::Map;
+use super::pod::ContainerState;
 use super::shared_text::SharedText;
 
 /// String map, as labels and parameters are.
@@ -188,6 +189,15 @@ pub fn name(name: &mut SharedText) {
     if name.starts_with(odd) || !name.chars().all(plain) {
         let other: String = name.chars().map(|c| if plain(c) { c } else { '_' }).collect();
         *name = other.strip_prefix(odd).map_or(other.as_str().into(), |rest| format!("_{rest}").into());
+    }
+}
+
+/// A container without a state waits (API reference of ContainerState: "If none of them is specified, the default one is
+/// ContainerStateWaiting").
+pub fn or_waiting(state: &mut ContainerState) {
+    let ContainerState { waiting, running, terminated } = state;
+    if running.is_none() && terminated.is_none() {
+        waiting.get_or_insert_default();
     }
 }
 

@@ -27,6 +27,10 @@ pub trait Kind:
     fn owner(&self, _: Owner) -> &str {
         ""
     }
+    /// True where what is written at once after its creation is missing from its status: nothing is known of how it is.
+    fn is_unwritten(&self) -> bool {
+        false
+    }
     /// Names of fields that hold a value which no known release writes.
     fn unrecognized(&self) -> Vec<&'static str> {
         Vec::new()
@@ -44,6 +48,7 @@ macro_rules! objects {
     ($(
         $field:ident: $type:ident = $resource:ident
         $(, unrecognized($object:ident) $fields:block)?
+        $(, written($fresh:ident) $written:block)?
         $(, kept($candidate:ident) $keep:block)?
         $(, of($owned:ident) { $( $owner:ident: $owners_name:expr ),* })?;
     )*) => {
@@ -60,6 +65,7 @@ macro_rules! objects {
             fn store(objects: &Objects) -> &Store<Self> { &objects.$field }
             fn store_mut(objects: &mut Objects) -> &mut Store<Self> { &mut objects.$field }
             $( fn unrecognized(&self) -> Vec<&'static str> { let $object = self; $fields } )?
+            $( fn is_unwritten(&self) -> bool { let $fresh = self; !$written } )?
             $( fn is_kept(&self) -> bool { let $candidate = self; $keep } )?
             $( fn owner(&self, owner: Owner) -> &str {
                 let $owned = self;
@@ -80,6 +86,13 @@ macro_rules! objects {
             pub fn count(&self, resource: Resource) -> usize {
                 match resource {
                     $( Resource::$resource => self.$field.len(), )*
+                }
+            }
+
+            /// The objects of this kind of which nothing is known but that they are there.
+            pub fn unwritten(&self, resource: Resource) -> Vec<&Meta> {
+                match resource {
+                    $( Resource::$resource => self.$field.unwritten().collect(), )*
                 }
             }
 
@@ -115,7 +128,7 @@ macro_rules! strange {
 }
 
 objects! {
-    longhorn_nodes: LonghornNode = LonghornNodes;
+    longhorn_nodes: LonghornNode = LonghornNodes, written(node) { !node.status.conditions.is_empty() };
     instance_managers: InstanceManager = InstanceManagers, unrecognized(im) {
         let mut fields = strange! {
             "spec.type": im.spec.kind, InstanceManagerType;
@@ -126,14 +139,14 @@ objects! {
             fields.push("status.instances.state");
         }
         fields
-    }, of(im) { Node: &im.spec.node_id };
+    }, written(im) { im.status.current_state != InstanceManagerState::Unset }, of(im) { Node: &im.spec.node_id };
     engines: Engine = Engines, unrecognized(engine) {
         strange! {
             "spec.desireState": engine.spec.desire_state, InstanceState;
             "spec.dataEngine": engine.spec.data_engine, DataEngine;
             "status.currentState": engine.status.current_state, InstanceState;
         }
-    }, of(engine) { Volume: &engine.spec.volume_name, InstanceManager: &engine.status.instance_manager_name };
+    }, written(engine) { engine.status.current_state != InstanceState::Unset }, of(engine) { Volume: &engine.spec.volume_name, InstanceManager: &engine.status.instance_manager_name };
     engine_frontends: EngineFrontend = EngineFrontends, unrecognized(frontend) {
         strange! { "status.currentState": frontend.status.current_state, InstanceState; }
     };
@@ -143,7 +156,7 @@ objects! {
             "spec.dataEngine": replica.spec.data_engine, DataEngine;
             "status.currentState": replica.status.current_state, InstanceState;
         }
-    }, of(replica) {
+    }, written(replica) { replica.status.current_state != InstanceState::Unset }, of(replica) {
         Volume: &replica.spec.volume_name, Disk: &replica.spec.disk_id, Node: &replica.spec.node_id,
         InstanceManager: &replica.status.instance_manager_name
     };
@@ -153,6 +166,8 @@ objects! {
             "status.state": volume.status.state, VolumeState;
             "status.robustness": volume.status.robustness, VolumeRobustness;
         }
+    }, written(volume) {
+        volume.status.state != VolumeState::Unset && volume.status.robustness != VolumeRobustness::Unset
     }, of(volume) { Node: &volume.status.owner_id, PersistentVolume: &volume.status.kubernetes_status.pv_name };
     volume_attachments: VolumeAttachment = VolumeAttachments;
     backing_images: BackingImage = BackingImages, unrecognized(image) {
@@ -162,24 +177,30 @@ objects! {
         } else {
             Vec::new()
         }
+    }, written(image) {
+        let status = &image.status;
+        !(status.owner_id.is_empty() && status.uuid.is_empty() && status.disk_file_status_map.is_empty())
     };
     backing_image_managers: BackingImageManager = BackingImageManagers, unrecognized(manager) {
         strange! { "status.currentState": manager.status.current_state, BackingImageManagerState; }
-    };
+    }, written(manager) { manager.status.current_state != BackingImageManagerState::Unset };
     backing_image_data_sources: BackingImageDataSource = BackingImageDataSources, unrecognized(source) {
         strange! { "status.currentState": source.status.current_state, CopyState; }
     };
     engine_images: EngineImage = EngineImages, unrecognized(image) {
         strange! { "status.state": image.status.state, EngineImageState; }
-    };
+    }, written(image) { image.status.state != EngineImageState::Unset };
     orphans: Orphan = Orphans, unrecognized(orphan) {
         strange! { "spec.orphanType": orphan.spec.orphan_type, OrphanType; }
     };
     settings: Setting = Settings;
     share_managers: ShareManager = ShareManagers, unrecognized(share) {
         strange! { "status.state": share.status.state, ShareManagerState; }
+    }, written(share) { share.status.state != ShareManagerState::Unset };
+    backup_targets: BackupTarget = BackupTargets, written(target) {
+        target.spec.backup_target_url.is_empty() || target.status.available.is_some()
+            || !target.status.conditions.is_empty() || target.status.last_synced_at.is_set()
     };
-    backup_targets: BackupTarget = BackupTargets;
     backups: Backup = Backups, unrecognized(backup) {
         strange! { "status.state": backup.status.state, BackupState; }
     }, kept(backup) { backup.is_under_way_or_failed() };
@@ -191,10 +212,12 @@ objects! {
     };
     backup_backing_images: BackupBackingImage = BackupBackingImages, unrecognized(backup) {
         strange! { "status.state": backup.status.state, BackupState; }
-    }, kept(backup) { backup.spec.user_created && backup.status.state != BackupState::Completed };
+    }, kept(backup) { backup.spec.user_created != Some(false) && backup.status.state != BackupState::Completed };
     recurring_jobs: RecurringJob = RecurringJobs;
     pods: Pod = Pods, unrecognized(pod) {
         strange! { "status.phase": pod.status.phase, PodPhase; }
+    }, written(pod) {
+        pod.status.phase != PodPhase::Unset || !pod.status.conditions.is_empty()
     }, of(pod) { App: pod.metadata.label("app").unwrap_or_default() };
     events: Event = Events, of(event) { Object: &event.involved_object.name };
     node_events: NodeEvent = NodeEvents, kept(event) {
@@ -208,7 +231,7 @@ objects! {
     leases: Lease = Leases;
     cron_jobs: CronJob = CronJobs;
     csi_nodes: CsiNode = CsiNodes;
-    kube_nodes: KubeNode = KubeNodes;
+    kube_nodes: KubeNode = KubeNodes, written(node) { !node.status.conditions.is_empty() };
     priority_classes: PriorityClass = PriorityClasses;
     csi_attachments: CsiAttachment = CsiAttachments, kept(attachment) { attachment.spec.attacher == CSI_DRIVER },
         of(attachment) { PersistentVolume: &attachment.spec.source.persistent_volume_name };

@@ -124,7 +124,7 @@ narrow! {
         pub image: SharedText as name,
         pub ready: bool,
         pub restart_count: Int,
-        pub state: ContainerState,
+        pub state: ContainerState as or_waiting,
         pub last_state: ContainerState,
     }
 

@@ -1,6 +1,6 @@
 //! All objects of one kind: found by name, ordered by name, cheap to share.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::hash::BuildHasher;
 use std::sync::{Arc, OnceLock};
@@ -9,7 +9,9 @@ use foldhash::fast::{FixedState, RandomState};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
+use super::meta::Meta;
 use super::objects::Kind;
+use super::shared_text::SharedText;
 
 /// All objects of one kind by name, ordered. Cloning shares the objects; changing a shared store
 /// copies the set of pointers, never the objects.
@@ -28,6 +30,8 @@ struct Stored<T> {
     joins: [Join; Owner::ALL.len()],
     /// Numbers of objects with a value that no known release writes, by field.
     unrecognized: BTreeMap<&'static str, usize>,
+    /// Names of objects of which nothing is written but that they are there.
+    unwritten: BTreeSet<SharedText>,
 }
 
 /// Hashes of the names of owners with the places of what they own: first by hash, then in the order of the
@@ -86,7 +90,7 @@ impl<T> Clone for Stored<T> {
     fn clone(&self) -> Self {
         let (ordered, by_name, hasher) = (self.ordered.clone(), self.by_name.clone(), self.hasher.clone());
         let (joins, unrecognized) = (self.joins.clone(), self.unrecognized.clone());
-        Stored { ordered, by_name, hasher, joins, unrecognized }
+        Stored { ordered, by_name, hasher, joins, unrecognized, unwritten: self.unwritten.clone() }
     }
 }
 
@@ -99,8 +103,8 @@ impl<T> Clone for Store<T> {
 impl<T> Default for Store<T> {
     fn default() -> Self {
         let (by_name, hasher, joins) = (HashTable::new(), RandomState::default(), Default::default());
-        let (ordered, unrecognized) = (Vec::new(), BTreeMap::new());
-        Store(Arc::new(Stored { ordered, by_name, hasher, joins, unrecognized }))
+        let (ordered, unrecognized, unwritten) = (Vec::new(), BTreeMap::new(), BTreeSet::new());
+        Store(Arc::new(Stored { ordered, by_name, hasher, joins, unrecognized, unwritten }))
     }
 }
 
@@ -154,6 +158,11 @@ impl<T: Kind> Store<T> {
         self.0.unrecognized.iter().map(|(field, count)| (*field, *count)).filter(|(_, count)| *count > 0)
     }
 
+    /// The objects of which nothing is written but that they are there.
+    pub fn unwritten(&self) -> impl Iterator<Item = &Meta> {
+        self.0.unwritten.iter().filter_map(|name| self.get(name)).map(Kind::meta)
+    }
+
     /// Adds or replaces an object, unless it is one that no check reads.
     pub fn insert(&mut self, object: impl Into<Arc<T>>) {
         let object = object.into();
@@ -182,9 +191,12 @@ impl<T: Kind> Store<T> {
             }
         }
         held.recognize(&object, true);
+        let unwritten = object.is_unwritten().then(|| object.meta().name.clone());
         if let Some(old) = held.name(object) {
+            held.unwritten.remove(&old.meta().name);
             held.recognize(&old, false);
         }
+        held.unwritten.extend(unwritten);
     }
 
     /// Removes an object and returns it.
@@ -198,6 +210,7 @@ impl<T: Kind> Store<T> {
         let found = held.by_name.find_entry(hash, |object| same(&object.meta().name, name));
         let removed = found.ok().map(|object| object.remove().0);
         removed.iter().for_each(|object| held.recognize(object, false));
+        held.unwritten.remove(name);
         removed
     }
 

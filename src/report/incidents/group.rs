@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use foldhash::{HashMap, HashMapExt};
 
-use crate::check::Finding;
-use crate::checks::relations::{self, Link, Relation, Same};
+use crate::check::{Finding, Link, Relation, Same};
 
 /// One root cause with all that follows, by the places of the findings.
 #[derive(Debug)]
@@ -30,17 +29,20 @@ type Index<'a> = HashMap<(&'a str, &'a str, Same, &'a str, &'a str), usize>;
 
 impl Ties {
     /// Linear in the findings and their volumes.
-    pub fn new(findings: &[Finding]) -> Self {
+    pub fn new(relations: &'static [Relation], findings: &[Finding]) -> Self {
         let index = index(findings);
         let (mut parents, mut held_up) = (Vec::new(), Vec::new());
         for (place, finding) in findings.iter().enumerate() {
-            let of = |link| move |relation: &&Relation| relation.link == link && relation.explains(finding);
+            let blocks =
+                |relation: &&Relation| relation.link == Link::BlockedBy && relation.explains(finding);
+            let explains =
+                |relation: &&Relation| relation.link != Link::BlockedBy && relation.explains(finding);
             let tied =
                 |relation: &Relation| partner(findings, &index, finding, relation).filter(|p| *p != place);
-            let mut reasons = relations::ALL.iter().filter(of(Link::CausedBy));
+            let mut reasons = relations.iter().filter(explains);
             let parent = reasons.find_map(|relation| tied(relation).map(|parent| (parent, relation)));
             parents.push(parent);
-            held_up.push(relations::ALL.iter().filter(of(Link::BlockedBy)).filter_map(tied).collect());
+            held_up.push(relations.iter().filter(blocks).filter_map(tied).collect());
         }
         let keys = findings.iter().map(|finding| (finding.check, finding.cause.id.to_owned())).collect();
         Ties { parents, held_up, keys }
@@ -61,6 +63,15 @@ impl Ties {
         let parent = |place: &usize| self.parents.get(*place).copied().flatten().map(|(parent, _)| parent);
         // relations have no cycle, which a test holds; this bound keeps an oversight from hanging
         std::iter::successors(parent(&finding), parent).take(self.parents.len()).collect()
+    }
+
+    /// What a finding follows from for sure, the nearest first.
+    pub fn reasons(&self, finding: usize) -> Vec<usize> {
+        let sure =
+            |place: &usize| self.relation(*place).is_some_and(|relation| relation.link == Link::CausedBy);
+        let followed = [finding].into_iter().chain(self.ancestors(finding));
+        let sure = followed.take_while(sure).count();
+        self.ancestors(finding).into_iter().take(sure).collect()
     }
 
     /// The findings by root cause, in the order of the findings.

@@ -1,5 +1,5 @@
 //! Findings told as incidents: one root, its consequences below it, and the same cause on many objects
-//! as one. What ties them is [`checks::relations`]; a consequence whose root was
+//! as one. What ties them is [`Catalogue::relations`]; a consequence whose root was
 //! not found, or could not be read, is an incident of its own.
 
 mod group;
@@ -14,9 +14,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::check::{
-    Alert, Command, Evidence, EvidenceSource, Finding, ObjectRef, Severity, VolumeRef, capitalised, said,
+    Alert, Catalogue, Command, Evidence, EvidenceSource, Finding, ObjectRef, Severity, VolumeRef,
+    capitalised, said,
 };
-use crate::checks;
 use crate::longhorn::VolumeHealth;
 
 /// This many volumes and this many objects of an incident are listed; the findings have all of them.
@@ -104,10 +104,10 @@ pub struct Consequence {
 
 /// The incidents behind these findings, the one to look at first in front. `nodes` is the number of
 /// nodes of the cluster: how far something reaches that is bound to none.
-pub fn of(findings: &[Finding], nodes: usize) -> Vec<Incident> {
-    let ties = group::Ties::new(findings);
+pub fn of(catalogue: &Catalogue, findings: &[Finding], nodes: usize) -> Vec<Incident> {
+    let ties = group::Ties::new(catalogue.relations, findings);
     let mut groups: Vec<_> = ties.groups();
-    groups.sort_by_cached_key(|group| order::key(findings, group, nodes));
+    groups.sort_by_cached_key(|group| order::key(catalogue, findings, group, nodes));
     let waits = order::waits(findings, &groups, &ties);
     let order = order::blockers_first(&waits);
     let mut numbers = vec![0; groups.len()];
@@ -146,9 +146,12 @@ pub struct Told<'a> {
 
 /// Alerts that are no news while another fires, with the name and node of those: all findings that they tell of follow from others.
 /// One that is worse than what it follows from is not among them: a warning must not mute a page.
-pub fn muted(findings: &[Finding]) -> BTreeMap<Told<'_>, BTreeSet<(&'static str, &str)>> {
-    let ties = group::Ties::new(findings);
-    let alert = |finding: &Finding| checks::by_id(finding.check)?.alert_of(finding.cause);
+pub fn muted<'a>(
+    catalogue: &Catalogue,
+    findings: &'a [Finding],
+) -> BTreeMap<Told<'a>, BTreeSet<(&'static str, &'a str)>> {
+    let ties = group::Ties::new(catalogue.relations, findings);
+    let alert = |finding: &Finding| catalogue.by_id(finding.check)?.alert_of(finding.cause);
     let mut told: BTreeMap<Told, Option<BTreeSet<(&str, &str)>>> = BTreeMap::new();
     for (place, finding) in findings.iter().enumerate() {
         let Some(alert_of) = alert(finding).filter(|alert| alert.tells_of(finding.cause)) else { continue };
@@ -158,7 +161,7 @@ pub fn muted(findings: &[Finding]) -> BTreeMap<Told<'_>, BTreeSet<(&'static str,
             node: node_of(alert_of, finding),
         };
         let worse = |root: &&Finding| root.severity >= finding.severity;
-        let roots = ties.ancestors(place).into_iter().filter_map(|root| findings.get(root)).filter(worse);
+        let roots = ties.reasons(place).into_iter().filter_map(|root| findings.get(root)).filter(worse);
         let roots: BTreeSet<_> = roots
             .filter_map(|root| alert(root).map(|alert| (alert.name, node_of(alert, root))))
             .filter(|(name, _)| *name != alert_of.name)
@@ -232,7 +235,7 @@ fn title(roots: &[&Finding]) -> String {
     format!("{}{rest}", capitalised(&root.message))
 }
 
-/// Nodes by name, many of them only by number: `worker-1, -3, -4` or `320 nodes, a, b, c and 317 more`.
+/// Nodes by name, many of them only by number: `worker-1, -3, -4` or `320 nodes (a, b, c and 317 more)`.
 pub fn places(nodes: &[String]) -> String {
     const NAMED: usize = 3;
     let mut named: Vec<&str> = Vec::new();
@@ -241,7 +244,7 @@ pub fn places(nodes: &[String]) -> String {
     }
     let named = named.join(", ");
     match nodes.len().checked_sub(NAMED) {
-        Some(more) if more > 0 => format!("{} nodes, {named} and {more} more", nodes.len()),
+        Some(more) if more > 0 => format!("{} nodes ({named} and {more} more)", nodes.len()),
         _ => named,
     }
 }

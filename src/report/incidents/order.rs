@@ -1,5 +1,5 @@
-//! Which incident is told first: the worst; among those the one with data at stake, then what is not over, then the one that
-//! reaches furthest, then the oldest.
+//! Which incident is told first: the worst; among those the one with data at stake, then one by which workloads stand still, notes on the
+//! release last; then what is not over, then the one that reaches furthest, then the oldest.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -7,8 +7,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::group::{Group, Ties};
-use crate::check::{Finding, Severity};
-use crate::checks;
+use crate::check::{Catalogue, Finding, Severity};
 use crate::longhorn::VolumeHealth;
 
 /// Which groups must end before each group can, by their places. Where no webhook answers, that is all of which the first step
@@ -56,10 +55,25 @@ pub fn blockers_first(waits: &[BTreeSet<usize>]) -> Vec<usize> {
     order
 }
 
-pub type Key = (Reverse<Severity>, Reverse<bool>, bool, Reverse<usize>, Reverse<usize>, Timestamp, usize);
+/// What people feel: their volume cannot be mounted, attached, read or written.
+const FELT: [&str; 5] = [
+    "volume_faulted", "volume_attachment_stuck", "volume_read_only", "share_manager_down",
+    "attachment_on_dead_node",
+];
+
+/// How close something is to people: it keeps a workload from working, it threatens to, or it is a note on the release.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Closeness {
+    Felt,
+    Threatens,
+    Note,
+}
+
+pub type Key =
+    (Reverse<Severity>, Reverse<bool>, Closeness, bool, Reverse<usize>, Reverse<usize>, Timestamp, usize);
 
 /// The key of a group. `nodes` is how far something reaches that is bound to no node.
-pub fn key(findings: &[Finding], group: &Group, nodes: usize) -> Key {
+pub fn key(catalogue: &Catalogue, findings: &[Finding], group: &Group, nodes: usize) -> Key {
     let members = || group.roots.iter().chain(&group.consequences).filter_map(|place| findings.get(*place));
     let severity = members().map(|finding| finding.severity).max().unwrap_or(Severity::Info);
     let hurt = |health: VolumeHealth| {
@@ -82,7 +96,22 @@ pub fn key(findings: &[Finding], group: &Group, nodes: usize) -> Key {
     let place = group.roots.first().copied().unwrap_or(usize::MAX);
     let degraded = hurt(VolumeHealth::Degraded);
     // what has ended is history once all that it hurt is back
-    let ended = |root: &Finding| checks::by_id(root.check).is_some_and(|check| check.of_the_past);
+    let ended = |root: &Finding| catalogue.by_id(root.check).is_some_and(|check| check.of_the_past);
     let over = faulted + degraded == 0 && roots().all(ended);
-    (Reverse(severity), Reverse(faulted > 0), over, Reverse(reach), Reverse(faulted + degraded), since, place)
+    let felt = |finding: &Finding| finding.severity > Severity::Info && FELT.contains(&finding.check);
+    let closeness = match members().any(felt) {
+        true => Closeness::Felt,
+        false if members().all(|finding| finding.check == "known_bad_release") => Closeness::Note,
+        false => Closeness::Threatens,
+    };
+    (
+        Reverse(severity),
+        Reverse(faulted > 0),
+        closeness,
+        over,
+        Reverse(reach),
+        Reverse(faulted + degraded),
+        since,
+        place,
+    )
 }

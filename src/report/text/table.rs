@@ -85,7 +85,8 @@ fn fitting(report: &Report, style: Style) -> io::Result<Vec<u8>> {
         head(&mut screen, report, style)?;
         brief(&mut screen, report, style, room)?;
         unknown(&mut screen, report, style)?;
-        footer(&mut screen, report, style)?;
+        let changes = changing(&screen, style);
+        footer(&mut screen, report, style, changes)?;
         let lines: usize = String::from_utf8_lossy(&screen)
             .lines()
             .map(|line| seen(line).div_ceil(style.width.max(1)).max(1))
@@ -235,7 +236,7 @@ fn told(out: &mut dyn Write, incident: &Incident, style: Style, says_what_follow
         style.labelled(out, INDENT, "fix", &incident.fix)?;
     }
     let Some(command) = &incident.first else { return Ok(()) };
-    let mark = if command.changes { style.paint("33", "!") } else { "$".to_owned() };
+    let mark = mark(command.changes, style);
     // commands are copied, so they are never wrapped
     let mut lines = command.run.lines();
     writeln!(out, "{INDENT}{mark} {}", plain(lines.next().unwrap_or_default()))?;
@@ -277,7 +278,17 @@ fn notes(report: &Report) -> usize {
     report.incidents.iter().filter(|incident| incident.severity == Severity::Info).count()
 }
 
-fn footer(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()> {
+/// Whether a command on the screen is marked as one that changes the cluster.
+fn changing(screen: &[u8], style: Style) -> bool {
+    let marked = format!("{INDENT}{} ", mark(true, style));
+    String::from_utf8_lossy(screen).lines().any(|line| line.starts_with(&marked))
+}
+
+fn mark(changes: bool, style: Style) -> String {
+    if changes { style.paint("33", "!") } else { "$".to_owned() }
+}
+
+fn footer(out: &mut dyn Write, report: &Report, style: Style, changes: bool) -> io::Result<()> {
     let mut kept = Vec::new();
     if notes(report) > 0 {
         kept.push(counted(notes(report), "note"));
@@ -290,11 +301,10 @@ fn footer(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()> 
     if !kept.is_empty() {
         parts.push(format!("{} (-v)", kept.join(", ")));
     }
-    let told = || report.incidents.iter().filter(|incident| incident.severity > Severity::Info);
-    if told().any(|incident| incident.first.as_ref().is_some_and(|command| command.changes)) {
+    if changes {
         parts.push("\"!\" changes the cluster".to_owned());
     }
-    if told().next().is_some() {
+    if report.incidents.iter().any(|incident| incident.severity > Severity::Info) {
         parts.push("evidence and all commands: --details 1".to_owned());
     }
     if parts.is_empty() { Ok(()) } else { style.wrap(out, INDENT, &parts.join(" · ")) }

@@ -10,7 +10,8 @@ fn printed(report: &Report, style: Style, details: Details) -> String {
 }
 
 fn demo_report() -> Report {
-    let mut report = crate::evaluate(&demo::cluster(time("2026-01-01T12:00:00Z")).unwrap()).report;
+    let mut report =
+        crate::evaluate(&checks::CATALOGUE, &demo::cluster(time("2026-01-01T12:00:00Z")).unwrap()).report;
     report.cluster.name = Some("demo".to_owned());
     report
 }
@@ -61,17 +62,17 @@ fn details_have_a_block_for_each_cause_with_all_its_objects() {
 fn checks_without_a_verdict_are_told_once_a_reason_and_fit_the_width() {
     let setting =
         "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {name: a, namespace: longhorn-system}\n";
-    let report = crate::evaluate(&partial(setting)).report;
+    let report = crate::evaluate(&checks::CATALOGUE, &partial(setting)).report;
     let text = printed(&report, Style { width: 60, ..Style::DEFAULT }, Details::Brief);
     assert!(text.contains("\nUnknown   The recording has no pods, "), "{text}");
-    assert_eq!(text.matches("Pods are not recorded.").count(), 1, "{text}");
+    assert_eq!(text.matches("Pods are not recorded,").count(), 1, "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
 }
 
 #[test]
 fn a_recording_without_times_has_no_moment() {
     let of = |cluster: &crate::cluster::Cluster| {
-        let report = crate::evaluate(cluster).report;
+        let report = crate::evaluate(&checks::CATALOGUE, cluster).report;
         let json = serde_json::to_value(&report).unwrap();
         (printed(&report, Style::DEFAULT, Details::Brief), json["cluster"].get("now").cloned())
     };

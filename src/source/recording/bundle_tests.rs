@@ -3,7 +3,7 @@ use std::io::{Cursor, Write};
 use super::super::Recording;
 use super::*;
 use crate::cluster::Readability;
-use crate::report::evaluate;
+use crate::testing::evaluate;
 
 const NOW: &str = "2026-03-01T12:00:00Z";
 

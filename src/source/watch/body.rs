@@ -27,7 +27,12 @@ use super::traffic::{Call, silent};
 use crate::ApiErrorReason;
 
 /// No object of Kubernetes is as long: the API server refuses requests of more than 3 MiB.
-pub(super) const LONGEST_LINE: usize = 16 << 20;
+pub(super) const LONGEST_LINE: usize = 8 << 20;
+/// Hardly an object is longer. All kinds may wait for the rest of such a line at once, but only [`LONG_LINES`] for that of a longer one.
+const USUAL_LINE: usize = 256 << 10;
+pub(super) const LONG_LINES: usize = 4;
+/// What is read of a refusal: its reason is a sentence.
+pub(crate) const REFUSAL: usize = 64 << 10;
 
 /// Part of a watch that is no event.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -61,6 +66,8 @@ pub(super) struct Watched {
     line: Vec<u8>,
     /// A watch brought an event or a bookmark.
     fruitful: bool,
+    /// How much may still come of a refusal.
+    rest: usize,
     /// An error came: a watch that tells of one is over.
     over: bool,
     begun: Instant,
@@ -83,6 +90,7 @@ impl Watched {
             good: true,
             line: Vec::new(),
             fruitful: false,
+            rest: 0,
             over: false,
             begun: now,
             ends: now,
@@ -102,6 +110,7 @@ impl Watched {
             good,
             line: Vec::new(),
             fruitful: false,
+            rest: REFUSAL,
             over: false,
             begun: now,
             ends: now + life,
@@ -118,6 +127,15 @@ impl Watched {
         self
     }
 
+    /// Whether so much may be held of a line or an object that has not come whole.
+    pub(super) fn may_hold(&mut self, bytes: usize) -> bool {
+        if bytes > USUAL_LINE && self.turn.is_none() {
+            self.turn = self.call.as_ref().and_then(Call::long_line);
+            return bytes <= LONGEST_LINE && self.turn.is_some();
+        }
+        bytes <= LONGEST_LINE
+    }
+
     /// Whether the bytes hold the end of at least one event, and how many of them there are up to the first error.
     ///
     /// An error ends the watch, as it does for client-go: another one after it, and a pause for each, would keep
@@ -125,7 +143,7 @@ impl Watched {
     fn read_lines(&mut self, bytes: &[u8]) -> Result<(bool, usize), Garbled> {
         let (mut answered, mut read) = (false, 0);
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
-            if self.line.len() + part.len() > LONGEST_LINE {
+            if !self.may_hold(self.line.len() + part.len()) {
                 return Err(Garbled::Long);
             }
             read += part.len();
@@ -138,6 +156,7 @@ impl Watched {
                 self.line.extend_from_slice(part);
                 is_event(&std::mem::take(&mut self.line))?
             };
+            self.turn = None;
             answered |= event;
             if !event {
                 self.over = true;
@@ -223,9 +242,15 @@ impl http_body::Body for Watched {
         match frame {
             Poll::Ready(Some(Ok(frame))) => {
                 this.timer.as_mut().reset((Instant::now() + this.silence).min(this.ends));
-                let Some(bytes) = frame.data_ref().filter(|_| reads_lines).cloned() else {
+                let Some(bytes) = frame.data_ref().filter(|_| reads_lines || !this.good).cloned() else {
                     return Poll::Ready(Some(Ok(frame)));
                 };
+                if !this.good {
+                    let read = bytes.len().min(this.rest);
+                    this.rest -= read;
+                    this.over = this.rest == 0;
+                    return Poll::Ready(Some(Ok(Frame::data(bytes.slice(..read)))));
+                }
                 match this.read_lines(&bytes) {
                     Ok((answered, read)) => {
                         if answered {
@@ -260,7 +285,45 @@ impl http_body::Body for Watched {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use http_body_util::BodyExt;
+    use jiff::Timestamp;
+
+    use super::super::LiveOptions;
+    use super::super::traffic::Traffic;
     use super::*;
+
+    fn watched(body: Body, good: bool) -> Watched {
+        let options = LiveOptions::new("longhorn-system", || Timestamp::UNIX_EPOCH, Default::default());
+        thread_local! { static TRAFFIC: std::cell::OnceCell<Arc<Traffic>> = const { std::cell::OnceCell::new() } }
+        let traffic = TRAFFIC.with(|one| one.get_or_init(|| Arc::new(Traffic::new(&options))).clone());
+        Watched::new(body, traffic.call(&"/api/v1/nodes?watch=true".parse().unwrap()).unwrap(), good)
+    }
+
+    #[tokio::test]
+    async fn a_refusal_is_read_no_further_than_its_reason() {
+        let body = Body::from(vec![b'x'; 3 * REFUSAL]);
+        let read = watched(body, false).collect().await.unwrap().to_bytes();
+        assert_eq!(read.len(), REFUSAL);
+    }
+
+    #[tokio::test]
+    async fn few_kinds_at_once_hold_the_beginning_of_a_long_line() {
+        let mut kinds: Vec<Watched> = (0..=LONG_LINES).map(|_| watched(Body::empty(), true)).collect();
+        let may = |kinds: &mut [Watched], bytes| {
+            kinds.iter_mut().filter_map(|one| one.may_hold(bytes).then_some(())).count()
+        };
+        assert_eq!(may(&mut kinds, USUAL_LINE), LONG_LINES + 1);
+        assert_eq!(may(&mut kinds, USUAL_LINE + 1), LONG_LINES);
+        assert_eq!(may(&mut kinds, LONGEST_LINE + 1), 0);
+        // the end of one lets another go on
+        let (last, others) = kinds.split_last_mut().unwrap();
+        assert!(!last.may_hold(LONGEST_LINE));
+        others[0].line = b"{\"type\":\"ADDED\",".to_vec();
+        assert_eq!(others[0].read_lines(b"\"object\":{}}\n"), Ok((true, 13)));
+        assert!(last.may_hold(LONGEST_LINE));
+    }
 
     #[test]
     fn a_line_is_an_event_an_error_or_garbled() {

@@ -14,7 +14,7 @@ use crate::longhorn::{Kind, Resource, Scope, SharedText};
 /// One object of a list or watch.
 #[derive(Debug, Clone)]
 pub(super) struct Item<T> {
-    /// Name and resource version only: all that the watcher and the store ask of it.
+    /// Name, namespace and resource version only: all that the watcher and the store ask of it.
     pub(super) meta: Box<ObjectMeta>,
     /// The object, or what is wrong with it. Here already where it stays: kube's watcher passes items through many hands.
     pub(super) object: Result<Arc<T>, String>,
@@ -24,6 +24,11 @@ impl<T> Item<T> {
     /// Name of the object; empty if not even that could be read.
     pub(super) fn name(&self) -> &str {
         self.meta.name.as_deref().unwrap_or_default()
+    }
+
+    /// Whether it lives in another namespace than the one that was asked for.
+    pub(super) fn is_elsewhere(&self, home: &str) -> bool {
+        self.meta.namespace.as_deref().is_some_and(|namespace| !namespace.is_empty() && namespace != home)
     }
 }
 
@@ -46,6 +51,7 @@ impl<T: Kind> Item<T> {
         let version = std::mem::take(&mut meta.resource_version);
         let meta = ObjectMeta {
             name: Some(meta.name.to_string()),
+            namespace: Some(meta.namespace.to_string()).filter(|namespace| !namespace.is_empty()),
             resource_version: Some(version.into()),
             ..Default::default()
         };

@@ -71,6 +71,13 @@ async fn follow_once<T: Kind>(
             Ok(event) => {
                 failing_since = None;
                 let listed = matches!(event, Event::InitDone);
+                if listing.is_endless(&event, shared.options.most_objects) {
+                    listing = Listing::default();
+                    shared.traffic.count_error(T::RESOURCE, ApiErrorReason::Other);
+                    shared.failed::<T>(&WatchTrouble::endless(shared.options.most_objects));
+                    tokio::time::sleep(backoff.failed(Instant::now())).await;
+                    return listing.done;
+                }
                 if listing.take(shared, event) {
                     backoff.worked();
                 }
@@ -110,6 +117,15 @@ fn api<T: Kind>(client: Client, namespace: &str) -> Api<Item<T>> {
         Scope::Namespaced => Api::namespaced_with(client, namespace, &()),
         Scope::InNamespace { namespace, .. } => Api::namespaced_with(client, namespace, &()),
         Scope::Cluster | Scope::ClusterNamed(_) | Scope::ClusterLabelled(_) => Api::all_with(client, &()),
+    }
+}
+
+/// The namespace of a kind; empty for one without.
+fn home<T: Kind>(longhorn: &str) -> &str {
+    match T::RESOURCE.info().scope {
+        Scope::Namespaced => longhorn,
+        Scope::InNamespace { namespace, .. } => namespace,
+        Scope::Cluster | Scope::ClusterNamed(_) | Scope::ClusterLabelled(_) => "",
     }
 }
 
@@ -155,9 +171,21 @@ impl<T> Default for Listing<T> {
 }
 
 impl<T: Kind> Listing<T> {
+    /// Whether another object would be more than any cluster has.
+    fn is_endless(&self, event: &Event<Item<T>>, most: usize) -> bool {
+        let held = self.objects.len() + self.undecodable.len();
+        matches!(event, Event::InitApply(_)) && held >= most
+    }
+
     /// Takes in an event; true if it proves that the watch works.
     fn take(&mut self, shared: &SharedState, event: Event<Item<T>>) -> bool {
         match event {
+            // a broken proxy may mix what others asked for
+            Event::InitApply(item) | Event::Apply(item) | Event::Delete(item)
+                if item.is_elsewhere(home::<T>(&shared.options.namespace)) =>
+            {
+                shared.traffic.count_error(T::RESOURCE, ApiErrorReason::Decode);
+            }
             Event::Init => {
                 *self = Listing { under_way: true, ..Listing::default() };
                 shared.list_begun(T::RESOURCE);

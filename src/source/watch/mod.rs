@@ -7,7 +7,7 @@
 //! replaced pods, `crash_logs` reads the end of crashed managers' logs.
 
 mod backoff;
-mod body;
+pub(crate) mod body;
 mod crash_logs;
 pub mod headers;
 mod item;
@@ -81,6 +81,8 @@ pub struct LiveOptions {
     pub look_again: Duration,
     /// A watch that failed for so long is begun again with a list.
     pub rebuild_after: Duration,
+    /// With more objects of a kind than this a list is given up: no cluster has as many.
+    pub most_objects: usize,
     /// How long crash logs are left alone once they were refused.
     pub crash_logs_again: Duration,
     /// The kinds that are listed and followed; the others are as if no one had asked for them yet.
@@ -101,6 +103,7 @@ impl LiveOptions {
             watch_grace: Duration::from_secs(5),
             answer_timeout: Duration::from_secs(30),
             page_timeout: Duration::from_secs(120),
+            most_objects: 200_000,
             relist_every: Duration::from_secs(30 * 60),
             pauses: Pauses { first: Duration::from_millis(800), longest: Duration::from_secs(30) },
             look_again: Duration::from_secs(30),

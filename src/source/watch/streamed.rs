@@ -76,7 +76,11 @@ impl http_body::Body for Streamed {
         while !this.ended {
             let lines = match ready!(Pin::new(&mut this.list).poll_frame(cx)) {
                 Some(Ok(frame)) => match frame.into_data() {
-                    Ok(bytes) => this.split.feed(&bytes),
+                    Ok(bytes) => match this.split.feed(&bytes) {
+                        Ok(_) if !this.list.may_hold(this.split.part()) => Err(Garbled::Long),
+                        lines if this.split.envelope.len() <= LONGEST_ENVELOPE => lines,
+                        _ => Err(Garbled::Long),
+                    },
                     Err(_trailers) => continue,
                 },
                 Some(Err(error)) => {
@@ -149,6 +153,9 @@ struct ListMeta {
     r#continue: String,
 }
 
+/// What a list has beside its items is a version and a number.
+pub(crate) const LONGEST_ENVELOPE: usize = 64 << 10;
+
 /// How the line of an object begins; it ends with a bracket.
 pub(crate) const ADDED: &[u8] = br#"{"type":"ADDED","object":"#;
 
@@ -218,8 +225,12 @@ impl Split {
             }
         }
         self.take(piece(taken, bytes.len()));
-        let part = if self.in_items { self.item().len() } else { self.envelope.len() };
-        if part > LONGEST_LINE { Err(Garbled::Long) } else { Ok(self.whole_lines()) }
+        if self.part() > LONGEST_LINE { Err(Garbled::Long) } else { Ok(self.whole_lines()) }
+    }
+
+    /// How much is held of what has not come whole.
+    fn part(&self) -> usize {
+        if self.in_items { self.item().len() } else { self.envelope.len() }
     }
 
     fn take(&mut self, piece: &[u8]) {

@@ -24,7 +24,7 @@ use tokio::time::Instant;
 use tower::BoxError;
 
 use super::backoff::Pauses;
-use super::body::{Barren, Watched};
+use super::body::{Barren, LONG_LINES, Watched};
 use super::headers;
 use super::outages::Outages;
 use super::pages::{self, PageSize, TooHeavy};
@@ -48,6 +48,8 @@ pub(super) struct Traffic {
     pauses: Pauses,
     /// Turns of pages: what is read at once is held in memory at once.
     turns: Arc<Semaphore>,
+    /// The same for lines that are longer than usual.
+    long_lines: Arc<Semaphore>,
     outages: Arc<Outages>,
     /// How far our clock is ahead of the API server's, by its last answer.
     skew: Mutex<Option<SignedDuration>>,
@@ -112,6 +114,7 @@ impl Traffic {
             watch_life: options.watch_timeout() + options.watch_grace,
             pauses: options.pauses,
             turns: Arc::new(Semaphore::new(PAGES_AT_ONCE)),
+            long_lines: Arc::new(Semaphore::new(LONG_LINES)),
             outages: Arc::new(Outages::new(options.kinds.clone())),
             skew: Mutex::default(),
         }
@@ -178,7 +181,7 @@ impl Traffic {
         sync::lock(&self.calls[resource])
     }
 
-    fn call(self: &Arc<Self>, uri: &Uri) -> Option<Call> {
+    pub(super) fn call(self: &Arc<Self>, uri: &Uri) -> Option<Call> {
         let has = |wanted: &str| {
             uri.query().unwrap_or_default().split('&').any(|parameter| parameter.starts_with(wanted))
         };
@@ -344,6 +347,11 @@ impl Call {
             true => (self.traffic.watch_life, self.traffic.watch_life),
             false => (self.traffic.page_timeout, self.traffic.answer_timeout),
         }
+    }
+
+    /// The right to hold a long line; none where others hold theirs.
+    pub(super) fn long_line(&self) -> Option<OwnedSemaphorePermit> {
+        self.traffic.long_lines.clone().try_acquire_owned().ok()
     }
 
     /// Waits for the turn of a page; watches need none. Not forever: a turn is for saving memory,

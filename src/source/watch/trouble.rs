@@ -24,6 +24,12 @@ pub(super) struct WatchTrouble {
 }
 
 impl WatchTrouble {
+    /// A list has more objects than any cluster.
+    pub(super) fn endless(most: usize) -> Self {
+        let message = format!("list failed: it has more than {most} objects");
+        WatchTrouble { reason: ApiErrorReason::Other, message, relist: false, in_band: true }
+    }
+
     /// `listing` while the list under way is handed on as a watch.
     pub(super) fn of(error: &watcher::Error, listing: bool) -> Self {
         use watcher::Error::*;

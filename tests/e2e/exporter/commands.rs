@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use longhorn_health_exporter::report::evaluate;
 use longhorn_health_exporter::source::Recording;
 use regex::Regex;
 use serde_json::Value;
+use testing::evaluate;
 
 use super::{NAMESPACE, bench, scenario, scenarios};
 use crate::support::Bench;

@@ -34,7 +34,7 @@ async fn without_a_kubelet_causes_come_from_fingerprints() -> Result<()> {
     ensure!(loops.iter().all(|one| one.is(FINGERPRINT, "fingerprint")), "{loops:#?}");
     ensure!(all_say(&loops, "the API server answers 5"), "{loops:#?}");
 
-    // Without the right nobody is asked, and the evidence names the right.
+    // Without the right no kubelet is asked, and the evidence names the right.
     withdraw_logs(&bench).await?;
     let refused = Exporter::start(&bench, "refused", &[]).await?;
     let forbidden = "crash logs cannot be read (forbidden)";
@@ -86,13 +86,13 @@ async fn a_kubelet_is_asked_once_per_termination_and_the_log_tells_the_cause() -
         restart(&bench, &exporter, first, restarts, None).await?;
     }
     ensure!(crashes(&kubelet).len() == MANAGERS, "{:?}", crashes(&kubelet));
-    // It ends anew, and for another reason.
+    // It ends again, and for another reason.
     kubelet.set_log(first, "longhorn-manager", NOT_READY);
     restart(&bench, &exporter, first, 35, Some("2026-03-02T00:00:00Z")).await?;
     until(&exporter, "the second log", |loops| of(loops, first).is("webhook_not_ready", "log")).await?;
     ensure!(asked(first).len() == 2 && crashes(&kubelet).len() == MANAGERS + 1, "{:?}", crashes(&kubelet));
 
-    // Without the right an earlier log is not taken for the last one, and nobody is asked.
+    // Without the right an earlier log is not taken for the last one, and no kubelet is asked.
     withdraw_logs(&bench).await?;
     restart(&bench, &exporter, first, 36, Some("2026-03-02T00:05:00Z")).await?;
     let loops =

@@ -83,7 +83,7 @@ async fn an_api_server_that_is_away_for_two_minutes_is_seen_and_outlived() -> Re
     let page = exporter.page().await?;
     assert!(page.is(LAST_SUCCESS, &success, last), "freshness ages");
     assert!(page.has(ERRORS, &[("resource", VOLUMES), ("reason", "connection")]));
-    // Alive and ready all the while: a restart would help nobody.
+    // Alive and ready all the while: a restart would not help.
     ensure!(exporter.is_ready().await, "not ready");
 
     bench.start_apiserver().await?;
@@ -114,7 +114,7 @@ async fn a_watch_older_than_the_history_lists_anew() -> Result<()> {
     let held = |page: &Page| page.sum("longhorn_health_volumes");
     assert_eq!(held(&exporter.page().await?), count);
 
-    // While nobody watches a volume goes, and then every trace that it went.
+    // While no one watches a volume is deleted, and then every trace that it went.
     bench.stop_apiserver().await?;
     ensure!(bench.erase(volume).await?, "the volume was not in etcd");
     bench.compact().await?;

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use base64::Engine;
 use longhorn_health_exporter::check::Finding;
-use longhorn_health_exporter::report::evaluate;
 use serde_json::{Value, json};
+use testing::evaluate;
 
 use super::reported::{add_class, recorded};
 use super::{NAMESPACE, SOON, bench, scenarios};

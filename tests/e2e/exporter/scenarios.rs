@@ -7,11 +7,11 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use jiff::{SignedDuration, Timestamp};
 use longhorn_health_exporter::cluster::Cluster;
-use longhorn_health_exporter::report::evaluate;
 use longhorn_health_exporter::source::Recording;
 use longhorn_health_exporter::source::recording::RecordedFile;
 use regex::{Captures, Regex};
 use serde_json::Value;
+use testing::evaluate;
 
 use super::{Exporter, NAMESPACE, bench};
 use crate::support::Bench;

@@ -24,7 +24,7 @@ pub fn complete(object: &mut Value) {
             object["spec"]["selector"]["matchLabels"] = labels;
         }
         Some("ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration") => {
-            // Still without rules: nobody serves this webhook, and it must not be asked.
+            // Still without rules: nothing serves this webhook, and it must not be asked.
             for webhook in object["webhooks"].as_array_mut().into_iter().flatten() {
                 or(&mut webhook["admissionReviewVersions"], json!(["v1"]));
                 or(&mut webhook["sideEffects"], json!("None"));

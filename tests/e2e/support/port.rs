@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 /// taken by any client while the apiserver that owns it is down for a restart.
 const RANGE: std::ops::Range<u16> = 20_000..32_000;
 
-/// A port nobody listens on; each call of this process gives another one.
+/// A port on which nothing listens; each call of this process gives another one.
 pub fn free() -> io::Result<u16> {
     static NEXT: OnceLock<AtomicU16> = OnceLock::new();
     let size = RANGE.end - RANGE.start;

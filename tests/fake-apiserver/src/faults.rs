@@ -187,7 +187,7 @@ impl FakeApiServer {
     }
 
     /// Sends the open watches raw bytes, for example half an event. End them with a newline unless the next event
-    /// shall become part of the same line.
+    /// must become part of the same line.
     pub fn send_raw(&self, resource: &str, bytes: impl Into<Bytes>) {
         self.inject(resource, Inject::Line(bytes.into()));
     }

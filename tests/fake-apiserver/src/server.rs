@@ -123,7 +123,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
                 .header_read_timeout(None)
                 .auto_date_header(with_date)
                 .serve_connection(TokioIo::new(stream), service);
-            // Connections break on purpose here.
+            // Connections break deliberately here.
             let _broken = connection.await;
         });
     }

@@ -306,7 +306,7 @@ impl Initial {
     }
 }
 
-/// Waits for a moment, or for ever if there is none.
+/// Waits for a moment, or forever if there is none.
 async fn until(moment: Option<Instant>) {
     match moment {
         Some(moment) => tokio::time::sleep_until(moment).await,

@@ -86,8 +86,7 @@ fn the_modules_of_a_room_form_no_circle() {
 /// What is special about a check is a field of it, or of its causes. Plans say which checks they go by, and tests may name any.
 #[test]
 fn no_general_room_names_a_single_check() {
-    let checks: Vec<String> =
-        longhorn_health_exporter::checks::ALL.iter().map(|check| check.id.to_owned()).collect();
+    let checks: Vec<String> = checks::CATALOGUE.checks.iter().map(|check| check.id.to_owned()).collect();
     let named = Regex::new(&format!(r#""({})""#, checks.join("|"))).unwrap();
     for (path, text) in files("src").into_iter().filter(|(path, _)| !is_test(path)) {
         if path.starts_with("src/checks") || path.starts_with("src/desk/plan") {
@@ -97,6 +96,32 @@ fn no_general_room_names_a_single_check() {
         let found: Vec<&str> = named.find_iter(code).map(|found| found.as_str()).collect();
         assert!(found.is_empty(), "{}: {found:?}", path.display());
     }
+}
+
+/// The list of checks is handed in: only where the program starts, and where files are made of all declarations, is it named.
+#[test]
+fn rooms_are_handed_the_list_of_checks() {
+    let starts = ["src/checks", "src/cli", "src/desk/generate/catalogue.rs"];
+    let tests = Regex::new(r"#\[cfg\(test\)\]\n(pub )?mod [a-z_]+ \{").unwrap();
+    for (path, text) in files("src").into_iter().filter(|(path, _)| !is_test(path)) {
+        let code = tests.split(&text).next().unwrap();
+        let names = |line: &str| !line.trim_start().starts_with("//") && line.contains("checks::CATALOGUE");
+        let may = starts.iter().any(|start| path.starts_with(start));
+        assert!(may || !code.lines().any(names), "{}: take a `&Catalogue` as an argument", path.display());
+    }
+}
+
+/// rustdoc compiles a whole crate to find that it has no examples, so that scripts/test asks one crate alone.
+#[test]
+fn examples_are_in_the_room_that_scripts_test_asks() {
+    let has = |text: &str| {
+        text.lines().any(|line| line.trim_start().starts_with("/// ```") || line.starts_with("//! ```rust"))
+    };
+    for (path, _) in files("src").into_iter().filter(|(_, text)| has(text)) {
+        assert!(path.starts_with("src/model"), "{}", path.display());
+    }
+    let script = fs::read_to_string(root().join("scripts/test")).unwrap();
+    assert!(script.contains("--package longhorn-health-model --doc"));
 }
 
 /// Declarations stand at the top of `mod.rs` or in the one file that has their name.
@@ -132,7 +157,7 @@ fn a_cause_costs_no_more_lines_than_the_budget() {
     let lines: usize =
         ["src/checks", "src/facts"].into_iter().flat_map(rust).map(|(_, text)| production(text)).sum();
     // those of danger_zone_pending are one cause for each setting
-    let declared = checks::ALL.iter().filter(|check| check.id != "danger_zone_pending");
+    let declared = checks::CATALOGUE.checks.iter().filter(|check| check.id != "danger_zone_pending");
     let causes: usize = declared.map(|check| check.causes.len()).sum();
     assert!(
         lines <= LINES_PER_CAUSE * causes,

@@ -6,11 +6,11 @@ use std::sync::LazyLock;
 
 use jsonschema::Validator;
 use longhorn_health_exporter::generate::{catalogue, settings};
-use longhorn_health_exporter::report::evaluate;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample;
 use serde_json::{Value, json};
+use testing::evaluate;
 
 use super::{scenario, text};
 

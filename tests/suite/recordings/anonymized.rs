@@ -9,10 +9,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use jiff::Timestamp;
 use longhorn_health_exporter::longhorn::Resource;
-use longhorn_health_exporter::report::evaluate;
 use longhorn_health_exporter::source::recording::anonymize::anonymize;
 use longhorn_health_exporter::source::recording::{RecordedFile, Recording};
 use serde_json::{Value, json};
+use testing::evaluate;
 
 use super::written::{file, kubectl, logs};
 use crate::numbers::Numbers;

@@ -1,9 +1,9 @@
 //! The report is the same whichever tool wrote the recording.
 
 use jiff::Timestamp;
-use longhorn_health_exporter::report::evaluate;
 use longhorn_health_exporter::source::recording::{RecordedFile, Recording};
 use serde_json::{Value, json};
+use testing::evaluate;
 
 use super::written::{bundle, file, kubectl, logs};
 use crate::scenario;

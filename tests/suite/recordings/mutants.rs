@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use longhorn_health_exporter::check::Severity;
 use longhorn_health_exporter::cluster::Cluster;
-use longhorn_health_exporter::report::{Report, evaluate};
+use longhorn_health_exporter::report::Report;
 use longhorn_health_exporter::source::recording::{RecordedFile, Recording, RecordingError};
+use testing::evaluate;
 
 use super::written::{file, kubectl, logs};
 use crate::numbers::Numbers;

@@ -1,4 +1,4 @@
-//! Commands that a person pastes run what they say, whoever wrote the objects that are named in them.
+//! Commands that a person pastes run what they say, no matter who wrote the objects that they name.
 //!
 //! Texts that a shell acts on are planted into clusters, and all commands of reports and plans are run by bash in an empty directory, with
 //! functions in place of the programs. `PASTE_CASES=10000` plants so often; with `PASTE_RECORDINGS=DIR` into the recordings below it as well.
@@ -9,9 +9,9 @@ use std::process::Command;
 
 use jiff::Timestamp;
 use longhorn_health_exporter::plan::{Looked, drain, loss, upgrade};
-use longhorn_health_exporter::report::evaluate;
 use longhorn_health_exporter::source::recording::Recording;
 use serde_json::{Value, json};
+use testing::evaluate;
 
 use super::anonymized::{NAMESPACE, form, places, renamed};
 use super::written::{file, logs};

@@ -247,7 +247,7 @@ fn an_error_is_one_line_and_writes_nothing() {
     assert!(!out.exists());
 }
 
-/// Clusters that are listed are missed each for itself, from the start and for ever, and only where no exporter of theirs
+/// Clusters that are listed are missed each for itself, from the start and forever, and only where no exporter of theirs
 /// answers.
 #[test]
 fn listed_clusters_are_missed_until_their_exporter_answers() {

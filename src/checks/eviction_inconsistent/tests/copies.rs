@@ -136,12 +136,12 @@ fn no_copy_is_usable() {
     let finding = only(&base("uuid-1: {state: failed}, uuid-2: {state: unknown}"));
     assert_eq!(finding.cause, "no_usable_copy");
     assert_eq!(finding.volumes.iter().map(|volume| volume.name.as_str()).collect::<Vec<_>>(), ["vol"]);
-    assert!(!finding.remedy.fix.contains("nothing is lost"), "{}", finding.remedy.fix);
+    assert!(!finding.remedy.fix.contains("Nothing is lost"), "{}", finding.remedy.fix);
     let other = base("uuid-1: {state: unknown, message: unexpected EOF}")
         .replace("backingImage: img", "backingImage: other");
     let unused = only(&other);
-    assert_eq!(unused.message, "no copy of backing image img is usable: unexpected EOF");
-    assert!(unused.remedy.fix.contains("nothing is lost"), "{}", unused.remedy.fix);
+    assert_eq!(unused.message, "backing image img has no usable copy: unexpected EOF");
+    assert!(unused.remedy.fix.contains("Nothing is lost"), "{}", unused.remedy.fix);
     // operation_stalled says why they failed
     assert_eq!(recorded(&base("uuid-1: {state: failed}, uuid-2: {state: failed}")), NOTHING);
     assert_eq!(recorded(&base("uuid-1: {state: failed}, uuid-2: {state: ready}")), NOTHING);

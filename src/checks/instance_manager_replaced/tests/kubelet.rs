@@ -251,7 +251,7 @@ fn what_ends_without_the_kubelet() {
         (by_itself(2, "Error"), "warning panic"),
         (by_itself(1, "Error"), "warning unknown"),
         (by_itself(0, "Completed"), "warning unknown"),
-        // another process of it was OOM-killed at any time before
+        // another process of OOM-killed at any time before
         (by_itself(0, "OOMKilled"), "warning unknown"),
         (by_itself(1, "OOMKilled"), "warning unknown"),
     ] {
@@ -265,7 +265,7 @@ fn what_ends_without_the_kubelet() {
     let case = Case { seen: &seen, events: stopping(), ..Case::default() };
     assert_eq!(case.found().0, "warning deleted");
     let finding = run(&CHECK, &case.live()).report.findings.remove(0);
-    assert!(finding.evidence().iter().any(|fact| fact.text.contains("an engine or a replica perhaps")));
+    assert!(finding.evidence().iter().any(|fact| fact.text.contains("perhaps an engine or a replica")));
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn nothing_is_deleted_while_something_else_runs_there() {
     let moving = instance("Engine", "x-e-9", "x", "im-new", "error", "running", "");
     let (text, commands) = changes(&(base(&orphan) + &moving));
     assert_eq!(commands, Vec::<String>::new());
-    assert!(text.contains("on its way to another state"), "{text}");
+    assert!(text.contains("has been changing state"), "{text}");
 }
 
 #[test]
@@ -106,9 +106,9 @@ fn a_deletion_that_waits_for_its_pod_leads_to_the_node() {
     let ends = pod.replace("{name: im-old,", "{name: im-old, deletionTimestamp: '2026-01-01T22:00:30Z',");
     let base = release("v1.12.1") + &deleted;
     let (fix, commands) = changes(&(base.clone() + &ends));
-    assert!(fix.starts_with("See why kubelet or containerd on node-1 do not end pod im-old"), "{fix}");
+    assert!(fix.starts_with("Find out why kubelet or containerd on node-1 do not end pod im-old"), "{fix}");
     assert!(commands.is_empty(), "nothing is forced on our word: {commands:?}");
     for other in [base.clone(), base + &pod] {
-        assert!(changes(&other).0.starts_with("See which finalizer"));
+        assert!(changes(&other).0.starts_with("Find out which finalizer"));
     }
 }

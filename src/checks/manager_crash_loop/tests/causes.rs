@@ -244,7 +244,7 @@ fn run_times_and_exit_codes_beside_the_usual() {
         let facts = run(&CHECK, &cluster_at(NOW, yaml)).report.findings[0].evidence().to_vec();
         assert!(facts.iter().any(|fact| fact.text.contains(part)), "{facts:?}");
     };
-    evidence(&m("v1.12.1", 0, 40), "ended from outside");
+    evidence(&m("v1.12.1", 0, 40), "killed from outside");
     // the container runtime says why it cannot start a container
     let shared = "path /var/lib/longhorn/ is mounted on / but it is not a shared mount";
     let message = format!("exitCode: 128, message: '{shared}'");

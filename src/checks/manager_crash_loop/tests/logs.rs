@@ -326,10 +326,10 @@ fn a_log_that_is_being_read_is_awaited_and_nothing_guessed() {
     let (cause, message, fix) = told(&killed());
     assert_eq!(cause, "unknown");
     assert!(
-        message.ends_with("(12 restarts, last crash 29 s ago): why is not known yet, its log is being read"),
+        message.ends_with("(12 restarts, last crash 29 s ago): cause not known yet, its log is being read"),
         "{message}"
     );
-    assert!(fix.starts_with("Look again in half a minute"), "{fix}");
+    assert!(fix.starts_with("Check again in half a minute"), "{fix}");
     let guesses = |cluster: &Cluster| told(cluster).1.contains("cause unknown, perhaps ");
     let mut denied = killed();
     denied.history.set_crash_logs_denied(Some("forbidden"));
@@ -364,7 +364,7 @@ fn the_log_of_an_earlier_run_is_called_that() {
     let finding = &run(&CHECK, &cluster).report.findings[0];
     let texts: Vec<_> = finding.evidence().iter().map(|fact| fact.text.as_str()).collect();
     assert!(
-        texts.iter().any(|text| text.contains("(no route to host); this is that of an earlier one")),
+        texts.iter().any(|text| text.contains("(no route to host); an earlier run's log is shown")),
         "{texts:?}"
     );
     assert!(texts.iter().any(|text| text.starts_with("the log of an earlier run ends with: ")), "{texts:?}");
@@ -413,7 +413,7 @@ fn a_fatal_line_of_a_known_issue() {
     let finding = on("v1.6.2");
     assert_eq!(finding.cause, causes::KNOWN_PANIC.id);
     assert!(finding.evidence().iter().any(|fact| fact.text.contains("Longhorn issue 9073")));
-    assert!(finding.remedy.fix.starts_with("Upgrade to v1.6.3 or later (https://github.com/longhorn/longhorn/issues/9073). Until then: set default-data-path"));
+    assert!(finding.remedy.fix.starts_with("Upgrade to v1.6.3 or later (https://github.com/longhorn/longhorn/issues/9073). Until then, set default-data-path"));
     assert_eq!(on("v1.6.3").cause, causes::UNKNOWN.id);
 }
 

@@ -62,7 +62,7 @@ fn the_published_manifest_is_offered_only_where_it_fits() {
         ["kubectl apply --server-side --force-conflicts -f \
           https://raw.githubusercontent.com/longhorn/longhorn/v1.9.2/deploy/longhorn.yaml"]
     );
-    assert!(plain.fix.contains("look at the difference first"));
+    assert!(plain.fix.contains("read the difference first"));
     let helm = daemon_set(
         "longhorn-system",
         "app.kubernetes.io/managed-by: Helm, app.kubernetes.io/instance: storage",
@@ -94,7 +94,7 @@ fn memory_by_whose_limit_it_was() {
     let killed = manager("v1.12.1", &backing_off(137, 40)).replace("reason: Error", "reason: OOMKilled")
         + &node("node-1");
     let node_full = remedy(&killed);
-    assert!(node_full.fix.contains("has no limit of its own"), "{}", node_full.fix);
+    assert!(node_full.fix.contains("the container has no limit"), "{}", node_full.fix);
     assert!(changes(&node_full).is_empty());
     let limited = killed.replace(
         "{name: longhorn-manager, image:",
@@ -148,10 +148,7 @@ fn what_a_tool_installed_is_changed_in_its_source() {
     );
     let remedy = remedy(&(limited + &argo));
     assert_eq!(changes(&remedy), ["argocd app sync lh"]);
-    assert!(
-        !remedy.commands[0].changes && remedy.fix.contains("takes back what is changed by hand"),
-        "{remedy:?}"
-    );
+    assert!(!remedy.commands[0].changes && remedy.fix.contains("reverts manual changes"), "{remedy:?}");
 }
 
 #[test]
@@ -165,7 +162,7 @@ fn a_known_panic_leads_to_the_release_that_mends_it() {
     // not to that which fixes every other panic of 1.9.2, too
     assert!(
         on("v1.9.2").starts_with(
-            "Upgrade to v1.9.2-hotfix-1 or later (https://github.com/longhorn/longhorn/issues/12233). Until then: "
+            "Upgrade to v1.9.2-hotfix-1 or later (https://github.com/longhorn/longhorn/issues/12233). Until then, "
         ),
         "{}",
         on("v1.9.2")
@@ -179,6 +176,6 @@ fn an_object_that_a_webhook_of_another_release_refuses_is_left_alone() {
     let line = r#"time="2026-03-01T11:59:00Z" level=fatal msg="Error starting manager: upgrade resources failed: admission webhook \"validator.longhorn.io\" denied the request: Internal error occurred: no route match found for UPDATE longhorn.io/v1beta2, Kind=Setting longhorn-system/default-replica-count""#;
     let cluster = with_log(&(manager("v1.10.2", &backing_off(2, 40)) + &node("node-1")), line);
     let remedy = run(&CHECK, &cluster).report.findings.remove(0).remedy;
-    assert!(remedy.fix.starts_with("Leave the object"), "{remedy:?}");
+    assert!(remedy.fix.ends_with("Do not change the object that the rejection names."), "{remedy:?}");
     assert_eq!(changes(&remedy), Vec::<&str>::new());
 }

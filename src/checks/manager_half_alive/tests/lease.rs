@@ -47,7 +47,7 @@ fn a_lease_that_stands_still_while_managers_are_ready_is_found() {
         .report
         .findings
         .remove(0);
-    assert!(finding.message.contains("that of node node-2, or all of them"), "{}", finding.message);
+    assert!(finding.message.contains("node-2's or all of them"), "{}", finding.message);
     assert!(finding.remedy.commands.iter().all(|command| !command.changes));
 }
 
@@ -67,10 +67,10 @@ fn a_refused_certificate_is_named() {
     assert!(first.starts_with("ssh node-2 ") && first.contains("-connect 10.43.0.1:443 "), "{first}");
     assert!(said(LOST).2.starts_with("kubectl -n longhorn-system logs "), "{}", said(LOST).2);
     assert!(
-        message.contains("refuses the certificate of the API server: it ran out at 2026-03-01T11:50:00Z,"),
+        message.contains("rejects the API server's certificate: it expired at 2026-03-01T11:50:00Z,"),
         "{message}"
     );
-    assert!(said(LOST).1.contains("gets no answer of the API server"));
+    assert!(said(LOST).1.contains("gets no answer from the API server"));
 }
 
 #[test]
@@ -341,7 +341,7 @@ fn an_etcd_without_space_is_told_by_any_log() {
     let full = with_log(cluster_at(NOW, &fresh), "node-1", FULL);
     assert_eq!(causes(&full), ["warning api_lost Pod longhorn-manager-node-1"]);
     let finding = run(&CHECK, &full).report.findings.remove(0);
-    assert!(finding.message.contains("nor can anything else in the cluster: etcd has no space left"));
+    assert!(finding.message.contains("like everything else in the cluster: etcd has no space left"));
     assert!(finding.remedy.fix.contains("etcdctl alarm disarm"), "{}", finding.remedy.fix);
     assert!(finding.remedy.commands.iter().all(|command| !command.changes));
     // seen: disarmed, any manager renews the Lease, and the logs of the others are silent because the cluster is idle

@@ -45,7 +45,7 @@ fn step(name: &str, second: i64, ever_up: bool) -> String {
 
 fn criticals(cluster: &Cluster) -> Vec<String> {
     let both = |check: &crate::check::Check| check.id == CHECK.id || check.id == volume_faulted::CHECK.id;
-    let report = crate::report::evaluate_only(cluster, both).report;
+    let report = crate::testing::evaluate_only(cluster, both).report;
     let critical = report.findings.iter().filter(|finding| finding.severity == Severity::Critical);
     critical.map(|finding| format!("{}/{} {}", finding.check, finding.cause, finding.object)).collect()
 }
@@ -83,7 +83,7 @@ fn new_volumes_whose_engine_has_no_binary_have_lost_nothing() {
     let node = "volume_attachment_stuck/engine_cannot_start nodes.longhorn.io node-1".to_owned();
     assert_eq!(begun, BTreeMap::from([(node, 4)]), "the second since which it is there");
     assert_eq!(gone, 0, "it does not come and go");
-    for finding in crate::report::evaluate(&cluster).report.findings {
+    for finding in crate::testing::evaluate(&cluster).report.findings {
         let remedy = format!("{} {:?}", finding.remedy.fix, finding.remedy.commands);
         for destructive in ["delete ", "Delete", "restore", "Restore", "salvage", "scale"] {
             let spared = remedy.contains("nothing has to be deleted");

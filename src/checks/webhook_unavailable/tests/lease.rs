@@ -81,7 +81,7 @@ fn an_outage_does_not_end_because_a_manager_is_ready_until_it_crashes() {
     let finding = run(&CHECK, &cluster).report.findings.remove(0);
     // not since the last of its moments, and no promise
     assert_eq!(finding.since, Some(time("2026-03-01T11:58:40Z")));
-    assert!(finding.remedy.fix.contains("does not end on its own"), "{}", finding.remedy.fix);
+    assert!(finding.remedy.fix.contains("do not recover by themselves"), "{}", finding.remedy.fix);
     // the age goes on from one look to the next
     let mut next = cluster;
     for _ in 0..4 {
@@ -112,7 +112,7 @@ fn who_hangs_or_was_never_started_waits_for_nobody() {
     let cluster = at_now(&hangs);
     assert_eq!(found(&CHECK, &cluster), [DOWN]);
     let finding = run(&CHECK, &cluster).report.findings.remove(0);
-    assert!(finding.message.contains("hanging in their start"), "{}", finding.message);
+    assert!(finding.message.contains("hanging during startup"), "{}", finding.message);
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn managers_that_leave_a_free_lease_alone_are_no_deadlock_and_are_not_deleted() 
     let cluster = given_back("2026-03-01T11:58:20Z");
     assert_eq!(found(&CHECK, &cluster), [DOWN]);
     let finding = run(&CHECK, &cluster).report.findings.remove(0);
-    assert!(finding.message.contains("2 hanging in their start"), "{}", finding.message);
+    assert!(finding.message.contains("2 hanging during startup"), "{}", finding.message);
     assert!(finding.remedy.commands.iter().all(|command| !command.changes), "{:?}", finding.remedy);
 }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::check::{Severity, Threshold};
-use crate::checks;
+use crate::generate::catalogue::CATALOGUE;
 use crate::generate::{Artifact, Settings, Target, alertmanager, catalogue, pretty, rules, yaml};
 
 const CHART: &str = "deploy/helm/longhorn-health-exporter";
@@ -35,7 +35,7 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
 /// The schema written by hand, with what the checks know.
 fn schema() -> Result<Value> {
     let mut schema: Value = serde_json::from_str(SCHEMA).context("values.schema.json")?;
-    let ids: Vec<&str> = checks::ALL.iter().map(|check| check.id).collect();
+    let ids: Vec<&str> = CATALOGUE.checks.iter().map(|check| check.id).collect();
     let severities: Vec<&str> = Severity::ALL.iter().map(|severity| severity.as_str()).collect();
     for (pointer, value) in [
         ("/properties/accepted/items/properties/check", json!({ "enum": ids })),

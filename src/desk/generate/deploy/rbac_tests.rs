@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::checks;
+use crate::generate::catalogue::CATALOGUE;
 
 #[test]
 fn every_watched_kind_may_be_listed_and_watched_and_nothing_else_is_granted() {
     let mut grants = BTreeMap::new();
-    for right in rights(checks::ALL) {
+    for right in rights(CATALOGUE.checks) {
         let place = right.metadata().namespace.unwrap_or("*".to_owned());
         for rule in right.rules {
             let (group, name) =

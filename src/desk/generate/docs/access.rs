@@ -3,7 +3,7 @@
 use k8s_openapi::api::rbac::v1::PolicyRule;
 
 use super::markdown::{Document, codes};
-use crate::checks;
+use crate::generate::catalogue::CATALOGUE;
 use crate::generate::deploy::rbac::{Right, rights};
 
 pub fn page() -> String {
@@ -13,7 +13,7 @@ pub fn page() -> String {
          crash logs of longhorn-manager. No Secrets, and nothing that changes the cluster. Every right but `longhorn` can \
          be denied; [checks.md](checks.md) says which kinds each check needs.",
     );
-    let rights = rights(checks::ALL);
+    let rights = rights(CATALOGUE.checks);
     let name = |right: &Right| format!("`{}`, {}", right.id, right.kind());
     let rows = rights.iter().map(|right| [name(right), right.purpose.clone(), right.without.clone()]);
     page.table(["right", "for", "without it"], rows);

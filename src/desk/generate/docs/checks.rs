@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::markdown::{Document, causes, code, codes};
 use super::runbooks;
 use crate::check::{Alert, Check, Gauge, GaugeKind, Record, Severity};
-use crate::checks;
+use crate::generate::catalogue::CATALOGUE;
 use crate::generate::catalogue::{self, KUBE_STATE_METRICS};
 use crate::generate::{Settings, expr, rules};
 use crate::own;
@@ -129,7 +129,7 @@ fn recorded(page: &mut Document, area: &Check, record: &Record, settings: &Setti
 
 /// What each check sees, in a sentence, and how bad that may be.
 fn overview(page: &mut Document) {
-    let rows = checks::ALL.iter().map(|check| {
+    let rows = CATALOGUE.checks.iter().map(|check| {
         let link = format!("[{0}](#{0})", check.id);
         let severities = Severity::ALL.into_iter().rev();
         let found: Vec<&str> = severities

@@ -2,7 +2,7 @@
 
 use super::markdown::{Document, codes};
 use crate::check::{Cause, Check, Remedy, takes_away};
-use crate::checks;
+use crate::generate::catalogue::CATALOGUE;
 
 pub fn page() -> String {
     let mut page = Document::new("Advice that takes something away");
@@ -12,7 +12,8 @@ pub fn page() -> String {
          nothing. The commands are printed and never run, and a reader of them is always first where one would help to decide. A command \
          of this kind in a cause without a proof stops the build.",
     );
-    let advised = checks::ALL.iter().flat_map(|check| check.causes.iter().map(move |cause| (*check, *cause)));
+    let advised =
+        CATALOGUE.checks.iter().flat_map(|check| check.causes.iter().map(move |cause| (*check, *cause)));
     let rows = advised.flat_map(|(check, cause)| {
         let own = (!cause.proven.is_empty()).then(|| row(check, cause, "", &cause.advice(), cause.proven));
         let ways =

@@ -1,6 +1,8 @@
 //! The PodDisruptionBudgets of instance managers: what keeps them, and what kubectl drain makes of that.
 
-use super::super::{Found, reuse};
+use std::collections::BTreeSet;
+
+use super::super::{Found, held, reuse};
 use super::data::{Moves, moves};
 use super::{Draining, REUSED};
 use crate::check::counted;
@@ -9,22 +11,16 @@ use crate::facts::nodes::manager_not_ready;
 use crate::facts::text::listed;
 use crate::longhorn::{InstanceManager, InstanceManagerState, Replica, Volume};
 
-/// Only running instance managers: of others Longhorn leaves the budget alone, and their pods are gone.
 pub fn stays(draining: &Draining<'_>, out: &mut Found) {
     // what leaves holds no budget any more
     if moves(draining) == Moves::All {
         return;
     }
     let cluster = draining.cluster;
-    let kept = |manager: &&InstanceManager| {
-        let name = manager.metadata.name.as_str();
-        let runs = manager.status.current_state == InstanceManagerState::Running;
-        runs && cluster.objects.pod_disruption_budgets.get(name).is_some()
-    };
     // what keeps them is the same for all of a node
     let mut budgets = Vec::new();
     let mut replicas: Vec<&Replica> = Vec::new();
-    for manager in draining.budgets.managers_of(draining.node).filter(kept) {
+    for manager in draining.budgets.managers_of(draining.node).filter(|manager| kept(draining, manager)) {
         if let Blocker::Unprotected(alone) = draining.budgets.blocker_once_detached(manager) {
             budgets.push(manager.metadata.name.as_str());
             replicas = alone;
@@ -52,6 +48,46 @@ pub fn stays(draining: &Draining<'_>, out: &mut Found) {
         _ => out.say(text),
     };
     reason.fact(listed(&budgets)).fact(format!("replicas {}", listed(&replicas))).volumes(cluster, &volumes);
+}
+
+/// Detached volumes of which a copy is on a node that is no more: no budget of the nodes with their other copies goes.
+pub fn unknown_node(draining: &Draining<'_>, out: &mut Found) {
+    if moves(draining) == Moves::All {
+        return;
+    }
+    let cluster = draining.cluster;
+    let mut lost = Vec::new();
+    for manager in draining.budgets.managers_of(draining.node).filter(|manager| kept(draining, manager)) {
+        if let Blocker::OnUnknownNode(replicas) = draining.budgets.blocker_once_detached(manager) {
+            lost = replicas;
+        }
+    }
+    let nodes: BTreeSet<&str> = lost.iter().map(|replica| replica.spec.node_id.as_str()).collect();
+    let names: BTreeSet<&str> = lost.iter().map(|replica| replica.spec.volume_name.as_str()).collect();
+    let volumes: Vec<&Volume> = names.iter().filter_map(|name| cluster.objects.volumes.get(name)).collect();
+    let nodes = listed(&nodes.into_iter().collect::<Vec<_>>());
+    let holds = format!("has|have a copy on {nodes}, which Kubernetes does not have");
+    if let Some(reason) = out.volumes(cluster, &volumes, &holds) {
+        let replicas: BTreeSet<&str> = lost.iter().map(|replica| replica.metadata.name.as_str()).collect();
+        let replicas = listed(&replicas.into_iter().collect::<Vec<_>>());
+        reason.fact(format!("replicas {replicas} have never failed: Longhorn ends with an error at them and keeps every budget of {}", draining.node));
+    }
+}
+
+pub fn engine_left_over(draining: &Draining<'_>, out: &mut Found) {
+    let left = draining.budgets.left_over_engines(draining.node);
+    let Some((manager, _)) = left.first() else { return };
+    let names: Vec<&str> = left.iter().map(|(_, name)| *name).collect();
+    let text = held(left.len(), "left-over engine", &format!("runs|run on {}", draining.node));
+    out.say(text)
+        .fact(format!("{} in {} belongs to no Engine on this node", listed(&names), manager.metadata.name))
+        .fact("Longhorn counts it as an attached volume and keeps every budget of the node");
+}
+
+/// Only running instance managers: of others Longhorn leaves the budget alone, and their pods are gone.
+fn kept(draining: &Draining<'_>, manager: &InstanceManager) -> bool {
+    let runs = manager.status.current_state == InstanceManagerState::Running;
+    runs && draining.cluster.objects.pod_disruption_budgets.get(&manager.metadata.name).is_some()
 }
 
 /// The manager of the node owns its instance managers, and with them their budgets.

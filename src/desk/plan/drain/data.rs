@@ -113,15 +113,15 @@ pub fn last_copy(draining: &Draining<'_>, out: &mut Found) {
         reason.fact(format!("{} by choice: one replica is wanted", counted(single, "volume")));
     }
     if moved {
-        reason.fix("They are copied to other nodes before the node goes.");
+        reason.fix("Wait: Longhorn copies them to other nodes before the node goes down.");
     } else if draining.intent == Intent::Reboot || draining.budgets.lets_all_go() {
-        reason.fact("they are not lost by a restart, but cannot be used until the node is back");
+        reason.fact("a restart does not lose them, but they cannot be used until the node is back");
     }
     if !strict.is_empty() && moved {
         reason.weight(Weight::NotYet);
         let names = listed(&strict);
         reason.fact(format!("strict-local volumes cannot be moved while they are attached: {names}"));
-        reason.fix("Detach the strict-local volumes, set their dataLocality to disabled and give them a second replica first.");
+        reason.fix("Detach the strict-local volumes, set their dataLocality to disabled and give them a second replica.");
     }
 }
 
@@ -146,12 +146,12 @@ pub fn degrades(draining: &Draining<'_>, out: &mut Found) {
     }
     let wait = draining.cluster.setting_value("replica-replenishment-wait-interval", DataEngine::V1);
     let wait = if wait.is_empty() { "600".to_owned() } else { wait };
-    let text = format!("{} degraded while the node is away", counted(degraded.len(), "volume"));
+    let text = format!("{} degraded while the node is down", counted(degraded.len(), "volume"));
     let reason = out.say(text);
-    reason.fact(format!("Longhorn rebuilds them elsewhere when the node is away for more than {wait} s (replica-replenishment-wait-interval)"));
+    reason.fact(format!("Longhorn rebuilds them elsewhere if the node is down for more than {wait} s (replica-replenishment-wait-interval)"));
     if one_left > 0 {
         reason.fact(format!(
-            "{} one healthy copy meanwhile",
+            "{} one healthy copy until then",
             if one_left == 1 { "1 of them keeps".to_owned() } else { format!("{one_left} of them keep") }
         ));
     }
@@ -192,7 +192,7 @@ pub fn no_place(draining: &Draining<'_>, out: &mut Found) {
     let room = room_without(draining.cluster, leaves);
     if needed > room {
         let text = format!(
-            "replicas of {} have to leave, and all other disks together take {} more",
+            "replicas of {} must move, but all other disks together can take only {} more",
             bytes(needed),
             bytes(room)
         );

@@ -25,7 +25,7 @@ word_enum! {
         Evict = "evict",
         /// Drained, restarted, and back soon.
         Reboot = "reboot",
-        /// Gone for good.
+        /// Removed permanently.
         Remove = "remove",
     }
 }
@@ -62,60 +62,72 @@ impl std::fmt::Debug for Draining<'_> {
 }
 
 conditions! {
-    NODE_AWAY = NotYet "another_node_away" "another node is down, so that copies on it do not count"
-        fix "Bring it back, and let its volumes be rebuilt, before the next node goes."
+    NODE_AWAY = NotYet "another_node_away" "another node is down, so copies on it do not count"
+        fix "Bring the other node back, and let its volumes be rebuilt, before you drain this one."
         read "kubectl get nodes"
         source "longhorn-manager v1.12.1 datastore/longhorn.go (IsNodeDownOrDeleted)"
         needs [LonghornNodes, KubeNodes] Drain(data::another_away);
-    MANAGER_AWAY = NotYet "manager_away" "the longhorn-manager of the node does not run, which alone removes the budgets of its instance managers"
+    MANAGER_AWAY = NotYet "manager_away" "the node's longhorn-manager, which alone removes its instance managers' budgets, is not running"
         fix "Bring the longhorn-manager of the node to Ready first."
         read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide"
         source "longhorn-manager v1.12.1 controller/instance_manager_controller.go (syncInstanceManagerPDB by the owner)"
         needs [Pods] Drain(budgets::manager_away);
     FAULTED = NotYet "faulted_here" "faulted volumes have replicas on the node"
-        fix "Recover these volumes first: what can be salvaged may be on this node."
+        fix "Recover these volumes first: data that can be salvaged may be on this node."
         read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node> -o wide"
         source "longhorn-manager v1.12.1 controller/volume_controller.go (ReconcileVolumeState, salvage)"
         needs [Volumes, Replicas] Drain(data::faulted);
     REBUILDING = NotYet "rebuilding_here" "volumes with a replica on the node are being rebuilt"
-        fix "Wait until they are healthy: a drain now breaks the rebuild off, or takes the copy that it reads."
+        fix "Wait until they are healthy: draining now aborts the rebuild or removes the copy it reads."
         read "kubectl -n <namespace> get engines.longhorn.io -o yaml"
         source "longhorn-manager v1.12.1 controller/engine_controller.go (rebuildStatus)"
         needs [Volumes, Replicas, Engines] Drain(data::rebuilding);
     LAST_COPY = NotYet "last_copy" "volumes have their last healthy copy on the node"
-        fix "Give each of them another healthy replica first: raise numberOfReplicas by one and wait until it is healthy, or let Longhorn empty the node (plan drain <node> --evict)."
+        fix "Give each of them another healthy replica first: raise numberOfReplicas by one and wait, or let Longhorn evict the node (plan drain \
+             <node> --evict)."
         read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node> -o wide"
         source "longhorn-manager v1.12.1 controller/volume_controller.go (isHealthyAndActiveReplica)"
         needs [Volumes, Replicas, KubeNodes] Drain(data::last_copy);
-    BUDGET_STAYS = NotYet "budget_stays" "the PodDisruptionBudget of an instance manager would stay, and kubectl drain would never end"
-        fix "Do first what is said about last copies; then the budget goes on its own when the node is cordoned and its volumes are detached."
+    BUDGET_STAYS = NotYet "budget_stays" "the PodDisruptionBudget of an instance manager would stay, so kubectl drain would never end"
+        fix "Follow the advice on last copies first. Longhorn then removes the budget once the node is cordoned and its volumes are detached."
         read "kubectl -n <namespace> get poddisruptionbudgets"
         source "longhorn-manager v1.3.3 to v1.12.1 controller/instance_manager_controller.go (canDeleteInstanceManagerPDB)"
         needs [InstanceManagers, Replicas, PodDisruptionBudgets, Settings, KubeNodes] Drain(budgets::stays);
-    HELD = NotYet "attached_for_good" "volumes stay attached on the node whatever kubectl drain evicts"
-        fix "Detach the volumes that were attached by hand, and take the node out of what the DaemonSets select."
+    UNKNOWN_NODE = NotYet "copy_on_unknown_node" "a copy of a detached volume is on a node that Kubernetes does not have, so kubectl drain would never end"
+        fix "Attach these volumes once, by starting what uses them: Longhorn then gives up the copy on the missing node and rebuilds it."
+        read "kubectl -n <namespace> get replicas.longhorn.io -o wide"
+        source "longhorn-manager v1.3.3 to v1.12.1 datastore/longhorn.go (ListVolumePDBProtectedHealthyReplicasRO); issue 10833"
+        needs [Replicas, KubeNodes] Drain(budgets::unknown_node);
+    ENGINE_LEFT = NotYet "engine_left_over" "an engine process runs on the node that belongs to no Engine there, so kubectl drain would never end"
+        fix "From v1.9 on, delete its Orphan. Before, delete the instance manager pod while no volume is attached on the node, and wait for the rebuilds."
+        read "kubectl -n <namespace> get orphans.longhorn.io"
+        read "kubectl -n <namespace> get engines.longhorn.io -o wide"
+        source "longhorn-manager v1.3.3 to v1.12.1 controller/instance_manager_controller.go (areAllInstanceRemovedFromNodeByType); issue 6764"
+        needs [InstanceManagers, Engines] Drain(budgets::engine_left_over);
+    HELD = NotYet "attached_for_good" "volumes stay attached on the node, whatever kubectl drain evicts"
+        fix "Detach the volumes that were attached by hand, and exclude the node from what the DaemonSets select."
         read "kubectl -n <namespace> get volumeattachments.longhorn.io"
         source "longhorn-manager v1.12.1 controller/instance_manager_controller.go (areAllVolumesDetachedFromNode); setting detach-manually-attached-volumes-when-cordoned (1.6)"
         needs [Volumes, VolumeAttachments, Settings] Drain(workloads::held);
     BARE_PODS = NotYet "bare_pods" "pods without a controller use volumes on the node"
-        fix "Stop them yourself, or drain with --force, which deletes them: nothing makes them again elsewhere."
+        fix "Stop them yourself, or drain with --force, which deletes them: nothing recreates them elsewhere."
         source "kubectl drain (k8s.io/kubectl pkg/drain filters.go unreplicatedFilter)"
         needs [Volumes] Drain(workloads::bare_pods);
-    NO_PLACE = NotYet "no_place" "replicas that have to leave the node have nowhere to go"
-        fix "Add room first: another node or disk, more of storage-over-provisioning-percentage, or fewer replicas of these volumes."
+    NO_PLACE = NotYet "no_place" "replicas that must leave the node have nowhere to go"
+        fix "Add room first: another node or disk, a higher storage-over-provisioning-percentage, or fewer replicas of these volumes."
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go"
         needs [Volumes, Replicas, LonghornNodes, Settings] Drain(data::no_place);
-    UNWELL = NotYet "eviction_trouble" "checks have found trouble with evictions or attachments of the node"
+    UNWELL = NotYet "eviction_trouble" "evictions or attachments of the node have findings"
         fix ""
         source "the checks of this program"
         needs [] Drain(budgets::unwell);
-    DEGRADES = Note "degrades" "volumes become degraded while the node is away"
+    DEGRADES = Note "degrades" "volumes become degraded while the node is down"
         fix ""
         source "longhorn-manager v1.12.1 controller/volume_controller.go; setting replica-replenishment-wait-interval"
         needs [Volumes, Replicas] Drain(data::degrades);
     SHARED = Note "shared_volumes" "NFS servers of shared volumes run on the node"
-        fix "Their clients hang until the server runs on another node; from 1.7 on rwx-volume-fast-failover shortens that."
+        fix "Expect their clients to hang until the server runs on another node; from 1.7 on rwx-volume-fast-failover shortens that."
         source "longhorn-manager v1.12.1 controller/share_manager_controller.go"
         needs [Pods] Drain(workloads::shared);
     HOW = Note "kubectl_drain" "what kubectl drain does here"

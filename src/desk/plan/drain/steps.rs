@@ -8,12 +8,12 @@ use serde_json::json;
 pub fn question(nodes: &[&str], asked: &Asked, each_alone: bool) -> String {
     let what = match asked.intent {
         Intent::Drain => "drained",
-        Intent::Evict => "emptied of replicas",
+        Intent::Evict => "evicted",
         Intent::Reboot => "drained and restarted",
-        Intent::Remove => "removed for good",
+        Intent::Remove => "removed permanently",
     };
     match (each_alone, nodes) {
-        (true, _) => format!("Which nodes may be {what}, one after the other?"),
+        (true, _) => format!("Which nodes may be {what}, one at a time?"),
         (false, [node]) => format!("May node {node} be {what}?"),
         (false, nodes) => format!("May nodes {} be {what} at the same time?", nodes.join(", ")),
     }
@@ -25,8 +25,7 @@ pub fn answer(parts: &[Part], each_alone: bool) -> String {
     };
     if !each_alone && let [part] = parts {
         let mut heavy = part.reasons.iter().filter(|reason| reason.weight != Weight::Note);
-        let why =
-            heavy.next().map_or("nothing that is known stands against it", |reason| reason.text.as_str());
+        let why = heavy.next().map_or("no known reason against it", |reason| reason.text.as_str());
         return format!("{}: {why}", part.verdict.said());
     }
     let all = [Verdict::Go, Verdict::NotYet, Verdict::No, Verdict::Unknown];
@@ -41,29 +40,29 @@ pub fn of(draining: &Draining<'_>, verdict: Verdict) -> Vec<Step> {
     let set = |spec: serde_json::Value| patch(namespace, "nodes.longhorn.io", node, &json!({ "spec": spec }));
     let drain = || {
         Step::change(
-            "Drain it. Longhorn removes the budgets of its instance managers once the node is cordoned and its volumes are detached; \
-             so a dry run before the cordon is always refused, and says nothing.",
+            "Drain it. Longhorn removes the budgets of its instance managers once the node is cordoned and its volumes are detached. A dry run \
+             before the cordon is always rejected, and proves nothing.",
             format!("kubectl drain {node} --ignore-daemonsets --delete-emptydir-data --timeout=30m"),
         )
     };
     let mut steps = Vec::new();
     if verdict != Verdict::Go {
-        steps.push(Step::said("See to the reasons above, and ask again."));
+        steps.push(Step::said("Fix the reasons above, and ask again."));
     }
     if draining.intent.empties() {
         steps.push(Step::change(
-            "Ask Longhorn to empty it.",
+            "Request its eviction.",
             set(json!({ "allowScheduling": false, "evictionRequested": true })),
         ));
         steps.push(Step::read(
-            "Wait until no replica is left on it. Volumes that are attached by no one are attached for the time of the copy.",
+            "Wait until no replica is left on it. Longhorn attaches detached volumes while it copies them.",
             format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornnode={node} --watch"),
         ));
     }
     match draining.intent {
         Intent::Evict => {
             steps.push(Step::change(
-                "Afterwards, give the node back to Longhorn.",
+                "Afterwards, enable scheduling on the node again.",
                 set(json!({ "allowScheduling": true, "evictionRequested": false })),
             ));
             return steps;
@@ -71,7 +70,7 @@ pub fn of(draining: &Draining<'_>, verdict: Verdict) -> Vec<Step> {
         Intent::Remove => {
             steps.push(drain());
             steps.push(Step::change("Remove it from Kubernetes.", format!("kubectl delete node {node}")));
-            let text = "Remove it from Longhorn, if Longhorn has not done so itself.";
+            let text = "Remove it from Longhorn, unless Longhorn has done so itself.";
             steps.push(Step::change(
                 text,
                 format!("kubectl -n {namespace} delete nodes.longhorn.io {node} --ignore-not-found"),
@@ -80,16 +79,16 @@ pub fn of(draining: &Draining<'_>, verdict: Verdict) -> Vec<Step> {
         }
         Intent::Reboot => {
             steps.push(drain());
-            steps.push(Step::said("Restart it, and wait until Kubernetes calls it Ready."));
+            steps.push(Step::said("Restart it, and wait until Kubernetes reports it as Ready."));
         }
         Intent::Drain => {
             steps.push(drain());
-            steps.push(Step::said("Do what you drained it for."));
+            steps.push(Step::said("Do your work on the node."));
         }
     }
-    steps.push(Step::change("Let it take pods again.", format!("kubectl uncordon {node}")));
+    steps.push(Step::change("Let it accept pods again.", format!("kubectl uncordon {node}")));
     steps.push(Step::read(
-        "Wait until every volume has all its replicas again before the next node goes.",
+        "Wait until every volume has all its replicas again before you drain the next node.",
         "longhorn-health-exporter check --only volume_faulted,volume_degraded --fail-on info --wait-healthy 2h",
     ));
     steps

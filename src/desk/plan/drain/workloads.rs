@@ -39,7 +39,7 @@ pub fn held(draining: &Draining<'_>, out: &mut Found) {
     let daemons =
         |volume: &&Volume| uses(volume).iter().any(|workload| workload.workload_type == "DaemonSet");
     let by_daemons: Vec<&Volume> = attached_here(draining).filter(daemons).collect();
-    let holds = "is|are used by DaemonSets, which kubectl drain leaves alone";
+    let holds = "is|are used by DaemonSets, which kubectl drain does not evict";
     out.volumes(draining.cluster, &by_daemons, holds);
 }
 
@@ -69,5 +69,5 @@ pub fn shared(draining: &Draining<'_>, out: &mut Found) {
             draining.cluster.objects.volumes.get(volume)
         })
         .collect();
-    out.volumes(draining.cluster, &volumes, "is|are shared, and the NFS server moves");
+    out.volumes(draining.cluster, &volumes, "is|are shared, and their NFS server moves");
 }

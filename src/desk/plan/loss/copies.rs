@@ -63,7 +63,7 @@ pub fn one_copy(audit: &Audit<'_>, out: &mut Found) {
 }
 
 pub fn by_choice(audit: &Audit<'_>, out: &mut Found) {
-    only_copy(audit, out, "has|have one copy, as is asked for", true);
+    only_copy(audit, out, "has|have one copy, as configured", true);
 }
 
 pub fn one_disk(audit: &Audit<'_>, out: &mut Found) {

@@ -24,43 +24,47 @@ pub struct Audit<'a> {
 }
 
 conditions! {
-    ONE_COPY = NotYet "one_copy" "volumes that want several copies have one healthy one"
-        fix "See to the rebuild of these volumes first: what check says about degraded volumes, and room for their replicas."
+    ONE_COPY = NotYet "one_copy" "volumes that want several copies have only one healthy copy"
+        fix "Fix the rebuild of these volumes first: follow what check reports about degraded volumes, and make room for their replicas."
         read "kubectl -n <namespace> get volumes.longhorn.io"
         source "longhorn-manager v1.12.1 controller/volume_controller.go (isHealthyAndActiveReplica)"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::one_copy);
     ONE_DISK = NotYet "one_disk" "all copies of volumes are on one disk"
-        fix "Set replica-disk-soft-anti-affinity to false, and delete one of the two replicas once the volume has room elsewhere: Longhorn makes another."
+        fix "Set replica-disk-soft-anti-affinity to false. Delete one of the two replicas once the volume has room elsewhere: Longhorn creates \
+             another."
         source "longhorn-manager v1.6.0 to v1.12.1 scheduler/replica_scheduler.go"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::one_disk);
     ONE_NODE = NotYet "one_node" "all copies of volumes are on one node"
-        fix "Set replica-soft-anti-affinity to false, and delete one of the replicas once the volume has room on another node: Longhorn makes another."
+        fix "Set replica-soft-anti-affinity to false. Delete one of the replicas once the volume has room on another node: Longhorn creates \
+             another."
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::one_node);
-    ONE_ZONE = NotYet "one_zone" "all copies of volumes are in one zone, and there are others"
-        fix "Set replica-zone-soft-anti-affinity to false where a zone may go, and delete one of the replicas: Longhorn makes another in another zone."
+    ONE_ZONE = NotYet "one_zone" "all copies of volumes are in one zone, although others exist"
+        fix "Set replica-zone-soft-anti-affinity to false if the loss of a zone must be survivable. Then delete one of the replicas: Longhorn \
+             creates another in another zone."
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::one_zone);
-    NO_ROOM = NotYet "no_room_to_rebuild" "the loss of a node could not be rebuilt for lack of space"
+    NO_ROOM = NotYet "no_room_to_rebuild" "a lost node could not be rebuilt for lack of space"
         fix "Add disks, or remove what is not needed, before that node fails."
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go (IsSchedulableToDisk)"
         needs [Volumes, Replicas, LonghornNodes, Settings] Loss(room::no_room);
-    BY_CHOICE = Note "one_copy_by_choice" "volumes have one copy, as they are asked to"
-        fix "Where that is not meant, raise numberOfReplicas."
+    BY_CHOICE = Note "one_copy_by_choice" "volumes have one copy, as configured"
+        fix "Raise numberOfReplicas if that is not intended."
         source "longhorn-manager v1.12.1 k8s/pkg/apis/longhorn/v1beta2/volume.go"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::by_choice);
     NOT_BACKED_UP = Note "not_backed_up" "volumes were never backed up"
-        fix "Give them a recurring job of the task backup, or say that no one needs it."
+        fix "Add a recurring job with task backup, or accept that they have no backup."
         source "longhorn-manager v1.12.1 k8s/pkg/apis/longhorn/v1beta2/volume.go (lastBackupAt)"
         needs [Volumes] Loss(rest::not_backed_up);
     SNAPSHOTS = Note "many_snapshots" "volumes have many snapshots"
-        fix "Remove snapshots or let a recurring job of the task snapshot-cleanup do it: at 250, or at snapshot-max-count, no other can be taken, and with that no backup and no rebuild."
+        fix "Remove snapshots, or add a recurring job with task snapshot-cleanup: at 250, or at snapshot-max-count, no snapshot can be taken, so \
+             backups and rebuilds fail."
         read "kubectl -n <namespace> get snapshots.longhorn.io"
         source "longhorn-manager v1.12.1 controller/volume_controller.go (TooManySnapshots), types/setting.go (snapshot-max-count)"
         needs [Volumes] Loss(rest::many_snapshots);
-    ORPHANS = Note "orphans_by_node" "orphans take room"
-        fix "Look whether the data is still needed, and delete them."
+    ORPHANS = Note "orphans_by_node" "orphans take space"
+        fix "Check whether the data is needed. If not, delete them."
         read "kubectl -n <namespace> get orphans.longhorn.io"
         source "longhorn-manager v1.12.1 controller/orphan_controller.go"
         needs [Orphans] Loss(rest::orphans);
@@ -84,7 +88,7 @@ pub fn plan(looked: Looked<'_>) -> Plan {
     let mut heavy = part.reasons.iter().filter(|reason| reason.weight != Weight::Note);
     let answer = match (heavy.next(), part.verdict) {
         (Some(reason), _) => reason.text.clone(),
-        (None, _) => "no data, as far as more than one copy is wanted".to_owned(),
+        (None, _) => "no data of volumes that want more than one copy".to_owned(),
     };
     looked.plan("loss", question, part.verdict, answer, vec![part])
 }

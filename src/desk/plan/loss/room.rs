@@ -51,14 +51,14 @@ pub fn no_room(audit: &Audit<'_>, out: &mut Found) {
     for (name, Lost { homeless, needed }) in lost {
         if !homeless.is_empty() {
             let text =
-                format!("no disk would take {} if node {name} were lost", counted(homeless.len(), "replica"));
+                format!("no disk could take {} if node {name} were lost", counted(homeless.len(), "replica"));
             out.say(text).volumes(cluster, &homeless);
             continue;
         }
         let room = room_without(cluster, |other| other == name);
         if needed > room {
             let text = format!(
-                "if node {name} were lost, replicas of {} would look for room, and all other disks take {} more",
+                "if node {name} were lost, replicas of {} would need room, but all other disks can take only {} more",
                 bytes(needed),
                 bytes(room)
             );
@@ -68,7 +68,7 @@ pub fn no_room(audit: &Audit<'_>, out: &mut Found) {
     if !as_many_nodes.is_empty() {
         let names: Vec<&str> = as_many_nodes.into_iter().collect();
         let text = format!(
-            "{} would stay degraded until a lost node is back: no other node, zone or disk may take the copy",
+            "{} would stay degraded until a lost node is back: no other node, zone or disk can take the copy",
             counted(names.len(), "volume")
         );
         out.say(text).weight(Weight::Note).fact(listed(&names)).fix("");

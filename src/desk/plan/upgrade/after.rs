@@ -14,11 +14,11 @@ use crate::longhorn::{CustomResourceDefinition, EngineImage, InstanceManager, Re
 fn others(cluster: &Cluster, release: Release) -> Vec<String> {
     let mut others = Vec::new();
     if let Some(image) = cluster.manager_image_release().filter(|image| path(*image, release) != Path::Same) {
-        others.push(format!("the DaemonSet longhorn-manager has the image of {image}"));
+        others.push(format!("DaemonSet longhorn-manager has the image of {image}"));
     }
     for pod in cluster.manager_pods() {
         if let Some(runs) = release_of(cluster, pod).filter(|runs| path(*runs, release) != Path::Same) {
-            others.push(format!("manager pod {} on {} is of {runs}", pod.metadata.name, pod.spec.node_name));
+            others.push(format!("manager pod {} on {} runs {runs}", pod.metadata.name, pod.spec.node_name));
         }
     }
     others
@@ -27,7 +27,7 @@ fn others(cluster: &Cluster, release: Release) -> Vec<String> {
 pub fn unfinished(rung: &Rung<'_>, out: &mut Found) {
     let others = others(rung.cluster, rung.from);
     let Some(first) = others.first() else { return };
-    let reason = out.say(format!("the setting current-longhorn-version says {}, and {first}", rung.from));
+    let reason = out.say(format!("setting current-longhorn-version is {}, but {first}", rung.from));
     others.iter().skip(1).for_each(|other| {
         reason.fact(other.as_str());
     });

@@ -32,15 +32,14 @@ pub fn unwell(rung: &Rung<'_>, out: &mut Found) {
             out.say(text(one));
         }
         several => {
-            let reason =
-                out.say(format!("{} of check are to be acted on", counted(several.len(), "finding")));
+            let reason = out.say(format!("check has {} to fix first", counted(several.len(), "finding")));
             several.iter().for_each(|finding| {
                 reason.fact(text(finding));
             });
         }
     }
     for finding in fixed {
-        out.note(text(finding)).fix(format!("{} has the fix.", rung.to));
+        out.note(text(finding)).fix(format!("Follow the fix of {}.", rung.to));
     }
 }
 
@@ -56,15 +55,12 @@ pub fn node_down(rung: &Rung<'_>, out: &mut Found) {
         let Some(why) = down(rung.cluster, name) else { continue };
         match rung.cluster.manager_pod_on(name) {
             Some(pod) => {
-                let text = format!(
-                    "node {name} is down, and manager pod {} on it is still there",
-                    pod.metadata.name
-                );
+                let text =
+                    format!("node {name} is down, and manager pod {} on it still exists", pod.metadata.name);
                 out.say(text).fact(why.text).with(Name::Node, name);
             }
             None => {
-                let fix =
-                    "Bring it back, or remove it from Longhorn, so that replicas on it are rebuilt first.";
+                let fix = "Bring it back, or remove it from Longhorn so that its replicas are rebuilt first.";
                 out.say(format!("node {name} is down")).fact(why.text).fix(fix);
             }
         }
@@ -144,7 +140,7 @@ pub fn no_backup_target(rung: &Rung<'_>, out: &mut Found) {
     let mut targets = rung.cluster.objects.backup_targets.iter();
     let by_setting = rung.cluster.setting("backup-target").is_some_and(|setting| !setting.value.is_empty());
     if !by_setting && !targets.any(|target| !target.spec.backup_target_url.is_empty()) {
-        out.say("no backup target is set up, and a downgrade is refused");
+        out.say("no backup target is set up, although Longhorn does not support downgrades");
     }
 }
 

@@ -25,8 +25,8 @@ pub fn reinstalls(rung: &Rung<'_>, out: &mut Found) {
         reason.with(Name::Object, name).with(Name::ChartNamespace, namespace);
     }
     if !was_recorded(cluster, Resource::HelmCharts) && on_k3s_or_rke2(cluster) {
-        let text = "this is K3s or RKE2, and no recording of HelmCharts is here";
-        out.unknown(text).fix("Look for a HelmChart of Longhorn: kubectl get helmcharts -A.");
+        let text = "this is K3s or RKE2, but HelmCharts are not recorded";
+        out.unknown(text).fix("Check for a HelmChart of Longhorn: kubectl get helmcharts -A.");
     }
 }
 
@@ -58,9 +58,8 @@ pub fn remediation(rung: &Rung<'_>, out: &mut Found) {
     let is_it = |release: &&crate::longhorn::HelmRelease| release.metadata.name == name;
     let Some(release) = cluster.objects.helm_releases.iter().find(is_it) else {
         if !was_recorded(cluster, Resource::HelmReleases) {
-            let text = format!(
-                "Flux installed this as HelmRelease {namespace}/{name}, of which no recording is here"
-            );
+            let text =
+                format!("Flux installed this as HelmRelease {namespace}/{name}, which is not recorded");
             out.unknown(text).with(Name::Object, name).with(Name::ChartNamespace, namespace);
         }
         return;
@@ -72,8 +71,8 @@ pub fn remediation(rung: &Rung<'_>, out: &mut Found) {
         _ if !acts => None,
         "uninstall" => Some(out.say(format!("{spec} has strategy uninstall"))),
         _ => Some(
-            out.note(format!("{spec} puts the old release back when the upgrade fails"))
-                .fix("Set retries to 0 for the upgrade: once the new managers have written their release, old ones refuse to start."),
+            out.note(format!("{spec} puts the old release back if the upgrade fails"))
+                .fix("Set retries to 0 for the upgrade: once the new managers have recorded their release, old ones refuse to start."),
         ),
     };
     if let Some(reason) = reason {
@@ -81,7 +80,7 @@ pub fn remediation(rung: &Rung<'_>, out: &mut Found) {
         reason.fact(format!("retries is {}", told.retries.0));
     }
     if release.spec.suspend {
-        let text = format!("HelmRelease {namespace}/{name} is suspended, so that it changes nothing");
+        let text = format!("HelmRelease {namespace}/{name} is suspended, so it changes nothing");
         let fix = format!("Resume it for the upgrade: flux -n {namespace} resume helmrelease {name}.");
         out.note(text).fix(fix).with(Name::Object, name).with(Name::ChartNamespace, namespace);
     }
@@ -100,8 +99,8 @@ pub fn is_rendered(cluster: &Cluster) -> bool {
 }
 
 pub fn rendered(_: &Rung<'_>, out: &mut Found) {
-    let text = "the DaemonSet of the managers was rendered from the chart, and names no Helm release";
-    out.say(text).fact("no Application of Argo CD has it either");
+    let text = "the managers' DaemonSet was rendered from the chart, but names no Helm release";
+    out.say(text).fact("no Application of Argo CD contains it either");
 }
 
 /// What differs between the class and what managers made it of; they compare that text with their ConfigMap, not with
@@ -117,14 +116,14 @@ pub fn storage_class(rung: &Rung<'_>, out: &mut Found) {
     }
     let names: Vec<&str> = differs.iter().map(|(what, ..)| what.as_str()).collect();
     let reason =
-        out.say(format!("StorageClass {DEFAULT_CLASS} was changed since it was made: {}", listed(&names)));
+        out.say(format!("StorageClass {DEFAULT_CLASS} was changed after its creation: {}", listed(&names)));
     for (what, is, was) in &differs {
-        reason.fact(format!("{what} is {}, and was made as {}", shown(is), shown(was)));
+        reason.fact(format!("{what}: now {}, created as {}", shown(is), shown(was)));
     }
     let others = classes.iter().filter(|other| other.is_default() && other.metadata.name != DEFAULT_CLASS);
     let others: Vec<&str> = others.map(|other| other.metadata.name.as_str()).collect();
     if made.is_default() && !class.is_default() && !others.is_empty() {
-        reason.fact(format!("made again it is a default class beside {}", listed(&others)));
+        reason.fact(format!("if recreated, it is a default class beside {}", listed(&others)));
     }
 }
 
@@ -178,8 +177,8 @@ fn guards(cluster: &Cluster) -> Vec<&NetworkPolicy> {
 /// no one who is: policies add up.
 pub fn metrics_cut_off(rung: &Rung<'_>, out: &mut Found) {
     if guards(rung.cluster).is_empty() {
-        let text = "from v1.12.1 on, NetworkPolicies are on by default and cut off scrapes of Longhorn's metrics from other namespaces \
-             (issues 13438, 13740)";
+        let text = "from v1.12.1 on, NetworkPolicies are on by default and block scrapes of Longhorn's metrics from other namespaces (issues 13438, \
+                    13740)";
         out.say(text);
     }
 }
@@ -191,7 +190,7 @@ pub fn metrics_dark(rung: &Rung<'_>, out: &mut Found) {
     }
     let names: Vec<&str> = guards.iter().map(|policy| policy.metadata.name.as_str()).collect();
     let text = format!(
-        "NetworkPolicies let no one outside of namespace {} reach the managers, so that Longhorn's own metrics can be scraped from there alone",
+        "NetworkPolicies let only namespace {} reach the managers, so Longhorn's own metrics can be scraped only from there",
         rung.cluster.namespace
     );
     out.say(text).fact(listed(&names)).weight(Weight::Note);

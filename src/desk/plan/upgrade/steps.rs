@@ -11,7 +11,7 @@ pub fn of(rung: &Rung<'_>, part: &Part) -> Vec<Step> {
     let (namespace, to) = (rung.cluster.namespace.as_str(), rung.to);
     let mut steps = Vec::new();
     if part.verdict != Verdict::Go {
-        steps.push(Step::said("See to the reasons above, and ask again."));
+        steps.push(Step::said("Fix the reasons above, and ask again."));
     }
     steps
         .push(Step::said("Take a backup of what you cannot lose: there is no way back to an older release."));
@@ -19,7 +19,7 @@ pub fn of(rung: &Rung<'_>, part: &Part) -> Vec<Step> {
     let (how, commands) = installation::commands(rung.cluster, Some(to));
     let (mut change, read): (Vec<_>, Vec<_>) = commands.into_iter().partition(|(changes, _)| *changes);
     if installation::published(rung.cluster, Some(to)).is_some() {
-        steps.extend(read.into_iter().map(|(_, run)| Step::read("See what it would change.", run)));
+        steps.extend(read.into_iter().map(|(_, run)| Step::read("Read what it would change.", run)));
     }
     steps.extend(unconverted(rung));
     steps.push(match change.pop() {
@@ -44,8 +44,8 @@ fn unconverted(rung: &Rung<'_>) -> Option<Step> {
     let converted = installation::converted(rung.cluster, Some(rung.from));
     (on_server && rung.to >= NO_CONVERSION && !converted.is_empty()).then(|| {
         Step::change(
-            "Take the conversion out of these definitions right before the next step: server-side apply leaves a part of it, which the \
-             API server refuses. Nothing is converted any more.",
+            "Remove the conversion from these definitions right before the next step: server-side apply leaves a part of it, which the API server \
+             rejects. Nothing is converted any more.",
             installation::unconverted(&converted),
         )
     })
@@ -55,7 +55,7 @@ fn unconverted(rung: &Rung<'_>) -> Option<Step> {
 fn before(installer: &Installer<'_>) -> Option<&'static str> {
     match installer {
         Installer::Argo(_) => Some(
-            "Have preUpgradeChecker.jobEnabled false in the values: Argo CD runs no check of Longhorn before, and this plan stands for it.",
+            "Set preUpgradeChecker.jobEnabled to false in the values: Argo CD does not run Longhorn's check before, and this plan replaces it.",
         ),
         _ => None,
     }
@@ -66,7 +66,7 @@ fn why(part: &Part) -> String {
     let heavy = part.reasons.iter().filter(|reason| reason.weight != super::super::Weight::Note);
     let mut heavy = heavy.map(|reason| reason.text.as_str());
     match (heavy.next(), heavy.count()) {
-        (None, _) => "nothing that is known stands against it".to_owned(),
+        (None, _) => "no known reason against it".to_owned(),
         (Some(first), 0) => first.to_owned(),
         (Some(first), more) => format!("{first}; {} more", counted(more, "reason")),
     }
@@ -90,7 +90,7 @@ pub fn ladder(parts: &[Part], refused: bool) -> String {
 }
 
 pub fn after(part: &Part, installed: Release, newest: bool) -> String {
-    let newest = if newest { " and nothing newer is known" } else { "" };
+    let newest = if newest { " and no newer release is known" } else { "" };
     match part.verdict {
         Verdict::Go => format!("{installed} is installed on every manager{newest}"),
         _ => format!("{}: {}", part.verdict.said(), why(part)),

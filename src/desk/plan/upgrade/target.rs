@@ -21,9 +21,8 @@ pub fn path_refused(rung: &Rung<'_>, out: &mut Found) {
     match path(from, to) {
         Path::Same | Path::Allowed => {}
         Path::DistributionOnly if is_distribution(rung) => {
-            let text = format!("whether {to} takes {from} depends on the build of your distribution");
-            let fix =
-                "Ask the distribution whether it allows two minor releases at once, or go by <instead>.";
+            let text = format!("whether {to} accepts {from} depends on your distribution's build");
+            let fix = "Ask the distribution whether it allows two minor releases at once, or upgrade through <instead>.";
             out.unknown(text)
                 .fix(fix)
                 .with(Name::Instead, steps())
@@ -31,24 +30,25 @@ pub fn path_refused(rung: &Rung<'_>, out: &mut Found) {
         }
         Path::DistributionOnly | Path::Skips => {
             let text = format!(
-                "{to} refuses {from}: it is {} later",
+                "Longhorn does not support going from {from} to {to}: it is {} later",
                 counted(to.minor - from.minor, "minor release")
             );
             out.say(text).with(Name::Instead, steps()).fact(REFUSAL);
         }
         Path::Downgrade => {
-            let fix = "Stay, or go forward: a downgrade is refused, of a patch too. The way back is a new installation and a system backup.";
-            out.say(format!("{to} is older than {from}, and managers refuse downgrades")).fix(fix);
+            let fix = "Stay, or go forward: Longhorn does not support downgrades, not even of a patch. The only way back is a new installation and \
+                       a system backup.";
+            out.say(format!("{to} is older than {from}, and Longhorn does not support downgrades")).fix(fix);
         }
         Path::Major => {
-            let fix = "Stay on this major release until a release names a way to the next.";
+            let fix = "Stay on this major release until a release supports a way to the next.";
             out.say(format!("{to} is another major release")).fix(fix);
         }
     }
 }
 
-const REFUSAL: &str = "with Helm the hook longhorn-pre-upgrade stops it; with kubectl and GitOps the old managers are gone by \
-    then, and the new ones crash until the old release is put back";
+const REFUSAL: &str = "with Helm the hook longhorn-pre-upgrade stops it; with kubectl and GitOps the old managers are already deleted, and the new \
+                       ones crash until the old release is put back";
 
 fn is_distribution(rung: &Rung<'_>) -> bool {
     let container = rung.cluster.manager_container();
@@ -75,7 +75,7 @@ pub fn unknown(rung: &Rung<'_>, out: &mut Found) {
 pub fn kubernetes(rung: &Rung<'_>, out: &mut Found) {
     let Some(line) = rung.line else { return };
     let Some(is) = rung.kubernetes else {
-        out.unknown("neither the API server nor a node tells its Kubernetes release").fix("");
+        out.unknown("neither the API server nor a node reports its Kubernetes release").fix("");
         return;
     };
     let oldest = rung.cluster.oldest_kubelet();
@@ -102,13 +102,11 @@ pub fn kubernetes(rung: &Rung<'_>, out: &mut Found) {
     } else if rung.to.minor == 3 && is >= Release::new(1, NEWEST_FOR_1_3 + 1, 0) {
         let text =
             format!("{} installs PodSecurityPolicies, which Kubernetes has not had since 1.25", rung.to);
-        out.say(text).fix("Take 1.4 or later.");
+        out.say(text).fix("Use 1.4 or later.");
     } else if let Some(oldest) = oldest.filter(|oldest| *oldest < Release::new(1, least, 0)) {
         // the chart and the CSI sidecars ask the API server, and kubelets may be three releases older
-        let text = format!(
-            "the API server is of {is}, new enough for {}; the oldest kubelet is of {oldest}",
-            rung.to
-        );
+        let text =
+            format!("the API server runs {is}, new enough for {}; the oldest kubelet runs {oldest}", rung.to);
         out.note(text).fix("");
     }
 }
@@ -116,7 +114,7 @@ pub fn kubernetes(rung: &Rung<'_>, out: &mut Found) {
 pub fn stored_versions(rung: &Rung<'_>, out: &mut Found) {
     let definitions = &rung.cluster.objects.custom_resource_definitions;
     if definitions.is_empty() {
-        out.unknown("no CustomResourceDefinition with the label longhorn-manager can be seen");
+        out.unknown("no CustomResourceDefinition with the label longhorn-manager was found");
         return;
     }
     let old = |versions: &[crate::longhorn::SharedText]| versions.iter().any(|version| version == "v1beta1");
@@ -158,7 +156,8 @@ pub fn engine_api(rung: &Rung<'_>, out: &mut Found) {
         let status = &image.status;
         let (Some(is_cli), Some(is_controller)) = (status.cli_api_version, status.controller_api_version)
         else {
-            out.unknown(format!("engine image {} does not tell its API versions", image.spec.image)).fix("");
+            out.unknown(format!("engine image {} does not report its API versions", image.spec.image))
+                .fix("");
             continue;
         };
         let within = |is: i64, (least, most): (i64, i64)| (least..=most).contains(&is);
@@ -167,7 +166,7 @@ pub fn engine_api(rung: &Rung<'_>, out: &mut Found) {
         }
         let volumes = users(rung, image);
         let text = format!(
-            "engine image {} is in use by {} and is refused by {}",
+            "engine image {} is in use by {} but not supported by {}",
             image.spec.image,
             counted(volumes.len(), "volume"),
             rung.to

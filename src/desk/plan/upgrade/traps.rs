@@ -1,10 +1,13 @@
 //! Bugs of targets that this cluster meets, and what a target changes without a word.
 
-use super::super::{Found, Weight};
+use super::super::{Found, Weight, held};
 use super::Rung;
-use crate::check::Name;
+use crate::check::{Command, Name};
 use crate::cluster::Cluster;
+use crate::facts::eviction::{leaving_images, patch_requests, requested_disks};
 use crate::facts::known_issues::{ALL as ISSUES, Trigger};
+use crate::facts::releases::is_refused;
+use crate::facts::stale_copies::Exposure;
 use crate::facts::text::listed;
 use crate::longhorn::{ConditionStatus, DataEngine, Release, status};
 
@@ -48,7 +51,7 @@ const TRAPS: &[Trap] = &[
     },
     Trap {
         issue: 12656,
-        effect: "every PersistentVolume that it provisions is pinned to nodes for good",
+        effect: "every PersistentVolume that it provisions is permanently pinned to nodes",
         releases: (r(11, 0), r(11, 1)),
         met: |_| Some("every claim that is provisioned meets it".to_owned()),
     },
@@ -67,11 +70,13 @@ pub fn target_bug(rung: &Rung<'_>, out: &mut Found) {
     for issue in ISSUES.iter().filter(|issue| issue.affects(rung.to) && !issue.affects(rung.from)) {
         match issue.trigger(rung.cluster) {
             Trigger::Met(what) => {
-                let other = issue
-                    .way_out(rung.cluster, rung.to)
-                    .map_or_else(|| "a later release".to_owned(), |other| other.to_string());
                 let text = format!("with {} {} (issue {})", rung.to, issue.effect, issue.number);
-                out.say(text).fact(what).fact(issue.until_then).with(Name::Instead, other);
+                let reason = out.say(text).fact(what).fact(issue.until_then);
+                match issue.way_out(rung.cluster, rung.to).filter(|other| !is_refused(rung.from, *other)) {
+                    Some(other) => reason.with(Name::Instead, other),
+                    None => reason
+                        .fix("Remove the trigger first: no release with the fix can be reached in one step."),
+                };
             }
             Trigger::Possible(_) => possible.push(issue.number.to_string()),
             Trigger::Absent => {}
@@ -85,10 +90,33 @@ pub fn target_bug(rung: &Rung<'_>, out: &mut Found) {
             out.say(text).fact(what).with(Name::Instead, fixed);
         }
     }
+    if Exposure::of(rung.to) != Exposure::Never {
+        evicted_images(rung, out);
+    }
     if !possible.is_empty() {
         let text = format!("{} has known bugs that may strike here: issues {}", rung.to, possible.join(", "));
         out.note(text).fix("Read them before (github.com/longhorn/longhorn/issues), or take a later patch.");
     }
+}
+
+/// An eviction that is under way takes copies of backing images out of the spec, on whose rest in the status the new managers panic
+/// (issues 10464, 11034; harvester/harvester#7717).
+fn evicted_images(rung: &Rung<'_>, out: &mut Found) {
+    let leaving = leaving_images(rung.cluster);
+    let Some((node, _)) = leaving.first() else { return };
+    let copies: Vec<&str> = leaving.iter().map(|(_, copy)| copy.as_str()).collect();
+    let (namespace, name) = (rung.cluster.namespace.as_str(), node.metadata.name.as_str());
+    let withdraw =
+        patch_requests(namespace, name, node.spec.eviction_requested, &requested_disks(node), false);
+    let text = format!(
+        "{} panics while {} for an eviction",
+        rung.to,
+        held(leaving.len(), "backing image copy", "leaves|leave")
+    );
+    out.say(text)
+        .fact(listed(&copies))
+        .fix("Withdraw the eviction, or wait until these disks hold no copy, before the upgrade (issues 10464, 11034).")
+        .command(Command { run: withdraw, changes: true });
 }
 
 /// A setting that a release removes or renames.

@@ -30,7 +30,7 @@ fn tls_reaches_arguments_probes_and_monitor() -> Result<()> {
     Ok(())
 }
 
-/// Whoever asks for tokens gets scraped with one; a PodMonitor has no field for Prometheus' own.
+/// An exporter that asks for tokens is scraped with one; a PodMonitor has no field for Prometheus' own.
 #[test]
 fn prometheus_shows_its_token_where_one_is_asked_for() -> Result<()> {
     let Some(tools) = Tools::find() else { return Ok(()) };
@@ -77,7 +77,7 @@ fn scrapers_get_the_metrics_and_readers_the_page_too() -> Result<()> {
         assert_eq!(binding["subjects"], subjects, "{end}");
         assert_eq!(binding["roleRef"]["name"], role["metadata"]["name"], "{end}");
     }
-    // nobody is bound unasked, and nothing is granted where nobody is asked for a token
+    // no account is bound unasked, and nothing is granted where no token is asked for
     let tls = "tls: {enabled: true, secretName: a}";
     let nobody = render(&tools, &format!("{{web: {{auth: kubernetes, {tls}}}}}"))?;
     ensure!(find(&nobody, "ClusterRole", "-reader").is_ok());

@@ -133,7 +133,7 @@ fn three_kills_within_an_hour_are_a_loop_and_an_answer_of_the_network_names_it()
     assert_eq!((severity, cause), ("critical", "liveness_loop"));
     assert!(
         message.contains("(dial tcp 10.42.1.5:8500: i/o timeout)")
-            && message.ends_with("3 times within the hour"),
+            && message.ends_with("(3 times within an hour)"),
         "{message}"
     );
     let said = format!("{remedy:?}");

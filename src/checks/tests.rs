@@ -26,5 +26,8 @@ macro_rules! checks {
 }
 
 checks! {
-    disk_unavailable manager_probes node_unregistered volume_attachment_stuck
+    backup_failing csi_plugin_down danger_zone_pending disk_unavailable driver_deployer_blocked
+    engine_image_unavailable eviction_inconsistent eviction_stalled instance_manager_stale manager_probes
+    node_unregistered replica_unschedulable share_manager_down volume_attachment_stuck volume_degraded
+    volume_faulted webhook_unavailable
 }

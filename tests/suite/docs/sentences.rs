@@ -1,0 +1,113 @@
+//! The shape of what a person on call reads at night: short, one thing at a time, advice first.
+
+use std::collections::BTreeSet;
+
+use longhorn_health_exporter::check::{Cause, Check, Way};
+use longhorn_health_exporter::checks;
+use regex::Regex;
+
+/// With what advice begins: something that hands can do, or the condition that must hold before.
+const BEGINNINGS: &[&str] = &[
+    "Add", "Allow", "Apply", "Back", "Before", "Bring", "Build", "Cancel", "Change", "Check", "Clear",
+    "Compare", "Cordon", "Correct", "Create", "Decide", "Delete", "Detach", "Disable", "Do", "Evict",
+    "Exclude", "Exempt", "Extend", "Find", "Finish", "Fix", "Follow", "Free", "Give", "Go", "If", "Install",
+    "Keep", "Let", "Load", "Look", "Make", "Mount", "Move", "Open", "Pause", "Provide", "Put", "Raise",
+    "Read", "Remove", "Reset", "Restart", "Restore", "Run", "Save", "Scale", "Search", "Set", "Start",
+    "Stop", "Take", "Test", "Uncordon", "Upgrade", "Use", "Wait",
+];
+
+const SENTENCES: usize = 3;
+const WORDS: usize = 50;
+
+/// Advice that has more, each a procedure that is not safe in fewer words. This list may only become shorter.
+const LONGER: &[&str] = &[
+    "disk_unavailable/disk_uuid_shared",
+    "manager_crash_loop/api_certificate",
+    "manager_start_stuck/api_certificate",
+    "volume_faulted/replicas_unreachable",
+    "webhook_unavailable/ca_expired",
+    "webhook_unavailable/certificate_refused",
+];
+
+fn causes() -> impl Iterator<Item = (&'static Check, &'static Cause)> {
+    checks::CATALOGUE.checks.iter().flat_map(|check| check.causes.iter().map(move |cause| (*check, *cause)))
+}
+
+/// All advice that is declared, with the cause that it belongs to.
+fn advice() -> impl Iterator<Item = (String, &'static str)> {
+    causes().flat_map(|(check, cause)| {
+        let id = format!("{}/{}", check.id, cause.id);
+        let fixes = check.ways(cause).map(|way| way.fix).chain([cause.fix]).filter(|fix| !fix.is_empty());
+        fixes.map(move |fix| (id.clone(), fix))
+    })
+}
+
+/// Sentences and words; what a placeholder stands for counts as one word.
+fn size(text: &str) -> (usize, usize) {
+    let ends = Regex::new(r"[.?!](?:\s|$)").unwrap();
+    (ends.find_iter(text).count(), text.split_whitespace().count())
+}
+
+#[test]
+fn advice_begins_with_what_to_do() {
+    let wrong: Vec<_> = advice()
+        .filter(|(_, fix)| {
+            let first: String = fix.chars().take_while(|c| c.is_alphabetic()).collect();
+            !BEGINNINGS.contains(&first.as_str())
+        })
+        .collect();
+    assert!(wrong.is_empty(), "begin with an imperative: {wrong:#?}");
+}
+
+#[test]
+fn advice_is_read_once() {
+    let long: BTreeSet<String> = advice()
+        .filter(|(_, fix)| {
+            let (sentences, words) = size(fix);
+            sentences > SENTENCES || words > WORDS
+        })
+        .map(|(cause, _)| cause)
+        .collect();
+    let excepted: BTreeSet<String> = LONGER.iter().map(|cause| (*cause).to_owned()).collect();
+    assert_eq!(
+        long, excepted,
+        "at most {SENTENCES} sentences and {WORDS} words; an exception that is none goes"
+    );
+}
+
+#[test]
+fn a_way_fits_behind_the_colon_of_a_headline() {
+    const MOST: usize = 12;
+    let wrong: BTreeSet<&str> = causes()
+        .flat_map(|(check, cause)| check.ways(cause))
+        .map(|way: &Way| way.briefly)
+        .filter(|briefly| briefly.contains([':', '\n', ';']) || size(briefly).1 > MOST)
+        .collect();
+    assert!(wrong.is_empty(), "one colon a headline, at most {MOST} words behind it: {wrong:#?}");
+}
+
+#[test]
+fn a_meaning_is_one_plain_sentence() {
+    const MOST: usize = 30;
+    let wrong: Vec<_> = causes()
+        .filter(|(_, cause)| {
+            let (sentences, words) = size(cause.meaning);
+            sentences > 1 || words > MOST || cause.meaning.matches(": ").count() > 1
+        })
+        .map(|(check, cause)| (check.id, cause.meaning))
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Ids are labels: in a sentence they say nothing to a reader who does not know our catalogue.
+#[test]
+fn headlines_and_meanings_name_no_id_of_ours() {
+    let ids: BTreeSet<&str> =
+        causes().flat_map(|(check, cause)| [check.id, cause.id]).filter(|id| id.contains('_')).collect();
+    let word = Regex::new(r"[a-z]+(?:_[a-z0-9]+)+").unwrap();
+    let wrong: Vec<_> = causes()
+        .flat_map(|(check, cause)| check.ways(cause).map(|way| way.briefly).chain([cause.meaning]))
+        .filter(|text| word.find_iter(text).any(|found| ids.contains(found.as_str())))
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
