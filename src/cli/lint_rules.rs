@@ -50,12 +50,17 @@ const LARGEST: u64 = 16 << 20;
 /// Runs `lint-rules`.
 pub fn run(args: LintArgs) -> Result<u8, Failure> {
     let mut files = Vec::new();
+    let mut unread = Vec::new();
     for path in &args.files {
-        read(path, &mut files).map_err(Failure::usage)?;
+        read(path, &mut files, &mut unread).map_err(Failure::usage)?;
     }
     let newest = LINES.last().map_or(Release::new(1, 12, 1), |line| line.newest());
-    let linted =
+    let mut linted =
         lint(&files, args.release.unwrap_or(newest)).map_err(|error| Failure::usage(anyhow!(error)))?;
+    if !unread.is_empty() && linted.exit_code == 0 {
+        linted.exit_code = 2;
+    }
+    linted.problems.append(&mut unread);
     print(&match args.output {
         LintFormat::Table => table(&linted),
         LintFormat::Json => pretty(&serde_json::to_value(&linted).map_err(Failure::unknown)?),
@@ -65,8 +70,8 @@ pub fn run(args: LintArgs) -> Result<u8, Failure> {
     Ok(linted.exit_code)
 }
 
-/// Files of a directory by their endings, in the order of names.
-fn read(path: &Path, files: &mut Vec<(String, String)>) -> anyhow::Result<()> {
+/// Files of a directory by their endings, in the order of names. One that cannot be read there ends nothing.
+fn read(path: &Path, files: &mut Vec<(String, String)>, unread: &mut Vec<Problem>) -> anyhow::Result<()> {
     let name = path.display().to_string();
     if path.is_dir() {
         let entries: Result<Vec<_>, _> = std::fs::read_dir(path).with_context(|| name.clone())?.collect();
@@ -76,7 +81,12 @@ fn read(path: &Path, files: &mut Vec<(String, String)>) -> anyhow::Result<()> {
         let wanted = |path: &&PathBuf| {
             path.is_dir() || matches!(ending(path).as_deref(), Some("yaml" | "yml" | "json" | "rules"))
         };
-        return entries.iter().filter(wanted).try_for_each(|entry| read(entry, files));
+        for entry in entries.iter().filter(wanted) {
+            if let Err(error) = read(entry, files, unread) {
+                unread.push(Problem::unread(&entry.display().to_string(), 1, format!("{error:#}")));
+            }
+        }
+        return Ok(());
     }
     let mut text = String::new();
     let source: Box<dyn Read> = match name.as_str() {

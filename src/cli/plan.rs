@@ -37,7 +37,7 @@ enum PlanTask {
 
 #[derive(Debug, Args)]
 struct UpgradeArgs {
-    /// Release to go to; without it the steps to the newest release that is known
+    /// Release to go to, v1.10 for its newest patch; without it the steps to the newest release that is known
     #[arg(value_name = "VERSION", value_parser = release)]
     to: Option<Release>,
 
@@ -48,7 +48,7 @@ struct UpgradeArgs {
 #[derive(Debug, Args)]
 struct DrainArgs {
     /// Nodes that are to go at the same time
-    #[arg(value_name = "NODE", required_unless_present = "all")]
+    #[arg(value_name = "NODE")]
     nodes: Vec<String>,
 
     /// Every node on its own: which may go now, one after the other
@@ -113,7 +113,7 @@ struct CommonArgs {
     #[arg(long, short = 'v')]
     details: bool,
 
-    /// A condition that is no reason for you: it is told, and does not count (comma-separated)
+    /// Ignore this condition in the verdict; it is still shown (comma-separated)
     #[arg(long, value_name = "CONDITION", value_delimiter = ',', value_parser = plan::condition)]
     accept: Vec<&'static str>,
 
@@ -135,7 +135,7 @@ enum PlanFormat {
 }
 
 pub fn release(text: &str) -> Result<Release, String> {
-    Release::parse(text).ok_or_else(|| "not a release; write it as v1.9.2".to_owned())
+    upgrade::target::meant(text).ok_or_else(|| "not a release; write it as v1.9.2".to_owned())
 }
 
 /// Runs `plan`.
@@ -143,6 +143,9 @@ pub fn run(args: PlanArgs) -> Result<u8, Failure> {
     match args.plan {
         PlanTask::Upgrade(UpgradeArgs { to, common }) => {
             common.answer(Which::Upgrade, |looked| Ok(upgrade::plan(looked, upgrade::Asked { to })))
+        }
+        PlanTask::Drain(DrainArgs { nodes, all: false, .. }) if nodes.is_empty() => {
+            Err(Failure::usage(anyhow!("no node is named; name one, or take --all for each node on its own")))
         }
         PlanTask::Drain(DrainArgs { nodes, all: _, intent, common }) => {
             let asked = drain::Asked { nodes, intent: intent.intent() };
@@ -169,7 +172,7 @@ impl CommonArgs {
                 Ok(fleet::Row {
                     context: source.context().unwrap_or_default().to_owned(),
                     exit_code: plan.exit_code,
-                    word: plan.verdict.said().to_owned(),
+                    word: plan.word().to_owned(),
                     answer: plan.answer.clone(),
                     rank: u8::from(plan.verdict != plan::Verdict::No),
                     report: Some(plan),
@@ -203,7 +206,8 @@ impl CommonArgs {
 
     fn print(&self, plan: &Plan) -> Result<(), Failure> {
         let terminal = io::stdout().is_terminal();
-        let style = Style { colours: super::colours_wanted(terminal), ..Style::DEFAULT };
+        let (width, rows) = super::check::room();
+        let style = Style { colours: super::colours_wanted(terminal), width, rows };
         let mut text = Vec::new();
         let written = match self.output {
             PlanFormat::Table => table::write(&mut text, plan, style, self.details),

@@ -10,6 +10,7 @@ mod access;
 mod connection;
 mod credentials;
 mod links;
+mod names;
 pub(crate) mod negotiate;
 mod page;
 pub(crate) mod passwords;

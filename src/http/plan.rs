@@ -1,9 +1,18 @@
-//! `/plan/…`: the plans as text, or as JSON with `o=json`.
+//! `/plan/…`: the plans as pages for browsers, as text, or as JSON with `o=json`.
 
 use crate::check::plain;
 use crate::did_you_mean;
 use crate::longhorn::Release;
 use crate::plan::{Looked, Plan, Which, drain, loss, upgrade};
+
+/// How a plan is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// As `plan` prints it.
+    Text,
+    /// As `plan -o json` does.
+    Json,
+}
 
 /// What is asked of a plan.
 #[derive(Debug, Default)]
@@ -11,8 +20,8 @@ pub struct PlanQuery {
     to: Option<Release>,
     nodes: Vec<String>,
     intent: Option<drain::Intent>,
-    /// True for JSON.
-    pub json: bool,
+    /// The form that is asked for; a page for browsers, text for everyone else, where none is.
+    pub form: Option<Form>,
 }
 
 const PARAMETERS: [&str; 4] = ["to", "node", "intent", "o"];
@@ -25,7 +34,7 @@ impl PlanQuery {
             match (&*key, &*value) {
                 ("to", "") => {}
                 ("to", to) => {
-                    let release = Release::parse(to);
+                    let release = upgrade::target::meant(to);
                     asked.to = Some(
                         release.ok_or_else(|| format!("no release '{}'; write it as v1.9.2", plain(to)))?,
                     );
@@ -41,8 +50,8 @@ impl PlanQuery {
                         || format!("no such intent '{}'; {}", plain(word), did_you_mean::hint(word, &known));
                     asked.intent = Some(intent.ok_or_else(hint)?);
                 }
-                ("o", "json") => asked.json = true,
-                ("o", "text") => asked.json = false,
+                ("o", "json") => asked.form = Some(Form::Json),
+                ("o", "text") => asked.form = Some(Form::Text),
                 ("o", other) => return Err(format!("no such form '{}'; text or json", plain(other))),
                 (other, _) => {
                     let hint = did_you_mean::hint(other, &PARAMETERS);

@@ -14,11 +14,11 @@ use hyper::{HeaderMap, Method, Request, StatusCode, header};
 use super::access::Access;
 use super::links::Links;
 use super::places::{NoPlace, Place, Places, Share};
-use super::plan::PlanQuery;
+use super::plan::{Form, PlanQuery};
 use super::respond::{self, Answer, Refusal, answer, compressible, text_header};
 use super::view::View;
 use super::web_config::WebConfig;
-use super::{negotiate, page};
+use super::{names, negotiate, page};
 use crate::cluster::Cluster;
 use crate::did_you_mean;
 use crate::exporter::Evaluator;
@@ -159,6 +159,11 @@ impl Router {
             "/plan/drain" => Ok(Route::Plan(Which::Drain)),
             "/plan/loss" => Ok(Route::Plan(Which::Loss)),
             "/" => Ok(Route::Landing),
+            // links on the page are relative, and lead nowhere without the slash
+            path if format!("{path}/") == RUNBOOKS => {
+                let refusal = Refusal::new(StatusCode::MOVED_PERMANENTLY, "runbooks are at runbooks/");
+                Err(refusal.with(header::LOCATION, "runbooks/"))
+            }
             path if path == RUNBOOKS => Ok(Route::Runbooks),
             path if path.starts_with(RUNBOOKS) => {
                 let name = path.strip_prefix(RUNBOOKS).unwrap_or_default();
@@ -197,7 +202,9 @@ impl Router {
             Route::Text => self.text(&self.view(query)?, headers),
             Route::Plan(which) => self.plan(which, query, headers, beside),
             Route::Landing => self.landing(&self.view(query)?, headers),
-            Route::Runbook(name) => self.document(name, docs::runbook(name).unwrap_or_default(), headers),
+            Route::Runbook(name) => {
+                self.document(name, names::filled(&docs::runbook(name).unwrap_or_default(), query), headers)
+            }
             Route::Runbooks => self.document("Runbooks by symptom", SYMPTOMS.to_owned(), headers),
             Route::Live | Route::Ready => Ok(answer(StatusCode::OK, respond::TEXT, "ok\n")),
         }
@@ -265,13 +272,24 @@ impl Router {
         let wrong = |message: String| Refusal::new(StatusCode::BAD_REQUEST, message);
         let asked = PlanQuery::parse(query).map_err(wrong)?;
         let plan = self.evaluator.plan(beside, |looked| asked.plan(which, looked)).map_err(wrong)?;
+        let accept = text_header(headers, header::ACCEPT);
+        if asked.form.is_none() && negotiate::wants_html(accept.as_deref()) {
+            let html = self.evaluator.rendered(page::plan(&plan))?;
+            return Ok(with_page_headers(compressible(
+                headers,
+                respond::HTML,
+                "Accept, Accept-Encoding",
+                &html,
+            )));
+        }
         let mut text = Vec::new();
-        let (kind, written) = match asked.json {
-            true => (respond::JSON, serde_json::to_writer_pretty(&mut text, &plan).is_ok()),
-            false => (respond::TEXT, plan_table::write(&mut text, &plan, Style::DEFAULT, false).is_ok()),
+        let (kind, written) = match asked.form {
+            Some(Form::Json) => (respond::JSON, serde_json::to_writer_pretty(&mut text, &plan).is_ok()),
+            _ => (respond::TEXT, plan_table::write(&mut text, &plan, Style::DEFAULT, false).is_ok()),
         };
+        let vary = "Accept, Accept-Encoding";
         match String::from_utf8(text).ok().filter(|_| written) {
-            Some(text) => Ok(compressible(headers, kind, "Accept-Encoding", &self.evaluator.rendered(text)?)),
+            Some(text) => Ok(compressible(headers, kind, vary, &self.evaluator.rendered(text)?)),
             None => Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the plan could not be written")),
         }
     }
@@ -362,6 +380,9 @@ pub mod tests {
             ("/runbooks/LonghornWebhookDeadlock", 200, respond::TEXT),
             ("/runbooks/LonghornNothing", 404, respond::TEXT),
             ("/runbooks/", 200, respond::TEXT),
+            ("/runbooks", 301, respond::TEXT),
+            ("/plan/upgrade", 200, respond::TEXT),
+            ("/plan/drain?node=worker-1&o=json", 200, respond::JSON),
             ("/runbooks//runbooks/LonghornWebhookDeadlock", 404, respond::TEXT),
             ("/nothing", 404, respond::TEXT),
             ("/?node=worker-1&severity=critical&refresh=30", 200, respond::HTML),

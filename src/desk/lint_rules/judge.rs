@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use promql_parser::label::{MatchOp, Matcher};
 use promql_parser::parser::{
-    AggregateExpr, BinaryExpr, Expr, LabelModifier, VectorMatchCardinality, VectorSelector, token,
+    AggregateExpr, BinaryExpr, Call, Expr, LabelModifier, VectorMatchCardinality, VectorSelector, token,
 };
 
 use super::catalogue::{LABELS, Metric, NAMES};
@@ -25,7 +25,23 @@ const SAME_LABELS: &[&str] = &[
     "clamp_min", "clamp_max", "sum_over_time", "avg_over_time", "count_over_time", "max_over_time",
     "min_over_time", "last_over_time",
 ];
+/// Functions that do not look at the values, or only at whether they change.
+const EXISTENCE: &[&str] =
+    &["absent", "absent_over_time", "present_over_time", "changes", "resets", "timestamp"];
+/// Functions for counters.
+const FOR_COUNTERS: &[&str] = &["rate", "irate", "increase"];
+/// What the names of counters and of the parts of histograms end in.
+const COUNTERS: &[&str] = &["_total", "_count", "_sum", "_bucket"];
+/// Requests that are 0 where none are set: the setting guaranteed-instance-manager-cpu may be 0, and instance managers request no memory
+/// (longhorn-manager v1.3.3 to v1.12.1 controller/instance_manager_controller.go createInstanceManagerPodSpec).
+const REQUESTS: &[&str] =
+    &["longhorn_instance_manager_cpu_requests_millicpu", "longhorn_instance_manager_memory_requests_bytes"];
 const SAME_VALUES: &[&str] = &["max_over_time", "min_over_time", "last_over_time"];
+
+/// What one manager alone serves: of its own node, and of the volumes that it owns (longhorn-manager v1.3.3 to v1.12.1
+/// metrics_collector/node_collector.go, volume_collector.go).
+const VANISHING: &[&str] =
+    &["longhorn_node_", "longhorn_disk_", "longhorn_volume_", "longhorn_instance_manager_"];
 
 /// Judges expressions for one release.
 pub struct Judge<'a> {
@@ -57,7 +73,12 @@ impl Judge<'_> {
             Expr::Unary(unary) => self.expression(&unary.expr, states),
             Expr::Paren(paren) => self.expression(&paren.expr, states),
             Expr::Subquery(query) => self.expression(&query.expr, states),
-            Expr::Call(call) => call.args.args.iter().for_each(|arg| self.expression(arg, states)),
+            Expr::Call(call) => {
+                self.of_gauge(call);
+                // these ask whether a series is there, or how often it changed, which is the same for each state
+                let asks = EXISTENCE.contains(&call.func.name);
+                call.args.args.iter().for_each(|arg| self.expression(arg, states || asks));
+            }
             Expr::VectorSelector(selector) => self.selector(selector, states),
             Expr::MatrixSelector(selector) => self.selector(&selector.vs, states),
             Expr::NumberLiteral(_) | Expr::StringLiteral(_) | Expr::Extension(_) => {}
@@ -70,9 +91,47 @@ impl Judge<'_> {
         Some((name, metric))
     }
 
+    /// What counts falls as restarts of a counter.
+    fn of_gauge(&mut self, call: &Call) {
+        let selector = call.args.args.first().and_then(|arg| plain_selector(arg));
+        let Some((name, _)) = selector.and_then(|selector| self.known(selector)) else { return };
+        if FOR_COUNTERS.contains(&call.func.name) && !COUNTERS.iter().any(|end| name.ends_with(end)) {
+            let message =
+                format!("{name} is a gauge: {} takes each fall for a restart from 0", call.func.name);
+            self.say(Level::Warning, "gauge", message, "delta or deriv".to_owned());
+        }
+    }
+
+    /// A regular expression for the name: whether it fits any metric.
+    fn names(&mut self, selector: &VectorSelector) {
+        let by_name = selector.matchers.find_matchers("__name__");
+        let Some(matcher) =
+            by_name.iter().find(|one| one.value.contains("longhorn_") && !one.value.contains('$'))
+        else {
+            return;
+        };
+        if !matches!(matcher.op, MatchOp::Re(_))
+            || NAMES.iter().any(|name| name.starts_with("longhorn_health_") && matcher.is_match(name))
+        {
+            return;
+        }
+        let fits: Vec<&String> = NAMES.iter().filter(|name| matcher.is_match(name)).collect();
+        let there =
+            |name: &&&String| Metric::of(name).is_some_and(|metric| metric.labels(self.release).is_some());
+        let message = match (fits.is_empty(), fits.iter().any(|name| there(&name))) {
+            (_, true) => return,
+            (true, _) => format!("no metric of Longhorn in any release fits {}", matcher.value),
+            (false, _) => format!("{} has no metric that fits {}", self.release, matcher.value),
+        };
+        let id = if fits.is_empty() { "unknown_metric" } else { "absent_metric" };
+        self.say(Level::Error, id, message, String::new());
+    }
+
     fn selector(&mut self, selector: &VectorSelector, states: bool) {
-        let Some(name) = name_of(selector) else { return };
-        let foreign = !name.starts_with("longhorn_") || name.contains('$');
+        let Some(name) = name_of(selector) else { return self.names(selector) };
+        // kube-state-metrics gives what it makes of Longhorn's objects these labels, and any name
+        let of_objects = selector.matchers.matchers.iter().any(|one| one.name.starts_with("customresource_"));
+        let foreign = !name.starts_with("longhorn_") || name.contains('$') || of_objects;
         // series of this program come and go with its own releases
         if foreign || name.starts_with("longhorn_health_") || self.records.contains(&name) {
             return;
@@ -111,8 +170,19 @@ impl Judge<'_> {
 
     fn label(&mut self, name: &str, metric: &Metric, labels: &BTreeSet<&str>, matcher: &Matcher) {
         let label = matcher.name.as_str();
+        if labels.contains(label) || is_of_target(label) {
+            return;
+        }
         // one that also matches no value holds for a label that is not there
-        if labels.contains(label) || is_of_target(label) || matcher.is_match("") {
+        if matcher.is_match("") {
+            let means = |value: &String| *value == matcher.value;
+            let of_ours =
+                LABELS.contains(label) || metric.values.values().flatten().chain(&metric.codes).any(means);
+            if is_negative(matcher) && of_ours {
+                let message =
+                    format!("{name} has no label {label} in {}: this matches every series", self.release);
+                self.say(Level::Warning, "absent_label", message, String::new());
+            }
             return;
         }
         let with = metric.with_label(label);
@@ -146,6 +216,14 @@ impl Judge<'_> {
         for (label, values) in &metric.values {
             let of: Vec<&Matcher> = group.iter().filter(|matcher| matcher.name == *label).collect();
             if of.is_empty() || of.iter().any(|matcher| matcher.value.contains(['$', '['])) {
+                continue;
+            }
+            let idle =
+                of.iter().find(|one| is_negative(one) && values.iter().all(|value| one.is_match(value)));
+            if let Some(matcher) = idle {
+                let message =
+                    format!("{name} never has {label} {}: this matches every series", matcher.value);
+                self.say(Level::Warning, "unknown_value", message, format!("one of {}", values.join(", ")));
                 continue;
             }
             let can = |value: &&String| of.iter().all(|matcher| matcher.is_match(value));
@@ -195,14 +273,50 @@ impl Judge<'_> {
             (Some(number), None) => self.compared(binary, &binary.rhs, number, true, states),
             _ => false,
         };
+        let existence = is_existence(binary);
         let begin = (self.said.len(), self.asked);
-        self.expression(&binary.lhs, states || told);
+        self.expression(&binary.lhs, states || told || existence);
         let middle = (self.said.len(), self.asked);
-        self.expression(&binary.rhs, states || told);
+        let filter = matches!(binary.op.id(), token::T_LAND | token::T_LUNLESS)
+            && plain_selector(&binary.rhs).is_some();
+        self.expression(&binary.rhs, states || told || existence || filter);
+        self.by_request(binary);
         match binary.op.id() {
             token::T_LOR => self.either(begin, middle),
             token::T_LUNLESS => {}
             _ => self.matching(binary),
+        }
+    }
+
+    /// A quotient of what may be 0.
+    fn by_request(&mut self, binary: &BinaryExpr) {
+        let divisor = plain_selector(&binary.rhs).and_then(|selector| self.known(selector));
+        let Some((name, _)) = divisor.filter(|(name, _)| REQUESTS.contains(&name.as_str())) else { return };
+        if binary.op.id() == token::T_DIV {
+            let message = format!("{name} is 0 where nothing is requested, and the quotient is then +Inf");
+            self.say(Level::Warning, "division_by_zero", message, format!("({name} > 0)"));
+        }
+    }
+
+    /// An alert on a series of one manager alone: it ends with that manager, and with it the alert.
+    pub fn vanishing(&mut self, expr: &Expr, text: &str) {
+        let Expr::Binary(binary) = expr else { return };
+        let compares = matches!(
+            binary.op.id(),
+            token::T_EQLC | token::T_NEQ | token::T_GTR | token::T_GTE | token::T_LSS | token::T_LTE
+        );
+        let kept = ["absent", "unless", " or "].iter().any(|word| text.contains(word));
+        let side = plain_selector(&binary.lhs).or_else(|| plain_selector(&binary.rhs));
+        let Some((name, metric)) =
+            side.and_then(|selector| self.known(selector)).filter(|_| compares && !kept)
+        else {
+            return;
+        };
+        let wrong = self.said.iter().any(|said| said.level == Level::Error);
+        if VANISHING.iter().any(|start| name.starts_with(start)) && !metric.ours.is_empty() && !wrong {
+            let message = format!("{name} ends with the manager that serves it, and the alert with it");
+            let instead = format!("or absent_over_time({name}[10m]) beside it; or {}", ours_instead(metric));
+            self.say(Level::Note, "vanishes", message, instead);
         }
     }
 
@@ -353,6 +467,24 @@ impl Judge<'_> {
         let labels = metric.labels(self.release)?;
         Some(labels.iter().chain(["instance", "job"].iter()).map(|label| (*label).to_owned()).collect())
     }
+}
+
+fn is_negative(matcher: &Matcher) -> bool {
+    !matcher.value.is_empty() && matches!(matcher.op, MatchOp::NotEqual | MatchOp::NotRe(_))
+}
+
+/// `count(x) > 0` and the like ask whether there is any.
+fn is_existence(binary: &BinaryExpr) -> bool {
+    let counts = |expr: &Expr| match expr {
+        Expr::Aggregate(aggregate) => matches!(aggregate.op.id(), token::T_COUNT | token::T_GROUP),
+        _ => false,
+    };
+    let any = match (binary.op.id(), number(&binary.rhs)) {
+        (token::T_GTR | token::T_NEQ | token::T_EQLC, Some(number)) => number == 0.0,
+        (token::T_GTE | token::T_LSS, Some(number)) => number == 1.0,
+        _ => false,
+    };
+    any && counts(&binary.lhs)
 }
 
 fn is_of_target(label: &str) -> bool {

@@ -62,6 +62,14 @@ pub struct Problem {
     pub said: Said,
 }
 
+impl Problem {
+    /// A file, or what is left of it from this line on, that was not judged.
+    pub fn unread(file: &str, line: usize, error: String) -> Self {
+        let said = Said { level: Level::Unknown, id: "not_read", message: error, instead: String::new() };
+        Problem { file: file.to_owned(), line, place: "file".to_owned(), expression: String::new(), said }
+    }
+}
+
 /// What `lint-rules -o json` prints. Within v1 keys are only added.
 #[derive(Debug, Serialize)]
 pub struct Linted {
@@ -86,22 +94,27 @@ struct Written {
     line: usize,
     place: String,
     text: String,
+    /// Whether it is that of an alert.
+    is_alert: bool,
 }
 
-/// Judges files, each with its name and text. An error names a file that cannot be read as YAML or JSON.
+/// Judges files, each with its name and text. What of them cannot be read as YAML or JSON is told, and the others are judged.
 pub fn lint(files: &[(String, String)], release: Release) -> Result<Linted, String> {
     let mut found = Vec::new();
     let mut records = BTreeSet::new();
+    let mut unread = Vec::new();
     for (index, (name, text)) in files.iter().enumerate() {
         let mut reader = Reader::new(index, &mut found, &mut records);
-        reader.read(text).map_err(|error| format!("{name}: {error}"))?;
+        if let Err(error) = reader.read(text) {
+            unread.push(Problem::unread(name, reader.offset + 1, error));
+        }
     }
     let newest = LINES.last().map_or(release, |line| line.newest());
     let judged_as = if release > newest { newest } else { release };
     let judge = || -> Vec<Problem> {
         let of = |written: &Written| {
             let mut judge = Judge { release: judged_as, records: &records, said: Vec::new(), asked: 0 };
-            judge.text(&written.text);
+            judge.text(&written.text, written.is_alert);
             let file = files.get(written.file).map_or("", |(name, _)| name.as_str()).to_owned();
             let (line, place, expression) = (written.line, written.place.clone(), written.text.clone());
             let with_place = move |said| Problem {
@@ -117,7 +130,8 @@ pub fn lint(files: &[(String, String)], release: Release) -> Result<Linted, Stri
     };
     let builder = std::thread::Builder::new().stack_size(STACK);
     let problems = std::thread::scope(|scope| builder.spawn_scoped(scope, judge).map(|thread| thread.join()));
-    let problems = problems.ok().and_then(Result::ok).ok_or("the expressions could not be judged")?;
+    let mut problems = problems.ok().and_then(Result::ok).ok_or("the expressions could not be judged")?;
+    problems.append(&mut unread);
     let has = |level: Level| problems.iter().any(|problem| problem.said.level == level);
     let bad = has(Level::Error) || has(Level::Warning);
     let unknown = has(Level::Unknown) || (judged_as != release && !found.is_empty());
@@ -164,16 +178,19 @@ impl<'a> Reader<'a> {
             return self.document(text);
         }
         let mut document = String::new();
+        let mut first_error = None;
         for (index, line) in text.lines().enumerate() {
             if line.trim_end() == "---" {
-                self.document(&std::mem::take(&mut document))?;
+                let read = self.document(&std::mem::take(&mut document));
+                first_error = first_error.or(read.err());
                 self.offset = index + 1;
             } else {
                 document.push_str(line);
                 document.push('\n');
             }
         }
-        self.document(&document)
+        let read = self.document(&document);
+        first_error.or(read.err()).map_or(Ok(()), Err)
     }
 
     fn document(&mut self, text: &str) -> Result<(), String> {
@@ -184,7 +201,7 @@ impl<'a> Reader<'a> {
             {
                 return Ok(());
             }
-            Err(_) => serde_yaml::from_str(text).map_err(|error| {
+            Err(_) => yaml(text).map_err(|error| {
                 let error = error.to_string();
                 format!(
                     "neither YAML nor JSON: {} (a Helm template is rendered first)",
@@ -219,7 +236,9 @@ impl<'a> Reader<'a> {
                 let place = named.unwrap_or(place);
                 for (key, item) in map {
                     match item {
-                        Value::String(expr) if key == "expr" || key == "query" => self.push(expr, place),
+                        Value::String(expr) if key == "expr" || key == "query" => {
+                            self.push(expr, place, map.contains_key("alert"));
+                        }
                         item => self.walk(item, place, depth),
                     }
                 }
@@ -229,7 +248,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The line is that of the text as it stands in the file, which a JSON file escapes.
-    fn push(&mut self, text: &str, title: &str) {
+    fn push(&mut self, text: &str, title: &str, is_alert: bool) {
         if !text.contains("longhorn_") {
             return;
         }
@@ -257,8 +276,27 @@ impl<'a> Reader<'a> {
         let line = alone().or_else(searched).unwrap_or(0);
         *turn += 1;
         let line = self.offset + line + 1;
-        self.found.push(Written { file: self.file, line, place: title.to_owned(), text: text.to_owned() });
+        let (place, text) = (title.to_owned(), text.to_owned());
+        self.found.push(Written { file: self.file, line, place, text, is_alert });
     }
+}
+
+/// The reader refuses more than some 32 comments in a row: without those of long rows, which are no part of the value.
+fn yaml(text: &str) -> Result<Value, serde_yaml::Error> {
+    const ROW: usize = 16;
+    serde_yaml::from_str(text).or_else(|error| {
+        let lines: Vec<&str> = text.lines().collect();
+        let is_comment = |line: &&str| line.trim_start().starts_with('#');
+        let mut kept = String::new();
+        for row in lines.chunk_by(|one, next| is_comment(one) == is_comment(next)) {
+            let left_out = row.len() > ROW && row.iter().all(is_comment);
+            row.iter().for_each(|line| {
+                kept.push_str(if left_out { "" } else { line });
+                kept.push('\n');
+            });
+        }
+        serde_yaml::from_str(&kept).map_err(|_| error)
+    })
 }
 
 /// Bytes searched for the lines of expressions in a file, many times what people write; then their lines are not told.
@@ -277,14 +315,19 @@ const LONGEST: usize = 16 * 1024;
 const STACK: usize = 128 << 20;
 
 impl Judge<'_> {
-    fn text(&mut self, text: &str) {
+    fn text(&mut self, text: &str, is_alert: bool) {
         let trimmed = text.trim();
         if let Some(inner) = trimmed.strip_prefix("label_values(").and_then(|rest| rest.strip_suffix(')')) {
             return self.variable(inner);
         }
         let inner = trimmed.strip_prefix("query_result(").and_then(|rest| rest.strip_suffix(')'));
         match parsed(inner.unwrap_or(trimmed)) {
-            Ok(expr) => self.expression(&expr, false),
+            Ok(expr) => {
+                self.expression(&expr, false);
+                if is_alert {
+                    self.vanishing(&expr, trimmed);
+                }
+            }
             Err(error) => self.unparsed(&error),
         }
     }

@@ -123,6 +123,8 @@ pub enum Look {
     After(for<'a> fn(&Rung<'a>, &mut Found)),
     /// A node that is to be drained.
     Drain(for<'a> fn(&Draining<'a>, &mut Found)),
+    /// A node that is down, and is to be removed or to come back.
+    Away(for<'a> fn(&Draining<'a>, &mut Found)),
     /// What is lost with what.
     Loss(for<'a> fn(&Audit<'a>, &mut Found)),
 }
@@ -172,7 +174,7 @@ pub struct Reason {
     pub text: String,
     /// What that rests on.
     pub evidence: Vec<String>,
-    /// The volumes concerned, at most fifty.
+    /// The volumes concerned.
     pub volumes: Vec<VolumeRef>,
     /// How many volumes are concerned.
     #[serde(skip_serializing_if = "is_zero")]
@@ -195,9 +197,6 @@ pub struct Reason {
 fn is_zero(number: &usize) -> bool {
     *number == 0
 }
-
-/// How many volumes of a reason are listed.
-const MAX_VOLUMES: usize = 50;
 
 impl Reason {
     fn of(condition: &Condition, weight: Weight, text: String) -> Self {
@@ -230,8 +229,7 @@ impl Reason {
 
     /// Names the volumes.
     pub fn volumes(&mut self, cluster: &Cluster, volumes: &[&Volume]) -> &mut Self {
-        let listed = volumes.iter().take(MAX_VOLUMES).map(|volume| cluster.volume_ref(&volume.metadata.name));
-        self.volumes = listed.collect();
+        self.volumes = volumes.iter().map(|volume| cluster.volume_ref(&volume.metadata.name)).collect();
         self.volumes_in_all = volumes.len();
         self
     }

@@ -5,13 +5,18 @@ use std::io::{self, Write};
 use super::table::volumes_line;
 use super::{Plan, Reason, Weight};
 use crate::check::Command;
+use crate::facts::text::listed;
 use crate::report::text::markdown::{escaped, fenced};
 use crate::report::text::{scope_of, sentence};
 
 /// Writes the plan.
 pub fn write(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
-    writeln!(out, "### {} {}", escaped(&plan.question), escaped(&plan.verdict.said().to_uppercase()))?;
+    writeln!(out, "### {} {}", escaped(&plan.question), escaped(&plan.word().to_uppercase()))?;
     writeln!(out, "{}\n\n{}\n", escaped(&sentence(&plan.answer)), escaped(&scope_of(&plan.cluster)))?;
+    for loss in &plan.losses {
+        let names: Vec<&str> = loss.volumes.iter().map(|volume| volume.called()).collect();
+        writeln!(out, "- {}: {}", escaped(&loss.called()), escaped(&listed(&names)))?;
+    }
     for part in &plan.parts {
         writeln!(out, "**{}: {}**\n", escaped(&part.subject), part.verdict.said())?;
         for reason in &part.reasons {

@@ -6,6 +6,7 @@
 
 mod condition;
 pub mod drain;
+pub mod groups;
 pub mod junit;
 pub mod loss;
 pub mod markdown;
@@ -19,7 +20,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::check::{Catalogue, Command, Finding, Name, Severity, counted};
+use crate::check::{Catalogue, Command, Finding, Name, Severity, VolumeRef, counted};
 use crate::cluster::Cluster;
 use crate::longhorn::Resource;
 use crate::report::{
@@ -49,6 +50,24 @@ pub struct Plan {
     pub cluster: ClusterSummary,
     /// The steps of an upgrade, the nodes of a drain, or the one audit.
     pub parts: Vec<Part>,
+    /// What is lost with which node, disk or zone; for the plan `loss` alone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
+    pub losses: Vec<Loss>,
+}
+
+/// A place with which the last copies of volumes are lost.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Loss {
+    /// `node`, `disk` or `zone`.
+    pub place: &'static str,
+    /// Its name.
+    pub name: String,
+    /// The node of a disk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
+    /// What is lost with it.
+    pub volumes: Vec<VolumeRef>,
 }
 
 /// One subject of a plan with its verdict.
@@ -249,8 +268,11 @@ impl<'a> Looked<'a> {
                     .fix("");
             }
         } else {
-            let reason =
-                found.say(format!("cannot tell whether {}: {}", condition.cause.meaning, blind.join(", ")));
+            let reason = found.say(format!(
+                "{}, so it is unknown whether {}",
+                blind.join(", "),
+                condition.cause.meaning
+            ));
             // what would only be good to know decides nothing
             reason.weight(condition.weight.max(Weight::Unknown));
             let asked = |kind: &Resource| self.cluster.resources.contains_key(kind);
@@ -284,6 +306,19 @@ impl<'a> Looked<'a> {
             exit_code: verdict.exit_code(),
             cluster: self.summary.clone(),
             parts,
+            losses: Vec::new(),
+        }
+    }
+}
+
+impl Plan {
+    /// The verdict in a word: `plan loss` asks for no permission.
+    pub fn word(&self) -> &'static str {
+        match (self.plan, self.verdict) {
+            ("loss", Verdict::Go) if self.losses.is_empty() => "nothing",
+            ("loss", Verdict::Go) => "accepted",
+            ("loss", Verdict::NotYet | Verdict::No) => "some",
+            (_, verdict) => verdict.said(),
         }
     }
 }
@@ -291,9 +326,21 @@ impl<'a> Looked<'a> {
 impl Part {
     /// Reasons sorted by weight, with the verdict that follows from them.
     pub fn of(subject: String, mut reasons: Vec<Reason>, steps: Vec<Step>) -> Self {
-        reasons.sort_by_key(|reason| reason.weight);
+        // what the plan itself sees comes before what a check has found
+        let reused = [upgrade::MANAGERS_UNWELL.id(), drain::UNWELL.id()];
+        reasons.sort_by_key(|reason| (reason.weight, reused.contains(&reason.condition)));
         let verdict = Verdict::of(&reasons);
         Part { subject, verdict, reasons, steps }
+    }
+
+    /// The first reason as a headline: `2 volumes are degraded (and 3 more reasons)`.
+    pub fn why(&self) -> String {
+        let mut heavy = self.reasons.iter().filter(|reason| reason.weight != Weight::Note);
+        match (heavy.next(), heavy.count()) {
+            (None, _) => "no known reason against it".to_owned(),
+            (Some(first), 0) => first.text.clone(),
+            (Some(first), more) => format!("{} (and {})", first.text, counted(more, "more reason")),
+        }
     }
 }
 
@@ -306,6 +353,6 @@ pub(crate) fn reuse(found: &mut Found, finding: &Finding) {
     reason.evidence = finding.evidence().iter().map(|fact| fact.text.clone()).collect();
     reason.fact(format!("found by check {}, cause {}", finding.check, finding.cause));
     reason.volumes_in_all = finding.volumes.len();
-    reason.volumes = finding.volumes.iter().take(50).cloned().collect();
+    reason.volumes = finding.volumes.clone();
     reason.commands = finding.remedy.commands.clone();
 }

@@ -1,35 +1,46 @@
-//! A plan on a screen: the answer, what stands against it with what to do, what is good to know, and the steps.
+//! A plan on a screen: the answer, a table of its parts, what stands against it with what to do, and the steps once nothing does.
 
 use std::io::{self, Write};
 
-use super::{Part, Plan, Reason, Step, Verdict, Weight};
+use super::groups::{Shown, alike, shown};
+use super::{Loss, Part, Plan, Reason, Step, Verdict, Weight};
 use crate::check::{Command, counted, plain};
 use crate::facts::text::listed;
 use crate::report::text::table::{INDENT, MARGIN};
 use crate::report::text::{Style, scope_of, sentence};
 
 /// How many reasons that weigh are shown where no one asked for all.
-const MAX_REASONS: usize = 12;
-/// How many notes are shown where no one asked for all.
-const MAX_NOTES: usize = 8;
+const MAX_REASONS: usize = 6;
 /// How many commands of a reason are shown then.
 const MAX_COMMANDS: usize = 2;
 /// How many facts of a reason are shown then.
-const MAX_FACTS: usize = 3;
+const MAX_FACTS: usize = 2;
+/// How many places with which something is lost are shown then.
+const MAX_LOSSES: usize = 12;
 
-/// Writes the plan; with `all` every fact and note.
+/// Writes the plan; with `all` every part with every fact, note and step.
 pub fn write(out: &mut dyn Write, plan: &Plan, style: Style, all: bool) -> io::Result<()> {
-    let verdict = paint(style, plan.verdict, &format!("{:<8}", plan.verdict.said().to_uppercase()));
+    let verdict = paint(style, plan.verdict, &format!("{:<8}", plan.word().to_uppercase()));
     style.hang(out, &format!("{verdict}  "), MARGIN, &plan.question)?;
-    style.hang(out, "Answer    ", MARGIN, &sentence(&plan.answer))?;
-    style.hang(out, "Cluster   ", MARGIN, &scope_of(&plan.cluster))?;
-    for part in &plan.parts {
-        writeln!(out)?;
-        let word = paint(style, part.verdict, part.verdict.said());
-        writeln!(out, "{}: {word}", style.bold(&plain(&part.subject)))?;
-        write_part(out, part, style, all)?;
+    let one = match plan.parts.as_slice() {
+        [part] => Some(part),
+        _ => None,
+    };
+    let silent = one.is_some_and(|part| !part.steps.is_empty()) && plan.verdict == Verdict::Go;
+    if !silent || all {
+        style.hang(out, "Answer    ", MARGIN, &sentence(&plan.answer))?;
     }
-    Ok(())
+    style.hang(out, "Cluster   ", MARGIN, &scope_of(&plan.cluster))?;
+    losses(out, plan, style, all)?;
+    if one.is_none() {
+        writeln!(out)?;
+        parts(out, &plan.parts, style)?;
+    }
+    match one {
+        _ if all => plan.parts.iter().try_for_each(|part| whole(out, part, style, one.is_none())),
+        Some(part) => brief(out, part, style),
+        None => together(out, &plan.parts, style),
+    }
 }
 
 fn paint(style: Style, verdict: Verdict, text: &str) -> String {
@@ -42,73 +53,154 @@ fn paint(style: Style, verdict: Verdict, text: &str) -> String {
     style.paint(code, text)
 }
 
-fn write_part(out: &mut dyn Write, part: &Part, style: Style, all: bool) -> io::Result<()> {
+/// One line a place: what is lost with it.
+fn losses(out: &mut dyn Write, plan: &Plan, style: Style, all: bool) -> io::Result<()> {
+    if plan.losses.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    let shown = if all { plan.losses.len() } else { MAX_LOSSES };
+    let width = plan.losses.iter().take(shown).map(|loss| loss.called().chars().count()).max().unwrap_or(0);
+    for loss in plan.losses.iter().take(shown) {
+        let names: Vec<&str> = loss.volumes.iter().map(|volume| volume.called()).collect();
+        let names = if all { names.join(", ") } else { listed(&names) };
+        let margin = format!("  {:<width$}  ", plain(&loss.called()));
+        let volumes = counted(loss.volumes.len(), "volume");
+        style.hang(out, &margin, &" ".repeat(width + 4), &format!("{volumes}: {names}"))?;
+    }
+    let more = plan.losses.len().saturating_sub(shown);
+    if more > 0 { writeln!(out, "  and {} (-v)", counted(more, "more place")) } else { Ok(()) }
+}
+
+impl Loss {
+    /// `node n1`, `disk d of n1`, `zone a`.
+    pub fn called(&self) -> String {
+        let of = self.node.as_ref().map(|node| format!(" of {node}")).unwrap_or_default();
+        format!("{} {}{of}", self.place, self.name)
+    }
+}
+
+/// One line a part: its verdict, and the first reason as far as the line goes.
+fn parts(out: &mut dyn Write, parts: &[Part], style: Style) -> io::Result<()> {
+    let width = parts.iter().map(|part| part.subject.chars().count()).max().unwrap_or(0);
+    for part in parts {
+        let why = if part.verdict == Verdict::Go { String::new() } else { part.why() };
+        let room = style.width.saturating_sub(width + 14).max(20);
+        let why = match why.chars().count() > room {
+            true => format!("{}…", why.chars().take(room.saturating_sub(1)).collect::<String>().trim_end()),
+            false => why,
+        };
+        let word = paint(style, part.verdict, &format!("{:<8}", part.verdict.said()));
+        let line = format!("  {:<width$}  {word}  {}", plain(&part.subject), plain(&why));
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    Ok(())
+}
+
+/// All that is known of a part.
+fn whole(out: &mut dyn Write, part: &Part, style: Style, named: bool) -> io::Result<()> {
+    writeln!(out)?;
+    if named {
+        let word = paint(style, part.verdict, part.verdict.said());
+        writeln!(out, "{}: {word}", style.bold(&plain(&part.subject)))?;
+    }
     let (notes, heavy): (Vec<&Reason>, Vec<&Reason>) =
         part.reasons.iter().partition(|reason| reason.weight == Weight::Note);
-    let shown = if all { heavy.len() } else { MAX_REASONS };
-    for reason in heavy.iter().take(shown) {
-        write_reason(out, reason, style, all)?;
-    }
-    if heavy.len() > shown {
-        writeln!(out, "{INDENT}and {} more reasons (-v)", heavy.len() - shown)?;
-    }
+    heavy.iter().try_for_each(|reason| write_reason(out, reason, "", style, true))?;
     if !notes.is_empty() {
         writeln!(out, "  Good to know")?;
     }
-    let shown = if all { notes.len() } else { MAX_NOTES };
-    for note in notes.iter().take(shown) {
+    for note in notes {
         let accepted = if note.accepted { " (accepted)" } else { "" };
         let fix = if note.fix.is_empty() { String::new() } else { format!(" {}", note.fix) };
         style.hang(out, "  -         ", INDENT, &format!("{}{accepted}{fix}", sentence(&note.text)))?;
-        if all {
-            write_facts(out, note, style, all)?;
-            write_commands(out, &note.commands, style)?;
-        }
-    }
-    if notes.len() > shown {
-        writeln!(out, "{INDENT}and {} more (-v)", notes.len() - shown)?;
+        write_facts(out, note, style, true)?;
+        write_commands(out, &note.commands)?;
     }
     if !part.steps.is_empty() {
         writeln!(out, "  {}", style.bold("Steps"))?;
     }
     for (index, step) in part.steps.iter().enumerate() {
-        write_step(out, index + 1, step, style)?;
+        style.hang(out, &format!("  {:<10}", index + 1), INDENT, &step.text)?;
+        step.command.iter().try_for_each(|command| write_command(out, command))?;
     }
     Ok(())
 }
 
-fn write_reason(out: &mut dyn Write, reason: &Reason, style: Style, all: bool) -> io::Result<()> {
+/// The only part: what stands against it, or the steps, with what is good to know in one line.
+fn brief(out: &mut dyn Write, part: &Part, style: Style) -> io::Result<()> {
+    let reasons: Vec<Shown<'_>> = shown(&part.reasons);
+    if !reasons.is_empty() {
+        writeln!(out)?;
+    }
+    write_shown(out, &reasons, style)?;
+    notes(out, &part.reasons, style)?;
+    match part.verdict {
+        Verdict::Go => part.steps.iter().try_for_each(|step| write_step(out, step, style)),
+        _ if part.steps.is_empty() => Ok(()),
+        _ => writeln!(out, "  steps     -v"),
+    }
+}
+
+fn write_shown(out: &mut dyn Write, reasons: &[Shown<'_>], style: Style) -> io::Result<()> {
+    for one in reasons.iter().take(MAX_REASONS) {
+        write_reason(out, one.reason, &one.beside, style, false)?;
+    }
+    let more = reasons.len().saturating_sub(MAX_REASONS);
+    if more > 0 { writeln!(out, "{INDENT}and {} (-v)", counted(more, "more reason")) } else { Ok(()) }
+}
+
+fn notes(out: &mut dyn Write, reasons: &[Reason], style: Style) -> io::Result<()> {
+    let notes: Vec<&Reason> = reasons.iter().filter(|reason| reason.weight == Weight::Note).collect();
+    let Some(first) = notes.first() else { return Ok(()) };
+    let accepted = if first.accepted { " (accepted)" } else { "" };
+    let more = match notes.len() {
+        1 => String::new(),
+        all => format!(" ({} more: -v)", all - 1),
+    };
+    style.hang(out, "  note      ", INDENT, &sentence(&format!("{}{accepted}{more}", first.text)))
+}
+
+/// Several parts: each reason once, with the parts that have it.
+fn together(out: &mut dyn Write, parts: &[Part], style: Style) -> io::Result<()> {
+    let reasons = alike(parts);
+    if !reasons.is_empty() {
+        writeln!(out)?;
+    }
+    write_shown(out, &reasons, style)?;
+    if parts.iter().any(|part| !part.steps.is_empty()) { writeln!(out, "  steps     -v") } else { Ok(()) }
+}
+
+fn write_reason(
+    out: &mut dyn Write,
+    reason: &Reason,
+    beside: &str,
+    style: Style,
+    all: bool,
+) -> io::Result<()> {
     let word = match reason.weight {
         Weight::No => "no",
         Weight::NotYet => "first",
         Weight::Unknown => "unknown",
-        Weight::Note => "-",
+        Weight::Note => "note",
     };
-    style.hang(out, &format!("  {word:<10}"), INDENT, &sentence(&reason.text))?;
-    if let Some(volumes) = volumes_line(reason) {
+    let volumes = volumes_line(reason).filter(|_| !all).map(|line| format!(": {line}")).unwrap_or_default();
+    let text = sentence(&format!("{}{volumes}{beside}", reason.text));
+    style.hang(out, &format!("  {word:<10}"), INDENT, &text)?;
+    if let Some(volumes) = volumes_line(reason).filter(|_| all) {
         style.wrap(out, INDENT, &volumes)?;
     }
     write_facts(out, reason, style, all)?;
     style.labelled(out, INDENT, "fix", &reason.fix)?;
     let shown = if all { reason.commands.len() } else { reason.commands.len().min(MAX_COMMANDS) };
-    write_commands(out, reason.commands.get(..shown).unwrap_or_default(), style)?;
-    if all {
-        style.labelled(out, INDENT, "from", reason.source)?;
-    }
-    Ok(())
+    write_commands(out, reason.commands.get(..shown).unwrap_or_default())?;
+    if all { style.labelled(out, INDENT, "from", reason.source) } else { Ok(()) }
 }
 
-/// Who uses the volumes: by claim, at most five.
+/// Who uses the volumes: by claim, the first five.
 pub fn volumes_line(reason: &Reason) -> Option<String> {
     let names: Vec<&str> = reason.volumes.iter().map(|volume| volume.called()).collect();
-    let more = reason.volumes_in_all.saturating_sub(names.len());
-    let and = if more > 0 && names.len() <= 5 { format!(" and {more} more") } else { String::new() };
-    let all = reason.volumes_in_all;
-    match names.len() {
-        0 => None,
-        1..=5 => Some(format!("{}{and}", listed(&names))),
-        _ => Some(format!("{}: {}", counted(all, "volume"), listed(&names))),
-    }
+    (!names.is_empty()).then(|| listed(&names))
 }
 
 fn write_facts(out: &mut dyn Write, reason: &Reason, style: Style, all: bool) -> io::Result<()> {
@@ -119,23 +211,20 @@ fn write_facts(out: &mut dyn Write, reason: &Reason, style: Style, all: bool) ->
     Ok(())
 }
 
-fn write_commands(out: &mut dyn Write, commands: &[Command], style: Style) -> io::Result<()> {
-    for command in commands {
-        write_command(out, command, style)?;
-    }
-    Ok(())
+fn write_commands(out: &mut dyn Write, commands: &[Command]) -> io::Result<()> {
+    commands.iter().try_for_each(|command| write_command(out, command))
 }
 
 /// Never wrapped: it is to be copied.
-fn write_command(out: &mut dyn Write, command: &Command, style: Style) -> io::Result<()> {
-    let changes = if command.changes { "  # changes the cluster" } else { "" };
-    for line in command.run.lines() {
-        writeln!(out, "{INDENT}$ {}{}", plain(line), style.paint("2", changes))?;
-    }
-    Ok(())
+fn write_command(out: &mut dyn Write, command: &Command) -> io::Result<()> {
+    let mark = if command.changes { "!" } else { "$" };
+    command.run.lines().try_for_each(|line| writeln!(out, "{INDENT}{mark} {}", plain(line)))
 }
 
-fn write_step(out: &mut dyn Write, number: usize, step: &Step, style: Style) -> io::Result<()> {
-    style.hang(out, &format!("  {number:<10}"), INDENT, &step.text)?;
-    step.command.iter().try_for_each(|command| write_command(out, command, style))
+/// A command says itself what it does.
+fn write_step(out: &mut dyn Write, step: &Step, style: Style) -> io::Result<()> {
+    match &step.command {
+        Some(command) => write_command(out, command),
+        None => style.hang(out, INDENT, INDENT, &step.text),
+    }
 }

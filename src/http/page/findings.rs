@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use maud::{Markup, html};
 
+use super::super::names;
 use super::pieces::{command, lasting, title};
 use super::{Links, View};
 use crate::check::{Catalogue, Check, Dashboard, Finding, Severity, VolumeRef, capitalised, counted};
@@ -82,6 +83,24 @@ impl Cards<'_> {
         }
     }
 
+    /// What the runbooks of this process fill in; published ones cannot.
+    fn names(&self, finding: &Finding) -> String {
+        if self.links.runbooks.is_some() {
+            return String::new();
+        }
+        let volume = match finding.volumes.as_slice() {
+            [only] => Some(only),
+            _ => None,
+        };
+        names::query(&[
+            ("volume", volume.map_or("", |volume| &volume.name)),
+            ("claim", volume.and_then(|volume| volume.pvc.as_deref()).unwrap_or_default()),
+            ("node", finding.node.as_deref().unwrap_or_default()),
+            ("disk", finding.disk.as_deref().unwrap_or_default()),
+            ("object", &finding.object.name),
+        ])
+    }
+
     /// Where more is said: runbook, dashboard, and what else there is of this node and this check.
     fn more(&self, finding: &Finding) -> Markup {
         let dashboard = self.catalogue.by_id(finding.check).map(Check::dashboard).map(Dashboard::uid);
@@ -92,7 +111,7 @@ impl Cards<'_> {
         html! {
             p.runbook {
                 @if let Some(runbook) = finding.runbook {
-                    span { "Runbook " a href={ (self.links.runbook(runbook)) "#" (finding.cause) } { (runbook) } }
+                    span { "Runbook " a href={ (self.links.runbook(runbook)) (self.names(finding)) "#" (finding.cause) } { (runbook) } }
                 }
                 @if let Some(address) = dashboard { span { a href=(address) { "Dashboard" } } }
                 @if let Some(node) = &finding.node { span { "Only " a href=(of_node(node)) { "node " (node) } } }

@@ -4,6 +4,7 @@
 mod findings;
 mod incidents;
 mod pieces;
+mod plan;
 mod resources;
 mod risk;
 mod runbook;
@@ -22,6 +23,7 @@ use crate::facts::text::age;
 use crate::report::text::{reasons, sentence};
 use crate::report::{Report, Selection, Status};
 use findings::Cards;
+pub use plan::plan;
 pub use runbook::document;
 
 const STYLE: &str = include_str!("style.css");

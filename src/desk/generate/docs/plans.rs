@@ -21,8 +21,9 @@ pub fn page() -> String {
     page.paragraph(
         "The verdict is *go*, *not yet*, *no* or *unknown*. What decides and could not be read makes it unknown, never go. Exit codes: 0 go, \
          1 no or not yet, 2 unknown, 64 bad usage. `-o json` follows [plan.schema.json](plan.schema.json); `-o markdown` and `-o junit` are for \
-         CI. A condition that is no reason for you is named with `--accept`: it is told and does not count. `serve` answers the same at \
-         `/plan/upgrade?to=v1.10.2`, `/plan/drain?node=node-1&intent=reboot` and `/plan/loss`, as JSON with `o=json`. What only \
+         CI. `--accept` ignores a condition in the verdict; it is still shown. `plan loss` says *nothing*, *some* or *accepted* instead: volumes of one \
+         copy count until you take `--accept one_copy_by_choice`. `serve` answers the same at `/plan/upgrade?to=v1.10.2`, \
+         `/plan/drain?node=node-1&intent=reboot` and `/plan/loss`: a page for browsers, text otherwise, JSON with `o=json`. What only \
          `plan upgrade` reads it asks the API server for when someone opens that page, at most every half minute.",
     );
     page.heading(2, "In a pipeline");

@@ -92,16 +92,24 @@ fn kept(draining: &Draining<'_>, manager: &InstanceManager) -> bool {
 
 /// The manager of the node owns its instance managers, and with them their budgets.
 pub fn manager_away(draining: &Draining<'_>, out: &mut Found) {
-    if let Some(why) = manager_not_ready(draining.cluster, draining.node) {
-        out.say(why);
+    if manager_not_ready(draining.cluster, draining.node).is_none() {
+        return;
     }
+    match draining.cluster.manager_pod_on(draining.node) {
+        Some(pod) => out
+            .say(format!("longhorn-manager on {} is not Ready", draining.node))
+            .fact(format!("pod {} is not Ready", pod.metadata.name)),
+        None => out.say(format!("longhorn-manager on {} has no pod", draining.node)),
+    };
 }
 
 pub fn unwell(draining: &Draining<'_>, out: &mut Found) {
     let about = |finding: &&crate::check::Finding| finding.node.as_deref() == Some(draining.node);
-    draining.looked.found(REUSED).filter(about).for_each(|finding| reuse(out, finding));
+    // an eviction of a node that is down cannot advance, and needs no other word
+    let checks = if draining.is_down() { &["attachment_on_dead_node"] } else { REUSED };
+    draining.looked.found(checks).filter(about).for_each(|finding| reuse(out, finding));
     if out.reasons.is_empty() {
-        draining.looked.untold(REUSED, out);
+        draining.looked.untold(checks, out);
     }
 }
 
@@ -120,8 +128,9 @@ pub fn how(draining: &Draining<'_>, out: &mut Found) {
         }
         _ => "holds the drain while the last healthy copy of a volume is on the node",
     };
-    out.say(format!(
-        "a drain evicts the pods that use {}; then Longhorn removes the budgets of the node's instance managers. node-drain-policy {policy} {does}",
-        counted(attached, "attached volume")
-    ));
+    let pods = match attached {
+        0 => "no pod here uses a Longhorn volume".to_owned(),
+        _ => format!("kubectl drain evicts the pods that use {}", counted(attached, "attached volume")),
+    };
+    out.say(format!("{pods}; node-drain-policy {policy} {does}"));
 }

@@ -57,7 +57,7 @@ fn here<'a>(draining: &Draining<'a>) -> BTreeMap<&'a str, Vec<&'a Replica>> {
     by_volume
 }
 
-fn volumes_here<'a>(draining: &Draining<'a>, wanted: impl Fn(&Volume) -> bool) -> Vec<&'a Volume> {
+pub fn volumes_here<'a>(draining: &Draining<'a>, wanted: impl Fn(&Volume) -> bool) -> Vec<&'a Volume> {
     let volumes = here(draining).into_keys().filter_map(|name| draining.cluster.objects.volumes.get(name));
     volumes.filter(|volume| wanted(volume)).collect()
 }
@@ -77,7 +77,7 @@ pub fn rebuilding(draining: &Draining<'_>, out: &mut Found) {
 }
 
 /// Healthy replicas of a volume that stay: on nodes that neither leave nor are down.
-fn staying(draining: &Draining<'_>, volume: &str) -> usize {
+pub fn staying(draining: &Draining<'_>, volume: &str) -> usize {
     let stays = |replica: &&Replica| {
         let node = replica.spec.node_id.as_str();
         is_healthy(replica) && !draining.together.contains(node) && down(draining.cluster, node).is_none()
@@ -95,8 +95,27 @@ pub fn alone<'a>(draining: &Draining<'a>) -> Vec<&'a Volume> {
     here(draining).into_iter().filter_map(last).collect()
 }
 
+/// The policy is made for that: the copy is stopped, and comes back with the node.
+fn is_let_go(draining: &Draining<'_>, volume: &Volume) -> bool {
+    let detached = volume.status.state == VolumeState::Detached;
+    let policy = draining.budgets.policy == "allow-if-replica-is-stopped";
+    detached && policy && !draining.intent.empties()
+}
+
 pub fn last_copy(draining: &Draining<'_>, out: &mut Found) {
-    let alone = alone(draining);
+    let (let_go, alone): (Vec<&Volume>, Vec<&Volume>) =
+        alone(draining).into_iter().partition(|volume| is_let_go(draining, volume));
+    if !let_go.is_empty() {
+        let text = held(
+            let_go.len(),
+            "detached volume",
+            &format!("has|have the last healthy copy on {}", draining.node),
+        );
+        let reason = out.note(text).volumes(draining.cluster, &let_go).fix("");
+        reason.fact(
+            "node-drain-policy allow-if-replica-is-stopped lets it go, and the volume waits for the node",
+        );
+    }
     if alone.is_empty() {
         return;
     }

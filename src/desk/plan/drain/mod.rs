@@ -1,5 +1,6 @@
 //! `plan drain`: may this node be drained, emptied, restarted or removed, what is lost with it, and in which order.
 
+mod away;
 mod budgets;
 mod data;
 mod steps;
@@ -9,6 +10,7 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::facts::drain::Budgets;
+use crate::facts::nodes::down;
 use crate::longhorn::{Release, Resource};
 use crate::word_enum::word_enum;
 
@@ -55,6 +57,13 @@ pub struct Draining<'a> {
     pub release: Option<Release>,
 }
 
+impl Draining<'_> {
+    /// Nothing leaves such a node on its own, and its manager takes no part in anything.
+    pub fn is_down(&self) -> bool {
+        down(self.cluster, self.node).is_some()
+    }
+}
+
 impl std::fmt::Debug for Draining<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Draining({}, {})", self.node, self.intent.as_str())
@@ -67,6 +76,30 @@ conditions! {
         read "kubectl get nodes"
         source "longhorn-manager v1.12.1 datastore/longhorn.go (IsNodeDownOrDeleted)"
         needs [LonghornNodes, KubeNodes] Drain(data::another_away);
+    IS_DOWN = NotYet "node_is_down" "the node is down, and nothing on it can be drained or moved"
+        fix "Bring it back. If it is lost, ask plan drain <node> --remove."
+        read "kubectl get node <node>"
+        source "longhorn-manager v1.12.1 controller/node_controller.go (shouldEvictReplica)"
+        needs [LonghornNodes, KubeNodes] Away(away::is_down);
+    NEEDS_IT = NotYet "needs_the_node" "volumes have no healthy copy without the node, which is down"
+        fix "Bring the node back: its disks hold what is left of these volumes. If they are lost, restore the volumes from a backup first."
+        read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node> -o wide"
+        source "longhorn-manager v1.12.1 controller/volume_controller.go (isHealthyAndActiveReplica)"
+        needs [Volumes, Replicas, LonghornNodes, KubeNodes] Away(away::needs_it);
+    REBUILT_WITHOUT = NotYet "rebuilt_without_it" "attached volumes are not yet healthy without the node, which is down"
+        fix "Wait until they are healthy: Longhorn rebuilds them on other nodes after replica-replenishment-wait-interval, if a disk has room."
+        read "longhorn-health-exporter check --only volume_degraded,replica_unschedulable"
+        source "longhorn-manager v1.12.1 controller/volume_controller.go (replenishReplicas)"
+        needs [Volumes, Replicas, LonghornNodes, KubeNodes] Away(away::rebuilt_without);
+    STILL_ATTACHED = NotYet "attached_there" "volumes are still attached on the node, which is down"
+        fix "Make sure that the machine is off, then force-delete the pods that Kubernetes still counts on it. Longhorn attaches the volumes elsewhere then."
+        read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>"
+        source "longhorn-manager v1.12.1 webhook/resources/node/validator.go (Delete counts engines)"
+        needs [Volumes, LonghornNodes, KubeNodes] Away(away::still_attached);
+    LEFT_OVER = Note "left_over_replicas" "replicas are left on the node, which is down"
+        fix ""
+        source "longhorn-manager v1.12.1 webhook/resources/node/validator.go (Delete counts replicas)"
+        needs [Volumes, Replicas, LonghornNodes, KubeNodes] Away(away::left_over);
     MANAGER_AWAY = NotYet "manager_away" "the node's longhorn-manager, which alone removes its instance managers' budgets, is not running"
         fix "Bring the longhorn-manager of the node to Ready first."
         read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide"
@@ -79,7 +112,7 @@ conditions! {
         needs [Volumes, Replicas] Drain(data::faulted);
     REBUILDING = NotYet "rebuilding_here" "volumes with a replica on the node are being rebuilt"
         fix "Wait until they are healthy: draining now aborts the rebuild or removes the copy it reads."
-        read "kubectl -n <namespace> get engines.longhorn.io -o yaml"
+        read "longhorn-health-exporter check --only volume_degraded"
         source "longhorn-manager v1.12.1 controller/engine_controller.go (rebuildStatus)"
         needs [Volumes, Replicas, Engines] Drain(data::rebuilding);
     LAST_COPY = NotYet "last_copy" "volumes have their last healthy copy on the node"
@@ -183,7 +216,11 @@ fn judged(draining: &Draining<'_>) -> Part {
         [(Name::Namespace, draining.cluster.namespace.clone()), (Name::Node, draining.node.to_owned())];
     let mut reasons = Vec::new();
     for condition in ALL.iter().copied() {
-        let Look::Drain(look) = condition.look else { continue };
+        let look = match condition.look {
+            Look::Drain(look) if !draining.is_down() || condition.id() == UNWELL.id() => look,
+            Look::Away(look) if draining.is_down() => look,
+            _ => continue,
+        };
         reasons.append(&mut draining.looked.judge(condition, &shared, |found| look(draining, found)));
     }
     let mut part = Part::of(draining.node.to_owned(), reasons, Vec::new());

@@ -1,8 +1,9 @@
 //! The order in which it is done, and the answer in a sentence.
 
-use super::super::{Part, Step, Verdict, Weight};
+use super::super::{Part, Step, Verdict};
 use super::{Asked, Draining, Intent};
 use crate::facts::kubectl::patch;
+use crate::longhorn::Owner;
 use serde_json::json;
 
 pub fn question(nodes: &[&str], asked: &Asked, each_alone: bool) -> String {
@@ -24,9 +25,7 @@ pub fn answer(parts: &[Part], each_alone: bool) -> String {
         parts.iter().filter(|part| part.verdict == verdict).map(|part| part.subject.as_str()).collect()
     };
     if !each_alone && let [part] = parts {
-        let mut heavy = part.reasons.iter().filter(|reason| reason.weight != Weight::Note);
-        let why = heavy.next().map_or("no known reason against it", |reason| reason.text.as_str());
-        return format!("{}: {why}", part.verdict.said());
+        return format!("{}: {}", part.verdict.said(), part.why());
     }
     let all = [Verdict::Go, Verdict::NotYet, Verdict::No, Verdict::Unknown];
     let said = all.into_iter().filter(|verdict| !named(*verdict).is_empty());
@@ -47,7 +46,11 @@ pub fn of(draining: &Draining<'_>, verdict: Verdict) -> Vec<Step> {
     };
     let mut steps = Vec::new();
     if verdict != Verdict::Go {
-        steps.push(Step::said("Fix the reasons above, and ask again."));
+        steps.push(Step::said("Do what the reasons say, and ask again."));
+    }
+    if draining.is_down() {
+        steps.extend(away(draining, set(json!({ "allowScheduling": false }))));
+        return steps;
     }
     if draining.intent.empties() {
         steps.push(Step::change(
@@ -92,4 +95,34 @@ pub fn of(draining: &Draining<'_>, verdict: Verdict) -> Vec<Step> {
         "longhorn-health-exporter check --only volume_faulted,volume_degraded --fail-on info --wait-healthy 2h",
     ));
     steps
+}
+
+/// The order in which Longhorn lets a node go that Kubernetes has lost: it deletes none that takes replicas, or has any (longhorn-manager
+/// v1.3.3 manager/node.go DeleteNode, v1.12.1 webhook/resources/node/validator.go).
+fn away(draining: &Draining<'_>, no_scheduling: String) -> Vec<Step> {
+    let (namespace, node) = (draining.cluster.namespace.as_str(), draining.node);
+    match draining.intent {
+        Intent::Drain | Intent::Evict => Vec::new(),
+        Intent::Reboot => vec![Step::said("Restart it, and wait until Kubernetes calls it Ready.")],
+        Intent::Remove => {
+            let mut steps = vec![Step::change("Switch scheduling off.", no_scheduling)];
+            if draining.cluster.objects.replicas.of(Owner::Node, node).next().is_some() {
+                steps.push(Step::change(
+                    "Delete the replicas that are left on it: their volumes are healthy without them.",
+                    format!("kubectl -n {namespace} delete replicas.longhorn.io -l longhornnode={node}"),
+                ));
+            }
+            if draining.cluster.objects.kube_nodes.get(node).is_some() {
+                steps.push(Step::change(
+                    "Make sure that the machine is off, and remove it from Kubernetes.",
+                    format!("kubectl delete node {node}"),
+                ));
+            }
+            steps.push(Step::change(
+                "Remove it from Longhorn.",
+                format!("kubectl -n {namespace} delete nodes.longhorn.io {node} --ignore-not-found"),
+            ));
+            steps
+        }
+    }
 }

@@ -6,7 +6,7 @@ use super::super::Found;
 use super::Audit;
 use crate::facts::redundancy::Shared;
 use crate::facts::text::listed;
-use crate::longhorn::{Replica, Volume};
+use crate::longhorn::{Replica, Volume, VolumeHealth};
 
 /// How many places are named.
 const MAX_PLACES: usize = 20;
@@ -58,12 +58,18 @@ fn only_copy(audit: &Audit<'_>, out: &mut Found, holds: &str, by_choice: bool) {
     });
 }
 
+pub fn faulted(audit: &Audit<'_>, out: &mut Found) {
+    let faulted = |volume: &&Volume| volume.status.health() == VolumeHealth::Faulted;
+    let volumes: Vec<&Volume> = audit.cluster.objects.volumes.iter().filter(faulted).collect();
+    out.volumes(audit.cluster, &volumes, "is|are faulted already");
+}
+
 pub fn one_copy(audit: &Audit<'_>, out: &mut Found) {
     only_copy(audit, out, "has|have only one healthy copy left", false);
 }
 
 pub fn by_choice(audit: &Audit<'_>, out: &mut Found) {
-    only_copy(audit, out, "has|have one copy, as configured", true);
+    only_copy(audit, out, "wants|want one copy only", true);
 }
 
 pub fn one_disk(audit: &Audit<'_>, out: &mut Found) {

@@ -1,6 +1,7 @@
 //! `plan loss`: what dies with each node, disk and zone, what could not be rebuilt, and what no one backs up.
 
 mod copies;
+mod places;
 mod rest;
 mod room;
 
@@ -24,11 +25,20 @@ pub struct Audit<'a> {
 }
 
 conditions! {
-    ONE_COPY = NotYet "one_copy" "volumes that want several copies have only one healthy copy"
-        fix "Fix the rebuild of these volumes first: follow what check reports about degraded volumes, and make room for their replicas."
+    FAULTED = NotYet "faulted_already" "volumes are faulted already, without a copy that can be used"
+        fix "Recover these volumes first: what check says about faulted volumes."
+        read "longhorn-health-exporter check --only volume_faulted"
+        source "longhorn-manager v1.12.1 k8s/pkg/apis/longhorn/v1beta2/volume.go (robustness)"
+        needs [Volumes] Loss(copies::faulted);
+    ONE_COPY = NotYet "one_copy" "volumes that want several copies have one healthy one"
+        fix "Let these volumes be rebuilt first: what check says about degraded volumes, and room for their replicas."
         read "kubectl -n <namespace> get volumes.longhorn.io"
         source "longhorn-manager v1.12.1 controller/volume_controller.go (isHealthyAndActiveReplica)"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::one_copy);
+    BY_CHOICE = NotYet "one_copy_by_choice" "volumes want one copy only"
+        fix "Raise numberOfReplicas where that is not meant. Accept it where it is: --accept one_copy_by_choice."
+        source "longhorn-manager v1.12.1 k8s/pkg/apis/longhorn/v1beta2/volume.go"
+        needs [Volumes, Replicas, LonghornNodes] Loss(copies::by_choice);
     ONE_DISK = NotYet "one_disk" "all copies of volumes are on one disk"
         fix "Set replica-disk-soft-anti-affinity to false. Delete one of the two replicas once the volume has room elsewhere: Longhorn creates \
              another."
@@ -49,10 +59,6 @@ conditions! {
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go (IsSchedulableToDisk)"
         needs [Volumes, Replicas, LonghornNodes, Settings] Loss(room::no_room);
-    BY_CHOICE = Note "one_copy_by_choice" "volumes have one copy, as configured"
-        fix "Raise numberOfReplicas if that is not intended."
-        source "longhorn-manager v1.12.1 k8s/pkg/apis/longhorn/v1beta2/volume.go"
-        needs [Volumes, Replicas, LonghornNodes] Loss(copies::by_choice);
     NOT_BACKED_UP = Note "not_backed_up" "volumes were never backed up"
         fix "Add a recurring job with task backup, or accept that they have no backup."
         source "longhorn-manager v1.12.1 k8s/pkg/apis/longhorn/v1beta2/volume.go (lastBackupAt)"
@@ -85,10 +91,27 @@ pub fn plan(looked: Looked<'_>) -> Plan {
     }
     let part = Part::of("every node, disk and zone".to_owned(), reasons, Vec::new());
     let question = "What is lost with one node, disk or zone?".to_owned();
-    let mut heavy = part.reasons.iter().filter(|reason| reason.weight != Weight::Note);
-    let answer = match (heavy.next(), part.verdict) {
-        (Some(reason), _) => reason.text.clone(),
-        (None, _) => "no data of volumes that want more than one copy".to_owned(),
+    let answer = answer(&part);
+    let losses = places::losses(&audit);
+    Plan { losses, ..looked.plan("loss", question, part.verdict, answer, vec![part]) }
+}
+
+/// Conditions by which data is lost, or is already.
+const LOST: [&Condition; 6] = [&FAULTED, &ONE_COPY, &BY_CHOICE, &ONE_DISK, &ONE_NODE, &ONE_ZONE];
+
+/// What is lost, also where that was accepted; else what else stands against it.
+fn answer(part: &Part) -> String {
+    let is_loss = |reason: &&Reason| LOST.iter().any(|condition| condition.id() == reason.condition);
+    let said = |reason: &Reason| match reason.accepted {
+        true => format!("{} (accepted)", reason.text),
+        false => reason.text.clone(),
     };
-    looked.plan("loss", question, part.verdict, answer, vec![part])
+    let lost: Vec<String> = part.reasons.iter().filter(is_loss).map(said).collect();
+    let mut heavy = part.reasons.iter().filter(|reason| reason.weight != Weight::Note);
+    match (lost.as_slice(), heavy.next()) {
+        ([], None) => "nothing would be lost".to_owned(),
+        ([], Some(reason)) if reason.weight == Weight::Unknown => reason.text.clone(),
+        ([], Some(reason)) => format!("nothing would be lost, but {}", reason.text),
+        (lost, _) => lost.join("; "),
+    }
 }

@@ -7,11 +7,24 @@ use crate::facts::known_issues;
 use crate::facts::nodes::down;
 use crate::facts::text::listed;
 use crate::longhorn::{
-    BackingImage, Condition, ConditionStatus, CopyState, DataEngine, LonghornNode, condition,
+    BackingImage, Condition, ConditionStatus, CopyState, DataEngine, LonghornNode, Volume, VolumeState,
+    condition,
 };
 
 /// Checks whose findings wait for volumes and are in no one's way.
 const WAITING: &[&str] = &["danger_zone_pending", "instance_manager_stale"];
+
+/// One entry a cause, as check groups them, with how many there are of it.
+fn grouped<'a>(findings: &[&'a Finding]) -> Vec<(&'a Finding, usize)> {
+    let mut causes: Vec<(&Finding, usize)> = Vec::new();
+    for finding in findings {
+        match causes.iter_mut().find(|(one, _)| one.check == finding.check && one.cause == finding.cause) {
+            Some((_, number)) => *number += 1,
+            None => causes.push((finding, 1)),
+        }
+    }
+    causes
+}
 
 /// Findings of checks that an upgrade would not get past. What a bug of the present release does is no reason to stay
 /// on it: where the target has the fix, that is said.
@@ -23,6 +36,10 @@ pub fn unwell(rung: &Rung<'_>, out: &mut Found) {
     };
     let (fixed, standing): (Vec<&Finding>, Vec<&Finding>) = findings.partition(fixed);
     let text = |finding: &Finding| format!("{} ({}/{})", finding.message, finding.check, finding.cause);
+    let line = |(finding, number): &(&Finding, usize)| match number {
+        1 => text(finding),
+        more => format!("{}, and {} more like it", text(finding), more - 1),
+    };
     match standing.as_slice() {
         [] => {
             let decide: Vec<&str> = REUSED.iter().copied().filter(|check| !WAITING.contains(check)).collect();
@@ -33,8 +50,8 @@ pub fn unwell(rung: &Rung<'_>, out: &mut Found) {
         }
         several => {
             let reason = out.say(format!("check has {} to fix first", counted(several.len(), "finding")));
-            several.iter().for_each(|finding| {
-                reason.fact(text(finding));
+            grouped(several).iter().for_each(|group| {
+                reason.fact(line(group));
             });
         }
     }
@@ -141,6 +158,19 @@ pub fn no_backup_target(rung: &Rung<'_>, out: &mut Found) {
     let by_setting = rung.cluster.setting("backup-target").is_some_and(|setting| !setting.value.is_empty());
     if !by_setting && !targets.any(|target| !target.spec.backup_target_url.is_empty()) {
         out.say("no backup target is set up, although Longhorn does not support downgrades");
+    }
+}
+
+/// New instance managers start beside the old ones, which stay for as long as volumes run in them.
+pub fn second_managers(rung: &Rung<'_>, out: &mut Found) {
+    let percent = rung.cluster.setting_value("guaranteed-instance-manager-cpu", DataEngine::V1);
+    let Some(percent) = percent.trim().parse::<f64>().ok().filter(|percent| *percent > 0.0) else { return };
+    let attached = |volume: &&Volume| volume.status.state == VolumeState::Attached;
+    if rung.to.minor != rung.from.minor && rung.cluster.objects.volumes.iter().any(|volume| attached(&volume))
+    {
+        out.say(format!(
+            "new instance managers request {percent} % of the CPU of each node beside the old ones"
+        ));
     }
 }
 

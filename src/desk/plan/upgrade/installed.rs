@@ -1,10 +1,10 @@
 //! What the tool that installed Longhorn does beside the upgrade, and what it would take away.
 
-use super::super::{Found, Weight};
+use super::super::{Found, Weight, held};
 use super::Rung;
-use crate::check::Name;
+use crate::check::{Command, Name};
 use crate::cluster::{Cluster, Readability};
-use crate::facts::installation::{Installer, installer};
+use crate::facts::installation::{self, Installer, installer};
 use crate::facts::text::listed;
 use crate::longhorn::{NetworkPolicy, Resource, StorageClass};
 
@@ -118,13 +118,27 @@ pub fn storage_class(rung: &Rung<'_>, out: &mut Found) {
     let reason =
         out.say(format!("StorageClass {DEFAULT_CLASS} was changed after its creation: {}", listed(&names)));
     for (what, is, was) in &differs {
-        reason.fact(format!("{what}: now {}, created as {}", shown(is), shown(was)));
+        reason.fact(match was.as_str() {
+            "" => format!("{what}: now {is}, created without it"),
+            was => format!("{what}: now {}, created as {was}", shown(is)),
+        });
     }
     let others = classes.iter().filter(|other| other.is_default() && other.metadata.name != DEFAULT_CLASS);
     let others: Vec<&str> = others.map(|other| other.metadata.name.as_str()).collect();
     if made.is_default() && !class.is_default() && !others.is_empty() {
         reason.fact(format!("if recreated, it is a default class beside {}", listed(&others)));
     }
+}
+
+/// What tools that apply on the server stumble over on the way to 1.10, or later where a downgrade was tried in between.
+pub fn conversion_left(rung: &Rung<'_>, out: &mut Found) {
+    let converted = installation::converted(rung.cluster, Some(rung.from));
+    if !installation::applies_on_server(rung.cluster) || converted.is_empty() {
+        return;
+    }
+    let text = held(converted.len(), "definition", "asks|ask the webhook for conversions");
+    let run = installation::unconverted(&converted);
+    out.say(text).fact(listed(&converted)).command(Command { run, changes: true });
 }
 
 fn shown(value: &str) -> &str {

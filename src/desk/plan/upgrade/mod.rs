@@ -4,7 +4,7 @@ mod after;
 mod cluster_state;
 mod installed;
 mod steps;
-mod target;
+pub mod target;
 mod traps;
 mod volumes;
 
@@ -112,9 +112,9 @@ conditions! {
         read "kubectl -n <namespace> get volumes.longhorn.io"
         source "longhorn-manager v1.12.1 controller/engine_image_controller.go (canDoLiveEngineImageUpgrade); issue 9440"
         needs [Volumes] Now(volumes::degraded);
-    BUSY = NotYet "volumes_busy" "volumes are being rebuilt, expanded, restored, cloned, migrated, attached or detached"
-        fix "Wait until that is done, and ask again."
-        read "kubectl -n <namespace> get volumes.longhorn.io,engines.longhorn.io"
+    BUSY = NotYet "volumes_busy" "volumes are being rebuilt, expanded, restored, cloned, migrated, attached or detached, or their engines upgraded"
+        fix "Wait until that is done, and look again."
+        read "longhorn-health-exporter check --only volume_degraded,operation_stalled"
         source "longhorn-manager v1.12.1 controller/engine_image_controller.go (canDoLiveEngineImageUpgrade), upgrade/v14xto150"
         needs [Volumes, Engines] Now(volumes::busy);
     V2_ATTACHED = NotYet "v2_attached" "volumes of data engine v2 are attached"
@@ -161,15 +161,27 @@ conditions! {
     CHANGES = Note "changes" "the target silently changes current behaviour"
         fix ""
         source "release notes of each release; src/desk/plan/upgrade/traps.rs"
-        needs [] EachStep(traps::changes);
-    METRICS_CUT_OFF = Note "metrics_cut_off" "the target blocks Longhorn's own metrics for other namespaces"
-        fix "Allow your Prometheus with your own NetworkPolicy, or set networkPolicies.restrictInternalTraffic to false."
+        needs [Volumes, LonghornNodes] EachStep(traps::changes);
+    CONVERSION = Note "conversion_left" "definitions still ask a webhook for conversions, which the definitions of 1.10 and later no longer have"
+        fix "Take spec.conversion out right before the step: server-side apply leaves a part of it, which the API server refuses."
+        source "longhorn v1.9.2 and v1.10.0 deploy/longhorn.yaml (spec.conversion); issue 12812"
+        needs [CustomResourceDefinitions] EachStep(installed::conversion_left);
+    ROOM_FOR_MANAGERS = Note "second_instance_managers" "a second set of instance managers needs its CPU request free on each node"
+        fix "Leave that much CPU free on each node until volumes have left the old instance managers."
+        read "kubectl describe nodes"
+        source "longhorn-manager v1.6.0 to v1.12.1 types/setting.go (guaranteed-instance-manager-cpu)"
+        needs [Settings] Now(cluster_state::second_managers);
+    NEWER_PATCH = Note "newer_patch" "the target has a newer patch"
+        fix "Take <instead> instead."
+        source "the releases known to this build"
+        needs [] EachStep(target::newer_patch);
+    METRICS_CUT_OFF = Note "metrics_cut_off" "the target keeps others than Longhorn from Longhorn's own metrics"
+        fix "Let your Prometheus through with a NetworkPolicy of your own, or set networkPolicies.restrictInternalTraffic to false."
         read "kubectl -n <namespace> get networkpolicies"
         source "longhorn v1.12.1 chart/templates/network-policies, deploy/longhorn.yaml; issues 13438, 13740"
         needs [NetworkPolicies, Pods] EachStep(installed::metrics_cut_off);
-    STORAGE_CLASS = Note "storage_class_changed" "the StorageClass longhorn was changed by hand, which managers undo"
-        fix "Change the source of ConfigMap longhorn-storageclass (Helm values persistence.*), or use a class with another name: managers recreate \
-             the class whenever the ConfigMap changes."
+    STORAGE_CLASS = Note "storage_class_changed" "the StorageClass longhorn was changed by hand, which managers do not keep"
+        fix "Make the change where the ConfigMap longhorn-storageclass comes from (Helm values persistence.*), or in a class of another name: managers delete and recreate the class when the ConfigMap changes."
         read "kubectl get storageclass longhorn -o yaml"
         source "longhorn-manager v1.3.3 to v1.12.1 controller/kubernetes_configmap_controller.go (needToUpdateStorageClass)"
         needs [StorageClasses] Now(installed::storage_class);
@@ -178,7 +190,7 @@ conditions! {
         source "Helm 3.2 and later (annotation meta.helm.sh/release-name)"
         needs [Applications] Now(installed::rendered);
     NO_WAY_BACK = Note "no_backup_target" "no backup target is set up"
-        fix "Set one up and take a system backup before the upgrade: Longhorn does not support downgrades, so it is the only way back."
+        fix "Set one up and take a system backup first: it is the only way back."
         source "Longhorn documentation, upgrade; longhorn-manager v1.5.0 upgrade/util/util.go"
         needs [BackupTargets, Settings] Now(cluster_state::no_backup_target);
     ORPHANS = Note "orphans" "orphans are left over"
@@ -249,7 +261,7 @@ pub fn plan(looked: Looked<'_>, asked: Asked) -> Plan {
     let direct = path(installed, to);
     if asked.to.is_some() && !matches!(direct, Path::Skips) {
         let part = judged(&Rung::new(looked, installed, to, kubernetes), Turn::Next);
-        let (verdict, answer) = (part.verdict, steps::one(&part, to));
+        let (verdict, answer) = (part.verdict, steps::one(&part));
         return looked.plan("upgrade", question, verdict, answer, vec![part]);
     }
     let mut parts = Vec::new();
@@ -321,6 +333,7 @@ impl<'a> Rung<'a> {
     /// False for what this step cannot meet, so that what cannot be read does not count for it.
     fn concerns(&self, condition: &Condition) -> bool {
         match condition.id() {
+            id if id == CONVERSION.id() => self.to.at_least(1, 10, 0),
             id if id == STORED_VERSIONS.id() => !self.from.at_least(1, 10, 0) && self.to.at_least(1, 10, 0),
             id if id == REINSTALLS.id() => installed::may_have_helm_charts(self.cluster),
             id if id == ORPHANS_REFUSED.id() => self.to == Release::new(1, 5, 0),

@@ -2,7 +2,6 @@
 
 use super::super::{Part, Step, Verdict};
 use super::Rung;
-use crate::check::counted;
 use crate::facts::installation::{self, Installer, NO_CONVERSION};
 use crate::longhorn::Release;
 
@@ -11,10 +10,9 @@ pub fn of(rung: &Rung<'_>, part: &Part) -> Vec<Step> {
     let (namespace, to) = (rung.cluster.namespace.as_str(), rung.to);
     let mut steps = Vec::new();
     if part.verdict != Verdict::Go {
-        steps.push(Step::said("Fix the reasons above, and ask again."));
+        steps.push(Step::said("Do what the reasons say, and ask again."));
     }
-    steps
-        .push(Step::said("Take a backup of what you cannot lose: there is no way back to an older release."));
+    steps.push(Step::said("Take a backup of what you cannot lose: Longhorn refuses downgrades."));
     steps.extend(before(&installation::installer(rung.cluster)).map(Step::said));
     let (how, commands) = installation::commands(rung.cluster, Some(to));
     let (mut change, read): (Vec<_>, Vec<_>) = commands.into_iter().partition(|(changes, _)| *changes);
@@ -61,19 +59,8 @@ fn before(installer: &Installer<'_>) -> Option<&'static str> {
     }
 }
 
-/// `not yet: 2 things stand against it`.
-fn why(part: &Part) -> String {
-    let heavy = part.reasons.iter().filter(|reason| reason.weight != super::super::Weight::Note);
-    let mut heavy = heavy.map(|reason| reason.text.as_str());
-    match (heavy.next(), heavy.count()) {
-        (None, _) => "no known reason against it".to_owned(),
-        (Some(first), 0) => first.to_owned(),
-        (Some(first), more) => format!("{first}; {} more", counted(more, "reason")),
-    }
-}
-
-pub fn one(part: &Part, to: Release) -> String {
-    format!("{} to {to}: {}", part.verdict.said(), why(part))
+pub fn one(part: &Part) -> String {
+    format!("{}: {}", part.verdict.said(), part.why())
 }
 
 pub fn ladder(parts: &[Part], refused: bool) -> String {
@@ -82,9 +69,9 @@ pub fn ladder(parts: &[Part], refused: bool) -> String {
     let steps: Vec<String> = rungs.iter().map(said).collect();
     match (front.first(), rungs.first()) {
         (Some(front), _) => {
-            format!("{}: {}. The steps: {}", front.verdict.said(), why(front), steps.join(", then "))
+            format!("{}: {}. The steps: {}", front.verdict.said(), front.why(), steps.join(", then "))
         }
-        (None, Some(next)) => format!("next step {}: {}", said(next), why(next)),
+        (None, Some(next)) => format!("next step {}: {}", said(next), next.why()),
         (None, None) => "there is no step".to_owned(),
     }
 }
@@ -93,6 +80,6 @@ pub fn after(part: &Part, installed: Release, newest: bool) -> String {
     let newest = if newest { " and no newer release is known" } else { "" };
     match part.verdict {
         Verdict::Go => format!("{installed} is installed on every manager{newest}"),
-        _ => format!("{}: {}", part.verdict.said(), why(part)),
+        _ => format!("{}: {}", part.verdict.said(), part.why()),
     }
 }

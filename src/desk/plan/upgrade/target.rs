@@ -5,7 +5,7 @@ use super::{Line, Rung};
 use crate::check::{Name, counted};
 use crate::cluster::Cluster;
 use crate::facts::ca_bundle;
-use crate::facts::releases::{LINES, NEWEST_FOR_1_3, Path, ladder, path};
+use crate::facts::releases::{LINES, NEWEST_FOR_1_3, Path, is_refused, ladder, path};
 use crate::facts::text::listed;
 use crate::longhorn::resource::VALIDATOR;
 use crate::longhorn::{EngineImage, Release, Resource, Volume, Webhook};
@@ -52,14 +52,18 @@ const REFUSAL: &str = "with Helm the hook longhorn-pre-upgrade stops it; with ku
 
 fn is_distribution(rung: &Rung<'_>) -> bool {
     let container = rung.cluster.manager_container();
-    container.is_some_and(|container| container.env.iter().any(|variable| variable.name == DISTRIBUTION))
+    // Longhorn's own manifest names longhorn (v1.11.3 and v1.12.1 deploy/longhorn.yaml)
+    let other = |value: &str| !matches!(value, "" | "longhorn");
+    container.is_some_and(|container| {
+        container.env.iter().any(|variable| variable.name == DISTRIBUTION && other(&variable.value))
+    })
 }
 
 pub fn unknown(rung: &Rung<'_>, out: &mut Found) {
     let (to, newest) = (rung.to, LINES.last().map_or(0, |line| line.minor));
     match rung.line {
         None if to.major == 1 && to.minor > newest => {
-            out.unknown(format!("{to} is unknown: this build knows releases up to 1.{newest}"));
+            out.unknown(format!("{to} is newer than this build knows: up to 1.{newest}"));
         }
         Some(line) if to.patch > line.last => {
             let text = format!(
@@ -72,10 +76,25 @@ pub fn unknown(rung: &Rung<'_>, out: &mut Found) {
     }
 }
 
+/// A release that a user means by two numbers is the newest patch of the line, not the first.
+pub fn meant(text: &str) -> Option<Release> {
+    let release = Release::parse(text)?;
+    let line = Line::of(release).filter(|_| text.trim().matches('.').count() == 1 && !text.contains('-'));
+    Some(line.map_or(release, Line::newest))
+}
+
+pub fn newer_patch(rung: &Rung<'_>, out: &mut Found) {
+    let newer = rung.line.map(|line| line.advised(rung.kubernetes));
+    if let Some(newer) = newer.filter(|newer| rung.to < *newer && !is_refused(rung.from, *newer)) {
+        out.say(format!("{newer} is a newer patch than {}", rung.to)).with(Name::Instead, newer);
+    }
+}
+
 pub fn kubernetes(rung: &Rung<'_>, out: &mut Found) {
     let Some(line) = rung.line else { return };
     let Some(is) = rung.kubernetes else {
-        out.unknown("neither the API server nor a node reports its Kubernetes release").fix("");
+        out.unknown("the Kubernetes release is unknown: neither the API server nor a node reports it")
+            .fix("");
         return;
     };
     let oldest = rung.cluster.oldest_kubelet();
@@ -156,8 +175,9 @@ pub fn engine_api(rung: &Rung<'_>, out: &mut Found) {
         let status = &image.status;
         let (Some(is_cli), Some(is_controller)) = (status.cli_api_version, status.controller_api_version)
         else {
-            out.unknown(format!("engine image {} does not report its API versions", image.spec.image))
-                .fix("");
+            out.unknown(format!("engine image {} does not report its API versions", image.spec.image)).fix(
+                "Wait until Longhorn has deployed the image: it writes the versions into its status then.",
+            );
             continue;
         };
         let within = |is: i64, (least, most): (i64, i64)| (least..=most).contains(&is);
@@ -175,7 +195,13 @@ pub fn engine_api(rung: &Rung<'_>, out: &mut Found) {
             "its command line API is {} and its controller API {}; accepted are {} to {} and {} to {}",
             is_cli.0, is_controller.0, cli.0, cli.1, controller.0, controller.1
         );
-        out.say(text).fact(versions).volumes(rung.cluster, &volumes);
+        let reason = out.say(text);
+        reason.fact(versions).volumes(rung.cluster, &volumes);
+        let default = rung.cluster.setting("default-engine-image");
+        if default.is_some_and(|default| default.value == image.spec.image) {
+            reason
+                .fix("Go to the next minor release first: its engine image is newer than this default one.");
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::facts::known_issues::{ALL as ISSUES, Trigger};
 use crate::facts::releases::is_refused;
 use crate::facts::stale_copies::Exposure;
 use crate::facts::text::listed;
-use crate::longhorn::{ConditionStatus, DataEngine, Release, status};
+use crate::longhorn::{ConditionStatus, DataEngine, Release, Volume, VolumeState, status};
 
 const fn r(minor: u32, patch: u32) -> Release {
     Release::new(1, minor, patch)
@@ -173,11 +173,65 @@ const CHANGES: &[(Release, &str, &str)] = &[(
     "Look through your own rules: these metrics have a label for the state now, and the value 1 or 0.",
 )];
 
+/// What a step changes for some volumes, which is in no one's way.
+struct OfVolumes {
+    step: fn(Release, Release) -> bool,
+    met: fn(&Volume) -> bool,
+    holds: &'static str,
+    fix: &'static str,
+}
+
+const OF_VOLUMES: &[OfVolumes] = &[
+    OfVolumes {
+        step: |from, to| from < r(5, 0) && r(5, 0) <= to,
+        met: |volume| {
+            let by_hand = volume.status.kubernetes_status.workloads_status.is_empty();
+            volume.status.state == VolumeState::Attached && by_hand
+        },
+        holds: "is|are attached without a workload, and may keep a ticket longhorn-ui after the upgrade (issue 8339)",
+        fix: "Detach them first, or delete that ticket of their volumeattachments.longhorn.io afterwards.",
+    },
+    OfVolumes {
+        // nfs-ganesha 6 in longhorn-share-manager v1.7.3, v1.8.0 and v1.8.1
+        step: |_, to| to == r(7, 3) || (r(8, 0) <= to && to < r(8, 2)),
+        met: Volume::is_shared,
+        holds: "is|are shared, and users other than root can be refused there (issue 10621)",
+        fix: "Take v1.8.2 or later, or the image longhorn-share-manager:v1.7.3-hotfix-1.",
+    },
+    OfVolumes {
+        step: |from, to| from < r(12, 1) && r(12, 1) <= to,
+        met: |volume| volume.spec.encrypted && volume.spec.migratable,
+        holds: "is|are encrypted and cannot be migrated live before the engine upgrade (issue 9205)",
+        fix: "Upgrade their engines right after: each volume grows by 16 MiB then.",
+    },
+];
+
 pub fn changes(rung: &Rung<'_>, out: &mut Found) {
     for (since, what, fix) in CHANGES {
         if rung.from < *since && *since <= rung.to {
             out.say(format!("from {since} on, {what}")).fix(*fix).weight(Weight::Note);
         }
+    }
+    for change in OF_VOLUMES {
+        let volumes: Vec<&Volume> =
+            rung.cluster.objects.volumes.iter().filter(|volume| (change.met)(volume)).collect();
+        if !volumes.is_empty() && (change.step)(rung.from, rung.to) {
+            out.note(held(volumes.len(), "volume", change.holds))
+                .volumes(rung.cluster, &volumes)
+                .fix(change.fix);
+        }
+    }
+    let diskless = rung.cluster.objects.longhorn_nodes.iter().filter(|node| node.spec.disks.is_empty());
+    let diskless: Vec<&str> = diskless.map(|node| node.metadata.name.as_str()).collect();
+    if !diskless.is_empty() && rung.from < r(10, 0) && r(10, 0) <= rung.to {
+        // longhorn-manager v1.10.0 csi/controller_server.go GetCapacity
+        let text = format!(
+            "from {} on, {} without disks: pods whose claims wait for their first consumer are not scheduled there (issue 12807)",
+            r(10, 0),
+            held(diskless.len(), "node", "reports|report no capacity")
+        );
+        let fix = "Set volumeBindingMode of their StorageClasses to Immediate, or give these nodes a disk.";
+        out.note(text).fact(listed(&diskless)).fix(fix);
     }
     let images = !rung.cluster.objects.backing_images.is_empty();
     if images && rung.from.minor == 6 && rung.to.minor == 7 && rung.to < Release::new(1, 7, 4) {

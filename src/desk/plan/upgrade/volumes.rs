@@ -22,22 +22,35 @@ pub fn faulted(rung: &Rung<'_>, out: &mut Found) {
 }
 
 pub fn degraded(rung: &Rung<'_>, out: &mut Found) {
-    let degraded = of_health(rung, VolumeHealth::Degraded);
+    // one that is being rebuilt is busy, and is told there
+    let mut degraded = of_health(rung, VolumeHealth::Degraded);
+    degraded.retain(|volume| !is_rebuilt(rung, volume));
     if let Some(reason) = out.volumes(rung.cluster, &degraded, "is|are degraded") {
         reason.fact(
-            "their engines cannot be upgraded live, and the next restart of an instance manager may take their last replica",
+            "their engines cannot be upgraded live, and the restart of an instance manager can take their last replica",
         );
     }
+}
+
+fn is_rebuilt(rung: &Rung<'_>, volume: &Volume) -> bool {
+    let attached = volume.status.state == VolumeState::Attached;
+    attached && rung.cluster.engines_of(&volume.metadata.name).any(|engine| rebuild(engine).is_some())
 }
 
 /// What is under way on volumes, each kind of it one reason.
 pub fn busy(rung: &Rung<'_>, out: &mut Found) {
     type Test<'t> = (&'static str, &'t dyn Fn(&Volume) -> bool);
     let engines = |volume: &Volume| rung.cluster.engines_of(&volume.metadata.name).collect::<Vec<&Engine>>();
-    let tests: [Test<'_>; 6] = [
-        ("being rebuilt", &|volume| {
+    let tests: [Test<'_>; 7] = [
+        ("being rebuilt", &|volume| is_rebuilt(rung, volume)),
+        ("getting a new engine", &|volume| {
+            let named =
+                [&volume.spec.image, &volume.spec.engine_image].into_iter().find(|image| !image.is_empty());
+            let (wanted, runs) = (named.unwrap_or(&volume.spec.image), &volume.status.current_image);
             volume.status.state == VolumeState::Attached
-                && engines(volume).iter().any(|engine| rebuild(engine).is_some())
+                && !wanted.is_empty()
+                && !runs.is_empty()
+                && wanted != runs
         }),
         ("being expanded", &|volume| {
             volume.status.expansion_required

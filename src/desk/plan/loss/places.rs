@@ -1,0 +1,59 @@
+//! What is lost with each node, disk and zone.
+
+use std::collections::BTreeMap;
+
+use super::super::Loss;
+use super::Audit;
+use crate::facts::redundancy::Shared;
+use crate::longhorn::{Replica, Volume};
+
+/// A place, in the order of the table: its kind, its name, and the node of a disk.
+type Place = (&'static str, String, Option<String>);
+
+/// The places with which data is lost, nodes first and the worst of a kind first. A disk that is lost with just what its node is lost
+/// with is left out.
+pub fn losses(audit: &Audit<'_>) -> Vec<Loss> {
+    let mut lost: BTreeMap<Place, Vec<&Volume>> = BTreeMap::new();
+    for (volume, shared) in &audit.shared {
+        for place in places(audit, *shared) {
+            lost.entry(place).or_default().push(volume);
+        }
+    }
+    let of_node = |node: &str| lost.get(&("node", node.to_owned(), None)).map_or(0, Vec::len);
+    let repeats = |((_, _, node), volumes): &(&Place, &Vec<&Volume>)| {
+        node.as_deref().is_some_and(|node| of_node(node) == volumes.len())
+    };
+    let told = lost.iter().filter(|entry| !repeats(entry));
+    let mut losses: Vec<Loss> = told
+        .map(|((place, name, node), volumes)| Loss {
+            place,
+            name: name.clone(),
+            node: node.clone(),
+            volumes: volumes.iter().map(|volume| audit.cluster.volume_ref(&volume.metadata.name)).collect(),
+        })
+        .collect();
+    let order = |place: &str| ["node", "disk", "zone"].iter().position(|known| *known == place);
+    losses.sort_by_key(|loss| (order(loss.place), std::cmp::Reverse(loss.volumes.len())));
+    losses
+}
+
+/// Every place with which all copies are lost.
+fn places(audit: &Audit<'_>, shared: Shared<'_>) -> Vec<Place> {
+    let node = |replica: &Replica| ("node", replica.spec.node_id.to_string(), None);
+    let disk = |replica: &Replica| {
+        let named = audit.cluster.disk(&replica.spec.disk_id).map(|disk| disk.name);
+        let name = named.unwrap_or(&replica.spec.disk_id).to_owned();
+        ("disk", name, Some(replica.spec.node_id.to_string()))
+    };
+    let zone = |replica: &Replica| {
+        let zone = audit.cluster.objects.longhorn_nodes.get(&replica.spec.node_id)?.status.zone.to_string();
+        (audit.zones.len() > 1 && !zone.is_empty()).then_some(("zone", zone, None))
+    };
+    match shared {
+        Shared::Copy(replica) | Shared::Disk(replica) => {
+            [node(replica), disk(replica)].into_iter().chain(zone(replica)).collect()
+        }
+        Shared::Node(replica) => [node(replica)].into_iter().chain(zone(replica)).collect(),
+        Shared::Zone(name) => vec![("zone", name.to_owned(), None)],
+    }
+}
