@@ -183,7 +183,7 @@ fn what_cannot_be_meant_is_refused() {
         (&["check", "--demo", "--details", "0"], "give the number of an incident, from 1"),
         (&["check", "--demo", "--accepted", &pipe], "a named pipe; give a file"),
         (&["serve", "--demo", "--accepted", &pipe], "a named pipe; give a file"),
-        (&["serve", "--demo", "--stale-after", "30s"], "give at least 90s"),
+        (&["serve", "--demo", "--stale-after", "30s"], "must be at least 90s"),
     ] {
         let output = run(arguments);
         assert_eq!(output.status.code(), Some(64), "{arguments:?}");

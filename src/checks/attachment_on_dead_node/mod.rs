@@ -78,6 +78,7 @@ pub static CHECK: Check = Check {
         ..Panel::TABLE.of(&HELD)
     }],
     run,
+    stops_workloads: true,
     ..Check::DEFAULT
 };
 

@@ -47,6 +47,8 @@ pub(super) const ALERTS: &[Alert] = &[
     Alert {
         name: "LonghornDiskFull",
         when: When::Found(&[&DISK_FULL, &DISK_EXHAUSTED]),
+        severity: Severity::Critical,
+        as_found: true,
         for_: "10m",
         summary: "A Longhorn disk is full.",
         description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} is full by Longhorn's rules: too \

@@ -35,7 +35,7 @@ causes! {
                  them."
         way REPLICAS_LEAVE "replicas must leave first"
             fix "Wait for the eviction. If it does not advance, read its own findings."
-        way ON_UNKNOWN_NODE "a copy of a detached volume is on a node that Kubernetes does not have"
+        way ON_UNKNOWN_NODE "a detached volume has a copy on a node unknown to Kubernetes"
             fix "Attach these volumes once, by starting what uses them: Longhorn then gives up the copy on the missing node and rebuilds it."
         way UNPROTECTED "replicas there have no healthy, protected copy elsewhere"
             fix "Give these volumes another healthy replica: by a rebuild, by evicting this node, or by a node-drain-policy that evicts."

@@ -73,6 +73,7 @@ pub static CHECK: Check = Check {
         ..Panel::TABLE.of_findings("known_bad_release")
     }],
     run,
+    of_the_release: true,
     ..Check::DEFAULT
 };
 

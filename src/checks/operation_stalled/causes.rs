@@ -39,7 +39,7 @@ causes! {
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o jsonpath='{.items[*].status.purgeStatus}'",
         ]
         way CUT_OFF "its replica could not be reached"
-            fix "Nothing to do once the engine reaches the replica again: the next purge tries again. No disk lacks room for it.";
+            fix "Wait until the engine reaches the replica again: the next purge retries. No disk lacks room for it.";
     PURGE_STALLED = warning "purge_stalled"
         "a purge of removed snapshots has stalled for an hour, and no replica can be rebuilt meanwhile"
         fix "Check the disks of the replicas: a purge reads and writes on one disk. If the disk works, detach and attach the volume at the next \

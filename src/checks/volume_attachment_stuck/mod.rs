@@ -201,6 +201,7 @@ pub static CHECK: Check = Check {
     alerts: rules::ALERTS,
     panels: rules::PANELS,
     run,
+    stops_workloads: true,
     ..Check::DEFAULT
 };
 

@@ -64,6 +64,7 @@ pub static CHECK: Check = Check {
         ..Panel::TABLE.of(&READ_ONLY)
     }],
     run,
+    stops_workloads: true,
     ..Check::DEFAULT
 };
 

@@ -217,7 +217,6 @@ fn with_cluster(settings: &Settings, labels: &[&str]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::Link;
     use crate::generate::promtool;
 
     fn seconds(alert: &Alert) -> u64 {
@@ -229,8 +228,7 @@ mod tests {
     #[test]
     fn a_root_is_told_no_later_than_what_follows_from_it() {
         let mut late = Vec::new();
-        // what is only shown with its root alerts on its own
-        for relation in CATALOGUE.relations.iter().filter(|relation| relation.link != Link::ShownWith) {
+        for relation in CATALOGUE.caused() {
             let alerts_of = |check: &Check, causes: &[&Cause]| -> Vec<&Alert> {
                 causes.iter().filter_map(|cause| check.alert_of(cause)).collect()
             };

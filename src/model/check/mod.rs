@@ -71,6 +71,10 @@ pub struct Check {
     pub of_redundancy: bool,
     /// What it finds has ended: it comes behind what has not.
     pub of_the_past: bool,
+    /// True where workloads stop: their volume cannot be mounted, attached, read or written.
+    pub stops_workloads: bool,
+    /// True for what the release brings with it, on every cluster.
+    pub of_the_release: bool,
     /// Looks at the cluster. Pure: no clock, no I/O, no panic on any input.
     pub run: fn(&Cluster, &mut Outcome),
 }
@@ -93,6 +97,8 @@ impl Check {
         panels: &[],
         of_redundancy: false,
         of_the_past: false,
+        stops_workloads: false,
+        of_the_release: false,
         run: |_, _| {},
     };
 

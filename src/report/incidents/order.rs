@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::group::{Group, Ties};
-use crate::check::{Catalogue, Finding, Severity};
+use crate::check::{Catalogue, Check, Finding, Severity};
 use crate::longhorn::VolumeHealth;
 
 /// Which groups must end before each group can, by their places. Where no webhook answers, that is all of which the first step
@@ -55,12 +55,6 @@ pub fn blockers_first(waits: &[BTreeSet<usize>]) -> Vec<usize> {
     order
 }
 
-/// What people feel: their volume cannot be mounted, attached, read or written.
-const FELT: [&str; 5] = [
-    "volume_faulted", "volume_attachment_stuck", "volume_read_only", "share_manager_down",
-    "attachment_on_dead_node",
-];
-
 /// How close something is to people: it keeps a workload from working, it threatens to, or it is a note on the release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Closeness {
@@ -96,12 +90,15 @@ pub fn key(catalogue: &Catalogue, findings: &[Finding], group: &Group, nodes: us
     let place = group.roots.first().copied().unwrap_or(usize::MAX);
     let degraded = hurt(VolumeHealth::Degraded);
     // what has ended is history once all that it hurt is back
-    let ended = |root: &Finding| catalogue.by_id(root.check).is_some_and(|check| check.of_the_past);
-    let over = faulted + degraded == 0 && roots().all(ended);
-    let felt = |finding: &Finding| finding.severity > Severity::Info && FELT.contains(&finding.check);
+    let is = |finding: &Finding, property: fn(&Check) -> bool| {
+        catalogue.by_id(finding.check).is_some_and(property)
+    };
+    let over = faulted + degraded == 0 && roots().all(|root| is(root, |check| check.of_the_past));
+    let felt =
+        |finding: &Finding| finding.severity > Severity::Info && is(finding, |check| check.stops_workloads);
     let closeness = match members().any(felt) {
         true => Closeness::Felt,
-        false if members().all(|finding| finding.check == "known_bad_release") => Closeness::Note,
+        false if members().all(|finding| is(finding, |check| check.of_the_release)) => Closeness::Note,
         false => Closeness::Threatens,
     };
     (

@@ -168,9 +168,7 @@ pub fn second_managers(rung: &Rung<'_>, out: &mut Found) {
     let attached = |volume: &&Volume| volume.status.state == VolumeState::Attached;
     if rung.to.minor != rung.from.minor && rung.cluster.objects.volumes.iter().any(|volume| attached(&volume))
     {
-        out.say(format!(
-            "new instance managers request {percent} % of the CPU of each node beside the old ones"
-        ));
+        out.say(format!("new instance managers request {percent} % of each node's CPU beside the old ones"));
     }
 }
 
