@@ -156,6 +156,8 @@ impl Skeleton {
 
 /// Elements by their names and those of their attributes, in order.
 fn elements(markup: &str) -> Vec<String> {
+    // a quote stands only where the headline does not say it already, which names decide
+    let markup = &regex::Regex::new(r#"<p class="more">[^<]*</p>"#).unwrap().replace_all(markup, "");
     let element = regex::Regex::new(r#"<(/?[A-Za-z!?][^\s>"]*)((?:[^>"]|"[^"]*")*)>"#).unwrap();
     let attribute = regex::Regex::new(r#"([A-Za-z-]+)(?:="[^"]*")?"#).unwrap();
     let shape = |found: regex::Captures<'_>| {

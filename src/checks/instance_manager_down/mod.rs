@@ -86,7 +86,7 @@ const DOWN: Alert = Alert {
     ]),
     only: Some(Severity::Critical),
     runbook_only: &[&causes::NODE_DOWN, &causes::NODE_CORDONED],
-    for_: "3m",
+    for_: "1m",
     keep_firing_for: "5m",
     summary: "A Longhorn instance manager is down.",
     description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} is down. Its \

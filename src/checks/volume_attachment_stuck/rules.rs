@@ -7,7 +7,7 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
     when: When::Flag { gauge: &super::STUCK, labels: &[] },
     without: &["cause"],
     runbook_only: ALL,
-    for_: "3m",
+    for_: "5m",
     keep_firing_for: "5m",
     severity: Severity::Critical,
     as_found: true,
@@ -15,8 +15,8 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
     description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end \
                   }} is stuck attaching or detaching. Its workload waits, or loses its device repeatedly. Find out \
                   with the command below which node, engine or ticket holds it.",
-    why: "The findings wait ten minutes, or for three crashes or failed starts of the engine. Three more minutes let an API server that restarts \
-          come back, and are as long as those of what waits for the volume.",
+    why: "The findings wait ten minutes, or for three crashes or failed starts of the engine. Five more are for an \
+          operator who is already working on it.",
     runbook: include_str!("LonghornVolumeAttachmentStuck.md"),
     ..Alert::DEFAULT
 }];

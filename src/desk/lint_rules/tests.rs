@@ -235,7 +235,10 @@ fn the_published_rules_died_with_1_11() {
         .iter()
         .map(|problem| (problem.place.as_str(), problem.line, problem.said.id))
         .collect();
-    assert_eq!(found, [("Faulted", 10, "dialect"), ("Degraded", 11, "dialect")]);
+    assert_eq!(
+        found,
+        [("Faulted", 10, "dialect"), ("Degraded", 11, "dialect"), ("ManagerCpu", 18, "division_by_zero")]
+    );
     assert_eq!(after.exit_code, 1);
     let instead = &after.problems[0].said.instead;
     assert_eq!(
@@ -265,9 +268,9 @@ fn panels_and_variables_of_a_dashboard() {
             "9 Attached dialect"
         ]
     );
-    assert_eq!(of("map.yaml").len(), 4);
+    assert_eq!(of("map.yaml").len(), 5);
     let old = lint(&files[..1], release("v1.10.2")).unwrap();
-    assert_eq!(old.problems.len(), 1, "{:?}", old.problems);
+    assert_eq!(old.problems.len(), 2, "{:?}", old.problems);
 }
 
 #[test]

@@ -203,11 +203,9 @@ fn common(name: &str, settings: &Settings) -> Option<String> {
         "without" => Some(WITHOUT.to_owned()),
         "namespace" => Some(settings.namespace.0.clone()),
         "cluster" => Some(settings.cluster_list()),
-        "unless_exporter" => Some(format!(
-            "unless on ({}) max by ({0}) (up{{{}}} == 1)",
-            *settings.cluster_label,
-            settings.matchers()
-        )),
+        "unless_exporter" => {
+            Some(format!("unless on ({}) (up{{{}}} == 1)", *settings.cluster_label, settings.matchers()))
+        }
         "clusters_without" => Some(clusters_without_exporter(settings)),
         // the first group of a label_replace
         "1" => Some("$1".to_owned()),
