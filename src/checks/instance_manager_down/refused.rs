@@ -39,7 +39,7 @@ pub fn of(cluster: &Cluster, im: &InstanceManager, pod: Option<&Pod>) -> Option<
     };
     let of_before = before.and_then(|gone| gone.refused);
     let since = of_before.map(|(since, _)| since).or_else(|| said_since(cluster, name));
-    let mut evidence = vec![api(said).quoting(&why)];
+    let mut evidence = vec![api(said).quoting(why)];
     if let Some((since, times)) = of_before.filter(|(_, times)| *times > 1) {
         let text = format!("{times} of its pods have come and gone since {since} without running");
         evidence.push(EvidenceSource::History.says(text));

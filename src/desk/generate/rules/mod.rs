@@ -241,7 +241,7 @@ pub fn rule(area: &Check, alert: &Alert, settings: &Settings) -> Result<Rule> {
 fn range(seconds: f64) -> String {
     let seconds = seconds as u64;
     let units = [(86_400, 'd'), (3_600, 'h'), (60, 'm')];
-    let whole = units.into_iter().find(|(unit, _)| seconds > 0 && seconds % unit == 0);
+    let whole = units.into_iter().find(|(unit, _)| seconds > 0 && seconds.is_multiple_of(*unit));
     whole.map_or_else(|| format!("{seconds}s"), |(unit, letter)| format!("{}{letter}", seconds / unit))
 }
 
