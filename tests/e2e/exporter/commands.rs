@@ -22,6 +22,7 @@ const EXCUSED: &[(&str, &str)] = &[
     ("Metrics API not available", "the metrics come from metrics-server"),
     ("pod is not running", "a port is forwarded by a kubelet"),
     ("timed out waiting for the condition", "nothing detaches a volume"),
+    ("no service port 9502 found", "no recording has the ports of the webhook's Service"),
     ("taint \"node.kubernetes.io/out-of-service\" not found", "the taint was not set"),
 ];
 
@@ -106,6 +107,8 @@ const IN_CONTEXT: &[(&str, &str)] = &[
     ("orphans.longhorn.io KEY", "orphans.longhorn.io orphan"),
     ("INSTANCE-MANAGER VALUE", "INSTANCE-MANAGER"),
     ("-c WORKLOAD", "-c CONTAINER"),
+    ("get VALUE", "get KIND"),
+    ("-c longhorn-liveness-probe", "-c CONTAINER"),
     // of the recorded pods this one has the container
     ("-l app=longhorn-csi-plugin -c node-driver-registrar", "POD -c node-driver-registrar"),
 ];
