@@ -49,6 +49,10 @@ pub fn of(draining: &Draining<'_>, verdict: Verdict) -> Vec<Step> {
         steps.push(Step::said("Do what the reasons say, and ask again."));
     }
     if draining.is_down() {
+        // replicas are deleted there: only once it is proven that no volume needs them
+        if verdict != Verdict::Go {
+            return steps;
+        }
         steps.extend(away(draining, set(json!({ "allowScheduling": false }))));
         return steps;
     }
