@@ -1,6 +1,5 @@
 //! `diff`: what began, ended and was changed between two recordings.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::anyhow;
@@ -29,7 +28,7 @@ pub struct DiffArgs {
     new: PathBuf,
 
     /// Namespace of Longhorn
-    #[arg(long, short = 'n', default_value = "longhorn-system", env = "LONGHORN_HEALTH_NAMESPACE")]
+    #[arg(long, short = 'n', default_value = source::NAMESPACE, env = "LONGHORN_HEALTH_NAMESPACE")]
     namespace: String,
 
     /// How to print it
@@ -62,14 +61,14 @@ pub fn run(args: DiffArgs) -> Result<u8, Failure> {
         )));
     }
     let diff = Diff::of((&old, &before), (&new, &after));
-    let mut text = Vec::new();
-    match args.output {
-        DiffFormat::Table => diff.write(&mut text, style(clap::ColorChoice::Auto)),
-        DiffFormat::Json => serde_json::to_writer_pretty(&mut text, &diff)
-            .map_err(std::io::Error::from)
-            .and_then(|()| writeln!(text)),
-    }
-    .map_err(Failure::unknown)?;
-    print(&String::from_utf8_lossy(&text))?;
+    let text = match args.output {
+        DiffFormat::Table => {
+            let mut text = Vec::new();
+            diff.write(&mut text, style(clap::ColorChoice::Auto)).map_err(Failure::unknown)?;
+            String::from_utf8_lossy(&text).into_owned()
+        }
+        DiffFormat::Json => serde_json::to_string_pretty(&diff).map_err(Failure::unknown)? + "\n",
+    };
+    print(&text)?;
     Ok(diff.exit_code())
 }

@@ -1,9 +1,9 @@
 //! `plan`: what would happen, before it does.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 
 use anyhow::anyhow;
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, ColorChoice, Subcommand, ValueEnum};
 use jiff::{SignedDuration, Timestamp};
 
 use super::fleet::{self, FleetArgs};
@@ -14,7 +14,6 @@ use crate::cluster::Cluster;
 use crate::longhorn::Release;
 use crate::plan::{self, Looked, Plan, Which, drain, junit, loss, markdown, table, upgrade};
 use crate::report::Address;
-use crate::report::text::Style;
 
 /// Options of `plan`.
 #[derive(Debug, Args)]
@@ -205,9 +204,7 @@ impl CommonArgs {
     }
 
     fn print(&self, plan: &Plan) -> Result<(), Failure> {
-        let terminal = io::stdout().is_terminal();
-        let (width, rows) = super::check::room();
-        let style = Style { colours: super::colours_wanted(terminal), width, rows };
+        let style = super::check::style(ColorChoice::Auto);
         let mut text = Vec::new();
         let written = match self.output {
             PlanFormat::Table => table::write(&mut text, plan, style, self.details),

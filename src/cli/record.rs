@@ -10,7 +10,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use jiff::{SignedDuration, Timestamp};
 
-use super::source::positive_duration;
+use super::source::{NAMESPACE, positive_duration};
 use super::{Failure, SourceError, exit};
 use crate::check::plain;
 use crate::source::connect::Connection;
@@ -29,7 +29,7 @@ pub struct RecordArgs {
     output: PathBuf,
 
     /// Namespace of Longhorn
-    #[arg(long, short = 'n', default_value = "longhorn-system", env = "LONGHORN_HEALTH_NAMESPACE")]
+    #[arg(long, short = 'n', default_value = NAMESPACE, env = "LONGHORN_HEALTH_NAMESPACE")]
     namespace: String,
 
     /// Kubeconfig of the cluster [default: $KUBECONFIG, the pod's service account, ~/.kube/config]

@@ -21,7 +21,7 @@ use crate::source::connect::{self, ConnectError, Connection, obstacle};
 use crate::source::{CrashLogs, Live, LiveOptions, Recording, RecordingError, demo};
 
 /// Where Longhorn is as a rule.
-const NAMESPACE: &str = "longhorn-system";
+pub(super) const NAMESPACE: &str = "longhorn-system";
 /// Lines of what a recording lacks that are printed.
 const WARNINGS: usize = 100;
 

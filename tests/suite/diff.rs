@@ -45,6 +45,17 @@ fn settings_nodes_and_volumes_that_someone_changed_are_named() {
     }
     assert_eq!(output.status.code(), Some(0), "{said}");
 
+    // a thing that is new has no value before, and none of its own now
+    recordings(directory.path(), |object| {
+        set(object, "Node", "worker-3", "/metadata/name", json!("worker-9"));
+    });
+    let output = diff(directory.path(), &["old.json", "new.json", "-o", "json"]);
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let cluster = said["cluster"].as_array().unwrap();
+    let of = |subject: &str| cluster.iter().filter(|edit| edit["subject"] == subject).collect::<Vec<_>>();
+    assert_eq!(of("node worker-9"), [&json!({ "subject": "node worker-9", "after": "" })], "{said}");
+    assert_eq!(of("node worker-3"), [&json!({ "subject": "node worker-3", "before": "" })], "{said}");
+
     // nothing differs from itself
     let output = diff(directory.path(), &["new.json", "new.json", "-o", "json"]);
     let said: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -66,6 +77,7 @@ fn what_began_fails_and_what_ended_does_not() {
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert_eq!(said["began"][0]["check"], "volume_faulted", "{said}");
     assert_eq!((&said["status"][1], &said["ended"]), (&"critical".into(), &json!([])), "{said}");
+    assert_eq!(said["cluster"], json!([]), "how a volume is was not changed by anyone: {said}");
 
     let output = diff(directory.path(), &["new.json", "old.json", "-o", "json"]);
     let said: Value = serde_json::from_slice(&output.stdout).unwrap();

@@ -357,7 +357,7 @@ pub(super) fn style(color: ColorChoice) -> Style {
 }
 
 /// Columns and lines for text: those of the terminal, if it is one.
-pub fn room() -> (usize, Option<usize>) {
+fn room() -> (usize, Option<usize>) {
     match terminal_size::terminal_size_of(io::stdout()) {
         Some((width, height)) => (usize::from(width.0).max(NARROWEST), Some(usize::from(height.0))),
         None => (Style::DEFAULT.width, None),

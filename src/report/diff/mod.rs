@@ -1,17 +1,20 @@
 //! What is different between two looks at a cluster: incidents that began, ended or changed, and what was changed meanwhile
 //! in settings, nodes, disks, volumes and backups.
 
+mod state;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::check::{Severity, counted, plain};
+use self::state::{edits, state};
+use crate::check::{ObjectRef, Severity, counted, plain};
 use crate::cluster::Cluster;
 use crate::incidents::Incident;
 use crate::longhorn::Resource;
-use crate::text::{Style, sentence};
+use crate::text::{Style, moment, sentence};
 use crate::{Finding, Report, Status, exit};
 
 /// Lines of one kind that are printed; the JSON has all.
@@ -73,7 +76,7 @@ pub struct Edit {
     /// The field; left out where the thing itself was added or removed.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub field: &'static str,
-    /// The value before; left out for what was added.
+    /// The value before; left out for what was added, empty for a thing that has no value of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
     /// The value now; left out for what was removed.
@@ -81,25 +84,15 @@ pub struct Edit {
     pub after: Option<String>,
 }
 
-/// Values of a cluster by subject and field. The number is the place of the kind in the output.
-type State = BTreeMap<(usize, String, &'static str), String>;
-
 /// A finding, whatever its cause: on the same object, of the same check.
-type Place<'a> = (&'static str, &'a crate::check::ObjectRef, Option<&'a str>);
+type Place<'a> = (&'static str, &'a ObjectRef, Option<&'a str>);
 
 impl Diff {
     /// Compares two looks, each with the report on it.
     pub fn of(before: (&Cluster, &Report), after: (&Cluster, &Report)) -> Diff {
         let (old, new) = (Index::of(before.1), Index::of(after.1));
-        let mut not_compared = BTreeSet::new();
-        let mut readable = |kind: Resource| {
-            let both = before.0.knows_all(kind) && after.0.knows_all(kind);
-            if !both {
-                not_compared.insert(kind.to_string());
-            }
-            both
-        };
-        let kinds: BTreeSet<Resource> = KINDS.into_iter().filter(|kind| readable(*kind)).collect();
+        let compared = |kind: &Resource| before.0.knows_all(*kind) && after.0.knows_all(*kind);
+        let (kinds, not_compared): (BTreeSet<_>, BTreeSet<_>) = state::KINDS.into_iter().partition(compared);
         let gone = before.1.incidents.iter().filter(|incident| new.matching(before.1, incident).is_empty());
         let (mut began, mut changed) = (Vec::new(), Vec::new());
         for incident in &after.1.incidents {
@@ -130,7 +123,7 @@ impl Diff {
                 .collect(),
             changed,
             cluster: edits(&state(before.0, &kinds), &state(after.0, &kinds)),
-            not_compared: not_compared.into_iter().collect(),
+            not_compared: not_compared.into_iter().map(Resource::label).collect(),
         }
     }
 
@@ -151,11 +144,9 @@ impl Diff {
 
     /// Prints it for people.
     pub fn write(&self, out: &mut dyn Write, style: Style) -> io::Result<()> {
-        let moment = |moment: Option<Timestamp>| {
-            moment.map_or("?".to_owned(), |moment| moment.strftime("%F %H:%M UTC").to_string())
-        };
         let [before, after] = self.status.map(|status| status.as_str());
-        writeln!(out, "{} to {}: {before} → {after}", moment(self.from), moment(self.to))?;
+        let [from, to] = [self.from, self.to].map(|time| time.map_or("?".to_owned(), moment));
+        writeln!(out, "{from} to {to}: {before} → {after}")?;
         for (heading, changes) in [("Began", &self.began), ("Changed", &self.changed), ("Ended", &self.ended)]
         {
             if changes.is_empty() {
@@ -216,7 +207,7 @@ impl Change {
             notes.push(format!("{}, {} before", counted(self.count, "object"), self.count_before));
         }
         if let (Some(since), true) = (self.since, self.count_before == 0) {
-            notes.push(format!("since {}", since.strftime("%F %H:%M UTC")));
+            notes.push(format!("since {}", moment(since)));
         }
         let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
         format!("{}{notes}", sentence(&self.title))
@@ -258,116 +249,4 @@ impl<'a> Index<'a> {
 
 fn place(finding: &Finding) -> Place<'_> {
     (finding.check, &finding.object, finding.disk.as_deref())
-}
-
-/// The kinds that [`state`] reads.
-const KINDS: [Resource; 8] = [
-    Resource::Settings,
-    Resource::KubeNodes,
-    Resource::LonghornNodes,
-    Resource::EngineImages,
-    Resource::Volumes,
-    Resource::BackupTargets,
-    Resource::RecurringJobs,
-    Resource::DaemonSets,
-];
-
-/// What people and Longhorn change in a cluster, of the kinds that both looks could read.
-fn state(cluster: &Cluster, kinds: &BTreeSet<Resource>) -> State {
-    let mut state = State::new();
-    let mut add = |kind: Resource, subject: String, fields: &[(&'static str, String)]| {
-        let Some(order) = KINDS.iter().position(|known| *known == kind).filter(|_| kinds.contains(&kind))
-        else {
-            return;
-        };
-        for (field, value) in fields {
-            state.insert((order, subject.clone(), field), value.clone());
-        }
-    };
-    let objects = &cluster.objects;
-    let here = || ("", "here".to_owned());
-    let said = |wanted: bool| if wanted { "yes" } else { "no" }.to_owned();
-    for setting in objects.settings.iter() {
-        add(
-            Resource::Settings,
-            format!("setting {}", setting.metadata.name),
-            &[("", setting.value.to_string())],
-        );
-    }
-    for node in objects.kube_nodes.iter() {
-        let taints: Vec<_> =
-            node.spec.taints.iter().map(|taint| format!("{}:{}", taint.key, taint.effect)).collect();
-        let fields = [
-            here(),
-            ("cordoned", said(node.spec.unschedulable)),
-            ("taints", taints.join(" ")),
-            ("kubelet", node.status.node_info.kubelet_version.to_string()),
-            ("kernel", node.status.node_info.kernel_version.to_string()),
-        ];
-        add(Resource::KubeNodes, format!("node {}", node.metadata.name), &fields);
-    }
-    for node in objects.longhorn_nodes.iter() {
-        let name = &node.metadata.name;
-        let fields = [
-            here(),
-            ("scheduling", said(node.spec.allow_scheduling)),
-            ("eviction requested", said(node.spec.eviction_requested)),
-        ];
-        add(Resource::LonghornNodes, format!("Longhorn node {name}"), &fields);
-        for (disk, spec) in node.spec.disks.iter() {
-            let fields = [
-                here(),
-                ("path", spec.path.to_string()),
-                ("scheduling", said(spec.allow_scheduling)),
-                ("eviction requested", said(spec.eviction_requested)),
-            ];
-            add(Resource::LonghornNodes, format!("disk {disk} of node {name}"), &fields);
-        }
-    }
-    for image in objects.engine_images.iter() {
-        add(Resource::EngineImages, format!("engine image {}", image.spec.image), &[here()]);
-    }
-    for volume in objects.volumes.iter() {
-        let name = crate::text::volume(&cluster.volume_ref(&volume.metadata.name));
-        let fields = [
-            here(),
-            ("replicas", volume.spec.number_of_replicas.0.to_string()),
-            ("size in bytes", volume.spec.size.0.to_string()),
-            ("engine image", volume.spec.wanted_image().to_string()),
-        ];
-        add(Resource::Volumes, format!("volume {name}"), &fields);
-    }
-    for target in objects.backup_targets.iter() {
-        let fields = [
-            here(),
-            ("URL", target.spec.backup_target_url.to_string()),
-            ("credential secret", target.spec.credential_secret.to_string()),
-        ];
-        add(Resource::BackupTargets, format!("backup target {}", target.metadata.name), &fields);
-    }
-    for job in objects.recurring_jobs.iter() {
-        let fields = [here(), ("task", job.spec.task.to_string()), ("cron", job.spec.cron.to_string())];
-        add(Resource::RecurringJobs, format!("recurring job {}", job.metadata.name), &fields);
-    }
-    if let Some(container) = cluster.manager_container() {
-        add(Resource::DaemonSets, "longhorn-manager".to_owned(), &[("image", container.image.to_string())]);
-    }
-    state
-}
-
-/// What differs; of what was added or removed only that.
-fn edits(before: &State, after: &State) -> Vec<Edit> {
-    let keys: BTreeSet<_> = before.keys().chain(after.keys()).collect();
-    let is_new = |(order, subject, field): &(usize, String, &'static str)| {
-        let thing = (*order, subject.clone(), "");
-        !field.is_empty() && before.contains_key(&thing) != after.contains_key(&thing)
-    };
-    let differ = keys.into_iter().filter(|key| before.get(*key) != after.get(*key) && !is_new(key));
-    let edit = |key: &(usize, String, &'static str)| Edit {
-        subject: key.1.clone(),
-        field: key.2,
-        before: before.get(key).cloned(),
-        after: after.get(key).cloned(),
-    };
-    differ.map(edit).collect()
 }

@@ -12,6 +12,8 @@ pub use crate::check::plain;
 pub use markdown::escaped;
 pub use style::Style;
 
+use jiff::Timestamp;
+
 use crate::check::{VolumeRef, capitalised, counted, is_hidden};
 use crate::incidents::{Consequence, Incident, places};
 use crate::{ClusterSummary, Report, Unknown, rights};
@@ -28,7 +30,7 @@ pub fn scope_of(cluster: &ClusterSummary) -> String {
     let release = cluster.longhorn_version.as_deref().unwrap_or("of unknown release");
     parts.push(format!("Longhorn {release} in {}", cluster.namespace));
     parts.push(match cluster.now {
-        Some(now) => now.strftime("%Y-%m-%d %H:%M UTC").to_string(),
+        Some(now) => moment(now),
         None => "at an unknown time".to_owned(),
     });
     if cluster.recorded {
@@ -36,6 +38,11 @@ pub fn scope_of(cluster: &ClusterSummary) -> String {
     }
     parts.extend(cluster.wrong_clock());
     parts.join(" · ")
+}
+
+/// A moment, to the minute.
+pub fn moment(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%d %H:%M UTC").to_string()
 }
 
 /// The consequences in a line: `crash loop on worker-1, worker-3 · slow start on worker-4`.
