@@ -90,7 +90,7 @@ impl Peer {
             format!("--namespace={NAMESPACE}"),
             format!("--web.listen-address={address}"),
         ];
-        Peer { name: "this exporter", program, arguments, address, sign: "\nlonghorn_health_findings{" }
+        Peer { name: "this exporter", program, arguments, address, sign: "\nlonghorn_health_checks{" }
     }
 
     /// Starts it, waits until it has read everything, and scrapes it once a second while objects change.

@@ -129,7 +129,9 @@ fn pages(exporter: &Exporter, shape: &Shape) -> f64 {
     // figures of a part of the cluster would be worth nothing
     let held = |how: &str| scrape::value(&text, &format!("longhorn_health_volumes{{robustness=\"{how}\"}}"));
     assert_eq!(held("healthy") + held("degraded"), shape.volumes as f64);
-    assert!(scrape::value(&text, "longhorn_health_objects") > (shape.volumes + shape.replicas) as f64);
+    assert!(
+        scrape::value(&text, "longhorn_health_exporter_objects") > (shape.volumes + shape.replicas) as f64
+    );
     println!("  page       {:7.1} kB, {:.1} kB with gzip", kilo(&page), kilo(&zipped.body));
     println!(
         "  its own    {:7.1} ms evaluation, {:.1} ms rendering",

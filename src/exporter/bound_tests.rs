@@ -107,8 +107,11 @@ fn the_series_count_all_and_say_what_is_left_out() {
         .unwrap();
     let value = |series: &str| page.lines().find_map(|line| line.strip_prefix(series)?.trim().parse().ok());
     let all = MAX_OF_CHECK as f64 + 50.0;
-    assert_eq!(value("longhorn_health_findings{check=\"volume_faulted\",severity=\"critical\"}"), Some(all));
+    assert_eq!(
+        value("longhorn_health_check_findings{check=\"volume_faulted\",severity=\"critical\"}"),
+        Some(all)
+    );
     // 50 have no series, and of the others as many as there are beyond 500 none for their volume
     let cut = all - 500.0;
-    assert_eq!(value("longhorn_health_findings_truncated{check=\"volume_faulted\"}"), Some(cut));
+    assert_eq!(value("longhorn_health_exporter_truncated_findings{check=\"volume_faulted\"}"), Some(cut));
 }

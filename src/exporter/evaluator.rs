@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Budget, RenderError, Rendered, SelfMetrics, WebConfigReload, families};
+use super::{Budget, RenderError, Rendered, Requests, SelfMetrics, WebConfigReload, families};
 use crate::check::Catalogue;
 use crate::cluster::{Cluster, ResourceStatus};
 use crate::longhorn::{InstanceManagerState, Resource};
@@ -128,6 +128,8 @@ pub struct Evaluator {
     /// The formats of pages that are asked for, and when they were last.
     asked_for: Mutex<[Option<AskedPage>; 2]>,
     render_seconds: Mutex<Option<f64>>,
+    /// Counted by who answers.
+    pub requests: Requests,
     for_scrapes: Budget,
     for_readers: Budget,
 }
@@ -159,6 +161,7 @@ impl Evaluator {
             pace,
             asked_for,
             render_seconds,
+            requests: Requests::default(),
             for_scrapes,
             for_readers,
         }
@@ -361,7 +364,8 @@ impl Evaluator {
             return Ok(same.page.clone());
         }
         let render_seconds = *lock(&self.render_seconds);
-        let own = self.self_metrics.then_some(SelfMetrics { render_seconds });
+        let own =
+            self.self_metrics.then_some(SelfMetrics { render_seconds, requests: self.requests.counts() });
         let families = families(moment, &self.totals(), web_config, own);
         *written = None; // no longer useful, and in the way of the new one where the budget is short
         let page = Arc::new(Rendered::new(metrics::encode(families, format)?, &self.for_scrapes)?);

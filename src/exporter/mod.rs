@@ -7,9 +7,11 @@ pub mod evaluator;
 mod page;
 mod process;
 mod rendered;
+mod requests;
 pub mod state_file;
 
 pub use desk::own::{ALERTS, GAUGES, INCIDENTS_PANEL, INHIBITOR, PANELS, STABLE, gauges};
 pub use evaluator::{Evaluator, Moment, ResourceFacts};
 pub use page::{SelfMetrics, WebConfigReload, families};
 pub use rendered::{Budget, RenderError, Rendered};
+pub use requests::Requests;

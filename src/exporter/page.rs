@@ -14,7 +14,7 @@ use crate::incidents::{self, Told};
 use crate::longhorn::Resource;
 use crate::metrics::Family;
 use crate::report::{Report, Status};
-use crate::source::ApiTotals;
+use crate::source::{ApiErrorReason, ApiTotals};
 
 /// How many findings of a check get series of their own. Findings come worst first, so it is the mildest that go without; the
 /// counts stay exact.
@@ -25,10 +25,12 @@ const MAX_INCIDENTS: usize = 50;
 const MAX_VOLUMES: usize = 500;
 
 /// What only the exporter knows of itself.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct SelfMetrics {
     /// How long the page before this one took to write.
     pub render_seconds: Option<f64>,
+    /// Requests that were answered, by status code.
+    pub requests: BTreeMap<u16, u64>,
 }
 
 /// How the web configuration was read last.
@@ -71,6 +73,9 @@ pub fn families(
         page.add(&EVALUATION_DURATION, &[], moment.seconds);
         if let Some(seconds) = own.render_seconds {
             page.add(&RENDER_DURATION, &[], seconds);
+        }
+        for (code, count) in &own.requests {
+            page.add(&HTTP_REQUESTS, &[&code.to_string()], *count as f64);
         }
         for (gauge, value) in process::read() {
             page.add(gauge, &[], value);
@@ -142,16 +147,21 @@ impl Page {
         }
         for check in report.catalogue.checks {
             let details = details.remove(check.id).unwrap_or_default();
-            for severity in Severity::ALL {
-                let count = details.counts.get(&severity).copied().unwrap_or_default();
-                self.add(&FINDINGS, &[check.id, severity.as_str()], count as f64);
+            for (severity, count) in &details.counts {
+                self.add(&FINDINGS, &[check.id, severity.as_str()], *count as f64);
             }
-            self.add(&CHECK_UNKNOWN, &[check.id], f64::from(report.is_unknown(check.id)));
+            if report.is_unknown(check.id) {
+                self.add(&CHECK_UNKNOWN, &[check.id], 1.0);
+            }
             if details.truncated > 0 {
                 self.add(&FINDINGS_TRUNCATED, &[check.id], details.truncated as f64);
             }
             self.add_details(&details);
         }
+        let checks = report.catalogue.checks;
+        let unknown = checks.iter().filter(|check| report.is_unknown(check.id)).count();
+        self.add(&CHECKS, &["known"], (checks.len() - unknown) as f64);
+        self.add(&CHECKS, &["unknown"], unknown as f64);
         self.add_relations(report);
     }
 
@@ -194,17 +204,14 @@ impl Page {
             self.add(&INCIDENT, &labels, incident.count as f64);
         }
         self.add_incident_texts(&moment.evaluation.report);
-        if let Some(version) = &summary.longhorn_version {
-            self.add(&LONGHORN_INFO, &[version], 1.0);
-        }
         for (robustness, count) in &summary.volumes_by_robustness {
             self.add(&VOLUMES, &[robustness], *count as f64);
         }
-        for hurt in &moment.evaluation.report.data.hurt {
-            self.add(&VOLUMES_HURT, &[hurt.how.as_str()], hurt.count as f64);
+        for affected in &moment.evaluation.report.data.hurt {
+            self.add(&VOLUMES_AFFECTED, &[affected.how.as_str()], affected.count as f64);
         }
         for risk in moment.evaluation.report.data.at_risk.iter().flatten() {
-            let labels = [risk.place.as_str(), if risk.promised { "true" } else { "false" }];
+            let labels = [risk.place.as_str(), if risk.promised { "false" } else { "true" }];
             self.add(&VOLUMES_AT_RISK, &labels, risk.count as f64);
             self.add(&BYTES_AT_RISK, &labels, risk.bytes as f64);
         }
@@ -291,11 +298,9 @@ impl Page {
         self.add(&LISTS, &[], sum(|totals| totals.lists));
         self.add(&WATCHES, &[], sum(|totals| totals.watches));
         self.add(&EVENTS, &[], sum(|totals| totals.events));
-        for (resource, totals) in totals {
-            let label = resource.label();
-            for (reason, count) in totals.errors.iter().filter(|(_, count)| **count > 0) {
-                self.add(&RESOURCE_ERRORS, &[&label, reason.as_str()], *count as f64);
-            }
+        for reason in ApiErrorReason::ALL {
+            let count = totals.values().filter_map(|totals| totals.errors.get(&reason)).sum::<u64>();
+            self.add(&API_ERRORS, &[reason.as_str()], count as f64);
         }
     }
 }

@@ -94,6 +94,7 @@ impl Router {
             answer.headers_mut().insert(header::CONTENT_LENGTH, length.into());
             *answer.body_mut() = Full::new(Bytes::new());
         }
+        self.evaluator.requests.count(answer.status().as_u16());
         tracing::debug!(method = %parts.method, path = parts.uri.path(), status = answer.status().as_u16(), "request");
         answer
     }
@@ -433,7 +434,7 @@ pub mod tests {
         let mut text = String::new();
         let zipped = body(zipped).await;
         std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(&zipped[..]), &mut text).unwrap();
-        assert!(text.contains("\nlonghorn_health_findings{"), "{text}");
+        assert!(text.contains("\nlonghorn_health_checks{"), "{text}");
         let plain = get(&router, "GET", "/metrics", &[]).await;
         assert!(plain.headers().get(header::CONTENT_ENCODING).is_none());
     }

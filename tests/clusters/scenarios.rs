@@ -119,6 +119,59 @@ fn has_series(directory: &Path, exposition: &str) -> bool {
     scenario::golden(&directory.join("expected.prom"), &own.collect::<String>())
 }
 
+/// The rule of docs/stability.md for 0 and absence, over the page of every recorded cluster.
+#[test]
+fn a_series_is_zero_or_absent_by_one_rule() {
+    let clusters =
+        || scenario::all().into_iter().map(|path| scenario::cluster(&path)).chain([scenario::demo()]);
+    let (mut states, mut wrong) = (BTreeMap::<String, BTreeSet<String>>::new(), BTreeSet::new());
+    for page in clusters().map(scenario::exposition) {
+        let counters: BTreeSet<&str> =
+            page.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.strip_suffix(" counter")).collect();
+        let mut by_state = BTreeMap::<&str, BTreeSet<&str>>::new();
+        for line in page.lines().filter(|line| !line.starts_with('#')) {
+            let (series, value) = line.rsplit_once(' ').unwrap();
+            let (family, labels) = series.split_once('{').unwrap_or((series, ""));
+            // what always has the same few values
+            let of_states =
+                labels.split(',').all(|label| STATES_OF_ALL.contains(&label.split('=').next().unwrap()));
+            if of_states && !PROBLEMS.contains(&family) {
+                by_state.entry(family).or_default().insert(labels);
+            } else if value == "0"
+                && !labels.is_empty()
+                && !counters.contains(family)
+                && !MEASURES.contains(&family)
+            {
+                wrong.insert(format!("{series} is 0: it should be absent"));
+            }
+        }
+        for (family, found) in by_state {
+            let found: BTreeSet<String> = found.into_iter().map(str::to_owned).collect();
+            let before = states.entry(family.to_owned()).or_insert_with(|| found.clone());
+            if *before != found {
+                wrong.insert(format!("{family}: {before:?} in one cluster, {found:?} in another"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(states.len() >= 8, "{:?}", states.keys());
+}
+
+/// Labels by which all objects of a kind are counted.
+const STATES_OF_ALL: [&str; 3] = ["state", "status", "robustness"];
+/// Families with such a label that count problems alone.
+const PROBLEMS: [&str; 2] = ["longhorn_health_volumes_affected", "longhorn_health_backups"];
+/// What is measured of something that exists, and counts that are complete by another label.
+const MEASURES: [&str; 7] = [
+    "longhorn_health_incidents",
+    "longhorn_health_eviction_remaining_replicas",
+    "longhorn_health_eviction_remaining_backing_image_copies",
+    "longhorn_health_instance_manager_max_instances",
+    "longhorn_health_volumes_at_risk_bytes",
+    "longhorn_health_webhook_ready_endpoints",
+    "longhorn_health_webhook_configuration_present",
+];
+
 /// Label values reach people through alerts and tables.
 #[test]
 fn no_label_value_has_a_name_that_no_one_filled_in() {

@@ -68,7 +68,7 @@ async fn tokens_are_judged_by_the_apiserver() -> Result<()> {
     bench.apply(BINDING).await?;
     // the apiserver takes a moment to see its own roles
     eventually("the right to ask", || get("/metrics", &prometheus).status == 200);
-    assert!(get("/metrics", &prometheus).body().contains("\nlonghorn_health_objects "));
+    assert!(get("/metrics", &prometheus).body().contains("\nlonghorn_health_exporter_objects "));
 
     let stranger = bench.service_account_token(NAMESPACE, "stranger").await?;
     let answer = get("/metrics", &stranger);

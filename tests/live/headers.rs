@@ -27,7 +27,7 @@ async fn a_clock_that_differs_from_the_api_servers_is_measured_and_heals() {
         let page = Evaluator::new(&longhorn_health_exporter::checks::CATALOGUE, live.clone(), now, false)
             .page(Format::Text, None)
             .unwrap();
-        let line = page.lines().find(|line| line.starts_with("longhorn_health_clock_skew_seconds "));
+        let line = page.lines().find(|line| line.starts_with("longhorn_health_exporter_clock_skew_seconds "));
         line.map(|line| line.split_once(' ').unwrap().1.parse::<f64>().unwrap())
     };
     assert!(page().is_some_and(|skew| skew > 590.0));
@@ -48,7 +48,7 @@ async fn without_a_date_no_skew_is_known() {
     let page = Evaluator::new(&longhorn_health_exporter::checks::CATALOGUE, live, now, false)
         .page(Format::Text, None)
         .unwrap();
-    assert!(!page.contains("\nlonghorn_health_clock_skew_seconds"), "{page}");
+    assert!(!page.contains("\nlonghorn_health_exporter_clock_skew_seconds"), "{page}");
 }
 
 #[tokio::test]

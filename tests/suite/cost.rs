@@ -42,12 +42,13 @@ fn an_evaluation_of_a_thousand_volumes_allocates_no_more_than_it_did() {
 fn a_healthy_volume_costs_no_allocation() {
     let of = |volumes| allocations(Shape { backups: 1, ..Shape::new(volumes, 0) });
     let (small, large) = (of(500), of(1000));
-    // 500 volumes with their 6,800 other objects and 50 nodes: what a node costs is more than it should be
-    assert!(large < small + 1_300, "{small} with 500 volumes, {large} with 1,000");
+    // 500 volumes with their 6,800 other objects and 50 nodes: what a node costs is more than it should be, its counter of
+    // restarts among it
+    assert!(large < small + 1_450, "{small} with 500 volumes, {large} with 1,000");
 }
 
 /// What else `serve` shows of itself: its process, its evaluations, its calls of the API.
-const OF_ITSELF: usize = 16;
+const OF_ITSELF: usize = 30;
 
 #[test]
 fn a_healthy_cluster_is_few_series_however_large() {
@@ -56,7 +57,8 @@ fn a_healthy_cluster_is_few_series_however_large() {
         (0..6).for_each(|_| evaluations.change());
         let series = evaluations.series();
         println!("{volumes} volumes: {series} series");
-        assert!(series + OF_ITSELF <= 250, "{volumes} volumes: {series} series");
+        // one counter for each manager, and a tenth as many nodes as volumes
+        assert!(series + OF_ITSELF <= 120 + volumes / 10, "{volumes} volumes: {series} series");
     }
 }
 

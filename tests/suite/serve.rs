@@ -118,7 +118,7 @@ fn a_credentials_plugin_that_hangs_keeps_nothing_but_the_api_waiting() {
     let mut serve = Serve::start(&[&kubeconfig, "--web.listen-address=127.0.0.1:0"]);
     assert!(get(serve.address, "/livez").ends_with("\r\n\r\nok\n"));
     assert!(get(serve.address, "/readyz").contains("waiting for volumes.longhorn.io"));
-    assert!(get(serve.address, "/metrics").contains("longhorn_health_resource_state{"));
+    assert!(get(serve.address, "/metrics").contains("longhorn_health_exporter_resource_state{"));
     serve.signal("TERM");
     assert!(serve.process.wait().unwrap().success());
     assert!(serve.before.contains("waiting for the credentials"), "{}", serve.before);
@@ -269,10 +269,7 @@ fn a_running_scrape_is_finished_before_the_server_ends() {
     }
     source.open();
     let text = response(scrape);
-    assert!(
-        text.starts_with("HTTP/1.1 200 OK\r\n") && text.contains("\nlonghorn_health_findings{"),
-        "{text}"
-    );
+    assert!(text.starts_with("HTTP/1.1 200 OK\r\n") && text.contains("\nlonghorn_health_checks{"), "{text}");
     server.wait();
     drop(idle);
 }
@@ -328,7 +325,7 @@ fn before_the_first_sync_there_is_no_verdict_and_readiness_names_what_is_missing
     assert!(ready.ends_with("\r\n\r\nwaiting for volumes.longhorn.io\nwaiting for pods\n"), "{ready}");
     assert!(get(server.address, "/livez").starts_with("HTTP/1.1 200 OK\r\n"));
     let metrics = get(server.address, "/metrics");
-    assert!(metrics.contains("\nlonghorn_health_objects "));
+    assert!(metrics.contains("\nlonghorn_health_exporter_objects "));
     for verdict in ["longhorn_health_finding", "longhorn_health_check_unknown", "longhorn_health_volumes"] {
         assert!(!metrics.contains(verdict), "{verdict}");
     }

@@ -73,8 +73,9 @@ const PANELS: &[Panel] = &[
     Panel {
         title: "Eviction crash risk",
         description: "Copies that crash a manager now, because eviction is requested. Above 0: clear the eviction flags first, as the runbook says.",
-        expr: "sum by ($cluster check) (max without ($without) (longhorn_health_findings{$job, \
-               check=\"backing_image_eviction_crash\", severity=\"critical\"}))",
+        expr: "sum by ($cluster job) (max without ($without) (longhorn_health_check_findings{$job, \
+               check=\"backing_image_eviction_crash\", severity=\"critical\"})) or 0 * max by ($cluster job) \
+               (longhorn_health_checks{$job, state=\"known\"} > 0)",
         legend: "at risk",
         steps: &[Step::at(0.0, "green"), Step::at(1.0, "red")],
         no_data: "the exporter does not know; see the unknown checks",

@@ -48,7 +48,7 @@ pub static CHECK: Check = Check {
 gauges! {
     BACKUPS = Gauge "longhorn_health_backups" ["state"]
         "Backups that this cluster takes and that are not complete, by state: waiting, in_progress, failed. Complete ones are not counted.",
-        absent "backups.longhorn.io cannot be read",
+        absent "no backup is in this state, or backups.longhorn.io cannot be read",
         example "longhorn_health_backups{state=\"failed\"} > 0";
     LAST_BACKUP = Gauge "longhorn_health_volume_last_backup_timestamp_seconds" ["volume"]
         "Unix time of the last good backup of a volume whose backups fail, have stalled or are too old; 0 if there is none.",
@@ -70,7 +70,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
 }
 
 fn count(cluster: &Cluster, out: &mut Outcome) {
-    let mut counts = BTreeMap::from([("waiting", 0_u32), ("in_progress", 0), ("failed", 0)]);
+    let mut counts = BTreeMap::<&str, u32>::new();
     for backup in cluster.objects.backups.iter() {
         let state = match backup.status.state {
             BackupState::Unset | BackupState::Pending => "waiting",

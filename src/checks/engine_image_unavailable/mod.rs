@@ -44,13 +44,16 @@ pub static CHECK: Check = Check {
 gauges! {
     IMAGES = Gauge "longhorn_health_engine_images" ["state"]
         "Engine images by Longhorn's state: deployed, deploying, incompatible, error, unset.",
-        absent "no image is in that state, or engineimages.longhorn.io cannot be read",
+        absent "engineimages.longhorn.io cannot be read; zero for a state in which none is",
         example "longhorn_health_engine_images{state!=\"deployed\"} > 0";
 }
 
+/// Those that Longhorn writes, and `unset` until it does.
+const STATES: [&str; 5] = ["deployed", "deploying", "incompatible", "error", "unset"];
+
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let images = || cluster.objects.engine_images.iter().filter(|image| !image.metadata.is_deleting());
-    let mut states: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut states: BTreeMap<&str, u32> = STATES.map(|state| (state, 0)).into();
     for image in images() {
         let state = if is_incompatible(image) { "incompatible" } else { image.status.state.as_str() };
         *states.entry(state).or_default() += 1;

@@ -38,8 +38,8 @@ pub static CHECK: Check = Check {
         Panel {
             title: "Instance managers down",
             description: "Instance managers that have been down for minutes. Volumes cannot attach on their node.",
-            expr: "sum without (check) (max without ($without) (longhorn_health_findings{$job, \
-                   check=\"instance_manager_down\", severity=\"critical\"}))",
+            expr: "sum by ($cluster job) (max without ($without) (longhorn_health_check_findings{$job, check=\"instance_manager_down\", severity=\"critical\"})) \
+                   or 0 * max by ($cluster job) (longhorn_health_checks{$job, state=\"known\"} > 0)",
             legend: "down",
             steps: &[Step::at(0.0, "green"), Step::at(1.0, "red")],
             no_data: "the exporter does not report",

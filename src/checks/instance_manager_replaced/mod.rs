@@ -47,7 +47,7 @@ pub static CHECK: Check = Check {
             title: "Instance managers lost in 24 h",
             description: "Instance manager pods that ended unexpectedly. All their engines and replicas ended too.",
             expr: "sum without (cause, expected) (max without ($without) \
-                   (increase(longhorn_health_instance_manager_replacements_total{$job, expected=\"false\"}[24h])))",
+                   (increase(longhorn_health_instance_manager_replacements_total{$job, planned=\"false\"}[24h])))",
             legend: "lost",
             steps: &[Step::at(0.0, "green"), Step::at(0.5, "orange")],
             no_data: "the exporter does not report",
@@ -68,7 +68,7 @@ pub static CHECK: Check = Check {
             title: "Last replacements",
             description: "Instance managers that were replaced in the last 24 hours.",
             unit: Unit::FromNow,
-            columns: &["cause", "instance_manager", "node", "expected", "Value"],
+            columns: &["cause", "instance_manager", "node", "planned", "Value"],
             no_data: "no instance manager was replaced in 24 hours, or the exporter does not report",
             ..Panel::TABLE.of(&LAST)
         },
@@ -79,14 +79,14 @@ pub static CHECK: Check = Check {
 };
 
 gauges! {
-    REPLACEMENTS = Counter "longhorn_health_instance_manager_replacements_total" ["cause", "expected"]
+    REPLACEMENTS = Counter "longhorn_health_instance_manager_replacements_total" ["cause", "planned"]
         "Instance manager pods that ended since the exporter started, by cause and whether Longhorn or a drain meant it; counted a minute after the end.",
         absent "never; zero for a cause that was not seen",
-        example "increase(longhorn_health_instance_manager_replacements_total{expected=\"false\"}[1h]) > 0";
-    LAST = Gauge "longhorn_health_instance_manager_last_replacement_timestamp_seconds" ["instance_manager", "node", "cause", "expected"]
+        example "increase(longhorn_health_instance_manager_replacements_total{planned=\"false\"}[1h]) > 0";
+    LAST = Gauge "longhorn_health_instance_manager_last_replacement_timestamp_seconds" ["instance_manager", "node", "cause", "planned"]
         "When the instance manager's pod was last recreated, or ended if there is no new one.",
         absent "the instance manager was not replaced in the last 24 hours",
-        example "time() - longhorn_health_instance_manager_last_replacement_timestamp_seconds{expected=\"false\"} < 3600";
+        example "time() - longhorn_health_instance_manager_last_replacement_timestamp_seconds{planned=\"false\"} < 3600";
 }
 
 const LOOPING: Alert = Alert {
@@ -108,7 +108,7 @@ const REPLACED: Alert = Alert {
     // exporter (which a lost node may cause), and two exporters agree on it
     when: When::Promql {
         expr: "time() - max without ($without) \
-           (longhorn_health_instance_manager_last_replacement_timestamp_seconds{$job, expected=\"false\"}) < $window",
+           (longhorn_health_instance_manager_last_replacement_timestamp_seconds{$job, planned=\"false\"}) < $window",
         cases: include_str!("LonghornInstanceManagerReplaced.test.yaml"),
     },
     runbook_only: causes::ALL,

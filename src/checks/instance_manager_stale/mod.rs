@@ -39,8 +39,8 @@ pub static CHECK: Check = Check {
             title: "Old instance managers stuck",
             description: "Old instance managers held by an instance without owner, or not removed although nothing holds them. None clears by \
                           itself.",
-            expr: "sum without (check) (max without ($without) (longhorn_health_findings{$job, \
-                   check=\"instance_manager_stale\", severity=\"warning\"}))",
+            expr: "sum by ($cluster job) (max without ($without) (longhorn_health_check_findings{$job, check=\"instance_manager_stale\", severity=\"warning\"})) \
+                   or 0 * max by ($cluster job) (longhorn_health_checks{$job, state=\"known\"} > 0)",
             legend: "stuck",
             steps: &[Step::at(0.0, "green"), Step::at(1.0, "orange")],
             no_data: "the exporter does not report",
@@ -74,7 +74,7 @@ pub static CHECK: Check = Check {
 gauges! {
     OLD = Gauge "longhorn_health_old_instance_managers" ["cause"]
         "Old instance managers that still exist, by cause; those with several causes count under the worst.",
-        absent "never; zero for a cause that does not apply",
+        absent "no old instance manager has this cause",
         example "sum without (cause) (longhorn_health_old_instance_managers)";
     HOLDERS = Gauge "longhorn_health_old_instance_manager_holders" ["instance_manager", "node", "role", "cause"]
         "Running or starting instances that hold an old instance manager, by role and by what would free it.",
@@ -115,7 +115,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         out.unknown("setting default-instance-manager-image is missing, so old and default instance managers look alike");
     }
     let orphans = orphans_by_instance(cluster);
-    let mut counts: BTreeMap<&str, usize> = causes::ALL.iter().map(|cause| (cause.id, 0)).collect();
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for im in cluster.objects.instance_managers.iter() {
         let case = match im.metadata.is_deleting() {
             true => match classify::deletion(cluster, im) {

@@ -78,10 +78,10 @@ pub static CHECK: Check = Check {
 };
 
 gauges! {
-    RELEASE = Gauge "longhorn_health_release_info" ["manager", "installed"]
+    RELEASE = Gauge "longhorn_health_release_info" ["version", "installed"]
         "1 with the Longhorn release of the managers (their image tag) and the release that Longhorn has recorded as installed.",
         absent "neither the manager's image tag nor the setting current-longhorn-version names a release",
-        example "longhorn_health_release_info{manager=~\"v1[.]7[.].*\"}";
+        example "longhorn_health_release_info{version=~\"v1[.]7[.].*\"}";
 }
 
 fn run(cluster: &Cluster, out: &mut Outcome) {

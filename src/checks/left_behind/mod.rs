@@ -82,7 +82,7 @@ pub static CHECK: Check = Check {
 };
 
 gauges! {
-    ORPHAN_COUNT = Gauge "longhorn_health_orphans" ["node", "orphan"]
+    ORPHAN_COUNT = Gauge "longhorn_health_orphans" ["node", "orphan_type"]
         "Orphans on a node by type: replica is data, the others are processes.",
         absent "the node has no orphan of this type, or orphans cannot be read",
         example "longhorn_health_orphans > 0";

@@ -89,7 +89,7 @@ gauges! {
         example "longhorn_health_manager_last_exit_code == 2";
     RESTARTS = Counter "longhorn_health_manager_restarts_total" ["node"]
         "Restarts of container longhorn-manager in a node's current manager pod; a new pod starts at 0.",
-        absent "the node's manager has not restarted since its pod was created",
+        absent "the node has no manager pod",
         example "increase(longhorn_health_manager_restarts_total[1h]) > 3";
 }
 
@@ -107,9 +107,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     count_managers(cluster, &pods, looping.len(), out);
     for (node, pod) in &pods {
         let restarts = pod.container_status(CONTAINER).map_or(0, |status| status.restart_count.0);
-        if restarts > 0 {
-            out.sample(&RESTARTS, &[node], restarts as f64);
-        }
+        out.sample(&RESTARTS, &[node], restarts as f64);
     }
     let owned = owned_volumes(cluster, &looping);
     for ((pod, crash), diagnosis) in looping.iter().zip(diagnoses(cluster, &looping)) {

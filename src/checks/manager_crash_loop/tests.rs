@@ -176,7 +176,10 @@ fn a_pod_that_is_being_deleted_gives_way_to_its_successor() {
     let new = manager("v1.9.2", "restartCount: 0, ready: true, state: {running: {}}");
     let cluster = live_at(NOW, &(old + &new));
     assert!(found(&CHECK, &cluster).is_empty());
-    assert_eq!(sample(&run(&CHECK, &cluster), "longhorn_health_manager_restarts_total", &["node-1"]), None);
+    assert_eq!(
+        sample(&run(&CHECK, &cluster), "longhorn_health_manager_restarts_total", &["node-1"]),
+        Some(0.0)
+    );
     // played on 1.10.2: an uninstallation three minutes after a crash loop was over
     let ran = manager("v1.10.2", &running(4, 8, 170).replace("ready: true", "ready: false"));
     let ending =

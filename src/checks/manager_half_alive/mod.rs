@@ -127,10 +127,10 @@ pub static CHECK: Check = Check {
 };
 
 gauges! {
-    UNDONE = Gauge "longhorn_health_manager_work_undone" ["node"]
+    UNDONE = Gauge "longhorn_health_manager_stalled_objects" ["node"]
         "Objects that only a node's Ready longhorn-manager handles and that have stalled for five minutes.",
         absent "the manager works or is not Ready, or its objects cannot be read",
-        example "longhorn_health_manager_work_undone > 0";
+        example "longhorn_health_manager_stalled_objects > 0";
 }
 
 /// What a manager does at once may wait behind other work for so long.

@@ -33,8 +33,8 @@ gauges! {
         "Seconds from container start to Ready of a manager whose own startup took longer than the start limit.",
         absent "the manager on this node started in time",
         example "longhorn_health_manager_start_to_ready_seconds > 60";
-    FAILURES = Gauge "longhorn_health_manager_probe_failures" ["probe", "failure"]
+    FAILURES = Gauge "longhorn_health_manager_probe_failure_events" ["probe", "failure"]
         "Failed probes of current manager pods in the Unhealthy events that Kubernetes still keeps (an hour by default).",
-        absent "the DaemonSet has no probe of this kind, or events cannot be read",
-        example "sum by (failure) (longhorn_health_manager_probe_failures{probe=\"readiness\"})";
+        absent "no probe failed so, or events cannot be read",
+        example "sum by (failure) (longhorn_health_manager_probe_failure_events{probe=\"readiness\"})";
 }

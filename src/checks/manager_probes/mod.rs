@@ -178,7 +178,7 @@ fn probe_failures<'a>(
     out: &mut Outcome,
 ) {
     match &failures {
-        Some(failures) => sample_failures(cluster, failures, out),
+        Some(failures) => sample_failures(failures, out),
         None => {
             out.unknown("events cannot be read, so failing probes are found only if a manager is not Ready")
         }
@@ -210,13 +210,8 @@ fn probe_failures<'a>(
     }
 }
 
-fn sample_failures(cluster: &Cluster, failures: &BTreeMap<(&str, ProbeKind), Failing>, out: &mut Outcome) {
+fn sample_failures(failures: &BTreeMap<(&str, ProbeKind), Failing>, out: &mut Outcome) {
     let mut counts: BTreeMap<(ProbeKind, ProbeFailure), u64> = BTreeMap::new();
-    if let Some(container) = cluster.manager_container() {
-        for kind in ProbeKind::ALL.into_iter().filter(|kind| kind.of(container).is_some()) {
-            counts.extend(ProbeFailure::ALL.map(|failure| ((kind, failure), 0)));
-        }
-    }
     for ((_, kind), failing) in failures {
         for (failure, occurrences) in &failing.occurrences {
             let count = counts.entry((*kind, *failure)).or_default();

@@ -48,7 +48,7 @@ pub static CHECK: Check = Check {
 gauges! {
     OPERATIONS = Gauge "longhorn_health_unfinished_operations" ["operation"]
         "Operations that failed or have stalled: expansion, restore, purge, clone, system_backup, system_restore, backing_image.",
-        absent "volumes or engines cannot be read",
+        absent "no operation of this kind failed or has stalled, or volumes or engines cannot be read",
         example "longhorn_health_unfinished_operations > 0";
 }
 
@@ -71,7 +71,10 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         let operation = operation(finding.cause);
         counts.iter_mut().filter(|(name, _)| *name == operation).for_each(|(_, count)| *count += 1);
     }
-    counts.into_iter().for_each(|(name, count)| out.sample(&OPERATIONS, &[name], f64::from(count)));
+    counts
+        .into_iter()
+        .filter(|(_, count)| *count > 0)
+        .for_each(|(name, count)| out.sample(&OPERATIONS, &[name], f64::from(count)));
 }
 
 /// What a cause is about.

@@ -51,7 +51,7 @@ pub static CHECK: Check = Check {
 gauges! {
     SHARES = Gauge "longhorn_health_share_managers" ["state"]
         "Share managers (NFS servers of RWX volumes) by Longhorn's state.",
-        absent "no share manager is in that state, or sharemanagers.longhorn.io cannot be read",
+        absent "there is no share manager, or sharemanagers.longhorn.io cannot be read; zero for a state in which none is",
         example "longhorn_health_share_managers{state=\"error\"} > 0";
     NOT_SERVED = Gauge "longhorn_health_volume_not_served" ["volume", "pvc_namespace", "pvc", "cause"]
         "1 for every RWX volume that pods use and whose NFS server is down, by cause.",
@@ -68,10 +68,16 @@ struct Share<'a> {
     replaced: usize,
 }
 
+/// Those that Longhorn writes.
+const STATES: [&str; 6] = ["running", "starting", "stopping", "stopped", "error", "unknown"];
+
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let replaced = replaced(cluster);
     let mut states: BTreeMap<&str, u32> = BTreeMap::new();
     for manager in cluster.objects.share_managers.iter().filter(|manager| !manager.metadata.is_deleting()) {
+        if states.is_empty() {
+            states.extend(STATES.map(|state| (state, 0)));
+        }
         *states.entry(manager.status.state.as_str()).or_default() += 1;
         let name = &manager.metadata.name;
         let Some(volume) = cluster.objects.volumes.get(name) else { continue };

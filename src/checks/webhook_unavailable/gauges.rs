@@ -10,10 +10,6 @@ gauges! {
         "Pods that take requests of this Longhorn Service, according to its EndpointSlices.",
         absent NO_SERVICE,
         example "longhorn_health_webhook_ready_endpoints{webhook=\"admission\"} == 0";
-    NOT_READY = Gauge "longhorn_health_webhook_not_ready_endpoints" ["webhook"]
-        "Pods that the EndpointSlices of this Longhorn Service list as not ready.",
-        absent NO_SERVICE,
-        example "longhorn_health_webhook_not_ready_endpoints > 0";
     EXPECTED = Gauge "longhorn_health_webhook_expected_endpoints" ["webhook"]
         "Pods that should serve this Longhorn Service: managers from 1.5 on, replicas of its Deployment before.",
         absent NO_SERVICE,

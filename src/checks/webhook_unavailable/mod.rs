@@ -57,7 +57,6 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         let Some(endpoints) = webhook.endpoints(cluster).filter(|_| expected > 0) else { continue };
         let label = [webhook.as_str()];
         out.sample(&gauges::READY, &label, endpoints.ready as f64);
-        out.sample(&gauges::NOT_READY, &label, endpoints.not_ready as f64);
         out.sample(&gauges::EXPECTED, &label, expected as f64);
         let down = !endpoints.is_served() && webhook.is_needed(cluster);
         // from 1.5 on the same pods serve both, and one finding is enough

@@ -99,16 +99,10 @@ pub const PANELS: &[Panel] = &[
         description: "Ready endpoints of each webhook beside those expected. The lines should touch; a gap is a manager that \
                       is not Ready or lacks its label.",
         legend: "{{webhook}} ready",
-        more: &[
-            Query {
-                expr: "max by ($cluster webhook) (longhorn_health_webhook_not_ready_endpoints{$job})",
-                legend: "{{webhook}} not ready",
-            },
-            Query {
-                expr: "max by ($cluster webhook) (longhorn_health_webhook_expected_endpoints{$job})",
-                legend: "{{webhook}} expected",
-            },
-        ],
+        more: &[Query {
+            expr: "max by ($cluster webhook) (longhorn_health_webhook_expected_endpoints{$job})",
+            legend: "{{webhook}} expected",
+        }],
         no_data: "EndpointSlices cannot be read",
         ..Panel::TIME_SERIES.of(&READY)
     },

@@ -73,7 +73,7 @@ pub const ALERTS: &[Alert] = &[
         for_: "5m",
         summary: "The Longhorn health exporter works with old data.",
         description: "The Kubernetes API no longer answers longhorn-health-exporter for {{ $labels.resource }}. Checks \
-                      that need it are unknown. Read longhorn_health_resource_errors_total for the reason.",
+                      that need it are unknown. longhorn_health_exporter_api_errors_total and its log have the reason.",
         why: "The exporter itself calls a kind stale only after three minutes without an answer \
               (--stale-after); five more are longer than an API server takes to restart. With a scrape and an \
               evaluation a minute this fires within ten minutes of the first answer that did not come.",
@@ -109,12 +109,12 @@ pub const ALERTS: &[Alert] = &[
     Alert {
         name: "LonghornHealthCopiesAtRisk",
         when: When::Promql {
-            expr: "max without ($without) (longhorn_health_volumes_at_risk{$job, promised=\"true\"}) > 0",
+            expr: "max without ($without) (longhorn_health_volumes_at_risk{$job, by_choice=\"false\"}) > 0",
             cases: include_str!("LonghornHealthCopiesAtRisk.test.yaml"),
         },
         for_: "2h",
         summary: "Volumes are less redundant than they are meant to be, and nothing fixes that.",
-        description: "{{ $value }} volumes would be lost with one {{ $labels.place }} (copy: one healthy copy is left, and \
+        description: "{{ $value }} volumes would be lost with one {{ $labels.failure_domain }} (copy: one healthy copy is left, and \
                       a detached volume is not rebuilt), although volume or settings ask for more. Nothing fixes that. \
                       `plan loss` and the page of the exporter name them.",
         why: "Longhorn moves no copy for this on its own: anti-affinity counts only when a replica is placed, and a detached volume is not \
@@ -126,7 +126,7 @@ pub const ALERTS: &[Alert] = &[
     Alert {
         name: "LonghornHealthClockSkew",
         when: When::Promql {
-            expr: "max without ($without) (abs(longhorn_health_clock_skew_seconds{$job})) > 60",
+            expr: "max without ($without) (abs(longhorn_health_exporter_clock_skew_seconds{$job})) > 60",
             cases: include_str!("LonghornHealthClockSkew.test.yaml"),
         },
         for_: "10m",

@@ -15,110 +15,110 @@ gauges! {
         "Number of incidents by severity: a root cause with all that follows from it is one, on however many objects.",
         absent BEFORE_SYNC,
         example "max without (instance, pod) (longhorn_health_incidents{severity=\"critical\"}) > 0";
-    INCIDENT = Gauge "longhorn_health_incident" ["check", "cause", "severity"]
+    INCIDENT = Gauge "longhorn_health_incident_findings" ["check", "cause", "severity"]
         "Number of findings of the root cause of each incident, with the worst severity of the root and all that follows from it.",
         absent "there is no such incident",
-        example "count by (severity) (max without (instance, pod) (longhorn_health_incident))";
+        example "count by (severity) (max without (instance, pod) (longhorn_health_incident_findings))";
     INCIDENT_INFO = Gauge "longhorn_health_incident_info" ["check", "cause", "severity", "object", "node", "title", "follows", "claim", "data", "fix", "runbook"]
         "1 for each of the 50 worst incidents, with what a person needs to read of it: what its root means, what follows from it, the claim that is \
          hurt most and how, and what to do first. Object and node are those of the root, where it has one.",
         absent "there is no such incident",
         example "max without (instance, pod) (longhorn_health_incident_info{severity=\"critical\"}) == 1";
-    FINDINGS = Gauge "longhorn_health_findings" ["check", "severity"]
+    FINDINGS = Gauge "longhorn_health_check_findings" ["check", "severity"]
         "Number of findings of a check by severity.",
-        absent BEFORE_SYNC,
-        example "sum by (severity) (max without (instance, pod) (longhorn_health_findings))";
+        absent "the check has none of this severity; see longhorn_health_check_unknown for whether it could tell",
+        example "sum by (severity) (max without (instance, pod) (longhorn_health_check_findings))";
     FINDING = Gauge "longhorn_health_finding" ["check", "cause", "severity", "object_kind", "object", "node", "disk"]
         "1 for every finding.",
-        absent "there is no such finding, or it is one of those that longhorn_health_findings_truncated counts",
+        absent "there is no such finding, or it is one of those that longhorn_health_exporter_truncated_findings counts",
         example "max without (instance, pod) (longhorn_health_finding{severity=\"critical\"}) == 1";
     FINDING_VOLUME = Gauge "longhorn_health_finding_volume" ["check", "cause", "object", "volume", "pvc", "pvc_namespace"]
         "1 for every volume that a finding hits or that holds its object.",
-        absent "the finding names no volume, or it is one of those that longhorn_health_findings_truncated counts",
+        absent "the finding names no volume, or it is one of those that longhorn_health_exporter_truncated_findings counts",
         example "count by (pvc_namespace) (max without (instance, pod) (longhorn_health_finding_volume))";
     ALERT_FOLLOWS = Gauge "longhorn_health_alert_follows" ["alert", "cause", "node", "root_alert", "root_node"]
         "1 for every alert about a node whose findings all follow from others at least as severe, with an alert that tells of those; Alertmanager mutes the first while the second fires.",
         absent "one of its findings follows from no other",
         example "count by (root_alert, alert) (max without (instance, pod) (longhorn_health_alert_follows))";
-    FINDINGS_TRUNCATED = Gauge "longhorn_health_findings_truncated" ["check"]
+    FINDINGS_TRUNCATED = Gauge "longhorn_health_exporter_truncated_findings" ["check"]
         "Number of findings of a check that lack a series of their own, or one for each of their volumes, to keep the page small.",
         absent "no check has more than 2,000 findings, or 500 volumes in them",
-        example "longhorn_health_findings_truncated > 0";
-    SERIES_TRUNCATED = Gauge "longhorn_health_series_truncated" ["family"]
+        example "longhorn_health_exporter_truncated_findings > 0";
+    SERIES_TRUNCATED = Gauge "longhorn_health_exporter_truncated_series" ["metric"]
         "Number of series of a family that are left out, to keep the page small.",
         absent "no family has more than 5,000 series",
-        example "longhorn_health_series_truncated > 0";
+        example "longhorn_health_exporter_truncated_series > 0";
     CAUSE_INFO = Gauge "longhorn_health_cause_info" ["check", "cause", "title", "runbook", "dashboard"]
         "1 for every cause that is found, with what it means, the name of the runbook and the uid of the dashboard that say more.",
         absent "the cause is not found",
         example "longhorn_health_finding * on (cluster, check, cause) group_left (runbook) max by (cluster, check, cause, runbook) (longhorn_health_cause_info)";
-    CHECK_UNKNOWN = Gauge "longhorn_health_check_unknown" ["check"]
-        "1 if a check could not see all it needs, so that the absence of its findings says nothing, else 0.",
+    CHECKS = Gauge "longhorn_health_checks" ["state"]
+        "Number of checks: known with a verdict, unknown without one.",
         absent BEFORE_SYNC,
+        example "max without (instance, pod) (longhorn_health_checks{state=\"unknown\"}) > 0";
+    CHECK_UNKNOWN = Gauge "longhorn_health_check_unknown" ["check"]
+        "1 for a check that could not see all it needs, so that the absence of its findings says nothing.",
+        absent "the check has a verdict, or the first sync is not complete",
         example "longhorn_health_check_unknown == 1";
-    LONGHORN_INFO = Gauge "longhorn_health_longhorn_info" ["version"]
-        "1 for the Longhorn release of the cluster.",
-        absent "the release is unknown",
-        example "longhorn_health_longhorn_info";
     VOLUMES = Gauge "longhorn_health_volumes" ["robustness"]
         "Number of volumes by robustness as Longhorn reports it; those that are not attached are `detached`, unless they are faulted.",
         absent BEFORE_SYNC,
         example "max without (instance, pod) (longhorn_health_volumes{robustness=\"faulted\"}) > 0";
-    VOLUMES_HURT = Gauge "longhorn_health_volumes_hurt" ["how"]
-        "Number of volumes by how their data is hurt, each counted once by the worst: faulted, not_served (the NFS server of an RWX \
+    VOLUMES_AFFECTED = Gauge "longhorn_health_volumes_affected" ["state"]
+        "Number of volumes by how their data is affected, each counted once by the worst: faulted, not_served (the NFS server of an RWX \
          volume is not there), read_only, last_copy (one of several replicas is left), rebuilding, degraded, never_up (faulted for \
          Longhorn, but nothing was ever written).",
-        absent "no volume is hurt so, or before the first sync is complete",
-        example "max by (how) (longhorn_health_volumes_hurt)";
-    VOLUMES_AT_RISK = Gauge "longhorn_health_volumes_at_risk" ["place", "promised"]
+        absent "no volume is affected so, or the first sync is not complete",
+        example "max by (state) (longhorn_health_volumes_affected)";
+    VOLUMES_AT_RISK = Gauge "longhorn_health_volumes_at_risk" ["failure_domain", "by_choice"]
         "Number of volumes whose healthy copies are all lost with one disk, node or zone, or that have one copy (attached ones that ask for more \
-         are longhorn_health_volumes_hurt instead); promised is true where volume or settings say that this is not to be, false where it was chosen.",
+         are longhorn_health_volumes_affected instead); by_choice is false where volume or settings ask for more, true where this was chosen.",
         absent "there is none, or what decides could not be read",
-        example "max without (instance, pod) (longhorn_health_volumes_at_risk{promised=\"true\"}) > 0";
-    BYTES_AT_RISK = Gauge "longhorn_health_volumes_at_risk_bytes" ["place", "promised"]
+        example "max without (instance, pod) (longhorn_health_volumes_at_risk{by_choice=\"false\"}) > 0";
+    BYTES_AT_RISK = Gauge "longhorn_health_volumes_at_risk_bytes" ["failure_domain", "by_choice"]
         "What the volumes of longhorn_health_volumes_at_risk hold, in bytes.",
         absent "there is none, or what decides could not be read",
-        example "sum by (place) (max without (instance, pod) (longhorn_health_volumes_at_risk_bytes))";
-    RESOURCE_STATE = Gauge "longhorn_health_resource_state" ["resource", "state"]
+        example "sum by (failure_domain) (max without (instance, pod) (longhorn_health_volumes_at_risk_bytes))";
+    RESOURCE_STATE = Gauge "longhorn_health_exporter_resource_state" ["resource", "state"]
         "1 for the state in which the exporter's view of a kind is, unless that is readable.",
         absent "the kind is readable",
-        example "longhorn_health_resource_state{state=\"forbidden\"} == 1";
-    LAST_SUCCESS = Gauge "longhorn_health_last_success_timestamp_seconds" []
+        example "longhorn_health_exporter_resource_state{state=\"forbidden\"} == 1";
+    LAST_SUCCESS = Gauge "longhorn_health_exporter_last_success_timestamp_seconds" []
         "Unix time at which the Kubernetes API last answered for the kind that has waited longest; kinds that it refuses or does not have are left out.",
         absent "it has not answered yet, or the exporter serves a recording or the demo",
-        example "time() - longhorn_health_last_success_timestamp_seconds";
-    OBJECTS = Gauge "longhorn_health_objects" []
+        example "time() - longhorn_health_exporter_last_success_timestamp_seconds";
+    OBJECTS = Gauge "longhorn_health_exporter_objects" []
         "Number of objects of all kinds that the exporter holds: its memory goes with them.",
         absent "never",
-        example "process_resident_memory_bytes / on (instance) longhorn_health_objects";
-    RESOURCE_UNDECODABLE = Gauge "longhorn_health_resource_undecodable" ["resource"]
+        example "process_resident_memory_bytes / on (instance) longhorn_health_exporter_objects";
+    RESOURCE_UNDECODABLE = Gauge "longhorn_health_exporter_undecodable_objects" ["resource"]
         "Number of objects of a kind that could not be decoded and are therefore missing.",
         absent "all could be decoded",
-        example "longhorn_health_resource_undecodable > 0";
-    RESOURCE_UNRECOGNIZED = Gauge "longhorn_health_resource_unrecognized_values" ["resource", "field"]
+        example "longhorn_health_exporter_undecodable_objects > 0";
+    RESOURCE_UNRECOGNIZED = Gauge "longhorn_health_exporter_unrecognized_values" ["resource", "field"]
         "Number of objects whose field holds a value that no known Longhorn release writes.",
         absent "all values of the field are known",
-        example "longhorn_health_resource_unrecognized_values > 0";
-    LISTS = Counter "longhorn_health_lists_total" []
+        example "longhorn_health_exporter_unrecognized_values > 0";
+    LISTS = Counter "longhorn_health_exporter_lists_total" []
         "Lists that were begun, of all kinds.",
         absent STATIC,
-        example "rate(longhorn_health_lists_total[1h])";
-    WATCHES = Counter "longhorn_health_watches_total" []
+        example "rate(longhorn_health_exporter_lists_total[1h])";
+    WATCHES = Counter "longhorn_health_exporter_watches_total" []
         "Watches that were begun, of all kinds.",
         absent STATIC,
-        example "rate(longhorn_health_watches_total[1h])";
-    EVENTS = Counter "longhorn_health_events_total" []
+        example "rate(longhorn_health_exporter_watches_total[1h])";
+    EVENTS = Counter "longhorn_health_exporter_watch_events_total" []
         "Watch events that changed an object, of all kinds.",
         absent STATIC,
-        example "rate(longhorn_health_events_total[5m])";
-    RESOURCE_ERRORS = Counter "longhorn_health_resource_errors_total" ["resource", "reason"]
-        "Failed lists and watches of a kind by reason.",
-        absent "there was none, or the exporter serves a recording or the demo",
-        example "increase(longhorn_health_resource_errors_total[15m]) > 0";
-    CLOCK_SKEW = Gauge "longhorn_health_clock_skew_seconds" []
+        example "rate(longhorn_health_exporter_watch_events_total[5m])";
+    API_ERRORS = Counter "longhorn_health_exporter_api_errors_total" ["reason"]
+        "Lists and watches that failed, by reason; the log names the kind.",
+        absent STATIC,
+        example "increase(longhorn_health_exporter_api_errors_total[15m]) > 0";
+    CLOCK_SKEW = Gauge "longhorn_health_exporter_clock_skew_seconds" []
         "How far the clock of the exporter is ahead of the Kubernetes API server's, in seconds; negative when it is behind.",
         absent "the Kubernetes API server sends no Date, or the exporter serves a recording or the demo",
-        example "abs(longhorn_health_clock_skew_seconds) > 60";
+        example "abs(longhorn_health_exporter_clock_skew_seconds) > 60";
     BUILD_INFO = Gauge "longhorn_health_exporter_build_info" ["version", "revision", "rustc"]
         "1 for the build of this exporter.",
         absent "never",
@@ -143,6 +143,10 @@ gauges! {
         "Time that writing the last page of metrics took, in seconds.",
         absent "no page has been written yet, or --web.disable-exporter-metrics is set",
         example "longhorn_health_exporter_render_duration_seconds > 1";
+    HTTP_REQUESTS = Counter "longhorn_health_exporter_http_requests_total" ["code"]
+        "HTTP requests that were answered, refused ones included, by status code.",
+        absent "--web.disable-exporter-metrics is set, or a code other than 200, 401, 403, 500 and 503 was never answered",
+        example "rate(longhorn_health_exporter_http_requests_total{code=~\"4..|5..\"}[5m])";
     PROCESS_CPU = Counter "process_cpu_seconds_total" []
         "Total user and system CPU time spent in seconds.",
         absent "the system does not tell",
@@ -197,10 +201,10 @@ mod tests {
             stable,
             [
                 "Gauge longhorn_health_status status",
-                "Gauge longhorn_health_findings check,severity",
+                "Gauge longhorn_health_check_findings check,severity",
                 "Gauge longhorn_health_finding check,cause,severity,object_kind,object,node,disk",
                 "Gauge longhorn_health_check_unknown check",
-                "Gauge longhorn_health_last_success_timestamp_seconds ",
+                "Gauge longhorn_health_exporter_last_success_timestamp_seconds ",
                 "Gauge longhorn_health_exporter_build_info version,revision,rustc",
             ]
         );

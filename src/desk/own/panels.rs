@@ -1,6 +1,6 @@
 //! Panels about all checks together and about the exporter itself.
 
-use super::gauges::{RESOURCE_STATE, STATUS, VOLUMES, VOLUMES_AT_RISK, VOLUMES_HURT};
+use super::gauges::{RESOURCE_STATE, STATUS, VOLUMES, VOLUMES_AFFECTED, VOLUMES_AT_RISK};
 use crate::check::{Dashboard, Panel, Query, Step, Unit, Width};
 
 const GOOD_IS_ZERO: &[Step] = &[Step::at(0.0, "green"), Step::at(1.0, "red")];
@@ -20,9 +20,9 @@ pub const INCIDENTS_PANEL: &str = "Incidents";
 /// Panels that belong to no single check.
 pub const PANELS: &[Panel] = &[
     Panel {
-        title: "Critical findings",
+        title: "Critical incidents",
         description: "Problems to act on now. Without data the exporter is down or has not synced: not health.",
-        expr: "sum by ($cluster job) (max without ($without) (longhorn_health_findings{$job, severity=\"critical\"}))",
+        expr: "sum by ($cluster job) (max without ($without) (longhorn_health_incidents{$job, severity=\"critical\"}))",
         legend: "critical",
         steps: GOOD_IS_ZERO,
         no_data: "the exporter is down or not synced",
@@ -31,7 +31,7 @@ pub const PANELS: &[Panel] = &[
     Panel {
         title: "Warnings",
         description: "Problems to look at in working hours.",
-        expr: "sum by ($cluster job) (max without ($without) (longhorn_health_findings{$job, severity=\"warning\"}))",
+        expr: "sum by ($cluster job) (max without ($without) (longhorn_health_incidents{$job, severity=\"warning\"}))",
         legend: "warning",
         steps: WARN_FROM_ONE,
         no_data: "the exporter is down or not synced",
@@ -49,7 +49,7 @@ pub const PANELS: &[Panel] = &[
     Panel {
         title: "Checks without verdict",
         description: "Checks that could not see what they need. Their silence does not mean health.",
-        expr: "sum by ($cluster job) (max without ($without) (longhorn_health_check_unknown{$job}))",
+        expr: "max by ($cluster job) (longhorn_health_checks{$job, state=\"unknown\"})",
         legend: "unknown",
         steps: WARN_FROM_ONE,
         no_data: "the exporter is down or not synced",
@@ -68,7 +68,7 @@ pub const PANELS: &[Panel] = &[
         title: "Age of the oldest data",
         description: "How long ago the Kubernetes API last answered for the kind that waited longest. A minute is fine; after three the exporter calls a kind stale (--stale-after).",
         unit: Unit::Seconds,
-        expr: "time() - min by ($cluster job) (longhorn_health_last_success_timestamp_seconds{$job})",
+        expr: "time() - min by ($cluster job) (longhorn_health_exporter_last_success_timestamp_seconds{$job})",
         legend: "oldest",
         steps: &[Step::at(0.0, "green"), Step::at(180.0, "orange")],
         no_data: "the exporter is down, or serves a recording",
@@ -78,7 +78,7 @@ pub const PANELS: &[Panel] = &[
         title: INCIDENTS_PANEL,
         description: "What is wrong, told by root causes; what follows from one is not listed. Check leads to the dashboard, cause to the runbook.",
         columns: &["severity", "title", "check", "cause", "Value"],
-        expr: "max by ($cluster severity, check, cause) (longhorn_health_incident{$job}) * on ($cluster check, cause) group_left (title, runbook, dashboard) topk by ($cluster check, cause) (1, max by ($cluster check, cause, title, runbook, dashboard) (longhorn_health_cause_info{$job}))",
+        expr: "max by ($cluster severity, check, cause) (longhorn_health_incident_findings{$job}) * on ($cluster check, cause) group_left (title, runbook, dashboard) topk by ($cluster check, cause) (1, max by ($cluster check, cause, title, runbook, dashboard) (longhorn_health_cause_info{$job}))",
         legend: "{{check}} {{cause}}",
         width: Width::Full,
         no_data: "no incident; make sure that no check is without verdict",
@@ -114,9 +114,9 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         title: "Worst finding of each check over time",
-        description: "Shows what began together and what followed. A gap is an exporter that was down, not health.",
+        description: "Shows what began together and what followed. Checks that found nothing have no row. A gap is an end, or an exporter that was down.",
         unit: Unit::Severity,
-        expr: "max by ($cluster check) (4 * (longhorn_health_findings{$job, severity=\"critical\"} > bool 0) or 3 * (longhorn_health_findings{$job, severity=\"warning\"} > bool 0) or 2 * (longhorn_health_check_unknown{$job} > bool 0) or (longhorn_health_findings{$job, severity=\"info\"} > bool 0))",
+        expr: "max by ($cluster check) (4 * (longhorn_health_check_findings{$job, severity=\"critical\"} > bool 0) or 3 * (longhorn_health_check_findings{$job, severity=\"warning\"} > bool 0) or 2 * (longhorn_health_check_unknown{$job} > bool 0) or (longhorn_health_check_findings{$job, severity=\"info\"} > bool 0))",
         legend: "{{check}}",
         steps: SEVERITIES,
         width: Width::Full,
@@ -126,22 +126,22 @@ pub const PANELS: &[Panel] = &[
     Panel {
         title: "Findings over time",
         description: "Number of findings by check.",
-        expr: "sum by ($cluster check) (max by ($cluster check, severity) (longhorn_health_findings{$job}))",
+        expr: "sum by ($cluster check) (max by ($cluster check, severity) (longhorn_health_check_findings{$job}))",
         legend: "{{check}}",
         no_data: "the exporter is down or not synced",
         ..Panel::TIME_SERIES
     },
     Panel {
-        title: "Volumes whose data is hurt",
+        title: "Volumes whose data is affected",
         description: "Each volume once, by the worst: faulted, not served (RWX), read-only, on the last copy, rebuilding, degraded.",
-        no_data: "no volume is hurt, or the exporter does not report",
-        ..Panel::TIME_SERIES.of(&VOLUMES_HURT)
+        no_data: "no volume is, or the exporter does not report",
+        ..Panel::TIME_SERIES.of(&VOLUMES_AFFECTED)
     },
     Panel {
         title: "Volumes that are lost with one of something",
-        description: "Volumes whose healthy copies are on one disk, one node or in one zone, or that have one copy; promised: volume or \
-                      settings say that this is not to be. /plan/loss of the exporter names them.",
-        legend: "{{place}}, promised otherwise: {{promised}}",
+        description: "Volumes whose healthy copies are on one disk, one node or in one zone, or that have one copy; by choice: neither \
+                      volume nor settings ask for more. /plan/loss of the exporter names them.",
+        legend: "{{failure_domain}}, by choice: {{by_choice}}",
         no_data: "no volume is, or the exporter does not report",
         ..Panel::TIME_SERIES.of(&VOLUMES_AT_RISK)
     },
@@ -163,9 +163,9 @@ pub const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Exporter,
         title: "Failed calls",
-        description: "Lists and watches that failed, by kind and reason. Single expired ones are normal.",
-        expr: "sum by ($cluster resource, reason) (increase(longhorn_health_resource_errors_total{$job}[$__rate_interval]))",
-        legend: "{{resource}} {{reason}}",
+        description: "Lists and watches that failed, by reason. Single expired ones are normal.",
+        expr: "sum by ($cluster reason) (increase(longhorn_health_exporter_api_errors_total{$job}[$__rate_interval]))",
+        legend: "{{reason}}",
         no_data: "no call failed, or the exporter serves a recording",
         ..Panel::TIME_SERIES
     },
@@ -175,7 +175,7 @@ pub const PANELS: &[Panel] = &[
         description: "How far the clock of each exporter pod is ahead of the API server's. Beyond a minute ages in \
                       findings are wrong.",
         unit: Unit::Seconds,
-        expr: "max by ($cluster instance) (longhorn_health_clock_skew_seconds{$job})",
+        expr: "max by ($cluster instance) (longhorn_health_exporter_clock_skew_seconds{$job})",
         legend: "{{instance}}",
         no_data: "the API server sends no Date, or the exporter serves a recording",
         ..Panel::TIME_SERIES
@@ -256,31 +256,31 @@ pub const PANELS: &[Panel] = &[
                 legend: "warning",
             },
             Query {
-                expr: "max by ($cluster) (longhorn_health_volumes_hurt{$job, how=\"faulted\"})",
+                expr: "max by ($cluster) (longhorn_health_volumes_affected{$job, state=\"faulted\"})",
                 legend: "faulted",
             },
             Query {
-                expr: "sum by ($cluster) (max by ($cluster how) (longhorn_health_volumes_hurt{$job, how=~\"not_served|read_only\"}))",
+                expr: "sum by ($cluster) (max by ($cluster state) (longhorn_health_volumes_affected{$job, state=~\"not_served|read_only\"}))",
                 legend: "not served, read-only",
             },
             Query {
-                expr: "max by ($cluster) (longhorn_health_volumes_hurt{$job, how=\"last_copy\"})",
+                expr: "max by ($cluster) (longhorn_health_volumes_affected{$job, state=\"last_copy\"})",
                 legend: "last copy",
             },
             Query {
-                expr: "sum by ($cluster) (max by ($cluster how) (longhorn_health_volumes_hurt{$job, how=~\"rebuilding|degraded\"}))",
+                expr: "sum by ($cluster) (max by ($cluster state) (longhorn_health_volumes_affected{$job, state=~\"rebuilding|degraded\"}))",
                 legend: "degraded",
             },
             Query {
-                expr: "sum by ($cluster) (max by ($cluster check) (longhorn_health_check_unknown{$job}))",
+                expr: "max by ($cluster) (longhorn_health_checks{$job, state=\"unknown\"})",
                 legend: "unknown checks",
             },
             Query {
-                expr: "time() - min by ($cluster) (longhorn_health_last_success_timestamp_seconds{$job})",
+                expr: "time() - min by ($cluster) (longhorn_health_exporter_last_success_timestamp_seconds{$job})",
                 legend: "age of data (s)",
             },
             Query {
-                expr: "max by ($cluster release) (label_replace(longhorn_health_longhorn_info{$job}, \"release\", \"$1\", \"version\", \"(.*)\"))",
+                expr: "max by ($cluster release) (label_replace(longhorn_health_release_info{$job}, \"release\", \"$1\", \"version\", \"(.*)\"))",
                 legend: "release",
             },
             Query {

@@ -210,7 +210,7 @@ fn managers(objects: &[Value]) -> Result<[(String, String); MANAGERS]> {
 
 /// Writes what a kubelet writes at a restart, and waits until the exporter has seen it.
 async fn restart(bench: &Bench, exporter: &Exporter, pod: &str, count: u32, end: Option<&str>) -> Result<()> {
-    const EVENTS: &str = "longhorn_health_events_total";
+    const EVENTS: &str = "longhorn_health_exporter_watch_events_total";
     let seen = exporter.page().await?.value(EVENTS, &[]).unwrap_or_default();
     change(bench, pod, count, end).await?;
     exporter

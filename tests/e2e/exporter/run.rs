@@ -108,8 +108,9 @@ impl Exporter {
 fn own(page: &Page) -> String {
     let telling = |line: &&str| {
         [
-            "longhorn_health_finding{", "longhorn_health_resource_state{",
-            "longhorn_health_resource_errors_total{",
+            "longhorn_health_finding{",
+            "longhorn_health_exporter_resource_state{",
+            "longhorn_health_exporter_api_errors_total{",
         ]
         .iter()
         .any(|family| line.starts_with(family))

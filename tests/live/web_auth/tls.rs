@@ -39,7 +39,7 @@ fn tls_is_served_and_plain_http_is_told_so() {
         let arguments = ["--cacert", &ca, &format!("--tlsv{tls}"), "--tls-max", tls];
         let answer = serve.curl("/metrics", &arguments);
         assert_eq!(answer.status, 200, "{answer:?}");
-        assert!(answer.body().contains("\nlonghorn_health_findings{"));
+        assert!(answer.body().contains("\nlonghorn_health_checks{"));
     }
     let plain = serve.curl("/metrics", &[]);
     assert_eq!(plain.status, 400);

@@ -85,7 +85,7 @@ fn links_lead_to_files_and_headings_that_exist() {
 #[test]
 fn broken_links_are_seen() {
     let page = Path::new("docs/checks.md");
-    assert_eq!(broken(page, "#longhorn_health_findings"), None);
+    assert_eq!(broken(page, "#longhorn_health_check_findings"), None);
     assert_eq!(broken(page, "checks.md#danger_zone_pending"), None);
     assert!(broken(page, "#longhorn_health_none").is_some());
     assert!(broken(page, "nothing.md").is_some());

@@ -40,7 +40,9 @@ fn series_that_texts_dashboards_and_rules_name_exist() {
         |name: &str| declared.contains(name) || OF_LONGHORN.contains(&name) || NO_SERIES.contains(&name);
     let mut wrong = Vec::new();
     let generated = [files("rules", &[".yaml"]), files("dashboards", &[".json"])].concat();
-    for path in pages().into_iter().chain(generated) {
+    // the changelog names those of before, too
+    let pages = pages().into_iter().filter(|path| !path.ends_with("CHANGELOG.md"));
+    for path in pages.chain(generated) {
         let unknown = series(&text(&path)).into_iter().filter(|name| !known(name));
         wrong.extend(unknown.map(|name| format!("{}: {name}", path.display())));
     }

@@ -39,7 +39,7 @@ const INTRODUCTION: &str = "\
 A check is one way in which Longhorn fails. Its id and its causes are label values of
 [longhorn_health_finding](#longhorn_health_finding), fields of the [report](report.schema.json) and, for ids, values of
 `check --only`. A check without one of the kinds it needs is *unknown*, never healthy:
-[longhorn_health_check_unknown](#longhorn_health_check_unknown) is 1 and `check` ends with 2 unless something else is
+[longhorn_health_check_unknown](#longhorn_health_check_unknown) names it and `check` ends with 2 unless something else is
 found.
 
 Alerts are those of [rules/longhorn-health.rules.yaml](../rules/longhorn-health.rules.yaml): *critical* means act now, *warning* a

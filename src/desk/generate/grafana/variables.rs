@@ -29,7 +29,7 @@ pub fn of(settings: &Settings, used: impl Fn(&str) -> bool) -> Vec<Value> {
     let scope = joined([settings.matchers(), filter(&[], settings)]);
     if used("cluster") {
         let (selector, label) = (settings.matchers(), settings.cluster_label.as_str());
-        let values = format!("label_values(longhorn_health_findings{{{selector}}}, {label})");
+        let values = format!("label_values(longhorn_health_status{{{selector}}}, {label})");
         variables.push(query("cluster", "Cluster", values));
     }
     for (name, heading, family) in [

@@ -227,7 +227,7 @@ func after(all []situation, name string) *situation {
 // counters as the exporter has them, by cause.
 func counters(address string) map[string]int {
 	found := map[string]int{}
-	line := regexp.MustCompile(`longhorn_health_instance_manager_replacements_total\{cause="(\w+)",expected="(\w+)"\} ([1-9]\S*)`)
+	line := regexp.MustCompile(`longhorn_health_instance_manager_replacements_total\{cause="(\w+)",planned="(\w+)"\} ([1-9]\S*)`)
 	for _, match := range line.FindAllStringSubmatch(fetch(address, "/metrics"), -1) {
 		number, _ := strconv.Atoi(match[3])
 		found[match[1]] += number
