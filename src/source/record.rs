@@ -23,7 +23,7 @@ use super::wanted_logs::{IN_TURN, Run, ready, runs};
 use super::watch::body::REFUSAL;
 use super::watch::streamed::{LONGEST_ENVELOPE, Split};
 use super::watch::{describe, reason_of, reason_of_code};
-use crate::longhorn::{Application, HelmChart, HelmRelease, Lease, Pod, Resource, Scope, Store};
+use crate::longhorn::{Application, HelmChart, HelmRelease, Lease, Pod, Resource, Scope, Store, Writes};
 
 /// Objects asked for at once.
 const PAGE: u32 = 200;
@@ -201,7 +201,7 @@ impl<'a> Listed<'a> {
         }
     }
 
-    /// Adds an object, as it came where it may stay so. Who wrote which field, and what was applied once, is left out.
+    /// Adds an object, as it came where it may stay so. What was applied once is left out, and most of who wrote which field.
     fn add(&mut self, resource: Resource, item: &RawValue) -> serde_json::Result<()> {
         let item = item.get();
         match resource {
@@ -215,7 +215,7 @@ impl<'a> Listed<'a> {
                 None => return Ok(()),
             }
         } else if MANAGED.iter().any(|key| memmem::find(item.as_bytes(), key.as_bytes()).is_some()) {
-            without_managed(serde_json::from_str(item)?).to_string()
+            without_managed(resource, serde_json::from_str(item)?).to_string()
         } else {
             String::new()
         };
@@ -246,9 +246,15 @@ impl<'a> Listed<'a> {
 const MANAGED: [&str; 2] = ["\"managedFields\":[{", LAST_APPLIED];
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-fn without_managed(mut item: Value) -> Value {
+fn without_managed(resource: Resource, mut item: Value) -> Value {
     if let Some(metadata) = item.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.remove("managedFields");
+        let managed = metadata.remove("managedFields").filter(|_| resource.keeps_writes());
+        if let Some(mut writes) = managed.and_then(|managed| Writes::deserialize(managed).ok()) {
+            writes.prune(resource);
+            if writes.iter().len() > 0 {
+                metadata.insert("managedFields".to_owned(), writes.to_json());
+            }
+        }
         if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
             annotations.remove(LAST_APPLIED);
         }
@@ -318,7 +324,8 @@ async fn whole<'a>(
         let (code, reason) = (head.status.as_u16(), reason_of_code(head.status.as_u16()));
         return Err(RecordRefusal { reason, message: format!("{code}: {said}") });
     }
-    let (mut split, mut listed) = (Split::default(), Listed::of(resource, spool));
+    let mut split = Split::keeping(resource.keeps_writes());
+    let mut listed = Listed::of(resource, spool);
     loop {
         let frame = timeout(patience, body.frame()).await.map_err(silent)?;
         let lines = match frame.transpose().map_err(|error| unusable(error.to_string()))? {

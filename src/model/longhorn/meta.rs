@@ -4,9 +4,10 @@ use jiff::Timestamp;
 
 use super::lenient::{StringMap, Time, narrow, open_enum};
 use super::shared_text::SharedText;
+use super::writes::Writes;
 
 narrow! {
-    /// `metadata` of any object. Managed fields, finalizers and most annotations are not kept.
+    /// `metadata` of any object. Finalizers, most annotations and most managed fields are not kept.
     pub struct Meta {
         pub name: SharedText as name,
         pub namespace: SharedText as name,
@@ -17,6 +18,7 @@ narrow! {
         pub deletion_timestamp: Time,
         pub labels: StringMap as labels,
         pub annotations: Annotations,
+        pub managed_fields: Writes,
     }
 
     /// The annotations that are read.

@@ -28,6 +28,7 @@ pub mod shared_text;
 pub mod start;
 pub mod store;
 pub mod volume;
+pub mod writes;
 
 pub use backing_image::{
     BackingImage, BackingImageDataSource, BackingImageManager, BackingImageManagerState, CopySpec, CopyState,
@@ -68,3 +69,4 @@ pub use store::{Owner, Store};
 pub use volume::{
     DataLocality, Volume, VolumeAttachment, VolumeHealth, VolumeRobustness, VolumeState, Workload,
 };
+pub use writes::{Write, Writes, Written};

@@ -99,8 +99,7 @@ impl<'de> Visitor<'de> for Value<'_> {
         let mut entries: Vec<(Box<str>, Tree)> = Vec::new();
         while let Some(key) = access.next_key::<Box<str>>()? {
             let value = access.next_value_seed(Value(self.0))?;
-            // who wrote which field is of no interest, and half of an object
-            let value = if &*key == "managedFields" { Tree::Null } else { value };
+            let value = if &*key == "managedFields" { super::writes(&value) } else { value };
             entries.push((key, value));
         }
         match twice(&entries).and_then(|at| entries.get(at)) {

@@ -17,7 +17,7 @@ pub(super) fn read(
 ) -> Result<Option<Content>, RecordingError> {
     let unreadable = |reason| RecordingError::Unreadable { path: name.to_owned(), reason };
     let mut reader = DocumentReader::new(name);
-    let (mut split, mut piece) = (Split::default(), vec![0; 64 << 10]);
+    let (mut split, mut piece) = (Split::keeping(true), vec![0; 64 << 10]);
     let (mut head, mut objects) = (None, 0_usize);
     loop {
         let bytes = file.read(&mut piece).map_err(unreadable)?;

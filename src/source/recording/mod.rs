@@ -28,11 +28,12 @@ use std::io::{Read, Seek};
 use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
+use serde::Deserialize;
 use thiserror::Error;
 
 use crate::cluster::{Cluster, NO_MOMENT, Readability, ResourceStatus};
 use crate::history::History;
-use crate::longhorn::{Objects, Release, Resource, Scope};
+use crate::longhorn::{Objects, Release, Resource, Scope, Writes};
 use anonymize::Kept;
 use archive::Member;
 use files::FileKind;
@@ -601,6 +602,12 @@ impl Recording {
         let (first, second) = (format!("{} in {}", first.0, first.1), format!("{identity} in {file}"));
         Err(RecordingError::TwoClusters { object, first, second })
     }
+}
+
+/// Of who wrote which field, which is half of an object, what is of interest.
+fn writes(managed: &Tree) -> Tree {
+    let writes = Writes::deserialize(decode::Node(managed)).unwrap_or_default();
+    json::tree(&writes.to_json())
 }
 
 /// Drops the place a parser adds to what it says: it counts from the beginning of the document or

@@ -149,8 +149,7 @@ impl<'a> Builder<'a> {
                 {
                     return Err("merge keys (<<) are not read; write the fields out".to_owned());
                 }
-                // who wrote which field is of no interest, and half of an object
-                Some(name) if &*name == "managedFields" => entries.push((name, Tree::Null)),
+                Some(name) if &*name == "managedFields" => entries.push((name, super::writes(&tree))),
                 Some(name) => entries.push((name, tree)),
             },
         }

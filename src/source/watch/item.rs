@@ -94,6 +94,7 @@ fn prune<T: Kind>(object: &mut T) {
         meta.labels = labels.into_iter().filter(|(label, _)| label.starts_with("recurring-job")).collect();
         meta.uid = SharedText::new();
     }
+    meta.managed_fields.prune(T::RESOURCE);
     // what is not kept must not stay among the texts of what is: a cluster has more backups than objects
     if object.is_kept() {
         object.compact();
@@ -159,6 +160,17 @@ mod tests {
         let WatchEvent::Modified(item) = event else { panic!("{event:?}") };
         assert_eq!(kube::ResourceExt::resource_version(&item).as_deref(), Some("4"));
         assert!(item.object.is_err());
+    }
+
+    #[test]
+    fn who_wrote_what_is_kept_of_settings_and_of_no_replica() {
+        let json = r#"{"metadata":{"name":"a","managedFields":[
+            {"manager":"kubectl-patch","time":"2026-03-01T10:00:00Z","fieldsV1":{"f:value":{},"f:spec":{"f:evictionRequested":{}}}}]}}"#;
+        let kept = |meta: &crate::longhorn::Meta| meta.managed_fields.iter().count();
+        let setting: Item<crate::longhorn::Setting> = serde_json::from_str(json).unwrap();
+        let replica: Item<crate::longhorn::Replica> = serde_json::from_str(json).unwrap();
+        assert_eq!(kept(&setting.object.unwrap().metadata), 1);
+        assert_eq!(kept(&replica.object.unwrap().metadata), 0);
     }
 
     #[test]

@@ -59,8 +59,8 @@ pub(super) struct Streamed {
 }
 
 impl Streamed {
-    pub(super) fn new(list: Watched) -> Self {
-        Streamed { list, split: Split::default(), ended: false }
+    pub(super) fn new(list: Watched, keeps_writes: bool) -> Self {
+        Streamed { list, split: Split::keeping(keeps_writes), ended: false }
     }
 }
 
@@ -118,10 +118,12 @@ fn broken_off(error: BoxError) -> BoxError {
     if silent { error } else { BrokenOff.into() }
 }
 
-/// Takes a list apart, and leaves out who wrote which field. Looks at strings and brackets only: whether an object
-/// decodes shows later.
+/// Takes a list apart, and leaves out who wrote which field where that is not of interest. Looks at strings and brackets only:
+/// whether an object decodes shows later.
 #[derive(Default)]
 pub(crate) struct Split {
+    /// Who wrote which field stays.
+    keeps_writes: bool,
     depth: usize,
     in_string: bool,
     escaped: bool,
@@ -163,10 +165,15 @@ pub(crate) const ADDED: &[u8] = br#"{"type":"ADDED","object":"#;
 const BETWEEN: usize = 2;
 /// Depth between the keys of an item's metadata.
 const METADATA: usize = 4;
-/// Who wrote which field: half of an object, which nothing reads.
+/// Who wrote which field: half of an object, which is read of few kinds.
 const LEFT_OUT: &[u8] = b"\"managedFields\"";
 
 impl Split {
+    /// One that leaves out who wrote which field, or does not.
+    pub(crate) fn keeping(keeps_writes: bool) -> Self {
+        Split { keeps_writes, ..Split::default() }
+    }
+
     /// The items that end in these bytes, as lines.
     pub(crate) fn feed(&mut self, bytes: &[u8]) -> Result<Vec<u8>, Garbled> {
         self.lines.reserve(bytes.len());
@@ -258,6 +265,9 @@ impl Split {
 
     /// Whether the key that ends here, of which some may have come before, is one whose value is left out.
     fn is_left_out(&self, piece: &[u8]) -> bool {
+        if self.keeps_writes {
+            return false;
+        }
         match LEFT_OUT.len().checked_sub(piece.len()) {
             None => piece.ends_with(LEFT_OUT),
             Some(before) => {

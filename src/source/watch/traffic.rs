@@ -265,7 +265,7 @@ impl Call {
         let response = self.try_once(&client, request).await?;
         let good = response.status().is_success();
         Ok(response.map(|body| match body.holding(turn) {
-            list if good => Streamed::new(list).boxed_unsync(),
+            list if good => Streamed::new(list, self.resource.keeps_writes()).boxed_unsync(),
             refusal => refusal.boxed_unsync(),
         }))
     }
