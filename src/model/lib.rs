@@ -10,6 +10,7 @@
 pub mod check;
 pub mod cluster;
 pub mod did_you_mean;
+pub mod edits;
 pub mod history;
 pub mod longhorn;
 pub mod sync;

@@ -1,17 +1,16 @@
 //! What is different between two looks at a cluster: incidents that began, ended or changed, and what was changed meanwhile
 //! in settings, nodes, disks, volumes and backups.
 
-mod state;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use jiff::Timestamp;
 use serde::Serialize;
 
-use self::state::{edits, state};
-use crate::check::{ObjectRef, Severity, counted, plain};
+use crate::check::{ObjectRef, Severity, counted};
 use crate::cluster::Cluster;
+use crate::edits::{self, Edit, edits, values};
+use crate::happened;
 use crate::incidents::Incident;
 use crate::longhorn::Resource;
 use crate::text::{Style, moment, sentence};
@@ -68,22 +67,6 @@ pub struct Change {
     pub count_before: usize,
 }
 
-/// A value that is different, or a thing that was added or removed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Edit {
-    /// What it is about, as `setting auto-salvage` or `node worker-1`.
-    pub subject: String,
-    /// The field; left out where the thing itself was added or removed.
-    #[serde(skip_serializing_if = "str::is_empty")]
-    pub field: &'static str,
-    /// The value before; left out for what was added, empty for a thing that has no value of its own.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub before: Option<String>,
-    /// The value now; left out for what was removed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub after: Option<String>,
-}
-
 /// A finding, whatever its cause: on the same object, of the same check.
 type Place<'a> = (&'static str, &'a ObjectRef, Option<&'a str>);
 
@@ -92,7 +75,7 @@ impl Diff {
     pub fn of(before: (&Cluster, &Report), after: (&Cluster, &Report)) -> Diff {
         let (old, new) = (Index::of(before.1), Index::of(after.1));
         let compared = |kind: &Resource| before.0.knows_all(*kind) && after.0.knows_all(*kind);
-        let (kinds, not_compared): (BTreeSet<_>, BTreeSet<_>) = state::KINDS.into_iter().partition(compared);
+        let (kinds, not_compared): (BTreeSet<_>, BTreeSet<_>) = edits::KINDS.into_iter().partition(compared);
         let gone = before.1.incidents.iter().filter(|incident| new.matching(before.1, incident).is_empty());
         let (mut began, mut changed) = (Vec::new(), Vec::new());
         for incident in &after.1.incidents {
@@ -122,7 +105,7 @@ impl Diff {
                 .map(|incident| Change { count: 0, count_before: incident.count, ..Change::of(incident) })
                 .collect(),
             changed,
-            cluster: edits(&state(before.0, &kinds), &state(after.0, &kinds)),
+            cluster: edits(&values(&before.0.objects, &kinds), &values(&after.0.objects, &kinds)),
             not_compared: not_compared.into_iter().map(Resource::label).collect(),
         }
     }
@@ -164,7 +147,7 @@ impl Diff {
         if !self.cluster.is_empty() {
             writeln!(out, "\n{}", style.bold("What was changed"))?;
             for edit in self.cluster.iter().take(MAX_PRINTED) {
-                style.hang(out, "  ", "    ", &edit.text())?;
+                style.hang(out, "  ", "    ", &happened::said(edit))?;
             }
             if let Some(more @ 1..) = self.cluster.len().checked_sub(MAX_PRINTED) {
                 writeln!(out, "  and {more} more (-o json)")?;
@@ -211,23 +194,6 @@ impl Change {
         }
         let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
         format!("{}{notes}", sentence(&self.title))
-    }
-}
-
-impl Edit {
-    fn text(&self) -> String {
-        let subject = plain(&self.subject);
-        let about =
-            if self.field.is_empty() { subject.to_string() } else { format!("{subject}, {}", self.field) };
-        let value = |value: &Option<String>| match value.as_deref() {
-            None | Some("") => "unset".to_owned(),
-            Some(value) => plain(value).to_string(),
-        };
-        match (&self.before, &self.after) {
-            (None, _) if self.field.is_empty() => format!("{about}: added"),
-            (_, None) if self.field.is_empty() => format!("{about}: removed"),
-            _ => format!("{about}: {} → {}", value(&self.before), value(&self.after)),
-        }
     }
 }
 
