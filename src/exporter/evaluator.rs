@@ -3,7 +3,7 @@
 //! In `serve` it is made beside them, by [`Evaluator::refresh`], and who asks gets what is there: on a large cluster
 //! an evaluation takes a hundred times as long as handing out a page.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use jiff::{SignedDuration, Timestamp};
@@ -11,10 +11,13 @@ use jiff::{SignedDuration, Timestamp};
 use super::{Budget, RenderError, Rendered, Requests, SelfMetrics, WebConfigReload, families};
 use crate::check::Catalogue;
 use crate::cluster::{Cluster, ResourceStatus};
+use crate::history::changes::Past;
 use crate::longhorn::{InstanceManagerState, Resource};
 use crate::metrics::{self, Format};
 use crate::plan::{Looked, Plan};
-use crate::report::{Evaluation, Memory, Report, ReportOptions, Selection, evaluate_again};
+use crate::report::{
+    EVERY_CHECK, Evaluation, Memory, Report, ReportOptions, Selection, evaluate_again, timeline,
+};
 use crate::source::{ApiTotals, Source, on_demand};
 use crate::sync::lock;
 
@@ -325,6 +328,11 @@ impl Evaluator {
         make(Looked::new(&cluster, &moment.evaluation.report, &[]))
     }
 
+    /// How far back the timeline goes.
+    pub fn since(&self) -> SignedDuration {
+        self.options.since.unwrap_or(timeline::DAY)
+    }
+
     /// The time by the clock of this machine; a recording has another one.
     pub fn wall(&self) -> Timestamp {
         (self.clock)()
@@ -416,6 +424,7 @@ impl Evaluator {
         // a history that no one else holds is changed in place
         drop(cluster);
         self.source.keep_observed(std::mem::take(&mut evaluation.observed), &evaluation.blind, now);
+        self.keep_incidents(&evaluation, now);
         let evaluated = (self.clock)();
         Moment {
             evaluation,
@@ -428,6 +437,33 @@ impl Evaluator {
             pages: Default::default(),
             json: Mutex::default(),
         }
+    }
+}
+
+impl Evaluator {
+    /// Notes which incidents there are: one is over when nothing of its cause is found, and that could be seen.
+    fn keep_incidents(&self, evaluation: &Evaluation, now: Timestamp) {
+        let report = &evaluation.report;
+        let found = report.incidents.iter().map(|incident| Past {
+            check: incident.check.to_owned(),
+            cause: incident.cause.to_owned(),
+            severity: incident.severity.as_str().to_owned(),
+            title: incident.title.clone(),
+            began: incident.since.unwrap_or(now).min(now),
+            ended: None,
+        });
+        let findings = report.findings.iter().map(|finding| (finding.check, finding.cause.id));
+        let beside = report.not_listed.iter().map(|other| (other.check, other.cause));
+        let beside = beside.chain(report.accepted.iter().map(|one| (one.check, one.cause.as_str())));
+        let held: BTreeSet<(&str, &str)> = findings.chain(beside).collect();
+        let unseen: BTreeSet<&str> = report.unknown.iter().map(|unknown| unknown.check).collect();
+        let holds = |past: &Past| {
+            let check = past.check.as_str();
+            held.contains(&(check, past.cause.as_str()))
+                || unseen.contains(check)
+                || unseen.contains(EVERY_CHECK)
+        };
+        self.source.keep_incidents(found.collect(), &holds, now);
     }
 }
 

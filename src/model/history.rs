@@ -1,6 +1,7 @@
-//! What only time shows: since when a fact holds, which pods vanished and how they looked last,
+//! What only time shows: since when a fact holds, which pods vanished and how they looked last, what was changed,
 //! and what crashed containers wrote. Bounded; empty for a recording.
 
+pub mod changes;
 pub mod ends;
 pub mod saved;
 
@@ -75,6 +76,7 @@ pub struct History {
     begun: Arc<BTreeMap<(&'static str, &'static str), u64>>,
     gone_pods: Arc<VecDeque<GonePod>>,
     ending: Ending,
+    changes: Arc<changes::Changes>,
     crash_logs: Arc<BTreeMap<(String, String), CrashLog>>,
     current_logs: Arc<BTreeMap<(String, String), CrashLog>>,
     /// By pod: its uid, and why the log of its last termination could not be read.

@@ -9,7 +9,7 @@
 #[cfg(test)]
 pub(crate) use ::{checks, testing};
 pub(crate) use ::facts;
-pub(crate) use model::{cluster, history, longhorn, sync, word_enum, yaml_error};
+pub(crate) use model::{cluster, edits, history, longhorn, sync, word_enum, yaml_error};
 
 mod answer;
 pub mod connect;
@@ -36,6 +36,7 @@ pub use watch::{CrashLogs, Live, LiveOptions};
 
 use crate::cluster::Cluster;
 use crate::history::Observation;
+use crate::history::changes::Past;
 use crate::longhorn::Resource;
 
 /// What `serve` evaluates again and again. Every method answers from memory, at once.
@@ -55,6 +56,9 @@ pub trait Source: Send + Sync + 'static {
     /// Takes over the observations of an evaluation, see [`crate::history::History::keep_observed`]. Does not
     /// change the generation: a fact that is new now is not older within the same second.
     fn keep_observed(&self, holding: Vec<Observation>, blind: &BTreeSet<&'static str>, now: Timestamp);
+
+    /// Takes over the incidents of an evaluation, see [`crate::history::History::keep_incidents`].
+    fn keep_incidents(&self, _found: Vec<Past>, _holds: &dyn Fn(&Past) -> bool, _now: Timestamp) {}
 
     /// The kinds about which nothing is known since the start: neither listed, nor refused, nor not
     /// served. A latch: once empty, always empty, whatever goes wrong later.

@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::changes::Changes;
 use super::ends::EndSeen;
 use super::{GonePod, History, Observation};
 use crate::longhorn::{Condition, Container, ContainerStatus, Pod, StringMap, Terminated};
@@ -39,6 +40,9 @@ pub struct Saved {
     /// Ends that were under way, by uid of the pod.
     #[serde(default)]
     ending: BTreeMap<String, EndSeen>,
+    /// What was changed, and which incidents there were.
+    #[serde(default)]
+    changes: Changes,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,6 +102,7 @@ impl History {
             facts: facts.into_iter().map(fact).collect(),
             gone_pods: self.gone_pods.iter().map(gone).collect(),
             ending: self.ending.iter().map(|(uid, seen)| (uid.to_string(), seen.clone())).collect(),
+            changes: Changes::clone(&self.changes),
         }
     }
 
@@ -128,6 +133,9 @@ impl History {
         }
         for (uid, seen) in saved.ending.into_iter().filter(|_| short) {
             self.restore_end(uid.into(), seen);
+        }
+        if *self.changes == Changes::default() {
+            self.changes = Arc::new(saved.changes.until(now));
         }
         let restored = Restored { facts: facts.len(), gone_pods: self.gone_pods.len() - before };
         // what was seen since the start wins

@@ -9,6 +9,7 @@
 mod backoff;
 pub(crate) mod body;
 mod crash_logs;
+mod edits;
 pub mod headers;
 mod item;
 mod kind;
@@ -36,6 +37,7 @@ pub(crate) use trouble::{describe, is_untrusted, reason_of, reason_of_code, spea
 use super::{ApiTotals, Source};
 use crate::cluster::Cluster;
 use crate::history::Observation;
+use crate::history::changes::Past;
 use crate::history::saved::{CheckId, Restored, Saved};
 use crate::longhorn::{Kind, KindVisitor, Resource, visit_kinds};
 use state::SharedState;
@@ -202,6 +204,10 @@ impl Source for Live {
 
     fn keep_observed(&self, holding: Vec<Observation>, blind: &BTreeSet<&'static str>, now: Timestamp) {
         self.shared.history(|history| history.keep_observed(holding, blind, now));
+    }
+
+    fn keep_incidents(&self, found: Vec<Past>, holds: &dyn Fn(&Past) -> bool, now: Timestamp) {
+        self.shared.history(|history| history.keep_incidents(found, holds, now));
     }
 
     fn waiting_for(&self) -> Vec<Resource> {

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::traffic::{Success, Traffic};
 use super::trouble::WatchTrouble;
-use super::{LiveOptions, pods};
+use super::{LiveOptions, edits, pods};
 use crate::ApiErrorReason;
 use crate::cluster::{Cluster, Readability, ResourceStatus};
 use crate::history::History;
@@ -199,6 +199,11 @@ impl SharedState {
             let state = &mut *state;
             pods::relisted(&mut state.history, &state.objects, &listed, now);
         }
+        // of the first list nothing is known that was before
+        if state.kinds[T::RESOURCE].standing == Standing::Listed {
+            let WatchState { objects, history, .. } = &mut *state;
+            edits::relisted(history, T::store(objects), &listed, now);
+        }
         let old = std::mem::replace(T::store_mut(&mut state.objects), listed);
         let kind = &mut state.kinds[T::RESOURCE];
         for (name, error) in undecodable.iter().filter(|(name, _)| !kind.undecodable.contains(*name)) {
@@ -236,6 +241,9 @@ impl SharedState {
             return;
         }
         pods::applied(history, objects, &*object, now);
+        if kind.standing == Standing::Listed && !was_undecodable {
+            edits::changed(history, T::store(objects).get(&object.meta().name), Some(&*object), now);
+        }
         T::store_mut(objects).insert(object);
         drop(state);
         self.touched(T::RESOURCE);
@@ -262,6 +270,9 @@ impl SharedState {
         let WatchState { objects, history, kinds, .. } = &mut *state;
         kinds[T::RESOURCE].undecodable.remove(name);
         let stored = T::store_mut(objects).remove(name);
+        if let Some(stored) = &stored {
+            edits::changed(history, Some(&**stored), None, now);
+        }
         if let Some(last) = last.or(stored) {
             pods::deleted(history, objects, last, now);
         }
