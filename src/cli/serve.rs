@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, anyhow};
 use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use tokio::net::TcpListener;
 use tokio::runtime::{Handle, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
@@ -25,6 +25,8 @@ use crate::source::demo::Demo;
 use crate::source::reviews::Reviews;
 use crate::source::{Fixed, Live, OnDemand, Source};
 
+/// How far back its timeline goes.
+const TIMELINE: SignedDuration = SignedDuration::from_hours(72);
 /// How often it is looked whether something changed: what does shows within a second.
 const LOOK: Duration = Duration::from_millis(200);
 /// How much less urgent evaluations are than answers.
@@ -204,6 +206,7 @@ async fn serve(args: ServeArgs, answering: &Handle) -> Result<u8, Failure> {
     let mut signals = Signals::listen().map_err(Failure::unknown)?;
     let mut options = args.source.options(Timestamp::now())?;
     options.address = options.address.elsewhere();
+    options.since = Some(TIMELINE);
     let (mut access, transport) = open_web(&args)?;
     let connection = open_connection(&args).await?;
     if let Some(connection) = connection.as_ref().filter(|_| args.web.auth == WebAuth::Kubernetes) {

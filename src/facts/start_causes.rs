@@ -2,7 +2,7 @@
 //! (`manager_crash_loop`): one fault has one id, one meaning and one fix. Each of the two checks lists those that it finds.
 
 use super::{installation, probes, releases, ways};
-use crate::check::{Cluster, Name, Remedy, causes};
+use crate::check::{BY_ROLLOUT, Cluster, Name, Remedy, causes};
 use crate::longhorn::Pod;
 
 const LAST_LOG: &str = "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=100";
@@ -53,7 +53,8 @@ causes! {
             read "kubectl -n <namespace> get daemonset longhorn-manager -o yaml",
         ] proven "a definition was deleted, and its objects with it; the backup of the cluster restores them";
     MANIFEST_STALE = critical "manifest_stale"
-        "the manager's manifest and image belong to different releases: a flag, a variable or the readiness probe's port"
+        "the manager's manifest and image belong to different releases: a flag, a variable or the readiness probe's port",
+        changed_by: BY_ROLLOUT
         fix "Set manifest and image to one release with the tool that installed Longhorn. If Longhorn does not support the step to that release, \
              put the image back instead." [
             read "kubectl -n <namespace> get daemonset longhorn-manager -o yaml",
@@ -238,7 +239,8 @@ causes! {
             change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '{\"spec\":{\"evictionRequested\":false}}'",
             change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type json -p '[{\"op\":\"replace\",\"path\":\"/spec/disks/<disk>/evictionRequested\",\"value\":false}]'",
         ];
-    UPGRADE_PATH = critical "upgrade_path" "Longhorn does not support going from the installed release to this one"
+    UPGRADE_PATH = critical "upgrade_path"
+        "Longhorn does not support going from the installed release to this one", changed_by: BY_ROLLOUT
         fix "Put back the release in current-longhorn-version: Longhorn upgrades one minor release at a time and never downgrades. Going back is \
              safe until a manager has become Ready, because managers stop before they change an object." [
             read "kubectl -n <namespace> get settings.longhorn.io current-longhorn-version",

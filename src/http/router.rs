@@ -24,8 +24,8 @@ use crate::did_you_mean;
 use crate::exporter::Evaluator;
 use crate::generate::{catalogue, docs};
 use crate::plan::{Which, table as plan_table};
-use crate::report::text::Style;
 use crate::report::text::table::{self, Details};
+use crate::report::text::{Style, timeline};
 use crate::source::OnDemand;
 use crate::sync;
 
@@ -60,6 +60,8 @@ enum Route {
     Metrics,
     Report,
     Text,
+    /// What happened: a page, or text.
+    Timeline(bool),
     Plan(Which),
     /// By the name of its alert.
     Runbook(&'static str),
@@ -111,6 +113,7 @@ impl Router {
             Route::Metrics
             | Route::Report
             | Route::Text
+            | Route::Timeline(_)
             | Route::Plan(_)
             | Route::Runbook(_)
             | Route::Runbooks
@@ -156,6 +159,8 @@ impl Router {
             path if path == self.links.metrics => Ok(Route::Metrics),
             "/api/v1/report" => Ok(Route::Report),
             "/report.txt" => Ok(Route::Text),
+            "/timeline" => Ok(Route::Timeline(true)),
+            "/timeline.txt" => Ok(Route::Timeline(false)),
             "/plan/upgrade" => Ok(Route::Plan(Which::Upgrade)),
             "/plan/drain" => Ok(Route::Plan(Which::Drain)),
             "/plan/loss" => Ok(Route::Plan(Which::Loss)),
@@ -201,6 +206,7 @@ impl Router {
             Route::Metrics => self.metrics(headers),
             Route::Report => self.report(&self.view(query)?, headers),
             Route::Text => self.text(&self.view(query)?, headers),
+            Route::Timeline(is_page) => self.timeline(is_page, headers),
             Route::Plan(which) => self.plan(which, query, headers, beside),
             Route::Landing => self.landing(&self.view(query)?, headers),
             Route::Runbook(name) => {
@@ -256,6 +262,28 @@ impl Router {
                 Ok(refreshing(compressible(headers, respond::TEXT, "Accept-Encoding", &text), view))
             }
             None => Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the report could not be written")),
+        }
+    }
+
+    /// What happened: a page for people, lines for `kubectl get --raw`.
+    fn timeline(&self, is_page: bool, headers: &HeaderMap) -> Result<Answer, Refusal> {
+        let moment = self.evaluator.moment();
+        if !moment.waiting_for.is_empty() {
+            return Err(not_synced());
+        }
+        let (report, since) = (&moment.evaluation.report, self.evaluator.since());
+        if is_page {
+            let html = self.evaluator.rendered(page::timeline(report, since))?;
+            return Ok(with_page_headers(compressible(headers, respond::HTML, "Accept-Encoding", &html)));
+        }
+        let mut text = Vec::new();
+        let written = timeline::write(&mut text, report, since, Style::DEFAULT);
+        match written.ok().and_then(|()| String::from_utf8(text).ok()) {
+            Some(text) => {
+                let text = self.evaluator.rendered(text.trim_start().to_owned())?;
+                Ok(compressible(headers, respond::TEXT, "Accept-Encoding", &text))
+            }
+            None => Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the timeline could not be written")),
         }
     }
 

@@ -9,7 +9,7 @@
 #[cfg(test)]
 pub(crate) use ::{source, testing};
 pub(crate) use ::facts;
-pub(crate) use model::{check, cluster, did_you_mean, history, longhorn, word_enum, yaml_error};
+pub(crate) use model::{check, cluster, did_you_mean, edits, history, longhorn, word_enum, yaml_error};
 
 #[cfg(test)]
 mod absence_tests;
@@ -18,6 +18,7 @@ mod address;
 mod at_risk;
 mod data;
 pub mod diff;
+pub mod happened;
 pub mod incidents;
 #[cfg(test)]
 mod left_out_tests;
@@ -28,12 +29,13 @@ pub mod rights;
 mod select;
 mod status;
 pub mod text;
+pub mod timeline;
 #[cfg(test)]
 mod undecodable_tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -72,6 +74,9 @@ pub struct Report {
     pub data: Data,
     /// What is wrong, told by root causes; the one to look at first in front.
     pub incidents: Vec<Incident>,
+    /// What happened of late, newest first: incidents, and what was changed beside them; at most 200.
+    #[schemars(default)]
+    pub timeline: Vec<happened::Entry>,
     /// What is wrong, one by one, worst first.
     pub findings: Vec<Finding>,
     /// Findings that are counted and not listed, because there are too many; the worst are listed. Only an
@@ -249,6 +254,8 @@ pub struct ReportOptions {
     pub bounded: bool,
     /// True where findings are all that is asked for: no incidents are made of them, and nothing is said of data.
     pub findings_alone: bool,
+    /// How far back the timeline goes; a day without it.
+    pub since: Option<SignedDuration>,
 }
 
 /// How many findings of a check are listed where memory is bounded.
@@ -343,6 +350,11 @@ fn report(
     let not_listed = accepted::of_omitted(cut_off, &options.accepted, cluster.moment());
     unknown.retain(|unknown| !options.accepted.iter().any(|one| one.is_of_whole_check(unknown.check)));
     let kinds = catalogue.kinds();
+    let (mut incidents, mut timeline) = (Vec::new(), Vec::new());
+    if !options.findings_alone {
+        incidents = incidents::of(catalogue, &findings, cluster.objects.longhorn_nodes.len());
+        timeline = timeline::of(cluster, &findings, &mut incidents, options.since.unwrap_or(timeline::DAY));
+    }
     let mut report = Report {
         catalogue,
         schema: "v1",
@@ -361,10 +373,8 @@ fn report(
             instance_managers: cluster.objects.instance_managers.len(),
         },
         data,
-        incidents: match options.findings_alone {
-            true => Vec::new(),
-            false => incidents::of(catalogue, &findings, cluster.objects.longhorn_nodes.len()),
-        },
+        incidents,
+        timeline,
         findings,
         not_listed,
         accepted,

@@ -1,6 +1,6 @@
 //! Why volumes are not backed up.
 
-use crate::check::causes;
+use crate::check::{BY_ITS_TARGET, causes};
 
 const BACKUPS: &str = "kubectl -n <namespace> get backups.longhorn.io -l backup-volume=<object>";
 const TARGETS: &str = "kubectl -n <namespace> get backuptargets.longhorn.io";
@@ -9,7 +9,7 @@ const JOBS: &str = "kubectl -n <namespace> get jobs,pods -l recurring-job.longho
 
 causes! {
     TARGET_UNAVAILABLE = warning "target_unavailable"
-        "Longhorn cannot use a backup target, so no backup can be taken, restored or deleted there"
+        "Longhorn cannot use a backup target, so no backup can be taken, restored or deleted there", changed_by: BY_ITS_TARGET
         fix "Read the error of target <object> and fix what it names, usually URL, credentials, network or certificate. Longhorn retries every poll \
              interval." [
             read "kubectl -n <namespace> get backuptargets.longhorn.io <object> -o yaml",

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::check::{Cause, CommandTemplate};
+use crate::check::{BY_ITS_VALUE, Cause, CommandTemplate};
 use crate::longhorn::Toleration;
 
 /// A setting of the danger zone as a cause, with what to do until it is in force.
 const fn setting(id: &'static str, fix: &'static str) -> Cause {
-    Cause { fix, steps: STEPS, ..Cause::info(id, "the setting is not in force") }
+    Cause { fix, steps: STEPS, changed_by: BY_ITS_VALUE, ..Cause::info(id, "the setting is not in force") }
 }
 
 const STEPS: &[CommandTemplate] = &[

@@ -1,6 +1,6 @@
 //! Why an eviction or a drain does not advance.
 
-use crate::check::causes;
+use crate::check::{BY_CORDON, causes};
 
 const NODES: &str = "kubectl -n <namespace> get nodes.longhorn.io";
 const ON_NODE: &str = "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node> -o wide";
@@ -16,9 +16,8 @@ causes! {
             read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep -E 'Evict|Rebuild|Schedul|FailedDeleting'",
         ];
     PDB_BLOCKS = warning "pdb_blocks"
-        "an instance manager's PodDisruptionBudget blocks the drain of a cordoned node" but "info while only the cordon needs it, for the \
-                                                                                                    first quarter of an hour, and while replicas \
-                                                                                                    leave"
+        "an instance manager's PodDisruptionBudget blocks the drain of a cordoned node" but "info while only the cordon needs it, for the first \
+        quarter of an hour, and while replicas leave", changed_by: BY_CORDON
         fix "Move the volumes and replicas that the evidence names off node <node>: Longhorn then removes the budget. Do not delete it or force the \
              drain: it protects the last copy of data." [
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",

@@ -18,16 +18,21 @@ use crate::facts::{nodes, text, volumes};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{Condition, ConditionStatus, DataLocality, Volume, VolumeRobustness, condition};
 
+const BY_MINIMUM: &[ChangedBy] = &[ChangedBy::Setting("storage-minimal-available-percentage")];
+const BY_PERCENTAGE: &[ChangedBy] = &[ChangedBy::Setting("storage-over-provisioning-percentage")];
+
 causes! {
     SPACE_SHORT = warning "space_short"
-        "the disks that could take the replica have too little free space (storage-minimal-available-percentage)"
+        "the disks that could take the replica have too little free space (storage-minimal-available-percentage)",
+        changed_by: BY_MINIMUM
         fix "Free space on a disk (delete unneeded snapshots and volumes, trim file systems), or add a disk. Lowering \
              storage-minimal-available-percentage risks full disks, which stop every replica on them." [
             read "kubectl -n <namespace> get nodes.longhorn.io",
             read "kubectl -n <namespace> describe volumes.longhorn.io <object>",
         ] proven "the fix asks for what is not needed";
     OVER_PROVISIONED = warning "over_provisioned"
-        "the disks that could take the replica are already fully allocated (storage-over-provisioning-percentage)"
+        "the disks that could take the replica are already fully allocated (storage-over-provisioning-percentage)",
+        changed_by: BY_PERCENTAGE
         fix "Add a disk, or lower the reserved space of one. If the volumes use much less than their sizes, raise \
              storage-over-provisioning-percentage instead." [
             read "kubectl -n <namespace> get settings.longhorn.io storage-over-provisioning-percentage",

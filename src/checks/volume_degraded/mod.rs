@@ -28,6 +28,8 @@ use crate::longhorn::Resource::*;
 use crate::longhorn::{DataEngine, ReplicaMode, Volume, VolumeRobustness};
 use reasons::DegradedReason;
 
+const BY_LIMIT: &[ChangedBy] = &[ChangedBy::Setting("concurrent-replica-rebuild-per-node-limit")];
+
 causes! {
     REBUILD_STALLED = warning "rebuild_stalled"
         "a rebuild has made no progress for half an hour (at a first look: the volume has been degraded for a day)"
@@ -45,7 +47,7 @@ causes! {
             read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep -E 'Rebuil|<object>'",
         ];
     REBUILD_DISABLED = warning "rebuild_disabled"
-        "concurrent-replica-rebuild-per-node-limit is 0, which disables rebuilds"
+        "concurrent-replica-rebuild-per-node-limit is 0, which disables rebuilds", changed_by: BY_LIMIT
         fix "Set concurrent-replica-rebuild-per-node-limit back to its default of 5, unless the work for which it was lowered is still in progress." [
             read "kubectl -n <namespace> get settings.longhorn.io concurrent-replica-rebuild-per-node-limit",
             change "kubectl -n <namespace> patch settings.longhorn.io concurrent-replica-rebuild-per-node-limit --type merge -p '{\"value\":\"5\"}'",

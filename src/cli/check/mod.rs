@@ -21,7 +21,7 @@ use crate::cluster::{Cluster, ResourceStatus};
 use crate::history::History;
 use crate::longhorn::{Objects, Resource};
 use crate::report::text::table::Details;
-use crate::report::text::{Style, markdown, table, wide};
+use crate::report::text::{Style, markdown, table, timeline, wide};
 use crate::report::{
     Acceptance, EVERY_CHECK, Evaluation, Report, ReportOptions, Selection, Status, Unknown, evaluate_with,
 };
@@ -51,6 +51,10 @@ pub struct CheckArgs {
     /// Show everything about every incident, or about incident N: evidence and all commands
     #[arg(long, short = 'v', value_name = "N", num_args = 0..=1, default_missing_value = "all", value_parser = details)]
     details: Option<Details>,
+
+    /// Add what changed in this time, newest first: settings, nodes, images, pods that ended
+    #[arg(long, value_name = "DURATION", value_parser = positive_duration)]
+    since: Option<SignedDuration>,
 
     #[command(flatten)]
     shown: ShownArgs,
@@ -167,6 +171,7 @@ pub fn run(args: CheckArgs) -> Result<u8, Failure> {
     }
     let mut options = args.source.options(now)?;
     options.accepted.extend(args.shown.skip.iter().cloned());
+    options.since = args.since;
     let report = match args.source.recorded(now)? {
         Some(cluster) => args.report(&cluster, &options)?,
         None => match args.live_report(&options) {
@@ -272,7 +277,12 @@ impl CheckArgs {
         let stdout = io::stdout();
         let mut out = io::BufWriter::new(stdout.lock());
         match self.output {
-            OutputFormat::Table => table::write(&mut out, report, style, self.details())?,
+            OutputFormat::Table => {
+                table::write(&mut out, report, style, self.details())?;
+                if let Some(since) = self.since {
+                    timeline::write(&mut out, report, since, style)?;
+                }
+            }
             OutputFormat::Wide => wide::write(&mut out, report)?,
             OutputFormat::Markdown => markdown::write(&mut out, report)?,
             OutputFormat::Github => github::write(&mut out, report)?,

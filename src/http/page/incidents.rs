@@ -9,6 +9,7 @@ use crate::check::{Severity, counted};
 use crate::incidents::Incident;
 use crate::report::Report;
 use crate::report::text::follows;
+use crate::report::text::timeline::before;
 
 /// All that is more than a note.
 pub fn urgent(report: &Report, cards: &mut Cards<'_>) -> Markup {
@@ -46,6 +47,7 @@ fn incident(report: &Report, incident: &Incident, cards: &mut Cards<'_>) -> Mark
             }
             (waits(report, incident))
             @if let Some(quote) = incident.quote() { p.more { (quote) } }
+            @for change in before(incident) { p.more { "Changed: " (change) } }
             @if !incident.fix.is_empty() { p { (incident.fix) } }
             @if let Some(first) = incident.first.as_ref().filter(|_| incident.waits_for.is_empty()) { (command(first)) }
             details.part { summary { "Evidence and all commands" } (cards.of(report.by_cause(roots))) }

@@ -10,6 +10,7 @@ mod risk;
 mod runbook;
 #[cfg(test)]
 mod tests;
+mod timeline;
 
 use hyper::header::{self, HeaderName};
 use jiff::Timestamp;
@@ -25,6 +26,7 @@ use crate::report::{Report, Selection, Status};
 use findings::Cards;
 pub use plan::plan;
 pub use runbook::document;
+pub use timeline::timeline;
 
 const STYLE: &str = include_str!("style.css");
 
@@ -237,7 +239,8 @@ fn facts(report: &Report) -> Markup {
 
 /// The foot, with links on the page of a cluster.
 fn foot(links: Option<&Links>) -> Markup {
-    const MORE: [(&str, &str); 8] = [
+    const MORE: [(&str, &str); 9] = [
+        ("timeline", "Timeline"),
         ("api/v1/report", "Report as JSON"),
         ("report.txt", "as text"),
         ("runbooks/", "Runbooks"),

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use super::{CommandTemplate, Severity};
+use super::{ChangedBy, CommandTemplate, Severity};
 
 /// A reason for which a check finds something. Declared once, as a constant of the check; a finding
 /// and an alert take the constant, so that a cause which no one declared does not compile:
@@ -40,6 +40,8 @@ pub struct Cause {
     pub rejects_changes: bool,
     /// Where Longhorn is not there at all, it says why and what to do.
     pub explains_absence: bool,
+    /// What can bring it about, if someone changes it.
+    pub changed_by: &'static [ChangedBy],
 }
 
 /// What a cause says about the data of its volumes.
@@ -131,6 +133,7 @@ impl Cause {
             of_data,
             rejects_changes,
             explains_absence,
+            changed_by: &[],
         }
     }
 

@@ -17,6 +17,7 @@ use crate::check::{
     Alert, Catalogue, Command, Evidence, EvidenceSource, Finding, ObjectRef, Severity, VolumeRef,
     capitalised, said,
 };
+use crate::happened::Entry;
 use crate::longhorn::VolumeHealth;
 
 /// This many volumes and this many objects of an incident are listed; the findings have all of them.
@@ -63,6 +64,10 @@ pub struct Incident {
     /// Name of the root's runbook.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runbook: Option<&'static str>,
+    /// What was changed of the same object within an hour before it began, and can have brought it about.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
+    pub changed: Vec<Entry>,
     /// Places in the list of findings: those of the root, then the consequences.
     pub findings: Vec<usize>,
 }
@@ -213,6 +218,7 @@ fn incident(findings: &[Finding], group: &group::Group, ties: &group::Ties) -> I
         fix,
         first: remedy.and_then(|remedy| remedy.commands.first()).cloned(),
         runbook: root.and_then(|root| root.runbook),
+        changed: Vec::new(),
         findings: group.roots.iter().chain(&group.consequences).copied().collect(),
     }
 }

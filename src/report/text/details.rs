@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use jiff::Timestamp;
 
 use super::table::INDENT;
+use super::timeline::before;
 use super::{Style, plain, sentence, volume, waits};
 use crate::Report;
 use crate::check::{Finding, VolumeRef};
@@ -22,6 +23,9 @@ pub fn incident(out: &mut dyn Write, report: &Report, incident: &Incident, style
     style.hang(out, &margin, INDENT, &sentence(&incident.title))?;
     if let Some(waits) = waits(incident) {
         writeln!(out, "{INDENT}{waits}")?;
+    }
+    for change in before(incident) {
+        style.labelled(out, INDENT, "changed", &change)?;
     }
     let (roots, consequences) = incident.parts();
     causes(out, report, roots, style)?;

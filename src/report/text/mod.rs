@@ -6,6 +6,7 @@ mod style;
 pub mod table;
 #[cfg(test)]
 mod tests;
+pub mod timeline;
 pub mod wide;
 
 pub use crate::check::plain;

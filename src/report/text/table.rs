@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use super::timeline::before;
 use super::{Style, accepted, details, follows, plain, reasons, scope, sentence, waits};
 use crate::check::{Severity, counted};
 use crate::incidents::Incident;
@@ -227,6 +228,9 @@ fn told(out: &mut dyn Write, incident: &Incident, style: Style, says_what_follow
     }
     if !incident.consequences.is_empty() && says_what_follows {
         style.labelled(out, INDENT, "follows", &follows(incident))?;
+    }
+    for change in before(incident) {
+        style.labelled(out, INDENT, "changed", &change)?;
     }
     if let Some(waits) = waits(incident) {
         return writeln!(out, "{INDENT}{waits}");

@@ -1,0 +1,41 @@
+//! What happened, newest first, as a table.
+
+use jiff::SignedDuration;
+use maud::{Markup, html};
+
+use super::findings::class;
+use super::{foot, page};
+use crate::report::Report;
+use crate::report::happened::Entry;
+use crate::report::text::scope;
+use crate::report::text::timeline::{NOTHING, heading, said, when};
+
+/// The page beside that of the cluster.
+pub fn timeline(report: &Report, since: SignedDuration) -> String {
+    let title = heading(since);
+    let body = html! {
+        header.banner {
+            p.name { "longhorn-health-exporter" }
+            h1 { (title) }
+            p.scope { (scope(report)) }
+        }
+        main {
+            nav aria-label="More" { a href="./" { "What is wrong now" } " " a href="timeline.txt" { "as text" } }
+            section {
+                @if report.timeline.is_empty() { p { (NOTHING) } } @else { (entries(&report.timeline)) }
+            }
+        }
+        (foot(None))
+    };
+    page(&title, report.cluster.name.as_deref(), &body)
+}
+
+fn entries(entries: &[Entry]) -> Markup {
+    html! { div.scroll tabindex="0" role="group" aria-label="Timeline" { table {
+        thead { tr { @for head in ["When", "What"] { th scope="col" { (head) } } } }
+        tbody { @for entry in entries { tr.(entry.severity.map(class).unwrap_or_default()) {
+            td { time { (when(entry)) } }
+            td { (said(entry)) }
+        } } }
+    } } }
+}

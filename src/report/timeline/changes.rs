@@ -1,0 +1,271 @@
+//! What was changed, as far as objects, Events and the history say it.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::cluster::Cluster;
+use crate::edits::{Edit, things};
+use crate::facts::nodes::cordoned_since;
+use crate::facts::text::shortened;
+use crate::happened::{Entry, What};
+use crate::history::GonePod;
+use crate::longhorn::{ContainerStatus, Kind, KubeNode, Pod, Store, Terminated, Write, Written};
+
+/// An object gets all of its fields when it is made: what was written then is no change.
+const MADE: SignedDuration = SignedDuration::from_secs(5);
+/// After so long the pods of an installation are there.
+const INSTALLED: SignedDuration = SignedDuration::from_mins(10);
+/// The taint of a cordon, which is told as that.
+const CORDON: &str = "node.kubernetes.io/unschedulable";
+/// Two ways to see one edit differ by no more.
+const SAME: SignedDuration = SignedDuration::from_secs(60);
+/// A message of a container may be long.
+const LONGEST: usize = 120;
+
+/// All changes since a moment, in no order.
+pub fn of(cluster: &Cluster, from: Option<Timestamp>) -> Vec<Entry> {
+    let mut collect = Collect { from, entries: Vec::new() };
+    seen(cluster, &mut collect);
+    let objects = &cluster.objects;
+    collect.written(&objects.settings);
+    collect.written(&objects.longhorn_nodes);
+    collect.written(&objects.volumes);
+    collect.written(&objects.backup_targets);
+    collect.written(&objects.kube_nodes);
+    collect.written(&objects.daemon_sets);
+    collect.written(&objects.deployments);
+    collect.made(&objects.kube_nodes);
+    collect.made(&objects.longhorn_nodes);
+    collect.made(&objects.engine_images);
+    collect.made(&objects.backup_targets);
+    collect.made(&objects.recurring_jobs);
+    objects.kube_nodes.iter().for_each(|node| collect.node(cluster, node));
+    node_events(cluster, &mut collect);
+    rollouts(cluster, &mut collect);
+    objects.pods.iter().for_each(|pod| collect.pod(pod));
+    cluster.history.gone_pods().for_each(|gone| collect.gone(gone));
+    collect.entries
+}
+
+struct Collect {
+    from: Option<Timestamp>,
+    entries: Vec<Entry>,
+}
+
+/// What an exporter saw: it knows what was before.
+fn seen(cluster: &Cluster, collect: &mut Collect) {
+    for edited in cluster.history.edits().filter(|edited| Some(edited.at) >= collect.from) {
+        let entry = Entry::edited(Some(edited.at), edited.edit.clone(), Some(edited.by.clone()));
+        collect.entries.push(entry.or_earlier(edited.or_earlier));
+    }
+}
+
+/// The field as edits call it.
+fn called(field: Written) -> &'static str {
+    match field {
+        Written::Value => "",
+        Written::Unschedulable => "cordoned",
+        Written::Taints => "taints",
+        Written::AllowScheduling => "scheduling",
+        Written::EvictionRequested => "eviction requested",
+        Written::Disks => "disks",
+        Written::NumberOfReplicas => "replicas",
+        Written::BackupTargetUrl => "URL",
+        Written::CredentialSecret => "credential secret",
+        Written::Template => "manifest",
+    }
+}
+
+impl Collect {
+    fn is_of_interest(&self, at: Timestamp) -> bool {
+        self.from.is_none_or(|from| at >= from)
+    }
+
+    /// Adds what no exporter saw, or did not see so well.
+    fn add(&mut self, entry: Entry) {
+        let same = |known: &Entry| {
+            known.subject().is_some()
+                && known.subject() == entry.subject()
+                && known
+                    .at
+                    .zip(entry.at)
+                    .is_some_and(|(known, at)| known >= at || at.duration_since(known) <= SAME)
+        };
+        if !self.entries.iter().any(same) {
+            self.entries.push(entry);
+        }
+    }
+
+    /// What managed fields tell of a kind.
+    fn written<T: Kind>(&mut self, store: &Store<T>) {
+        for object in store.iter() {
+            let meta = object.meta();
+            let made = meta.created();
+            for write in meta.managed_fields.iter() {
+                let Some(at) = write.at.get().filter(|at| self.is_of_interest(*at)) else { continue };
+                if made.is_some_and(|made| at.duration_since(made) <= MADE) {
+                    continue;
+                }
+                for field in write.fields().filter(|field| *field != Written::Unschedulable) {
+                    self.add(written(object, write, field, at));
+                }
+            }
+        }
+    }
+
+    /// Objects that are new, and did not come with the first of their kind.
+    fn made<T: Kind>(&mut self, store: &Store<T>) {
+        let Some(first) = store.iter().filter_map(|object| object.meta().created()).min() else { return };
+        for object in store.iter() {
+            let Some(at) = object.meta().created().filter(|at| self.is_of_interest(*at)) else { continue };
+            if at.duration_since(first) <= INSTALLED {
+                continue;
+            }
+            let Some((subject, _)) = things(object).into_iter().next() else { continue };
+            self.add(Entry::edited(Some(at), thing(subject), None));
+        }
+    }
+
+    fn node(&mut self, cluster: &Cluster, node: &KubeNode) {
+        let name = &node.metadata.name;
+        let writes = || node.metadata.managed_fields.iter();
+        if node.spec.unschedulable {
+            let by = writes().find(|write| write.has(Written::Unschedulable));
+            let at = cordoned_since(cluster, name).or_else(|| by?.at.get());
+            if at.is_none_or(|at| self.is_of_interest(at)) {
+                self.add(cordon(name, at, true, by));
+            }
+        }
+        for taint in node.spec.taints.iter().filter(|taint| taint.key != CORDON) {
+            let Some(at) = taint.time_added.get().filter(|at| self.is_of_interest(*at)) else { continue };
+            let after = Some(taint.to_string());
+            let edit = Edit { subject: format!("node {name}"), field: "taint".into(), before: None, after };
+            self.add(Entry::edited(Some(at), edit, None));
+        }
+    }
+
+    fn pod(&mut self, pod: &Pod) {
+        let all = pod.status.init_container_statuses.iter().chain(&pod.status.container_statuses);
+        for status in all {
+            let ends = [&status.last_state, &status.state].map(|state| state.terminated.as_ref());
+            for end in ends.into_iter().flatten() {
+                self.end(pod, status, end);
+            }
+        }
+    }
+
+    fn end(&mut self, pod: &Pod, status: &ContainerStatus, end: &Terminated) {
+        let Some(at) = end.finished_at.get().filter(|at| self.is_of_interest(*at)) else { return };
+        if end.exit_code == 0 {
+            return;
+        }
+        let (name, node) = (&pod.metadata.name, &pod.spec.node_name);
+        let place = if node.is_empty() { String::new() } else { format!(" on {node}") };
+        let why = match end.reason.as_str() {
+            "" | "Error" => String::new(),
+            reason => format!(" ({})", shortened(reason, LONGEST)),
+        };
+        let text = format!(
+            "container {} of pod {name}{place} ended with exit code {}{why}",
+            status.name, end.exit_code
+        );
+        let after = Some(format!("exit code {}{why}", end.exit_code));
+        let edit = Edit {
+            subject: format!("pod {name}"),
+            field: status.name.to_string().into(),
+            before: None,
+            after,
+        };
+        self.entries.push(Entry { edit: Some(edit), ..Entry::new(What::PodEnded, Some(at), text) });
+    }
+
+    fn gone(&mut self, gone: &GonePod) {
+        let meta = &gone.last.metadata;
+        let is_of_job =
+            ["job-name", "batch.kubernetes.io/job-name"].iter().any(|label| meta.label(label).is_some());
+        if is_of_job || !self.is_of_interest(gone.at) {
+            return;
+        }
+        let node = &gone.last.spec.node_name;
+        let place = if node.is_empty() { String::new() } else { format!(" on {node}") };
+        let became = if gone.replaced_by.is_empty() { "was deleted" } else { "was replaced" };
+        let text = format!("pod {}{place} {became}", meta.name);
+        let edit = Edit {
+            subject: format!("pod {}", meta.name),
+            field: "".into(),
+            before: Some(String::new()),
+            after: None,
+        };
+        self.entries.push(Entry { edit: Some(edit), ..Entry::new(What::PodGone, Some(gone.at), text) });
+    }
+}
+
+fn thing(subject: String) -> Edit {
+    Edit { subject, field: "".into(), before: None, after: Some(String::new()) }
+}
+
+fn cordon(node: &str, at: Option<Timestamp>, cordoned: bool, by: Option<&Write>) -> Entry {
+    let after = Some(if cordoned { "yes" } else { "no" }.to_owned());
+    let edit = Edit { subject: format!("node {node}"), field: "cordoned".into(), before: None, after };
+    Entry::edited(at, edit, by.map(|write| write.manager.to_string()))
+}
+
+fn written<T: Kind>(object: &T, write: &Write, field: Written, at: Timestamp) -> Entry {
+    let name = called(field);
+    let own = things(object).into_iter().next();
+    let (subject, fields) =
+        own.unwrap_or_else(|| (format!("{} {}", T::RESOURCE.info().kind, object.meta().name), Vec::new()));
+    let value = fields.into_iter().find(|(known, _)| *known == name).map(|(_, value)| value);
+    // a setting's value may be nothing, and then it was emptied, not added
+    let after = value.map(|value| if value.is_empty() { "unset".to_owned() } else { value });
+    let edit = Edit { subject, field: name.into(), before: None, after };
+    // a manifest has many fields, and any of them is a change of it
+    let or_earlier = field != Written::Template && !write.is_of_one_field();
+    Entry::edited(Some(at), edit, Some(write.manager.to_string())).or_earlier(or_earlier)
+}
+
+/// The first pods of each image of the manager, unless they are as old as its DaemonSet.
+fn rollouts(cluster: &Cluster, collect: &mut Collect) {
+    let made = cluster.manager_daemon_set().and_then(|set| set.metadata.created());
+    let mut first: BTreeMap<&str, Timestamp> = BTreeMap::new();
+    for pod in cluster.manager_pods() {
+        let (Some(container), Some(at)) = (pod.spec.container("longhorn-manager"), pod.metadata.created())
+        else {
+            continue;
+        };
+        let known = first.entry(container.image.as_str()).or_insert(at);
+        *known = at.min(*known);
+    }
+    for (image, at) in first {
+        if made.is_some_and(|made| at.duration_since(made) > INSTALLED) && collect.is_of_interest(at) {
+            let text = format!("the oldest longhorn-manager pod of image {image} was created");
+            let after = Some(image.to_owned());
+            let edit =
+                Edit { subject: "longhorn-manager".into(), field: "oldest pod".into(), before: None, after };
+            collect.entries.push(Entry { edit: Some(edit), ..Entry::new(What::Added, Some(at), text) });
+        }
+    }
+}
+
+/// Reboots, and cordons that are over; the API server forgets them after an hour.
+fn node_events(cluster: &Cluster, collect: &mut Collect) {
+    let mut newest: BTreeMap<(&str, bool), Timestamp> = BTreeMap::new();
+    for event in cluster.objects.node_events.iter() {
+        let Some(at) = event.last_seen().filter(|at| collect.is_of_interest(*at)) else { continue };
+        let node = event.involved_object.name.as_str();
+        if let Some(cordons) = event.cordons() {
+            let known = newest.entry((node, cordons)).or_insert(at);
+            *known = at.max(*known);
+        }
+        if event.is_reboot() {
+            let edit =
+                Edit { subject: format!("node {node}"), field: "rebooted".into(), before: None, after: None };
+            let text = format!("node {node} was rebooted");
+            collect.entries.push(Entry { edit: Some(edit), ..Entry::new(What::Rebooted, Some(at), text) });
+        }
+    }
+    for ((node, cordons), at) in newest {
+        collect.add(cordon(node, Some(at), cordons, None));
+    }
+}

@@ -1,0 +1,52 @@
+//! What happened, newest first: when incidents began and ended, and beside them what was changed. From the times that objects have
+//! themselves, from their managed fields and Events, and from what an exporter saw; a time that nothing says is left out, never guessed.
+
+mod changes;
+mod incidents;
+#[cfg(test)]
+mod tests;
+
+use jiff::SignedDuration;
+
+use crate::check::Finding;
+use crate::cluster::Cluster;
+use crate::happened::Entry;
+use crate::incidents::Incident;
+
+pub use incidents::BOUND;
+
+/// How far back a report looks, unless told otherwise.
+pub const DAY: SignedDuration = SignedDuration::from_hours(24);
+/// How many entries a report has.
+pub const MAX_ENTRIES: usize = 200;
+/// How many of them have no time.
+const MAX_TIMELESS: usize = 20;
+
+/// What happened in so long before the cluster's moment, newest first. Incidents are told what was changed before them.
+pub fn of(
+    cluster: &Cluster,
+    findings: &[Finding],
+    told: &mut [Incident],
+    since: SignedDuration,
+) -> Vec<Entry> {
+    let from = cluster.moment().and_then(|now| now.checked_sub(since).ok());
+    let earliest = incidents::earliest(findings, told).into_iter().chain(from).min();
+    let changes = changes::of(cluster, earliest);
+    incidents::explain(findings, told, &changes);
+    let mut entries = incidents::of(cluster, findings, told);
+    entries.extend(changes);
+    // the future of a recording that is judged at an earlier time has not happened
+    let now = cluster.moment();
+    entries.retain(|entry| entry.at.is_none_or(|at| Some(at) >= from && now.is_none_or(|now| at <= now)));
+    entries.sort_by(|one, other| {
+        let newest = |entry: &Entry| (entry.at, entry.is_of_incident());
+        newest(other).cmp(&newest(one)).then_with(|| one.text.cmp(&other.text))
+    });
+    entries.dedup_by(|one, other| one.at == other.at && one.text == other.text);
+    let timed = entries.iter().filter(|entry| entry.at.is_some()).count().min(MAX_ENTRIES - MAX_TIMELESS);
+    let (mut kept, timeless): (Vec<Entry>, Vec<Entry>) =
+        entries.into_iter().partition(|entry| entry.at.is_some());
+    kept.truncate(timed);
+    kept.extend(timeless.into_iter().take(MAX_TIMELESS));
+    kept
+}
