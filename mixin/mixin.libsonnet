@@ -9,10 +9,13 @@
     alertLabels: {},
     // Alerts to leave out, by name.
     disabledAlerts: [],
+    // Rules on Longhorn's own metrics, too, which need no exporter.
+    longhornMetrics: false,
   },
 
   local config = self._config,
-  local object = std.parseYaml(importstr '../rules/longhorn-health.rules.yaml'),
+  local groups = std.parseYaml(importstr '../rules/longhorn-health.rules.yaml').groups,
+  local ofLonghorn = std.parseYaml(importstr '../rules/longhorn-metrics.rules.yaml').groups,
   local set(rule) =
     if std.objectHas(rule, 'record') then rule
     else rule {
@@ -27,7 +30,7 @@
   prometheusAlerts+:: {
     groups+: [
       group { rules: [set(rule) for rule in group.rules if wanted(rule)] }
-      for group in object.groups
+      for group in groups + if config.longhornMetrics then ofLonghorn else []
     ],
   },
 
@@ -36,6 +39,7 @@
     'longhorn-health-exporter.json': import '../dashboards/longhorn-health-exporter.json',
     'longhorn-health-fleet.json': import '../dashboards/longhorn-health-fleet.json',
     'longhorn-health-instance-managers.json': import '../dashboards/longhorn-health-instance-managers.json',
+    'longhorn-health-longhorn-metrics.json': import '../dashboards/longhorn-health-longhorn-metrics.json',
     'longhorn-health-managers.json': import '../dashboards/longhorn-health-managers.json',
     'longhorn-health-overview.json': import '../dashboards/longhorn-health-overview.json',
     'longhorn-health-storage.json': import '../dashboards/longhorn-health-storage.json',

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use longhorn_health_exporter::generate::Settings;
-use longhorn_health_exporter::generate::catalogue::{self, INCIDENTS, KUBE_STATE_METRICS};
+use longhorn_health_exporter::generate::catalogue::{self, BESIDE};
 use longhorn_health_exporter::generate::promtool::{self, CaseKind, TestCase};
 use longhorn_health_exporter::generate::rules::{self, Entry, RuleFile, RuleGroup};
 use mutants::Mutant;
@@ -151,7 +151,7 @@ fn expr(rule: &Entry) -> &str {
 fn subjects() -> Vec<Subject> {
     let settings = Settings::default();
     let mut subjects = Vec::new();
-    for area in catalogue::areas().chain([&INCIDENTS, &KUBE_STATE_METRICS]) {
+    for area in catalogue::areas().chain(BESIDE) {
         let cases = promtool::cases(area, &settings).unwrap();
         let records = area.records.iter().map(|record| rules::recording(record, &settings).unwrap());
         let records: Vec<_> = records.map(Entry::Record).collect();

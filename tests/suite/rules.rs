@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use longhorn_health_exporter::check::When;
 use longhorn_health_exporter::generate::alertmanager::Matcher;
-use longhorn_health_exporter::generate::catalogue::{self, INCIDENTS, KUBE_STATE_METRICS};
+use longhorn_health_exporter::generate::catalogue::{self, BESIDE};
 use longhorn_health_exporter::generate::promtool::{self, CaseKind};
 use longhorn_health_exporter::generate::{Settings, alertmanager};
 use serde_json::Value;
@@ -90,7 +90,7 @@ fn groups_are_small_and_named_after_their_dashboard() {
 fn every_alert_has_every_kind_of_case() {
     let settings = Settings::default();
     let mut missing = Vec::new();
-    for area in catalogue::areas().chain([&INCIDENTS, &KUBE_STATE_METRICS]) {
+    for area in catalogue::areas().chain(BESIDE) {
         let cases = promtool::cases(area, &settings).unwrap();
         for alert in area.alerts {
             let kinds: BTreeSet<CaseKind> =

@@ -57,6 +57,24 @@ pub static INCIDENTS: Check = Check {
     ..Check::DEFAULT
 };
 
+/// Longhorn's own metrics, corrected: a rule file and a dashboard of their own, which need no exporter.
+pub static LONGHORN_METRICS: Check = Check {
+    id: "longhorn-metrics",
+    title: "Longhorn's own metrics",
+    summary: "Capacity, latency and CPU, which Longhorn's managers serve themselves, on every release.",
+    alerts: own::longhorn_metrics::ALERTS,
+    panels: own::longhorn_metrics::PANELS,
+    ..Check::DEFAULT
+};
+
+/// Parts with a rule file of their own, beside that of the checks.
+pub static BESIDE: [&Check; 3] = [&INCIDENTS, &KUBE_STATE_METRICS, &LONGHORN_METRICS];
+
+/// Parts with panels and with runbooks of their own.
+pub fn with_pages() -> impl Iterator<Item = &'static Check> {
+    areas().chain([&LONGHORN_METRICS])
+}
+
 /// Ten alerts for collections of rules: data first, then what it stands on.
 const CORE: [&str; 10] = [
     "LonghornVolumeFaulted", "LonghornVolumeReadOnly", "LonghornShareManagerDown",
@@ -72,7 +90,7 @@ pub fn core() -> impl Iterator<Item = (&'static Check, &'static Alert)> {
 }
 
 pub fn alerts() -> impl Iterator<Item = &'static Alert> {
-    areas().flat_map(|area| area.alerts)
+    with_pages().flat_map(|area| area.alerts)
 }
 
 pub fn records() -> impl Iterator<Item = &'static Record> {

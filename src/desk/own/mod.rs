@@ -4,6 +4,7 @@
 mod alerts;
 pub mod gauges;
 mod incidents;
+pub mod longhorn_metrics;
 mod panels;
 
 pub use alerts::{ALERTS, INHIBITOR};

@@ -154,6 +154,8 @@ pub enum Dashboard {
     Eviction,
     /// Disks, engine images, CSI, shares and backups.
     Storage,
+    /// What Longhorn's managers serve themselves.
+    LonghornMetrics,
     /// The exporter itself.
     Exporter,
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use longhorn_health_exporter::check::When;
 use longhorn_health_exporter::generate::Settings;
-use longhorn_health_exporter::generate::catalogue::{self, INCIDENTS, KUBE_STATE_METRICS};
+use longhorn_health_exporter::generate::catalogue::{self, BESIDE};
 use longhorn_health_exporter::generate::promtool::{self, CaseKind, TestCase};
 use longhorn_health_exporter::generate::rules;
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ fn texts_read_well_with_and_without_the_labels_that_may_be_empty() {
     let settings = Settings::default();
     let (mut texts, mut read) = (String::new(), String::new());
     let optional = regex::Regex::new(r#",?(node|disk)="[^"]*""#).unwrap();
-    for area in catalogue::areas().chain([&INCIDENTS, &KUBE_STATE_METRICS]) {
+    for area in catalogue::areas().chain(BESIDE) {
         let rule_file = rules::of_area(area);
         let cases = promtool::cases(area, &settings).unwrap();
         for alert in area.alerts {

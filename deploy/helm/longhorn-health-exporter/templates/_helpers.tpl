@@ -186,7 +186,7 @@ httpGet:
 {{- $unknown := deepCopy $settings.overrides }}
 {{- $thresholds := .Files.Get "files/thresholds.yaml" | fromYaml }}
 {{- $groups := list }}
-{{- $of := dict "causes" (($.Files.Get "prometheusrule.yaml" | fromYaml).spec.groups) "incidents" (($.Files.Get "files/incidents.yaml" | fromYaml).groups) }}
+{{- $of := dict "causes" (($.Files.Get "prometheusrule.yaml" | fromYaml).spec.groups) "incidents" (($.Files.Get "files/incidents.yaml" | fromYaml).groups) "longhorn" (($.Files.Get "files/longhorn-metrics.yaml" | fromYaml).groups) }}
 {{- range $groups := values $of }}
 {{- range $group := $groups }}
 {{- range $rule := $group.rules }}
@@ -194,7 +194,7 @@ httpGet:
 {{- end }}
 {{- end }}
 {{- end }}
-{{- range $group := get $of $settings.mode }}
+{{- range $group := concat (get $of $settings.mode) (ternary $of.longhorn list $settings.longhornMetrics) }}
 {{- $rules := list }}
 {{- range $rule := $group.rules }}
 {{- $override := default dict (get $settings.overrides (default "" $rule.alert)) }}

@@ -27,6 +27,10 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
         ),
         file("values.schema.json", pretty(&schema()?)),
         file("files/incidents.yaml", yaml::document(&header, &rules::of_incidents(settings)?)),
+        file(
+            "files/longhorn-metrics.yaml",
+            yaml::document(&header, &rules::alone(&catalogue::LONGHORN_METRICS, settings)?),
+        ),
         file("files/inhibitions.yaml", yaml::document(&header, &alertmanager::of_operator(settings))),
         file("files/thresholds.yaml", yaml::document(&header, &thresholds(settings)?)),
     ])
@@ -70,7 +74,7 @@ struct OpenThreshold {
 
 fn thresholds(settings: &Settings) -> Result<BTreeMap<&'static str, Open>> {
     let mut open = BTreeMap::new();
-    for area in catalogue::areas() {
+    for area in catalogue::with_pages() {
         for alert in area.alerts.iter().filter(|alert| !alert.thresholds.is_empty()) {
             let place = |threshold: &Threshold| Some(format!("@{}@", threshold.name));
             let mut rule = rules::rule_with(area, alert, settings, &place)?;

@@ -6,7 +6,7 @@ use super::markdown::{Document, causes, code, codes};
 use super::runbooks;
 use crate::check::{Alert, Check, Gauge, GaugeKind, Record, Severity};
 use crate::generate::catalogue::CATALOGUE;
-use crate::generate::catalogue::{self, KUBE_STATE_METRICS};
+use crate::generate::catalogue::{self, KUBE_STATE_METRICS, LONGHORN_METRICS};
 use crate::generate::{Settings, expr, rules};
 use crate::own;
 
@@ -32,6 +32,12 @@ pub fn page(settings: &Settings) -> Result<String> {
         page.heading(3, &format!("{} with kube-state-metrics alone", alert.name));
         runbooks::reasons(&mut page, &KUBE_STATE_METRICS, alert, settings)?;
     }
+    page.heading(2, &format!("{} {{#{}}}", LONGHORN_METRICS.title, LONGHORN_METRICS.id));
+    page.paragraph(OF_LONGHORN);
+    page.table(
+        ["alert", "severity", "for", "says"],
+        LONGHORN_METRICS.alerts.iter().map(|alert| row(alert, settings)),
+    );
     Ok(page.finish())
 }
 
@@ -58,6 +64,12 @@ Where an alert compares a number with a threshold and a panel draws it, a record
 collects from many clusters can take these few series alone. Switching the alert off does not take the record away. Who copies an
 alert into rules of their own takes the records that it reads along. The dashboards also have the expression of each record, for
 a Prometheus that does not load these rules.";
+
+const OF_LONGHORN: &str = "\
+[rules/longhorn-metrics.rules.yaml](../rules/longhorn-metrics.rules.yaml) and its dashboard read what Longhorn's managers serve themselves: how full
+disks and volumes are, latency, CPU of instance managers. They need no exporter, hold on every release that has the metric, and replace the
+[examples of Longhorn's documentation](migration.md). Prometheus must scrape Service `longhorn-backend`. The chart loads them with
+`prometheusRule.longhornMetrics: true`.";
 
 const ALONE: &str = "\
 Where the exporter does not run,

@@ -9,7 +9,7 @@ use crate::generate::{Artifact, Settings, rules};
 
 pub fn pages(settings: &Settings) -> Result<Vec<Artifact>> {
     let mut pages = Vec::new();
-    for area in catalogue::areas() {
+    for area in catalogue::with_pages() {
         for alert in area.alerts {
             let path = format!("docs/runbooks/{}.md", alert.name);
             pages.push(Artifact { path, content: page(area, alert, settings)? });
@@ -21,7 +21,7 @@ pub fn pages(settings: &Settings) -> Result<Vec<Artifact>> {
 /// The page of one alert, as this program's defaults make it.
 pub fn runbook(name: &str) -> Option<String> {
     let settings = Settings::default();
-    catalogue::areas().find_map(|area| {
+    catalogue::with_pages().find_map(|area| {
         let alert = area.alerts.iter().find(|alert| alert.name == name)?;
         page(area, alert, &settings).ok()
     })

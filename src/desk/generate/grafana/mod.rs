@@ -83,15 +83,15 @@ fn sections(board: Dashboard) -> Vec<Row> {
     let panels_of = |area: &'static Check| area.panels.iter().map(move |panel| (area, panel));
     let on_board = |(_, panel): &(&Check, &check::Panel)| panel.dashboard == board;
     if board == Dashboard::Overview {
-        let mut panels: Vec<_> = catalogue::areas().flat_map(panels_of).filter(on_board).collect();
+        let mut panels: Vec<_> = catalogue::with_pages().flat_map(panels_of).filter(on_board).collect();
         panels.sort_by_key(|(area, panel)| (rank(area, panel), area.id != "exporter"));
         return vec![(None, panels)];
     }
     let section = |area: &'static Check| {
-        let title = (area.id != "exporter").then_some(area.title);
+        let title = (!area.causes.is_empty()).then_some(area.title);
         (title, panels_of(area).filter(on_board).collect())
     };
-    catalogue::areas().map(section).filter(|(_, panels): &Row| !panels.is_empty()).collect()
+    catalogue::with_pages().map(section).filter(|(_, panels): &Row| !panels.is_empty()).collect()
 }
 
 /// The numbers of all checks together, then what is wrong by root causes, then the rest.
@@ -132,6 +132,10 @@ fn heading(board: Dashboard) -> (&'static str, &'static str) {
         Dashboard::Storage => (
             "Storage and backups",
             "Can disks, engine images, CSI and shares be used, and are volumes backed up?",
+        ),
+        Dashboard::LonghornMetrics => (
+            "Longhorn's own metrics",
+            "How full are disks and volumes, how fast is I/O, and what do instance managers use? No exporter is needed.",
         ),
         Dashboard::Exporter => {
             ("Exporter", "Does the exporter see everything, and how fresh is what it sees?")
@@ -187,6 +191,8 @@ fn expression(owner: &str, expr: &str, settings: &Settings) -> Result<String> {
                 .unwrap_or_default();
             Some(variables::joined([settings.matchers(), variables::filter(labels_of(family), settings)]))
         }
+        // of series that are not the exporter's
+        "variables" => Some(variables::filter(&[], settings)),
         "without" => Some(super::rules::WITHOUT.to_owned()),
         "cluster" => Some(settings.cluster_list()),
         "alerts" => Some(our_alerts(settings)),

@@ -14,7 +14,7 @@ use jiff::{Span, SpanRelativeTo, Unit};
 use serde::{Deserialize, Serialize};
 
 use super::alertmanager::EXPORTER_DOWN;
-use super::catalogue::{self, INCIDENTS, KUBE_STATE_METRICS};
+use super::catalogue::{self, BESIDE, KUBE_STATE_METRICS};
 use super::rules::{self, Rule};
 use super::settings::AlertSettings;
 use super::shape::Shape;
@@ -86,7 +86,7 @@ const SLOW: u64 = 3 * 3_600;
 /// at other intervals.
 pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
     let mut artifacts = Vec::new();
-    for area in catalogue::areas().chain([&INCIDENTS, &KUBE_STATE_METRICS]) {
+    for area in catalogue::areas().chain(BESIDE) {
         let mut by_interval: BTreeMap<String, Vec<TestCase>> = BTreeMap::new();
         for case in cases(area, settings)? {
             by_interval.entry(case.interval.clone()).or_default().push(case);

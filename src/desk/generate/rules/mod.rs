@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use serde::Serialize;
 
-use super::catalogue::{self, INCIDENTS, KUBE_STATE_METRICS};
+use super::catalogue::{self, INCIDENTS, KUBE_STATE_METRICS, LONGHORN_METRICS};
 use super::{Artifact, Settings, Target, alertmanager, promql, yaml};
 use crate::check::{Alert, Check, Dashboard, Record, Severity, Threshold};
 use crate::generate::expr;
@@ -29,6 +29,9 @@ pub const CORE: &str = "rules/longhorn-health-core.rules.yaml";
 
 /// The rule file for kube-state-metrics without the exporter.
 pub const ALONE: &str = "rules/longhorn-health-kube-state-metrics.rules.yaml";
+
+/// The rule file on Longhorn's own metrics.
+pub const OF_LONGHORN_METRICS: &str = "rules/longhorn-metrics.rules.yaml";
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RuleFile {
@@ -100,7 +103,8 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
             format!("# {header}\n{PINT}{}", yaml::document("", &of_incidents(settings)?)),
         ),
         Artifact::new(CORE, format!("# {header}\n{PINT}{}", yaml::document("", &core(settings)?))),
-        Artifact::new(ALONE, yaml::document(&header, &alone(settings)?)),
+        Artifact::new(ALONE, yaml::document(&header, &alone(&KUBE_STATE_METRICS, settings)?)),
+        Artifact::new(OF_LONGHORN_METRICS, yaml::document(&header, &alone(&LONGHORN_METRICS, settings)?)),
     ];
     artifacts.extend(alertmanager::artifacts(settings));
     Ok(artifacts)
@@ -125,6 +129,7 @@ pub fn of_area(area: &Check) -> &'static str {
     match area.id {
         id if id == KUBE_STATE_METRICS.id => ALONE,
         id if id == INCIDENTS.id => OF_INCIDENTS,
+        id if id == LONGHORN_METRICS.id => OF_LONGHORN_METRICS,
         _ => DEFAULT,
     }
 }
@@ -164,10 +169,10 @@ pub fn core(settings: &Settings) -> Result<RuleFile> {
     Ok(RuleFile { groups: if group.rules.is_empty() { vec![] } else { vec![group] } })
 }
 
-/// The group that stands on kube-state-metrics alone.
-pub fn alone(settings: &Settings) -> Result<RuleFile> {
-    let rules = alerts(&KUBE_STATE_METRICS, settings).collect::<Result<Vec<_>>>()?;
-    let group = RuleGroup { name: format!("longhorn-health.{}", KUBE_STATE_METRICS.id), rules };
+/// The group of a part that needs no exporter.
+pub fn alone(area: &Check, settings: &Settings) -> Result<RuleFile> {
+    let rules = alerts(area, settings).collect::<Result<Vec<_>>>()?;
+    let group = RuleGroup { name: format!("longhorn-health.{}", area.id), rules };
     Ok(RuleFile { groups: if group.rules.is_empty() { vec![] } else { vec![group] } })
 }
 
