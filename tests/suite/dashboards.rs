@@ -88,8 +88,10 @@ fn dashboards_are_stable_and_leave_the_data_source_open() {
         complaints.unless(alerts, id, "alerts are not annotated");
     }
     // links lead there: a contract
-    let expected =
-        ["fleet", "overview", "volumes", "storage", "instance-managers", "managers", "eviction", "exporter"];
+    let expected = [
+        "fleet", "overview", "volumes", "storage", "instance-managers", "managers", "eviction",
+        "longhorn-metrics", "exporter",
+    ];
     let expected: BTreeSet<_> = expected.iter().map(|id| format!("longhorn-health-{id}")).collect();
     assert_eq!(uids, expected);
 }
@@ -234,7 +236,8 @@ fn what_is_absent_is_never_green() {
 /// A panel that no one feeds is empty as well.
 #[test]
 fn what_is_empty_is_never_health_alone() {
-    let blind = ["exporter", "cannot be read", "make sure", "rules are loaded", "no such target", "is not scraped"];
+    let blind =
+        ["exporter", "cannot be read", "make sure", "rules are loaded", "no such target", "is not scraped"];
     each_panel(|complaints, place, panel| {
         let said = text(&panel["fieldConfig"]["defaults"], "noValue");
         complaints.unless(blind.iter().any(|word| said.contains(word)), place, "who is blind without data");

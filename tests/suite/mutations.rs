@@ -26,6 +26,12 @@ const EQUIVALENT: &[(&[&str], &str, &str)] = &[
         "drop job at ",
         "the alert needs both records of one target, and the panels select what is recorded",
     ),
+    (
+        &["LonghornVolumeLastSeenFaulted"],
+        "max -> min ",
+        "all that is left is faulted, and the value is not said",
+    ),
+    (&["LonghornVolumeLastSeenFaulted"], "drop state at 141", "series with a state are 0 or 1, never 3"),
     (&["LonghornHealthExporterDown"], "7d -> ", "a case of a week is ten thousand evaluations of every rule"),
 ];
 

@@ -115,7 +115,8 @@ fn ask_everything(directory: &Path, kubeconfig: &Path) {
             let expr = substituted(&expr);
             let found = prometheus.query(&expr).unwrap_or_else(|error| panic!("{title}: {expr}\n{error}"));
             asked += 1;
-            if found.is_empty() {
+            // no manager serves its metrics here: the cases of its alerts have them
+            if found.is_empty() && board != Dashboard::LonghornMetrics {
                 empty.insert(format!("{} / {title}", board.id()), expr);
             }
         }

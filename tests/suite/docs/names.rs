@@ -3,20 +3,12 @@
 use std::collections::BTreeSet;
 
 use longhorn_health_exporter::generate::catalogue;
+use longhorn_health_exporter::lint_rules::catalogue::NAMES;
 use longhorn_health_exporter::longhorn::CSI_DRIVER;
 use longhorn_health_exporter::longhorn::resource::TABLE;
 use regex::Regex;
 
 use super::{files, pages, text};
-
-/// Longhorn's own metrics that docs/migration.md is about (longhorn-manager v1.12.1
-/// metrics_collector/).
-const OF_LONGHORN: [&str; 11] = [
-    "longhorn_backup_state", "longhorn_disk_health", "longhorn_disk_status", "longhorn_disk_usage_bytes",
-    "longhorn_node_count_total", "longhorn_node_status", "longhorn_node_storage_usage_bytes",
-    "longhorn_snapshot_actual_size_bytes", "longhorn_volume_last_backup_at", "longhorn_volume_robustness",
-    "longhorn_volume_state",
-];
 
 /// What begins like a series and is something else: the plugin and the crate, and a key of the report.
 const NO_SERIES: [&str; 3] = ["longhorn_health", "longhorn_health_exporter", "longhorn_version"];
@@ -36,8 +28,9 @@ fn series(text: &str) -> BTreeSet<String> {
 fn series_that_texts_dashboards_and_rules_name_exist() {
     let declared: BTreeSet<&str> =
         catalogue::areas().flat_map(|area| area.gauges).map(|gauge| gauge.name).collect();
-    let known =
-        |name: &str| declared.contains(name) || OF_LONGHORN.contains(&name) || NO_SERIES.contains(&name);
+    let known = |name: &str| {
+        declared.contains(name) || NAMES.iter().any(|known| known == name) || NO_SERIES.contains(&name)
+    };
     let mut wrong = Vec::new();
     let generated = [files("rules", &[".yaml"]), files("dashboards", &[".json"])].concat();
     // the changelog names those of before, too

@@ -32,7 +32,7 @@ pub fn page(settings: &Settings) -> Result<String> {
         page.heading(3, &format!("{} with kube-state-metrics alone", alert.name));
         runbooks::reasons(&mut page, &KUBE_STATE_METRICS, alert, settings)?;
     }
-    page.heading(2, &format!("{} {{#{}}}", LONGHORN_METRICS.title, LONGHORN_METRICS.id));
+    page.heading(2, LONGHORN_METRICS.id);
     page.paragraph(OF_LONGHORN);
     page.table(
         ["alert", "severity", "for", "says"],
