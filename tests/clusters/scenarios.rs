@@ -157,6 +157,22 @@ fn a_series_is_zero_or_absent_by_one_rule() {
     assert!(states.len() >= 8, "{:?}", states.keys());
 }
 
+/// docs/stability.md promises it.
+#[test]
+fn the_least_to_keep_is_fewer_than_twenty_series() {
+    let document = std::fs::read_to_string("docs/stability.md").unwrap();
+    let kept = document.split_once("regex: ").and_then(|(_, rest)| rest.lines().next()).unwrap();
+    let kept = regex::Regex::new(&format!("^(?:{kept})[{{ ]")).unwrap();
+    let page = scenario::exposition(scenario::cluster(&scenario::root().join(HEALTHY)));
+    let number = page.lines().filter(|line| kept.is_match(line)).count();
+    assert!((10..20).contains(&number), "{number}");
+    for answer in ["status", "incident_info", "volume_faulted", "volume_last_copy"] {
+        let page = scenario::exposition(scenario::demo());
+        let series = format!("longhorn_health_{answer}{{");
+        assert!(page.lines().any(|line| line.starts_with(&series) && kept.is_match(line)), "{answer}");
+    }
+}
+
 /// Labels by which all objects of a kind are counted.
 const STATES_OF_ALL: [&str; 3] = ["state", "status", "robustness"];
 /// Families with such a label that count problems alone.

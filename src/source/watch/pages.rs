@@ -10,11 +10,11 @@ use http::{Request, Uri};
 pub(super) const PAGE_BYTES: usize = 8 << 20;
 /// What a page of one object may weigh, which cannot be asked for in parts. No object of Kubernetes is as
 /// large: etcd refuses more than 1.5 MB unless told otherwise.
-pub(super) const OBJECT_BYTES: usize = 64 << 20;
+pub(super) const OBJECT_BYTES: usize = 32 << 20;
 /// How much less is asked for after a page that was too heavy.
 const SHRINK: u32 = 8;
 /// Pages of this weight or less may hold twice as many objects.
-const LIGHT: usize = PAGE_BYTES / 8;
+pub(super) const LIGHT: usize = PAGE_BYTES / 8;
 
 /// A page that is too heavy, and no smaller one can be asked for.
 #[derive(Debug, thiserror::Error)]

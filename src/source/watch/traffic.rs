@@ -12,8 +12,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::{Request, Response, Uri};
+use http_body::Body as HttpBody;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use jiff::{SignedDuration, Timestamp};
@@ -48,6 +49,8 @@ pub(super) struct Traffic {
     pauses: Pauses,
     /// Turns of pages: what is read at once is held in memory at once.
     turns: Arc<Semaphore>,
+    /// The turn of a page that got none of those in time and is heavy.
+    heavy_page: Arc<Semaphore>,
     /// The same for lines that are longer than usual.
     long_lines: Arc<Semaphore>,
     outages: Arc<Outages>,
@@ -114,6 +117,7 @@ impl Traffic {
             watch_life: options.watch_timeout() + options.watch_grace,
             pauses: options.pauses,
             turns: Arc::new(Semaphore::new(PAGES_AT_ONCE)),
+            heavy_page: Arc::new(Semaphore::new(1)),
             long_lines: Arc::new(Semaphore::new(LONG_LINES)),
             outages: Arc::new(Outages::new(options.kinds.clone())),
             skew: Mutex::default(),
@@ -223,7 +227,7 @@ impl Call {
             self.failed(ApiErrorReason::Other);
             return Err(Barren.into());
         }
-        let turn = self.turn().await;
+        let mut turn = self.turn().await;
         let usual = pages::limit(request.uri()).filter(|_| !self.watch);
         let Some(usual) = usual else {
             let response = self.try_once(&client, request).await?;
@@ -234,7 +238,7 @@ impl Call {
         let mut tries = 1;
         loop {
             let request = Request::from_parts(head.clone(), Body::empty());
-            let page = match self.page(&client, request, usual).await {
+            let page = match self.page(&client, request, usual, &mut turn).await {
                 Ok(None) => continue,
                 Ok(Some(page)) => Ok(page),
                 Err(error) => Err(error),
@@ -270,19 +274,21 @@ impl Call {
         }))
     }
 
-    /// A page of a list; `None` for one that is too heavy, the next one is smaller.
+    /// A page of a list; `None` for one that is too heavy, the next one is smaller. What comes without a turn waits for that of
+    /// heavy pages before it takes more than a light one.
     async fn page(
         &self,
         client: &Client,
         request: Request<Body>,
         usual: u32,
+        turn: &mut Option<OwnedSemaphorePermit>,
     ) -> Result<Option<Response<Bytes>>, BoxError> {
         let asked = self.traffic.calls(self.resource).page_size.next(usual);
         let most = if asked > 1 { pages::PAGE_BYTES } else { pages::OBJECT_BYTES };
         let response = self.try_once(client, pages::with_limit(request, asked)).await?;
         let (head, body) = response.into_parts();
-        let page = match Limited::new(body, most).collect().await {
-            Ok(page) => page.to_bytes(),
+        let page = match self.collect(Limited::new(body, most), turn).await {
+            Ok(page) => page,
             Err(error) if !error.is::<LengthLimitError>() => return Err(error),
             Err(_) if asked == 1 => return Err(TooHeavy.into()),
             Err(_) => {
@@ -292,6 +298,22 @@ impl Call {
         };
         self.traffic.calls(self.resource).page_size.weighed(asked, page.len(), usual);
         Ok(Some(Response::from_parts(head, page)))
+    }
+
+    async fn collect(
+        &self,
+        mut body: impl HttpBody<Data = Bytes, Error = BoxError> + Unpin,
+        turn: &mut Option<OwnedSemaphorePermit>,
+    ) -> Result<Bytes, BoxError> {
+        let mut page = BytesMut::new();
+        while let Some(frame) = body.frame().await {
+            let Ok(data) = frame?.into_data() else { continue };
+            if turn.is_none() && page.len() + data.len() > pages::LIGHT {
+                *turn = self.traffic.heavy_page.clone().acquire_owned().await.ok();
+            }
+            page.extend_from_slice(&data);
+        }
+        Ok(page.freeze())
     }
 
     async fn try_once(&self, client: &Client, request: Request<Body>) -> Result<Response<Watched>, BoxError> {

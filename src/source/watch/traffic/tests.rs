@@ -1,5 +1,8 @@
 //! Which kind a call is about.
 
+use futures::FutureExt as _;
+use http_body_util::Full;
+
 use super::*;
 
 fn call(uri: &str) -> Option<(Resource, bool, bool)> {
@@ -51,4 +54,24 @@ fn other_paths_are_no_kind() {
     ] {
         assert_eq!(call(path), None, "{path}");
     }
+}
+
+#[test]
+fn a_heavy_page_without_a_turn_waits_for_the_one_before() {
+    let options = LiveOptions::new("a", || Timestamp::UNIX_EPOCH, std::collections::BTreeSet::new());
+    let traffic = Arc::new(Traffic::new(&options));
+    let call = traffic.call(&"/api/v1/nodes?limit=250".parse().unwrap()).unwrap();
+    let page = |bytes: usize| {
+        Full::new(Bytes::from(vec![b'x'; bytes])).map_err(|never: std::convert::Infallible| match never {})
+    };
+    let read = |bytes, turn: &mut Option<_>| {
+        call.collect(page(bytes), turn).now_or_never().map(|page| page.unwrap().len())
+    };
+    let before = traffic.heavy_page.clone().try_acquire_owned().unwrap();
+    let mut turn = None;
+    assert_eq!(read(pages::LIGHT, &mut turn), Some(pages::LIGHT));
+    assert_eq!(read(pages::LIGHT + 1, &mut turn), None);
+    drop(before);
+    assert_eq!(read(pages::LIGHT + 1, &mut turn), Some(pages::LIGHT + 1));
+    assert!(turn.is_some() && traffic.heavy_page.available_permits() == 0, "held until the page is decoded");
 }
