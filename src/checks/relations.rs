@@ -90,10 +90,12 @@ relations! {
     // A replica that no disk takes is a replica too few; the others are gone with their instance manager (ReconcileEngineReplicaState
     // in the same file).
     volume_degraded [unschedulable] CausedBy replica_unschedulable [*], same Volume, "volume degraded";
-    volume_degraded [waits_for_node] CausedBy disk_unavailable [node_not_ready], same Node, "volume degraded";
+    volume_degraded [waits_for_node] CausedBy disk_unavailable [node_not_ready] node_unregistered [node_gone], same Node, "volume degraded";
     // No replica is rebuilt while the volume expands, and none fits to an engine that is larger than the volume wants to be.
     volume_degraded [rebuild_blocked] CausedBy operation_stalled [expansion_failed, expansion_stalled], same Volume, "volume degraded";
     volume_degraded [not_rebuilding, waits_for_node] CausedBy instance_manager_down [*], same Volume, "volume degraded";
+    // What stays of a replica is not taken up again while its disk is not ready.
+    volume_degraded [not_rebuilding] ShownWith disk_unavailable BROKEN, same Volume, "volume degraded";
     // A live upgrade, a restore that does not end and a read-only file system keep a rebuild away (longhorn-manager v1.12.1
     // controller/volume_controller.go replenishReplicas, engine_controller.go).
     volume_degraded [not_rebuilding] ShownWith

@@ -13,6 +13,7 @@ pub(crate) use model::{check, cluster, longhorn, word_enum};
 
 pub mod age;
 pub mod backing_images;
+pub mod bursts;
 pub mod ca_bundle;
 pub mod certificates;
 pub mod complaints;

@@ -100,6 +100,15 @@ fn refusal<'a>(cluster: &'a Cluster, set: &str) -> Option<&'a Event> {
     last_refusal(cluster, |kind, name| kind == "DaemonSet" && name == set)
 }
 
+/// A refusal of the last minutes that holds for any pod of the namespace.
+pub fn refused_by_all(cluster: &Cluster) -> Option<&Event> {
+    const OF_ALL: [&str; 3] = ["failed calling webhook", "PodSecurity", "exceeded quota"];
+    let refused = last_refusal(cluster, |_, _| true)?;
+    let now = refused.last_seen().is_some_and(|at| cluster.age(at) < RECENT);
+    let here = refused.metadata.namespace == cluster.namespace;
+    (now && here && OF_ALL.iter().any(|part| refused.message.contains(part))).then_some(refused)
+}
+
 fn last_refusal(cluster: &Cluster, whose: impl Fn(&str, &str) -> bool) -> Option<&Event> {
     let about = |event: &&Event| {
         let object = &event.involved_object;

@@ -49,6 +49,15 @@ pub struct PlacementRefusal {
     pub text: String,
 }
 
+const NO_DISK: &str = "it has no disk";
+
+impl PlacementRefusal {
+    /// True where the node takes replicas and has nothing to put them on.
+    pub fn is_for_want_of_disks(&self) -> bool {
+        self.text.ends_with(NO_DISK)
+    }
+}
+
 /// The numbers that the scheduler compares.
 struct DiskLimits {
     over_provisioning: i64,
@@ -104,7 +113,7 @@ pub fn refusals_without(
             continue;
         }
         if node.spec.disks.is_empty() {
-            refusals.push(refuse(Obstacle::Disk, "", "it has no disk".to_owned()));
+            refusals.push(refuse(Obstacle::Disk, "", NO_DISK.to_owned()));
         }
         for (disk, spec) in &node.spec.disks {
             let status = node.status.disk_status.get(disk);
@@ -166,6 +175,18 @@ pub fn room_without(cluster: &Cluster, leaves: impl Fn(&str) -> bool) -> i64 {
         }
     }
     room
+}
+
+/// What the scheduler may promise at most on one disk of the cluster, whatever is there now; 0 where none was measured.
+pub fn most_of_a_disk(cluster: &Cluster) -> i64 {
+    let percentage = cluster.setting_value("storage-over-provisioning-percentage", DataEngine::V1);
+    let percentage: i64 = percentage.parse().unwrap_or(100);
+    let nodes = cluster.objects.longhorn_nodes.iter();
+    let disks = nodes.flat_map(|node| node.spec.disks.iter().map(move |(name, spec)| (node, name, spec)));
+    let most = disks.filter_map(|(node, name, spec)| {
+        Some(DiskSpace::with(spec, node.status.disk_status.get(name)?, 0, percentage)?.most())
+    });
+    most.max().unwrap_or_default()
 }
 
 /// The obstacle to remove first: that of the disk which comes nearest. What lies on nodes with a replica

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use super::releases::manager_release;
 use crate::check::ObjectRef;
 use crate::cluster::Cluster;
 use crate::longhorn::{
@@ -115,6 +116,16 @@ pub fn is_leaving(cluster: &Cluster, volume: &str) -> bool {
 /// The node that an attached volume is on.
 pub fn attached_on(volume: &Volume) -> Option<&str> {
     (volume.status.state == VolumeState::Attached).then_some(volume.status.current_node_id.as_str())
+}
+
+/// True for a volume that is attached there through the UI or the API: by its ticket, which came with 1.5; before, by having no workload.
+pub fn is_attached_by_hand(cluster: &Cluster, volume: &Volume, node: &str) -> bool {
+    if manager_release(cluster).is_some_and(|release| !release.at_least(1, 5, 0)) {
+        return volume.status.kubernetes_status.workloads_status.is_empty();
+    }
+    let attachment = cluster.objects.volume_attachments.get(&volume.metadata.name);
+    let mut tickets = attachment.into_iter().flat_map(|one| one.spec.attachment_tickets.values());
+    tickets.any(|ticket| ticket.kind == "longhorn-api" && ticket.node_id == *node)
 }
 
 /// Since when Kubernetes has wanted the volume somewhere without a break, as far as its attachments tell.

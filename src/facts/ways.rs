@@ -58,7 +58,7 @@ ways! { REFUSED:
 // What else keeps a pod of a DaemonSet from its node.
 ways! { NOT_STARTED:
     IMAGE "its image cannot be pulled"
-        fix "Make the image available to this node: check the DaemonSet's name and tag, the registry and its pull secret, and the node's DNS and \
+        fix "Make the image available to this node: check its name and tag, the registry and its pull secret, and the node's DNS and \
              proxy. The kubelet retries within five minutes." [read POD, read SET];
     NODE_LACKS "the node lacks what it needs"
         fix "Give the node what the pod needs there: the path, Secret or ConfigMap that it mounts, the CNI plugin, a working container runtime. The \
@@ -67,7 +67,7 @@ ways! { NOT_STARTED:
         fix "Read the init container's log and fix the error in it."
         [read POD, read SET, read "kubectl -n <namespace> logs <pod> --all-containers --previous --tail=30"];
     NO_PLACE "the node has no room for it"
-        fix "Free resources on the node, or lower the DaemonSet's requests: CPU, memory, pods, ports." [read POD, read SET, read NODE];
+        fix "Free resources on the node, or lower the pod's requests: CPU, memory, pods, ports." [read POD, read SET, read NODE];
     TAINT "it does not tolerate the node's taint"
         fix "Decide whether this node should run Longhorn. If so, remove the taint or add a toleration to the DaemonSet. If not, run the manager \
              there until its replicas are evicted: only a node's own manager can evict them." [read NODE, read REPLICAS];

@@ -32,6 +32,9 @@ causes! {
         way ATTACHED "volumes are still attached on the node"
             fix "Move the workloads that use these volumes off the node. The drain does that, unless their own budget or a missing controller keeps \
                  them."
+        way BY_HAND "a volume is attached there by hand"
+            fix "Detach the volumes that were attached by hand to node <node>, in Longhorn's UI: no drain does that, unless setting \
+                 detach-manually-attached-volumes-when-cordoned is true. Then move the workloads that use the others."
         way REPLICAS_LEAVE "replicas must leave first"
             fix "Wait for the eviction. If it does not advance, read its own findings."
         way ON_UNKNOWN_NODE "a detached volume has a copy on a node unknown to Kubernetes"

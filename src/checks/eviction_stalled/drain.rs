@@ -15,6 +15,7 @@ use crate::facts::eviction::*;
 use crate::facts::nodes::{cordoned_since, manager_not_ready};
 use crate::facts::releases::manager_release;
 use crate::facts::text::listed;
+use crate::facts::volumes::is_attached_by_hand;
 use crate::longhorn::{InstanceManager, InstanceManagerState, KubeNode, PodDisruptionBudget};
 
 /// What a usual drain takes until the workloads have left.
@@ -160,6 +161,9 @@ impl<'a> DrainView<'a> {
                 self.budgets.policy
             ));
         }
+        if node.metadata.annotations.drain_requested == "true" {
+            return Some("Harvester has requested a drain (harvesterhci.io/drain-requested)".to_owned());
+        }
         let taint = node.spec.taints.iter().find(|taint| DRAIN_TAINTS.contains(&taint.key.as_str()));
         taint.map(|taint| format!("the node has the taint {}", taint.key)).or_else(|| self.emptied(name))
     }
@@ -187,11 +191,15 @@ impl<'a> DrainView<'a> {
         let cluster = self.cluster;
         let (name, node) = (manager.metadata.name.as_str(), manager.spec.node_id.as_str());
         let (why, way, volumes) = match blocker {
-            Blocker::Attached(instances) => (
-                format!("volumes are still attached on the node: {}", listed(instances)),
-                &causes::ATTACHED,
-                self.volumes_of_instances(instances),
-            ),
+            Blocker::Attached(instances) => {
+                let volumes = self.volumes_of_instances(instances);
+                let by_hand = |one: &VolumeRef| {
+                    let volume = cluster.objects.volumes.get(&one.name);
+                    volume.is_some_and(|volume| is_attached_by_hand(cluster, volume, node))
+                };
+                let way = if volumes.iter().any(by_hand) { &causes::BY_HAND } else { &causes::ATTACHED };
+                (format!("volumes are still attached on the node: {}", listed(instances)), way, volumes)
+            }
             Blocker::Replicas(left) => (
                 format!(
                     "node-drain-policy {} waits until {} left",

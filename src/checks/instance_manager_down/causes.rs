@@ -1,6 +1,7 @@
 //! Why an instance manager does not run.
 
 use crate::check::causes;
+use crate::facts::ways::NOT_STARTED;
 
 causes! {
     PANIC = critical "panic"
@@ -47,7 +48,13 @@ causes! {
         fix "Find out why the node's longhorn-manager does not create a pod: only that manager does, usually within two minutes." [
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
             read "kubectl -n <namespace> get instancemanagers.longhorn.io <object> -o yaml",
-        ];
+        ]
+        way CREATION_REJECTED "the API server rejects new pods in its namespace"
+            fix "Remove what rejects new pods: the Event names it (a webhook that does not answer, the namespace's Pod Security, a quota). Longhorn \
+                 then creates the pod." [
+                read "kubectl -n <namespace> get events --field-selector reason=FailedCreate --sort-by=.lastTimestamp",
+                read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
+            ];
     NODE_CORDONED = info "node_cordoned"
         "its node is cordoned, so Longhorn creates no pod for it; expected during a drain"
         fix "Wait while the node is being worked on. Uncordon it when the work is done." [
@@ -80,5 +87,6 @@ causes! {
                 read "kubectl -n <namespace> logs <manager> -c longhorn-manager --tail=2000 | grep <object>",
                 read "kubectl -n <namespace> get networkpolicies",
                 read "kubectl -n <namespace> get pod <object> -o wide",
-            ];
+            ]
+        ways NOT_STARTED;
 }

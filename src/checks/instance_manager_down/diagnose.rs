@@ -8,8 +8,9 @@ use jiff::{SignedDuration, Timestamp};
 use crate::check::*;
 use crate::facts::api;
 use crate::facts::instance_managers::{InstanceManagers, container_of, container_status_of, missing_labels};
+use crate::facts::not_started::{self, NotStarted};
 use crate::facts::patience::{NEXT_POD, NODE_AWAY};
-use crate::facts::{looping, nodes, not_started, text};
+use crate::facts::{looping, nodes, text};
 use crate::longhorn::*;
 
 /// A start takes seconds, and minutes when the image is pulled first.
@@ -125,7 +126,7 @@ fn dead_pod(
         None => {
             let since = out.first_seen(causes::POD_MISSING.id, name);
             let facts = vec![api("state is running, but it has no pod")];
-            Some(aged(cluster, im, &causes::POD_MISSING, since, NEXT_POD, facts))
+            Some(missing(cluster, im, since, facts))
         }
         Some(pod) if has_ended(pod) => {
             let since = ended_at(pod).or(out.first_seen(causes::POD_FAILED.id, name));
@@ -173,7 +174,7 @@ fn not_running(
         None => {
             evidence.push(api("it has no pod"));
             let since = said_since.or(first_seen).or_else(|| young(cluster, im));
-            let trouble = aged(cluster, im, &causes::POD_MISSING, since, NEXT_POD, evidence);
+            let trouble = missing(cluster, im, since, evidence);
             // only an error is one from the start; else the pod is about to be made
             (trouble.aged || state == InstanceManagerState::Error).then_some(trouble)
         }
@@ -194,18 +195,40 @@ fn not_running(
         }
         Some(pod) => {
             evidence.push(api(pod_in_words(pod)));
-            if pod.status.phase == PodPhase::Pending {
-                let container = container_status_of(pod).map_or("", |status| status.name.as_str());
-                evidence.extend(not_started::evidence(&not_started::of_pod(cluster, pod, container)));
-            }
+            let container = container_status_of(pod).map_or("", |status| status.name.as_str());
+            let waits =
+                (pod.status.phase == PodPhase::Pending).then(|| not_started::of_pod(cluster, pod, container));
+            evidence.extend(waits.iter().flat_map(not_started::evidence));
             let since = not_up_since(cluster, pod, said_since, first_seen);
             let trouble = aged(cluster, im, &causes::STARTING_STUCK, since, STARTED, evidence);
             // its manager writes what it saw only after it has reached it (controller/instance_manager_controller.go syncInstanceManager)
-            let way = pod.is_ready().then_some(&causes::READY_UNSEEN);
+            let way = match waits.filter(NotStarted::is_definite) {
+                Some(refused) => Some(refused.way),
+                None => pod.is_ready().then_some(&causes::READY_UNSEEN),
+            };
+            let detail = way.filter(|_| !pod.is_ready()).map(|way| way.briefly.to_owned());
             // before that it is an ordinary start
-            trouble.aged.then_some(ManagerTrouble { way, ..trouble })
+            trouble.aged.then_some(ManagerTrouble { way, detail, ..trouble })
         }
     }
+}
+
+/// It has no pod; what the API server rejects in its namespace, it rejects of its manager, too.
+fn missing(
+    cluster: &Cluster,
+    im: &InstanceManager,
+    since: Option<Timestamp>,
+    said: Vec<Evidence>,
+) -> ManagerTrouble {
+    let mut trouble = aged(cluster, im, &causes::POD_MISSING, since, NEXT_POD, said);
+    if let Some(event) = not_started::refused_by_all(cluster) {
+        let text = format!("event FailedCreate: {}", text::both_ends(event.said().trim(), 300));
+        trouble.evidence.push(EvidenceSource::Event.says(text).quoting(event.said()));
+        trouble.says = "has no pod";
+        trouble.way = Some(&causes::CREATION_REJECTED);
+        trouble.detail = Some(causes::CREATION_REJECTED.briefly.to_owned());
+    }
+    trouble
 }
 
 /// Why the kubelet does not get rid of a pod, if it says so.

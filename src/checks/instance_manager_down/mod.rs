@@ -258,6 +258,7 @@ fn finding<'a>(
     let object = cluster.object::<InstanceManager>(name);
     Finding::about(trouble.cause, object, format!("{which} {}{more}", trouble.says))
         .way(trouble.way)
+        .with(Name::Pod, name.as_str())
         .named(manager)
         .node(node)
         .since(trouble.since)

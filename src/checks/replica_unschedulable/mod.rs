@@ -48,7 +48,10 @@ causes! {
         way COUNTED_TWICE "this release counts a replica on every disk of its node"
             fix "Upgrade to 1.11.1 or later, one minor release at a time: this release counts a replica on every disk of its node (Longhorn issue \
                  12653). Until then, add a disk on another node, or raise storage-over-provisioning-percentage if the volumes use much less than \
-                 their sizes.";
+                 their sizes."
+        way TOO_LARGE "it is larger than any disk may hold"
+            fix "Create the volume again with a size that a disk may hold, at most <value>, or add a larger disk. Raising \
+                 storage-over-provisioning-percentage helps only if little of the volume is ever used.";
     ANTI_AFFINITY = warning "anti_affinity"
         "every node, zone or disk that could take the replica already has one of the volume"
         fix "Add a node (or a zone, if zones are kept apart), or lower numberOfReplicas (now <value>) to the number of nodes." [
@@ -68,7 +71,14 @@ causes! {
              then continues." [
             read "kubectl -n <namespace> get nodes.longhorn.io",
             read "kubectl -n <namespace> describe volumes.longhorn.io <object>",
-        ];
+        ]
+        way NO_DISK "no node has a disk"
+            fix "Add a disk to a node. With create-default-disk-labeled-nodes on, label the nodes instead \
+                 (node.longhorn.io/create-default-disk=true): Longhorn then adds the default disk." [
+                read "kubectl -n <namespace> get settings.longhorn.io create-default-disk-labeled-nodes",
+                read "kubectl get nodes -L node.longhorn.io/create-default-disk",
+                read "kubectl -n <namespace> get nodes.longhorn.io -o yaml | grep -A3 'disks:'",
+            ];
     LOCAL_ONLY = warning "local_only"
         "data locality requires the replica on one node, which cannot take it" but "info with best-effort if the volume has all its replicas"
         fix "Free space on node <node>, or move the workload to a node that has room. With strict-local, change dataLocality while the volume is \
@@ -181,7 +191,18 @@ fn finding(cluster: &Cluster, volume: &Volume, scheduled: &Condition, since: Opt
     let only = placement::only_node(cluster, volume);
     // what another node would take does not count where it has to be this one
     let refusals = placement::refusals_without(cluster, volume, |node| only.is_some_and(|only| only != node));
-    let (cause, why) = cause(refusals.as_deref(), only);
+    let (cause, mut why) = cause(refusals.as_deref(), only);
+    let none = |refusals: &[PlacementRefusal]| refusals.iter().all(PlacementRefusal::is_for_want_of_disks);
+    let no_disk = only.is_none() && refusals.as_deref().is_some_and(|all| !all.is_empty() && none(all));
+    if no_disk {
+        why = NO_DISK.briefly.to_owned();
+    }
+    let (size, most) = (volume.spec.size.0, placement::most_of_a_disk(cluster));
+    let too_large = cause == &OVER_PROVISIONED && 0 < most && most < size;
+    if too_large {
+        why =
+            format!("it has {}, of which a disk may hold {}", placement::bytes(size), placement::bytes(most));
+    }
     let users = vec![cluster.volume_ref(name)];
     let whose = text::users_of(&users);
     let wanted = volume.spec.number_of_replicas.0;
@@ -208,10 +229,17 @@ fn finding(cluster: &Cluster, volume: &Volume, scheduled: &Condition, since: Opt
     if planned || cause == &LOCAL_ONLY && is_one_more(volume, placed) {
         finding = finding.severity(Severity::Info);
     }
-    let finding = finding.with(Name::Value, wanted.to_string());
+    let value = if too_large { placement::bytes(most) } else { wanted.to_string() };
+    let finding = finding.with(Name::Value, value);
     let finding = if let Some(only) = only { finding.node(only) } else { finding };
+    if no_disk {
+        return finding.way(&NO_DISK);
+    }
     if cause != &OVER_PROVISIONED {
         return finding;
+    }
+    if too_large {
+        return finding.way(&TOO_LARGE);
     }
     // the validator lets nothing be deleted that is the last healthy one, and a healthy one is there
     let degraded = volume.status.robustness == VolumeRobustness::Degraded && placed > 0;

@@ -2,6 +2,7 @@
 
 use crate::check::OfData::NotServed;
 use crate::check::{Cause, causes};
+use crate::facts::ways::NOT_STARTED;
 
 const SLICES: &str =
     "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=longhorn-recovery-backend";
@@ -26,7 +27,8 @@ causes! {
              fails." [
             read "kubectl -n <namespace> describe pod <pod>",
             read "kubectl -n <namespace> get sharemanagers.longhorn.io,volumes.longhorn.io <object>",
-        ];
+        ]
+        ways NOT_STARTED;
     POD_FAILED = critical "pod_failed" "the pod of the NFS server ended and is not replaced", of_data: NotServed
         fix "Read why the pod ended. Then find out why the longhorn-manager on <owner> does not replace it. Deleting the ended pod makes that \
              manager check again." [

@@ -11,12 +11,15 @@ pub(super) fn down(cluster: &Cluster, share: &Share, age: &Age) -> Finding {
     let (manager, volume) = (share.manager, share.volume);
     let name = &manager.metadata.name;
     let cause = cause(cluster, share);
+    let refused = share.refused(cluster).filter(|_| cause == &causes::POD_NOT_STARTED);
+    let why = refused.as_ref().map_or(String::new(), |refused| format!(" ({})", refused.way.briefly));
     let finding = about(
         cluster,
         share,
         cause,
-        format!("RWX {} is not served: {}", whose(cluster, share), cause.meaning),
+        format!("RWX {} is not served: {}{why}", whose(cluster, share), cause.meaning),
     )
+    .way(refused.map(|refused| refused.way))
     .since(age.since)
     .impact("every pod that uses the claim hangs in reads and writes; new pods cannot start");
     let owner = &manager.status.owner_id;

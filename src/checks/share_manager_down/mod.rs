@@ -22,8 +22,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::not_started::{self, NotStarted};
 use crate::facts::patience::{DEFINITE, NEXT_POD};
-use crate::facts::{not_started, pods, volumes};
+use crate::facts::{pods, volumes};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{Pod, ShareManager, ShareManagerState, Volume, VolumeRobustness};
 
@@ -71,6 +72,16 @@ struct Share<'a> {
 /// Those that Longhorn writes.
 const STATES: [&str; 6] = ["running", "starting", "stopping", "stopped", "error", "unknown"];
 
+impl Share<'_> {
+    /// What keeps its pod from starting, where an object says so.
+    fn refused(&self, cluster: &Cluster) -> Option<NotStarted> {
+        let pod = self.pod?;
+        // its only container, whatever a release calls it
+        let container = pod.status.container_statuses.first()?;
+        Some(not_started::of_pod(cluster, pod, &container.name)).filter(NotStarted::is_definite)
+    }
+}
+
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let replaced = replaced(cluster);
     let mut states: BTreeMap<&str, u32> = BTreeMap::new();
@@ -100,12 +111,8 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             let new = share.pod.and_then(pods::since).is_some_and(|since| cluster.age(since) < NEXT_POD);
             let follows_another = share.replaced > 0 && new;
             let unknown = if follows_another { Unknown::Waits } else { Unknown::Counts };
-            // its only container, whatever a release calls it
-            let refused = share.pod.is_some_and(|pod| {
-                let container = pod.status.container_statuses.first();
-                container.is_some_and(|one| not_started::of_pod(cluster, pod, &one.name).is_definite())
-            });
-            if age.at_least(if refused { DEFINITE } else { NEXT_POD }, unknown) {
+            let patience = if share.refused(cluster).is_some() { DEFINITE } else { NEXT_POD };
+            if age.at_least(patience, unknown) {
                 let finding = finding::down(cluster, &share, &age);
                 let [name, namespace, claim] = volumes::labels(volume);
                 out.sample(&NOT_SERVED, &[name, namespace, claim, finding.cause.id], 1.0);

@@ -15,6 +15,8 @@ use crate::longhorn::{Event, Owner, Volume};
 
 /// The kubelet tries again at least each two minutes (kubernetes v1.32 pkg/util/goroutinemap/exponentialbackoff), and says so less often.
 const RECENT: SignedDuration = SignedDuration::from_mins(15);
+/// What ends sooner was a race; of what goes on at least so much is said in ten minutes.
+const LASTING: SignedDuration = SignedDuration::from_mins(2);
 /// Images may be large.
 const PENDING: SignedDuration = SignedDuration::from_mins(15);
 /// One or two failures are a race.
@@ -55,8 +57,10 @@ fn failed(cluster: &Cluster) -> BTreeMap<&str, &Event> {
     let mut failed: BTreeMap<&str, &Event> = BTreeMap::new();
     let events = cluster.objects.events.iter();
     for event in events.filter(|event| event.reason == "FailedMount" && event.involved_object.kind == "Pod") {
-        let recent = event.last_seen().is_some_and(|last| cluster.age(last) < RECENT);
-        let lasting = event.first_seen().is_some_and(|first| cluster.age(first) >= ATTACH);
+        let Some((first, last)) = event.first_seen().zip(event.last_seen()) else { continue };
+        let recent = cluster.age(last) < RECENT;
+        // the first three tries come within four seconds
+        let lasting = cluster.age(first) >= ATTACH && last.duration_since(first) >= LASTING;
         if !recent || !lasting || event.occurrences() < TRIES {
             continue;
         }
@@ -104,7 +108,7 @@ fn failing(cluster: &Cluster, volume: &Volume, attached: &str, event: &Event) ->
 /// Parts of errors that are known, in lower case, and the way that they show.
 const ERRORS: [(&[&str], &Way); 6] = [
     (&["mount point busy", "apparently in use by the system", "cannot use device"], &DEVICE_BUSY),
-    (&["missing passphrase", "crypto_luks"], &NO_PASSPHRASE),
+    (&["missing passphrase", "crypto_luks", "failed to find the secret"], &NO_PASSPHRASE),
     (&["cryptsetup", "luks", "/dev/mapper/"], &NOT_DECRYPTED),
     (&["fsck", "unexpected inconsistency", "structure needs cleaning", "superblock"], &DAMAGED),
     (&["mount.nfs", "mount -t nfs", "nfs-common"], &NFS_CLIENT),

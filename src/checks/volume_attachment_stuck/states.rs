@@ -8,6 +8,7 @@ use super::engine_error::{self, Failure};
 use super::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::backing_images::Wait;
+use crate::facts::bursts::{SHORTEST_ROUND, rounds};
 use crate::facts::patience::ATTACH;
 use crate::facts::releases::manager_release;
 use crate::facts::{api, nodes, text, volumes, ways};
@@ -24,12 +25,6 @@ const RECENT: SignedDuration = SignedDuration::from_mins(15);
 const HOUR: SignedDuration = SignedDuration::from_hours(1);
 /// This many in an hour are a loop. One is a crash, from which Longhorn recovers.
 const LOOP_AT: i64 = 3;
-/// Without a count of starts: a volume is not attached and its engine dead again any sooner. For one death the manager writes an
-/// Event at each sync until the engine is stopped, some 20 in a minute (longhorn-manager v1.9.2
-/// controller/volume_controller.go reconcileVolumeCondition and ReconcileVolumeState).
-const SHORTEST_ROUND: SignedDuration = SignedDuration::from_secs(30);
-/// For so long the manager writes of one death.
-const ONE_DEATH: SignedDuration = SignedDuration::from_secs(60);
 /// A node that was restarted, or lost its power for a moment, is Ready again so long after.
 const NODE_RETURNS: SignedDuration = SignedDuration::from_mins(5);
 /// client-go lets 25 Events about an object through at once, and then one in five minutes: from about here on, the time of the last one
@@ -145,15 +140,6 @@ impl<'a> Events<'a> {
             then && (1..=LOOP_AT).contains(&lives) && starts <= 2 * lives.max(2)
         })
     }
-}
-
-/// How often an engine can have died from one moment to another. What is written within a minute may be one death: an engine whose node
-/// lost its power was written of for 36 s (seen on 1.12.1).
-fn rounds(first: Timestamp, last: Timestamp) -> i64 {
-    if last.duration_since(first) < ONE_DEATH {
-        return 1;
-    }
-    (last.duration_since(first).as_secs() / SHORTEST_ROUND.as_secs()).saturating_add(1)
 }
 
 /// How many of an Event's repetitions fall into the last hour, taking them as evenly spread.

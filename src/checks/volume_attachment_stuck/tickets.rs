@@ -6,7 +6,7 @@ use super::*;
 use crate::cluster::Readability;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::ATTACH;
-use crate::facts::{api, nodes, text, volumes};
+use crate::facts::{api, bursts, nodes, text, volumes};
 use crate::longhorn::{DataLocality, Volume, VolumeAttachment, VolumeRobustness, VolumeState, condition};
 
 /// A wish for the volume.
@@ -160,7 +160,7 @@ pub(super) fn find_broken_migrations(cluster: &Cluster, out: &mut Outcome) {
             continue;
         }
         let failures = cluster.events_about(name).filter(|event| event.reason == "MigrationFailed");
-        let failures: i64 = failures.map(|event| event.count.0.max(1)).sum();
+        let failures = bursts::times(failures);
         // it says so at each round
         let unknown = if failures >= 3 { Unknown::Counts } else { Unknown::Waits };
         let age = observe(cluster, out, "migration_over", name, Begun::At(None));

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
 use super::*;
-use crate::facts::{api, placement, volumes};
-use crate::longhorn::{ConditionStatus, Engine, Replica, condition};
+use crate::facts::patience::RETRY;
+use crate::facts::{api, bursts, placement, volumes};
+use crate::longhorn::{ConditionStatus, Engine, Event, Replica, condition};
 
 /// Without a change of progress for so long a rebuild does not advance: the slowest report some percent an hour.
 const STANDSTILL: SignedDuration = SignedDuration::from_mins(30);
@@ -57,8 +58,8 @@ pub(super) struct ClusterContext<'a> {
     patience: SignedDuration,
     /// True while any volume is being rebuilt, behind which others may wait.
     rebuilding: bool,
-    /// Failed rebuilds by engine, from Events: how many, and when the last was.
-    failures: BTreeMap<&'a str, (i64, Option<Timestamp>)>,
+    /// Events of failed rebuilds, by engine.
+    failures: BTreeMap<&'a str, Vec<&'a Event>>,
 }
 
 impl<'a> ClusterContext<'a> {
@@ -66,12 +67,9 @@ impl<'a> ClusterContext<'a> {
         let limit =
             cluster.setting_value("concurrent-replica-rebuild-per-node-limit", DataEngine::V1).parse().ok();
         let rebuilding = cluster.objects.engines.iter().any(|engine| volumes::rebuild(engine).is_some());
-        let mut failures = BTreeMap::new();
+        let mut failures: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for event in cluster.objects.events.iter().filter(|event| event.reason == FAILED) {
-            let count = event.count.0.max(event.series.as_ref().map_or(0, |series| series.count.0)).max(1);
-            let (number, last): &mut (i64, _) =
-                failures.entry(event.involved_object.name.as_str()).or_default();
-            (*number, *last) = (number.saturating_add(count), event.last_seen().max(*last));
+            failures.entry(event.involved_object.name.as_str()).or_default().push(event);
         }
         ClusterContext { limit, patience: patience(cluster), rebuilding, failures }
     }
@@ -94,7 +92,8 @@ pub(super) fn look(
         }
         return None;
     }
-    if let Some(looping) = looping(cluster, volume, engine, age, wide) {
+    let advances = matches!(rebuild, Some(RunningRebuild::Advances));
+    if let Some(looping) = looping(cluster, volume, engine, age, wide, advances) {
         return Some(looping);
     }
     match rebuild {
@@ -166,13 +165,19 @@ fn looping(
     engine: Option<&Engine>,
     age: &Age,
     wide: &ClusterContext,
+    advances: bool,
 ) -> Option<DegradedReason> {
     let tries = |replica: &&Replica| replica.spec.rebuild_retry_count.0;
     let worst = cluster.replicas_of(&volume.metadata.name).max_by_key(tries)?;
     let failures = engine.and_then(|engine| wide.failures.get(engine.metadata.name.as_str()));
-    // those of before belong to a rebuild that came to its end
-    let (events, _) =
-        failures.filter(|(_, last)| last.is_none() || *last >= age.since).copied().unwrap_or_default();
+    let failures = failures.map_or(&[][..], Vec::as_slice);
+    let newest = failures.iter().copied().max_by_key(|event| event.last_seen());
+    let last = newest.and_then(Event::last_seen);
+    // those of before belong to a rebuild that came to its end, and one that advances has come through
+    let over = last.is_some_and(|last| {
+        age.since.is_some_and(|since| last < since) || advances && cluster.age(last) > RETRY
+    });
+    let events = if over { 0 } else { bursts::times(failures.iter().copied()) };
     let retries = worst.spec.rebuild_retry_count.0;
     if retries < MANY_TRIES && events < MANY_TRIES {
         return None;
@@ -185,10 +190,6 @@ fn looping(
         reason.node = node.to_string();
     }
     if events > 0 {
-        let newest = engine.and_then(|engine| {
-            let about = cluster.events_about(&engine.metadata.name);
-            about.filter(|event| event.reason == FAILED).max_by_key(|event| event.last_seen())
-        });
         let said = newest.map(|event| event.message.trim()).filter(|said| !said.is_empty());
         let said = said.map(|said| format!(": {}", text::both_ends(said, 400))).unwrap_or_default();
         let count = counted(usize::try_from(events).unwrap_or(0), "Event");

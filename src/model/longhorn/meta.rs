@@ -40,6 +40,8 @@ narrow! {
         /// The manifest that the manager made the StorageClass `longhorn` of (longhorn-manager v1.3.3 to v1.12.1
         /// controller/kubernetes_configmap_controller.go).
         pub last_applied_configmap: SharedText = "longhorn.io/last-applied-configmap",
+        /// `true` on a node that Harvester is to drain, for maintenance.
+        pub drain_requested: SharedText as name = "harvesterhci.io/drain-requested",
     }
 
     /// A condition of a Longhorn or Kubernetes object.

@@ -56,7 +56,7 @@ const UNREAD: [&str; 21] = [
 
 /// What ends like the name of a kind of Longhorn and is none: the CSI driver, and the label of the pods of a recurring
 /// job.
-const NO_KIND: [&str; 2] = [CSI_DRIVER, "recurring-job.longhorn.io"];
+const NO_KIND: [&str; 3] = [CSI_DRIVER, "node.longhorn.io", "recurring-job.longhorn.io"];
 
 /// Kinds on which the commands in a text work.
 fn kinds(text: &str) -> Vec<String> {

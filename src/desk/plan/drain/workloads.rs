@@ -4,6 +4,7 @@ use super::super::Found;
 use super::Draining;
 use crate::check::counted;
 use crate::facts::text::listed;
+use crate::facts::volumes;
 use crate::longhorn::{DataEngine, Pod, Volume, Workload};
 
 fn attached_here<'a>(draining: &Draining<'a>) -> impl Iterator<Item = &'a Volume> {
@@ -15,23 +16,11 @@ fn uses(volume: &Volume) -> &[Workload] {
     &volume.status.kubernetes_status.workloads_status
 }
 
-/// Attached through the UI or the API: by its ticket, which came with 1.5; before, by having no workload.
-fn is_attached_by_hand(draining: &Draining<'_>, volume: &Volume) -> bool {
-    if draining.release.is_some_and(|release| !release.at_least(1, 5, 0)) {
-        return uses(volume).is_empty();
-    }
-    let attachment = draining.cluster.objects.volume_attachments.get(&volume.metadata.name);
-    let tickets = attachment.map(|attachment| &attachment.spec.attachment_tickets);
-    tickets.is_some_and(|tickets| {
-        tickets.values().any(|ticket| ticket.kind == "longhorn-api" && ticket.node_id == *draining.node)
-    })
-}
-
 pub fn held(draining: &Draining<'_>, out: &mut Found) {
     let detaches =
         draining.cluster.setting_value("detach-manually-attached-volumes-when-cordoned", DataEngine::V1);
-    let by_hand: Vec<&Volume> =
-        attached_here(draining).filter(|volume| is_attached_by_hand(draining, volume)).collect();
+    let by_hand = |volume: &&Volume| volumes::is_attached_by_hand(draining.cluster, volume, draining.node);
+    let by_hand: Vec<&Volume> = attached_here(draining).filter(by_hand).collect();
     if detaches != "true" {
         let holds = format!("is|are attached by hand on {}", draining.node);
         out.volumes(draining.cluster, &by_hand, &holds);
