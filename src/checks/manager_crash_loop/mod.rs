@@ -72,7 +72,7 @@ gauges! {
         absent "pods cannot be read; for state desired, the DaemonSet cannot be read or does not exist",
         example "longhorn_health_managers{state=\"desired\"} - ignoring(state) longhorn_health_managers{state=\"ready\"}";
     CRASH_LOOPING = Gauge "longhorn_health_manager_crash_looping" ["node", "cause", "evidence", "severity"]
-        "1 for a node whose longhorn-manager is in a crash loop, including its short runs; evidence is log or fingerprint.",
+        "1 for a node whose longhorn-manager is in a crash loop, including its short runs; evidence is log, or fingerprint (exit code and run time).",
         absent "the node's manager is not in a crash loop",
         example "count by (cause) (longhorn_health_manager_crash_looping)";
     LAST_TERMINATION = Gauge "longhorn_health_manager_last_termination_timestamp_seconds" ["node"]

@@ -126,7 +126,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     FAULTED = Gauge "longhorn_health_volume_faulted" ["volume", "pvc_namespace", "pvc"]
-        "1 for every volume without a usable replica.",
+        "1 for every volume that can be neither read nor written: Longhorn has no replica in use. Its cause is in longhorn_health_finding_volume.",
         absent "the volume has a usable replica, or volumes cannot be read",
         example "max without (instance, pod) (longhorn_health_volume_faulted) == 1";
 }

@@ -37,7 +37,8 @@ gauges! {
         absent "the finding names no volume, or it is one of those that longhorn_health_exporter_truncated_findings counts",
         example "count by (pvc_namespace) (max without (instance, pod) (longhorn_health_finding_volume))";
     ALERT_FOLLOWS = Gauge "longhorn_health_alert_follows" ["alert", "cause", "node", "root_alert", "root_node"]
-        "1 for every alert about a node whose findings all follow from others at least as severe, with an alert that tells of those; Alertmanager mutes the first while the second fires.",
+        "1 for every alert (of a node, if it names one) whose findings all follow from others at least as severe, with their alert: the rule \
+         LonghornHealthInhibitor reads it so that Alertmanager mutes the first while the second fires.",
         absent "one of its findings follows from no other",
         example "count by (root_alert, alert) (max without (instance, pod) (longhorn_health_alert_follows))";
     FINDINGS_TRUNCATED = Gauge "longhorn_health_exporter_truncated_findings" ["check"]
@@ -80,7 +81,7 @@ gauges! {
         absent "there is none, or what decides could not be read",
         example "sum by (failure_domain) (max without (instance, pod) (longhorn_health_volumes_at_risk_bytes))";
     RESOURCE_STATE = Gauge "longhorn_health_exporter_resource_state" ["resource", "state"]
-        "1 for the state in which the exporter's view of a kind is, unless that is readable.",
+        "1 for the state of a kind that cannot be read: pending, forbidden, stale, not_served (the cluster has no such kind) or not_recorded.",
         absent "the kind is readable",
         example "longhorn_health_exporter_resource_state{state=\"forbidden\"} == 1";
     LAST_SUCCESS = Gauge "longhorn_health_exporter_last_success_timestamp_seconds" []
@@ -132,7 +133,8 @@ gauges! {
         absent NO_WEB_CONFIG,
         example "time() - longhorn_health_exporter_web_config_last_reload_success_timestamp_seconds";
     EVALUATED = Gauge "longhorn_health_exporter_evaluation_timestamp_seconds" []
-        "Unix time of the evaluation that this page shows: at most 45 seconds ago, unless the exporter serves a recording.",
+        "Unix time when the checks ran whose results this page shows, at most 45 seconds ago; how old their data is, \
+         longhorn_health_exporter_last_success_timestamp_seconds says.",
         absent "--web.disable-exporter-metrics is set",
         example "time() - longhorn_health_exporter_evaluation_timestamp_seconds > 60";
     EVALUATION_DURATION = Gauge "longhorn_health_exporter_evaluation_duration_seconds" []
