@@ -41,6 +41,22 @@ fn thresholds_and_severities_are_values() -> Result<()> {
 }
 
 #[test]
+fn rules_on_longhorns_own_metrics_are_one_value() -> Result<()> {
+    let Some(tools) = Tools::find() else { return Ok(()) };
+    let of = |values: &str| render(&tools, &format!("prometheusRule: {{enabled: true, {values}}}"));
+    let (name, kind) = ("LonghornDiskFillingUp", "PrometheusRule");
+    ensure!(alert(&of("")?, kind, name).is_err());
+    for mode in ["causes", "incidents"] {
+        let objects = of(&format!(
+            "longhornMetrics: true, mode: {mode}, overrides: {{{name}: {{thresholds: {{ahead: 7200}}}}}}"
+        ))?;
+        let rule = alert(&objects, kind, name)?;
+        ensure!(rule["expr"].as_str().is_some_and(|expr| expr.contains(", 7200)")), "{rule}");
+    }
+    Ok(())
+}
+
+#[test]
 fn alerts_link_to_runbooks_that_can_be_reached_or_to_none() -> Result<()> {
     let Some(tools) = Tools::find() else { return Ok(()) };
     for (values, link) in [
