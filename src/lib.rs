@@ -31,6 +31,7 @@ pub(crate) use ::testing;
 #[cfg(feature = "lint-rules")]
 pub use desk::lint_rules;
 pub use desk::{generate, plan};
+
 pub use model::{check, cluster, history, longhorn};
 pub(crate) use model::{did_you_mean, sync, word_enum, yaml_error};
 pub(crate) use report::incidents;

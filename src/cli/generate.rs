@@ -6,6 +6,7 @@ use anyhow::Context;
 use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
 
+use super::DECLARED;
 use super::{Failure, exit};
 use crate::generate::output::{self, Change};
 use crate::generate::settings::parse;
@@ -57,7 +58,7 @@ pub fn run(args: GenerateArgs) -> Result<u8, Failure> {
 }
 
 fn settings(file: Option<&Path>) -> Result<Settings, Failure> {
-    let Some(file) = file else { return Ok(Settings::default()) };
+    let Some(file) = file else { return Ok(Settings::of(&DECLARED)) };
     let name = file.display().to_string();
     let bytes = std::fs::read(file).with_context(|| name.clone()).map_err(Failure::usage)?;
     let text = String::from_utf8(bytes).map_err(|error| {
@@ -65,7 +66,7 @@ fn settings(file: Option<&Path>) -> Result<Settings, Failure> {
         let line = 1 + error.as_bytes().iter().take(valid).filter(|byte| **byte == b'\n').count();
         Failure::usage(anyhow::anyhow!("{name}:{line}: not text in UTF-8"))
     })?;
-    parse(&name, &text).map_err(Failure::usage)
+    parse(&DECLARED, &name, &text).map_err(Failure::usage)
 }
 
 fn report(target: Target, changes: &[Change], unchanged: usize) -> String {

@@ -25,7 +25,12 @@ use clap::builder::{BoolishValueParser, Resettable, TypedValueParser};
 use clap::{Arg, ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::check::plain;
+use crate::checks::CATALOGUE;
+use crate::generate::Declared;
 pub use source::{SourceArgs, SourceError};
+
+/// What files are generated from.
+pub static DECLARED: Declared = Declared::new(&CATALOGUE);
 
 /// Longhorn health from the Kubernetes API alone.
 #[derive(Debug, Parser)]

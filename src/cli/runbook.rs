@@ -4,15 +4,16 @@ use anyhow::anyhow;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
+use super::DECLARED;
 use super::{Failure, exit, print};
-use crate::generate::{catalogue, docs};
+use crate::generate::docs;
 
 /// Options of `runbook`.
 #[derive(Debug, Args)]
 pub struct RunbookArgs {
     /// Name of the alert; without one, the alerts are listed
     #[arg(value_name = "ALERT", hide_possible_values = true, value_parser = PossibleValuesParser::new(
-        catalogue::alerts().map(|alert| alert.name)
+        DECLARED.alerts().map(|alert| alert.name)
     ))]
     alert: Option<String>,
 }
@@ -21,11 +22,11 @@ pub struct RunbookArgs {
 pub fn run(args: RunbookArgs) -> Result<u8, Failure> {
     let page = match args.alert {
         Some(alert) => {
-            let page =
-                docs::runbook(&alert).ok_or_else(|| Failure::usage(anyhow!("no runbook of this name")))?;
+            let page = docs::runbook(&alert, &DECLARED)
+                .ok_or_else(|| Failure::usage(anyhow!("no runbook of this name")))?;
             docs::without_head(page)
         }
-        None => catalogue::alerts().map(|alert| format!("{:40} {}\n", alert.name, alert.summary)).collect(),
+        None => DECLARED.alerts().map(|alert| format!("{:40} {}\n", alert.name, alert.summary)).collect(),
     };
     print(&page)?;
     Ok(exit::OK)

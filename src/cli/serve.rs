@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use super::listen::ListenAddress;
 use super::logging::{self, LogFormat, LogLevel};
 use super::state::Keeper;
-use super::{Failure, SourceArgs, SourceError, exit};
+use super::{DECLARED, Failure, SourceArgs, SourceError, exit};
 use crate::checks::CATALOGUE;
 use crate::exporter::Evaluator;
 use crate::http::{self, Access, Digester, Limits, Links, Reviewer, Router, Transport, WebConfigFile};
@@ -230,7 +230,7 @@ async fn serve(args: ServeArgs, answering: &Handle) -> Result<u8, Failure> {
     let evaluator = Arc::new(evaluator);
     let on_demand = connection.filter(|_| live.is_some());
     let on_demand = on_demand.map(|connection| OnDemand::new(connection, args.source.live_options()));
-    let router = Router::new(evaluator.clone(), access.clone(), args.web.links(), *max_requests);
+    let router = Router::new(&DECLARED, evaluator.clone(), access.clone(), args.web.links(), *max_requests);
     let router = router.asking(on_demand);
     let (shutdown, shut_down) = watch::channel(());
     let until = |mut shut_down: watch::Receiver<()>| async move {

@@ -13,7 +13,7 @@ pub mod lint_rules;
 pub mod own;
 pub mod plan;
 
-pub(crate) use ::{checks, facts, report};
+pub(crate) use ::{facts, report};
 #[cfg(test)]
 pub(crate) use ::{source, testing};
 pub(crate) use model::{check, cluster, did_you_mean, longhorn, word_enum, yaml_error};

@@ -22,7 +22,7 @@ use super::{names, negotiate, page};
 use crate::cluster::Cluster;
 use crate::did_you_mean;
 use crate::exporter::Evaluator;
-use crate::generate::{catalogue, docs};
+use crate::generate::{Declared, docs};
 use crate::plan::{Which, table as plan_table};
 use crate::report::text::table::{self, Details};
 use crate::report::text::{Style, timeline};
@@ -32,6 +32,7 @@ use crate::sync;
 /// Answers requests; cheap to clone.
 #[derive(Clone)]
 pub struct Router {
+    declared: &'static Declared,
     evaluator: Arc<Evaluator>,
     access: Access,
     links: Arc<Links>,
@@ -72,9 +73,15 @@ enum Route {
 
 impl Router {
     /// A router. `max_requests` of zero means no limit.
-    pub fn new(evaluator: Arc<Evaluator>, access: Access, links: Links, max_requests: usize) -> Self {
-        let answers = Arc::new(Places::new(max_requests));
-        Router { evaluator, access, links: Arc::new(links), answers, making: Arc::default(), on_demand: None }
+    pub fn new(
+        declared: &'static Declared,
+        evaluator: Arc<Evaluator>,
+        access: Access,
+        links: Links,
+        max_requests: usize,
+    ) -> Self {
+        let (answers, links) = (Arc::new(Places::new(max_requests)), Arc::new(links));
+        Router { declared, evaluator, access, links, answers, making: Arc::default(), on_demand: None }
     }
 
     /// The same for a live cluster, which is asked for more where a plan needs it.
@@ -173,7 +180,7 @@ impl Router {
             path if path == RUNBOOKS => Ok(Route::Runbooks),
             path if path.starts_with(RUNBOOKS) => {
                 let name = path.strip_prefix(RUNBOOKS).unwrap_or_default();
-                let known: Vec<&str> = catalogue::alerts().map(|alert| alert.name).collect();
+                let known: Vec<&str> = self.declared.alerts().map(|alert| alert.name).collect();
                 known.iter().find(|known| **known == name).map(|name| Route::Runbook(name)).ok_or_else(|| {
                     let message = format!("no such runbook; {}", did_you_mean::hint(name, &known));
                     Refusal::new(StatusCode::NOT_FOUND, message)
@@ -209,9 +216,11 @@ impl Router {
             Route::Timeline(is_page) => self.timeline(is_page, headers),
             Route::Plan(which) => self.plan(which, query, headers, beside),
             Route::Landing => self.landing(&self.view(query)?, headers),
-            Route::Runbook(name) => {
-                self.document(name, names::filled(&docs::runbook(name).unwrap_or_default(), query), headers)
-            }
+            Route::Runbook(name) => self.document(
+                name,
+                names::filled(&docs::runbook(name, self.declared).unwrap_or_default(), query),
+                headers,
+            ),
             Route::Runbooks => self.document("Runbooks by symptom", SYMPTOMS.to_owned(), headers),
             Route::Live | Route::Ready => Ok(answer(StatusCode::OK, respond::TEXT, "ok\n")),
         }
@@ -376,7 +385,7 @@ pub mod tests {
         let now = || time("2026-01-01T12:00:00Z");
         let source = Demo::new(now()).unwrap();
         let evaluator = Arc::new(Evaluator::new(&crate::checks::CATALOGUE, Arc::new(source), now, true));
-        Router::new(evaluator, Access::open(), Links::own("/metrics"), 2)
+        Router::new(&crate::cli::DECLARED, evaluator, Access::open(), Links::own("/metrics"), 2)
     }
 
     async fn get(router: &Router, method: &str, path: &str, headers: &[(&'static str, &str)]) -> Answer {

@@ -22,7 +22,7 @@ fn router(clock: fn() -> Timestamp, scrapes: u32, others: u32) -> Router {
     let source = Demo::new(clock()).unwrap();
     let evaluator = Evaluator::new(&crate::checks::CATALOGUE, Arc::new(source), clock, true)
         .with_budgets(scrapes, others);
-    Router::new(Arc::new(evaluator), Access::open(), Links::own("/metrics"), READERS)
+    Router::new(&crate::cli::DECLARED, Arc::new(evaluator), Access::open(), Links::own("/metrics"), READERS)
 }
 
 async fn ask(router: &Router, path: &str, encoding: &str) -> Answer {

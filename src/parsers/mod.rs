@@ -16,6 +16,7 @@ use kube::config::Kubeconfig;
 use crate::check::plain;
 use crate::checks::CATALOGUE;
 use crate::checks::schedule::longest_pause;
+use crate::cli::DECLARED;
 use crate::cli::listen::ListenAddress;
 use crate::cli::source::{moment, positive_duration};
 use crate::exporter::state_file::StateFile;
@@ -147,7 +148,7 @@ fn web_config(bytes: &[u8]) -> Result<(), String> {
 }
 
 fn settings(bytes: &[u8]) -> Result<(), String> {
-    settings::parse("a.yaml", &text(bytes)).map(drop).map_err(|error| error.to_string())
+    settings::parse(&DECLARED, "a.yaml", &text(bytes)).map(drop).map_err(|error| error.to_string())
 }
 
 fn accepted(bytes: &[u8]) -> Result<(), String> {

@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use longhorn_health_exporter::check::{Bound, Gauge, GaugeKind, Severity};
 use longhorn_health_exporter::checks;
-use longhorn_health_exporter::generate::{catalogue, expr};
+use longhorn_health_exporter::cli::DECLARED;
+use longhorn_health_exporter::generate::expr;
 use promql::{Kind, selectors, tokens};
 
 /// Labels that Prometheus, Kubernetes service discovery or a federation sets.
@@ -37,7 +38,7 @@ fn is_snake_case(word: &str) -> bool {
 
 #[test]
 fn ids_causes_and_labels_are_snake_case() {
-    for area in catalogue::areas().filter(|area| area.id != "exporter") {
+    for area in DECLARED.areas().filter(|area| area.id != "exporter") {
         assert!(is_snake_case(area.id), "{}", area.id);
         let causes = area.causes.iter().map(|cause| cause.id);
         let labels = area.gauges.iter().flat_map(|gauge| gauge.labels.iter().copied());
@@ -53,12 +54,12 @@ fn ids_causes_and_labels_are_snake_case() {
 }
 
 fn gauges() -> BTreeMap<&'static str, &'static Gauge> {
-    catalogue::areas().flat_map(|area| area.gauges).map(|gauge| (gauge.name, *gauge)).collect()
+    DECLARED.areas().flat_map(|area| area.gauges).map(|gauge| (gauge.name, *gauge)).collect()
 }
 
 #[test]
 fn families_are_named_as_prometheus_asks() {
-    let number: usize = catalogue::areas().map(|area| area.gauges.len()).sum();
+    let number: usize = DECLARED.areas().map(|area| area.gauges.len()).sum();
     assert_eq!(gauges().len(), number, "a name is declared twice");
     for gauge in gauges().values().filter(|gauge| gauge.name.starts_with("longhorn_health_")) {
         let is_counter = gauge.kind == GaugeKind::Counter;
@@ -83,7 +84,7 @@ fn families_are_named_as_prometheus_asks() {
 fn expressions_read_what_is_declared() {
     let gauges = gauges();
     let mut wrong = Vec::new();
-    for area in catalogue::areas() {
+    for area in DECLARED.areas() {
         let alerts = area.alerts.iter().map(|alert| (alert.name, expr(area, alert)));
         let panels =
             area.panels.iter().flat_map(|panel| panel.queries().map(|q| (panel.title, q.expr.into_owned())));
@@ -93,7 +94,7 @@ fn expressions_read_what_is_declared() {
             let records = selectors.iter().filter(|selector| selector.metric.contains(':'));
             wrong.extend(
                 records
-                    .filter(|selector| catalogue::record(&selector.metric).is_none())
+                    .filter(|selector| DECLARED.record(&selector.metric).is_none())
                     .map(|selector| format!("{owner}: {} is not declared", selector.metric)),
             );
             for selector in selectors.iter().filter(|selector| selector.metric.starts_with("longhorn_")) {
@@ -132,8 +133,7 @@ fn unknown_value(selector: &promql::Selector, label: &str, value: &str) -> Optio
 #[test]
 fn alerts_are_named_and_worded_alike() {
     let mut names = BTreeSet::new();
-    for (area, alert) in
-        catalogue::areas().flat_map(|area| area.alerts.iter().map(move |alert| (area, alert)))
+    for (area, alert) in DECLARED.areas().flat_map(|area| area.alerts.iter().map(move |alert| (area, alert)))
     {
         assert!(names.insert(alert.name), "{} twice", alert.name);
         assert!(alert.name.starts_with("Longhorn") && alert.name.len() <= 40, "{}", alert.name);
@@ -154,7 +154,7 @@ fn alerts_are_named_and_worded_alike() {
 #[test]
 fn causes_and_panels_are_told_apart() {
     let mut titles = BTreeSet::new();
-    for area in catalogue::areas() {
+    for area in DECLARED.areas() {
         let causes: BTreeSet<_> = area.causes.iter().map(|cause| cause.id).collect();
         assert_eq!(causes.len(), area.causes.len(), "{}: a cause twice", area.id);
         for panel in area.panels {
@@ -168,7 +168,7 @@ fn causes_and_panels_are_told_apart() {
 #[test]
 fn records_are_named_after_what_they_compute() {
     let gauges = gauges();
-    for area in catalogue::areas() {
+    for area in DECLARED.areas() {
         for record in area.records {
             let [level, metric, operations] = record.name.split(':').collect::<Vec<_>>()[..] else {
                 panic!("{}", record.name)
@@ -198,7 +198,7 @@ fn records_are_named_after_what_they_compute() {
 /// (`== 1`) are the series themselves.
 #[test]
 fn what_alert_and_panel_share_is_recorded() {
-    for area in catalogue::areas() {
+    for area in DECLARED.areas() {
         let drawn = |text: &str| {
             area.panels.iter().any(|panel| panel.queries().any(|query| query.expr.contains(text)))
         };
@@ -217,7 +217,7 @@ fn what_alert_and_panel_share_is_recorded() {
             let expr = expr(area, alert);
             let compared = expr.rsplit_once(['<', '>', '=']).map_or("", |(left, _)| left);
             let compared = compared.trim_end_matches(['<', '>', '=', '!', ' ']);
-            let is_shared = catalogue::records_in(compared).is_empty() && drawn(compared);
+            let is_shared = DECLARED.records_in(compared).is_empty() && drawn(compared);
             assert!(!is_shared, "{}: a panel draws the same expression; record it", alert.name);
         }
     }
@@ -225,10 +225,10 @@ fn what_alert_and_panel_share_is_recorded() {
 
 #[test]
 fn colours_begin_at_thresholds_that_exist() {
-    for panel in catalogue::areas().flat_map(|area| area.panels) {
+    for panel in DECLARED.areas().flat_map(|area| area.panels) {
         for step in panel.steps {
             if let Bound::Threshold { alert, threshold } = step.from {
-                let alert = catalogue::alerts().find(|known| known.name == alert);
+                let alert = DECLARED.alerts().find(|known| known.name == alert);
                 let known = alert
                     .is_some_and(|alert| alert.thresholds.iter().any(|known| known.name == threshold.name));
                 assert!(known, "{}: {}", panel.title, threshold.name);

@@ -11,7 +11,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use longhorn_health_exporter::check::{Bound, Dashboard, Panel};
-use longhorn_health_exporter::generate::{Settings, catalogue, expr};
+use longhorn_health_exporter::cli::DECLARED;
+use longhorn_health_exporter::generate::{Settings, expr};
 use serde_json::{Value, json};
 
 use crate::promql;
@@ -145,8 +146,8 @@ fn variables_are_followed_and_all_means_all() {
 }
 
 fn longhorn_families() -> Vec<(&'static str, &'static [&'static str])> {
-    let gauges = catalogue::areas().flat_map(|area| area.gauges).map(|gauge| (gauge.name, &gauge.labels));
-    let records = catalogue::areas().flat_map(|area| area.records).map(|record| (record.name, record.labels));
+    let gauges = DECLARED.areas().flat_map(|area| area.gauges).map(|gauge| (gauge.name, &gauge.labels));
+    let records = DECLARED.areas().flat_map(|area| area.records).map(|record| (record.name, record.labels));
     gauges.chain(records).collect()
 }
 
@@ -248,7 +249,7 @@ fn what_is_empty_is_never_health_alone() {
 fn thresholds_of_shared_numbers_are_drawn() {
     let mut complaints = Complaints::default();
     let mut compared = 0;
-    for area in catalogue::areas() {
+    for area in DECLARED.areas() {
         for alert in area.alerts {
             for (record, threshold) in comparisons(&expr(area, alert)) {
                 compared += 1;
@@ -270,7 +271,7 @@ fn thresholds_of_shared_numbers_are_drawn() {
 
 /// Records with the name of the threshold that they are compared with.
 fn comparisons(expr: &str) -> Vec<(String, String)> {
-    let records = catalogue::records_in(expr).into_iter();
+    let records = DECLARED.records_in(expr).into_iter();
     let compared = records.filter_map(|record| {
         let after = expr.split_once(record.name)?.1.trim_start();
         let name = after.trim_start_matches(['<', '>', '=', ' ']).strip_prefix('$')?;
@@ -282,7 +283,7 @@ fn comparisons(expr: &str) -> Vec<(String, String)> {
 
 /// Values of the steps of a panel as Grafana gets them.
 fn steps(config: &str, board: Dashboard, title: &str) -> Vec<f64> {
-    let settings = longhorn_health_exporter::generate::settings::parse("c.yaml", config).unwrap();
+    let settings = longhorn_health_exporter::generate::settings::parse(&DECLARED, "c.yaml", config).unwrap();
     let dashboard = longhorn_health_exporter::generate::grafana::dashboard(board, &settings).unwrap();
     let dashboard = serde_json::to_value(dashboard).unwrap();
     let panel = list(&dashboard, "panels").iter().find(|panel| panel["title"] == title).unwrap();
@@ -318,7 +319,7 @@ fn tables_lead_on_and_every_link_leads_somewhere() {
         let links: Vec<_> =
             links.flat_map(|property| list(property, "value")).chain(list(panel, "links")).collect();
         // a table may lead to a runbook alone, and nothing is published yet
-        let is_published = Settings::default().runbook_base_url.is_some();
+        let is_published = Settings::of(&DECLARED).runbook_base_url.is_some();
         complaints.unless(
             !is_published || panel["type"] != "table" || !links.is_empty(),
             place,
@@ -342,7 +343,7 @@ fn tables_lead_on_and_every_link_leads_somewhere() {
 
 #[test]
 fn every_check_has_a_panel_and_every_dashboard_a_purpose() {
-    let bare: Vec<_> = catalogue::areas().filter(|area| area.panels.is_empty()).map(|area| area.id).collect();
+    let bare: Vec<_> = DECLARED.areas().filter(|area| area.panels.is_empty()).map(|area| area.id).collect();
     assert_eq!(bare, Vec::<&str>::new());
     for board in Dashboard::all() {
         // the fleet is one table

@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use longhorn_health_exporter::cli;
+use longhorn_health_exporter::cli::DECLARED;
 use longhorn_health_exporter::generate::{Settings, Target, output};
 
 #[test]
 fn committed_files_are_up_to_date() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let settings = Settings::default();
+    let settings = Settings::of(&DECLARED);
     let mut diffs = String::new();
     for target in Target::EACH {
         let artifacts = target.artifacts(&settings, &cli::command()).unwrap();
@@ -21,7 +22,7 @@ fn committed_files_are_up_to_date() {
 
 #[test]
 fn output_is_the_same_to_the_byte() {
-    let settings = Settings::default();
+    let settings = Settings::of(&DECLARED);
     for target in Target::EACH {
         let artifacts = || target.artifacts(&settings, &cli::command()).unwrap();
         assert_eq!(artifacts(), artifacts());

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use longhorn_health_exporter::cli::DECLARED;
 use longhorn_health_exporter::generate::Settings;
-use longhorn_health_exporter::generate::catalogue::{self, BESIDE};
 use longhorn_health_exporter::generate::promtool::{self, CaseKind, TestCase};
 use longhorn_health_exporter::generate::rules::{self, Entry, RuleFile, RuleGroup};
 use mutants::Mutant;
@@ -125,7 +125,7 @@ fn every_mutant_is_noticed() {
 /// is aggregated away.
 fn severities_differ(expr: &str) -> bool {
     crate::promql::selectors(expr).iter().any(|selector| {
-        let mut gauges = catalogue::areas().flat_map(|area| area.gauges);
+        let mut gauges = DECLARED.areas().flat_map(|area| area.gauges);
         let has_label =
             gauges.any(|gauge| gauge.name == selector.metric && gauge.labels.contains(&"severity"));
         has_label && !selector.matchers.iter().any(|(label, ..)| label == "severity")
@@ -155,9 +155,9 @@ fn expr(rule: &Entry) -> &str {
 }
 
 fn subjects() -> Vec<Subject> {
-    let settings = Settings::default();
+    let settings = Settings::of(&DECLARED);
     let mut subjects = Vec::new();
-    for area in catalogue::areas().chain(BESIDE) {
+    for area in DECLARED.areas_and_beside() {
         let cases = promtool::cases(area, &settings).unwrap();
         let records = area.records.iter().map(|record| rules::recording(record, &settings).unwrap());
         let records: Vec<_> = records.map(Entry::Record).collect();

@@ -9,8 +9,8 @@ use std::path::Path;
 use jiff::{SignedDuration, Timestamp};
 use longhorn_health_exporter::check::{Check, Severity};
 use longhorn_health_exporter::checks;
+use longhorn_health_exporter::cli::DECLARED;
 use longhorn_health_exporter::cluster::Cluster;
-use longhorn_health_exporter::generate::catalogue;
 use longhorn_health_exporter::longhorn::Resource;
 use longhorn_health_exporter::report::{Evaluation, Memory, ReportOptions, evaluate_again};
 use longhorn_health_exporter::source::recording::{RecordedFile, Recording};
@@ -151,5 +151,5 @@ fn causes_that_hurt_have_an_alert() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
-    assert!(catalogue::alerts().count() >= 20);
+    assert!(DECLARED.alerts().count() >= 20);
 }

@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use longhorn_health_exporter::check::When;
+use longhorn_health_exporter::cli::DECLARED;
 use longhorn_health_exporter::generate::alertmanager::Matcher;
-use longhorn_health_exporter::generate::catalogue::{self, BESIDE};
 use longhorn_health_exporter::generate::promtool::{self, CaseKind};
 use longhorn_health_exporter::generate::{Settings, alertmanager};
 use serde_json::Value;
@@ -88,9 +88,9 @@ fn groups_are_small_and_named_after_their_dashboard() {
 
 #[test]
 fn every_alert_has_every_kind_of_case() {
-    let settings = Settings::default();
+    let settings = Settings::of(&DECLARED);
     let mut missing = Vec::new();
-    for area in catalogue::areas().chain(BESIDE) {
+    for area in DECLARED.areas_and_beside() {
         let cases = promtool::cases(area, &settings).unwrap();
         for alert in area.alerts {
             let kinds: BTreeSet<CaseKind> =
@@ -109,7 +109,7 @@ fn every_alert_has_every_kind_of_case() {
 #[test]
 fn every_recording_rule_is_read_and_comes_before_its_readers() {
     let recorded: BTreeSet<_> =
-        catalogue::areas().flat_map(|area| area.records).map(|record| record.name.to_owned()).collect();
+        DECLARED.areas().flat_map(|area| area.records).map(|record| record.name.to_owned()).collect();
     let plain = Path::new(RULES).join("longhorn-health.rules.yaml");
     assert!(!recorded.is_empty());
     assert_eq!(names(&plain, "record"), recorded);
@@ -118,7 +118,7 @@ fn every_recording_rule_is_read_and_comes_before_its_readers() {
         let mut known = BTreeSet::new();
         for rule in list(group, "rules") {
             known.extend(rule["record"].as_str().map(str::to_owned));
-            for record in catalogue::records_in(rule["expr"].as_str().unwrap()) {
+            for record in DECLARED.records_in(rule["expr"].as_str().unwrap()) {
                 assert!(known.contains(record.name), "{} comes after {}", record.name, rule["alert"]);
                 read.insert(record.name.to_owned());
             }
@@ -183,7 +183,7 @@ fn no_alert_is_on_both_sides_of_an_inhibition() {
             for label in ["check", "object", "object_kind", "node"] {
                 labels.insert(label.to_owned(), "x".to_owned());
             }
-            for inhibition in alertmanager::inhibitions(&Settings::default()) {
+            for inhibition in alertmanager::inhibitions(&Settings::of(&DECLARED)) {
                 let both = matches(&inhibition.source_matchers, &labels)
                     && matches(&inhibition.target_matchers, &labels);
                 assert!(!both, "{labels:?} {inhibition:?}");

@@ -232,6 +232,7 @@ impl Server {
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
         let router = Router::new(
+            &longhorn_health_exporter::cli::DECLARED,
             Arc::new(Evaluator::new(&longhorn_health_exporter::checks::CATALOGUE, source, now, false)),
             Access::open(),
             Links::own("/metrics"),

@@ -13,9 +13,10 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use longhorn_health_exporter::cli::DECLARED;
 use longhorn_health_exporter::exporter::INHIBITOR;
+use longhorn_health_exporter::generate::INCIDENTS;
 use longhorn_health_exporter::generate::alertmanager::EXPORTER_DOWN;
-use longhorn_health_exporter::generate::catalogue;
 use serde_json::Value;
 
 use process::Process;
@@ -203,7 +204,7 @@ pub fn impatient_rules(directory: &Path) -> PathBuf {
 /// The same with these alerts switched off.
 pub fn rules_without(directory: &Path, off: &[&str]) -> PathBuf {
     let mut config = "alerts:\n".to_owned();
-    for name in catalogue::alerts().chain(catalogue::INCIDENTS.alerts).map(|alert| alert.name) {
+    for name in DECLARED.alerts().chain(INCIDENTS.alerts).map(|alert| alert.name) {
         let keep = if [EXPORTER_DOWN, INHIBITOR].contains(&name) {
             String::new()
         } else {

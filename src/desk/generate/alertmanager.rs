@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 
 use super::{Artifact, Settings, Target, yaml};
 use crate::check::{Alert, Cause, Check};
-use crate::generate::catalogue::CATALOGUE;
 use crate::incidents::NEVER_MUTED;
 use crate::own::INHIBITOR;
 
@@ -173,8 +172,12 @@ pub fn inhibitions(settings: &Settings) -> Vec<Inhibition> {
             with_cluster(settings, &[]),
         ),
     ];
-    let consequences =
-        CATALOGUE.checks.iter().flat_map(|check| check.alerts.iter().map(move |alert| (check, alert)));
+    let consequences = settings
+        .declared
+        .catalogue
+        .checks
+        .iter()
+        .flat_map(|check| check.alerts.iter().map(move |alert| (check, alert)));
     let by_relation = consequences.filter_map(|(check, alert)| by_relation(check, alert, settings));
     general.into_iter().chain(by_relation).collect()
 }
@@ -185,7 +188,7 @@ fn by_relation(check: &Check, alert: &Alert, settings: &Settings) -> Option<Inhi
     if NEVER_MUTED.contains(&alert.name) {
         return None;
     }
-    let caused = CATALOGUE.caused().filter(|relation| relation.check.id == check.id);
+    let caused = settings.declared.catalogue.caused().filter(|relation| relation.check.id == check.id);
     let follows: Vec<&Cause> = caused.flat_map(|relation| relation.causes).copied().collect();
     follows.into_iter().find(|cause| alert.tells_of(cause))?;
     let common = ["cause", "node"].into_iter().filter(|label| alert.keeps(label));
@@ -218,16 +221,17 @@ fn with_cluster(settings: &Settings, labels: &[&str]) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::generate::promtool;
+    use crate::generate::settings::AlertSettings;
 
     fn seconds(alert: &Alert) -> u64 {
-        promtool::seconds(&Settings::default().alert(alert).for_).unwrap()
+        promtool::seconds(&AlertSettings::of(alert).for_).unwrap()
     }
 
     /// The inhibitor mutes only once the root fires; a consequence that came first would have been sent already.
     #[test]
     fn a_root_is_told_no_later_than_what_follows_from_it() {
         let mut late = Vec::new();
-        for relation in CATALOGUE.caused() {
+        for relation in checks::CATALOGUE.caused() {
             let alerts_of = |check: &Check, causes: &[&Cause]| -> Vec<&Alert> {
                 causes.iter().filter_map(|cause| check.alert_of(cause)).collect()
             };

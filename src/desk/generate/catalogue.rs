@@ -1,13 +1,94 @@
-//! The list from which everything is made: the checks, and what the exporter says about itself.
+//! The list from which everything is made: the checks that the program hands in, and what the exporter says about itself.
 
-use crate::check::{Alert, Check, Record};
-pub use crate::checks::CATALOGUE;
+use std::fmt;
+
+use crate::check::{Alert, Catalogue, Check, Record};
 use crate::own;
 
-/// Every part, in the order of everything generated.
-pub fn areas() -> impl Iterator<Item = &'static Check> {
-    CATALOGUE.checks.iter().copied().chain([&EXPORTER])
+/// All that is declared.
+pub struct Declared {
+    pub catalogue: &'static Catalogue,
+    /// The few alerts that kube-state-metrics alone can carry; a rule file of its own, in no list of the exporter.
+    pub alone: Check,
 }
+
+impl Declared {
+    pub const fn new(catalogue: &'static Catalogue) -> Declared {
+        let of = without_exporter(catalogue.checks);
+        let alone = Check {
+            id: ALONE_ID,
+            title: "kube-state-metrics alone",
+            summary: "Two alerts for clusters in which the exporter does not run (yet).",
+            alerts: of.without_exporter,
+            incident: of.incident,
+            ..Check::DEFAULT
+        };
+        Declared { catalogue, alone }
+    }
+
+    /// Every part, in the order of everything generated.
+    pub fn areas(&self) -> impl Iterator<Item = &'static Check> + use<> {
+        self.catalogue.checks.iter().copied().chain([&EXPORTER])
+    }
+
+    /// Those, and the parts with a rule file of their own, beside that of the checks.
+    pub fn areas_and_beside(&'static self) -> impl Iterator<Item = &'static Check> {
+        self.areas().chain([&INCIDENTS, &self.alone, &LONGHORN_METRICS])
+    }
+
+    /// Parts with panels and with runbooks of their own.
+    pub fn with_pages(&self) -> impl Iterator<Item = &'static Check> + use<> {
+        self.areas().chain([&LONGHORN_METRICS])
+    }
+
+    /// The core alerts in the order of everything generated, each with its part.
+    pub fn core(&self) -> impl Iterator<Item = (&'static Check, &'static Alert)> + use<> {
+        let all = self.areas().flat_map(|area| area.alerts.iter().map(move |alert| (area, alert)));
+        all.filter(|(_, alert)| CORE.contains(&alert.name))
+    }
+
+    pub fn alerts(&self) -> impl Iterator<Item = &'static Alert> + use<> {
+        self.with_pages().flat_map(|area| area.alerts)
+    }
+
+    pub fn records(&self) -> impl Iterator<Item = &'static Record> + use<> {
+        self.areas().flat_map(|area| area.records.iter().copied())
+    }
+
+    pub fn record(&self, name: &str) -> Option<&'static Record> {
+        self.records().find(|record| record.name == name)
+    }
+
+    pub fn records_in(&self, expr: &str) -> Vec<&'static Record> {
+        self.records().filter(|record| expr.contains(record.name)).collect()
+    }
+}
+
+impl PartialEq for Declared {
+    fn eq(&self, other: &Declared) -> bool {
+        std::ptr::eq(self.catalogue, other.catalogue)
+    }
+}
+
+impl fmt::Debug for Declared {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_struct("Declared").finish_non_exhaustive()
+    }
+}
+
+/// The one check with alerts that need no exporter.
+const fn without_exporter(mut checks: &'static [&'static Check]) -> &'static Check {
+    loop {
+        match checks {
+            [check, ..] if !check.without_exporter.is_empty() => break check,
+            [_, rest @ ..] => checks = rest,
+            [] => break &EXPORTER,
+        }
+    }
+}
+
+/// The part about the alerts that kube-state-metrics alone can carry.
+pub const ALONE_ID: &str = "kube-state-metrics";
 
 /// The part about the exporter itself.
 pub const EXPORTER_ID: &str = "exporter";
@@ -23,29 +104,6 @@ static EXPORTER: Check = Check {
 };
 
 const _: () = EXPORTER.assert_tables_have_columns();
-
-/// The one check with alerts that need no exporter.
-const WITHOUT_EXPORTER: &Check = {
-    let mut checks = CATALOGUE.checks;
-    loop {
-        match checks {
-            [check, ..] if !check.without_exporter.is_empty() => break check,
-            [_, rest @ ..] => checks = rest,
-            [] => break &EXPORTER,
-        }
-    }
-};
-
-/// The few alerts that kube-state-metrics alone can carry; a rule file of its own, in no list of
-/// the exporter.
-pub static KUBE_STATE_METRICS: Check = Check {
-    id: "kube-state-metrics",
-    title: "kube-state-metrics alone",
-    summary: "Two alerts for clusters in which the exporter does not run (yet).",
-    alerts: WITHOUT_EXPORTER.without_exporter,
-    incident: WITHOUT_EXPORTER.incident,
-    ..Check::DEFAULT
-};
 
 /// One alert for each incident; a rule file of its own, beside the alerts of the exporter itself.
 pub static INCIDENTS: Check = Check {
@@ -67,14 +125,6 @@ pub static LONGHORN_METRICS: Check = Check {
     ..Check::DEFAULT
 };
 
-/// Parts with a rule file of their own, beside that of the checks.
-pub static BESIDE: [&Check; 3] = [&INCIDENTS, &KUBE_STATE_METRICS, &LONGHORN_METRICS];
-
-/// Parts with panels and with runbooks of their own.
-pub fn with_pages() -> impl Iterator<Item = &'static Check> {
-    areas().chain([&LONGHORN_METRICS])
-}
-
 /// Ten alerts for collections of rules: data first, then what it stands on.
 const CORE: [&str; 10] = [
     "LonghornVolumeFaulted", "LonghornVolumeReadOnly", "LonghornShareManagerDown",
@@ -83,24 +133,9 @@ const CORE: [&str; 10] = [
     "LonghornHealthExporterDown",
 ];
 
-/// The core alerts in the order of everything generated, each with its part.
-pub fn core() -> impl Iterator<Item = (&'static Check, &'static Alert)> {
-    let all = areas().flat_map(|area| area.alerts.iter().map(move |alert| (area, alert)));
-    all.filter(|(_, alert)| CORE.contains(&alert.name))
-}
+#[cfg(test)]
+pub mod tests {
+    use super::*;
 
-pub fn alerts() -> impl Iterator<Item = &'static Alert> {
-    with_pages().flat_map(|area| area.alerts)
-}
-
-pub fn records() -> impl Iterator<Item = &'static Record> {
-    areas().flat_map(|area| area.records.iter().copied())
-}
-
-pub fn record(name: &str) -> Option<&'static Record> {
-    records().find(|record| record.name == name)
-}
-
-pub fn records_in(expr: &str) -> Vec<&'static Record> {
-    records().filter(|record| expr.contains(record.name)).collect()
+    pub static DECLARED: Declared = Declared::new(&checks::CATALOGUE);
 }

@@ -7,7 +7,7 @@
 
 mod address;
 pub mod alertmanager;
-pub mod catalogue;
+pub(crate) mod catalogue;
 pub mod deploy;
 pub mod docs;
 pub mod grafana;
@@ -22,6 +22,7 @@ mod yaml;
 use anyhow::Result;
 use clap::ValueEnum;
 
+pub use catalogue::{Declared, INCIDENTS};
 pub use settings::Settings;
 pub use shape::expr;
 

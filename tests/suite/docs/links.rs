@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
+use longhorn_health_exporter::cli::DECLARED;
+use longhorn_health_exporter::generate::Target;
 use longhorn_health_exporter::generate::settings::parse;
-use longhorn_health_exporter::generate::{Target, catalogue};
 use longhorn_health_exporter::{checks, cli};
 use regex::Regex;
 
@@ -98,7 +99,7 @@ fn broken_links_are_seen() {
 
 /// Names of alerts, of those for kube-state-metrics too: they share the runbooks.
 fn alerts() -> BTreeSet<String> {
-    catalogue::alerts().map(|alert| alert.name.to_owned()).collect()
+    DECLARED.alerts().map(|alert| alert.name.to_owned()).collect()
 }
 
 #[test]
@@ -186,7 +187,7 @@ fn rules_dashboards_and_reports_link_to_runbooks_and_dashboards_that_exist() {
     let dashboard = Regex::new(r"/d/(longhorn-health-[a-z-]+)").unwrap();
     let mut runbooks = BTreeSet::new();
     // where runbooks are published is set here, as no one has published them yet
-    let settings = parse("c.yaml", "runbook_base_url: https://docs.example/runbooks\n").unwrap();
+    let settings = parse(&DECLARED, "c.yaml", "runbook_base_url: https://docs.example/runbooks\n").unwrap();
     for target in [Target::Rules, Target::Dashboards] {
         for file in target.artifacts(&settings, &cli::command()).unwrap() {
             runbooks.extend(runbook.captures_iter(&file.content).map(|found| found[1].to_owned()));

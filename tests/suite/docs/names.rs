@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use longhorn_health_exporter::generate::catalogue;
+use longhorn_health_exporter::cli::DECLARED;
 use longhorn_health_exporter::lint_rules::catalogue::NAMES;
 use longhorn_health_exporter::longhorn::CSI_DRIVER;
 use longhorn_health_exporter::longhorn::resource::TABLE;
@@ -18,7 +18,7 @@ fn series(text: &str) -> BTreeSet<String> {
     let name = Regex::new(r"\blonghorn_[a-z_]*[a-z]\b").unwrap();
     let mut text = text.to_owned();
     // a series lends its name to what is recorded of it
-    for record in catalogue::areas().flat_map(|area| area.records) {
+    for record in DECLARED.areas().flat_map(|area| area.records) {
         text = text.replace(record.name, "");
     }
     name.find_iter(&text).map(|found| found.as_str().to_owned()).collect()
@@ -27,7 +27,7 @@ fn series(text: &str) -> BTreeSet<String> {
 #[test]
 fn series_that_texts_dashboards_and_rules_name_exist() {
     let declared: BTreeSet<&str> =
-        catalogue::areas().flat_map(|area| area.gauges).map(|gauge| gauge.name).collect();
+        DECLARED.areas().flat_map(|area| area.gauges).map(|gauge| gauge.name).collect();
     let known = |name: &str| {
         declared.contains(name) || NAMES.iter().any(|known| known == name) || NO_SERIES.contains(&name)
     };

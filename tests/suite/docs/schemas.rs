@@ -5,7 +5,8 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 use jsonschema::Validator;
-use longhorn_health_exporter::generate::{catalogue, settings};
+use longhorn_health_exporter::cli::DECLARED;
+use longhorn_health_exporter::generate::settings;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample;
@@ -134,7 +135,7 @@ fn the_schema_refuses_reports_that_are_wrong() {
 #[test]
 fn schema_and_parser_of_the_configuration_agree() {
     let schema = schema("configuration.schema.json");
-    let some = catalogue::alerts().find(|alert| !alert.thresholds.is_empty()).unwrap();
+    let some = DECLARED.alerts().find(|alert| !alert.thresholds.is_empty()).unwrap();
     let (alert, threshold) = (some.name, some.thresholds[0].name);
     let cases = [
         (true, String::new()),
@@ -163,7 +164,7 @@ fn schema_and_parser_of_the_configuration_agree() {
         let options = serde_yaml::options! { strict_booleans: true };
         let value: Value = serde_yaml::from_str_with_options(&yaml, options).unwrap();
         assert_eq!(schema.is_valid(&value), accepted, "schema: {yaml}");
-        assert_eq!(settings::parse("c.yaml", &yaml).is_ok(), accepted, "parser: {yaml}");
+        assert_eq!(settings::parse(&DECLARED, "c.yaml", &yaml).is_ok(), accepted, "parser: {yaml}");
     }
 }
 
@@ -231,13 +232,16 @@ fn schema_and_parser_know_the_same_values() {
         for (accepted, text) in cases {
             let file = file(key, value(key, text));
             assert_eq!(schema.is_valid(&file), accepted, "schema: {file}");
-            let parsed = settings::parse("c.yaml", &file.to_string());
+            let parsed = settings::parse(&DECLARED, "c.yaml", &file.to_string());
             assert_eq!(parsed.is_ok(), accepted, "parser: {file} {parsed:?}");
         }
     }
     for name in ["a-b", "9a", "__a", ""] {
         let file = json!({ "labels": { name: "x" } });
-        assert!(!schema.is_valid(&file) && settings::parse("c.yaml", &file.to_string()).is_err(), "{file}");
+        assert!(
+            !schema.is_valid(&file) && settings::parse(&DECLARED, "c.yaml", &file.to_string()).is_err(),
+            "{file}"
+        );
     }
 }
 
@@ -263,7 +267,7 @@ fn only_the_parser_knows_other_keys_and_declared_names() {
         ),
     ] {
         assert!(schema.is_valid(&file), "{file}");
-        let error = settings::parse("c.yaml", &file.to_string()).unwrap_err();
+        let error = settings::parse(&DECLARED, "c.yaml", &file.to_string()).unwrap_err();
         assert!(error.message.contains(said), "{error}");
     }
 }
@@ -279,7 +283,7 @@ proptest! {
         static SCHEMA: LazyLock<Validator> = LazyLock::new(|| schema("configuration.schema.json"));
         for (key, text, as_number) in files {
             let file = file(key, if as_number { value("thresholds", &text) } else { json!(text) });
-            let parsed = settings::parse("c.yaml", &file.to_string());
+            let parsed = settings::parse(&DECLARED, "c.yaml", &file.to_string());
             // a random label may be one of the exporter's, a random number beyond what its alert declares
             let declared = ["another meaning", "expected a number of restarts"];
             let says = |said: &&str| parsed.as_ref().is_err_and(|error| error.message.contains(said));

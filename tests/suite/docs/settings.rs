@@ -1,26 +1,27 @@
 //! What the configuration of `generate` refuses, where, and with which words.
 
 use longhorn_health_exporter::check::{Alert, Severity};
-use longhorn_health_exporter::generate::catalogue;
+use longhorn_health_exporter::cli::DECLARED;
 use longhorn_health_exporter::generate::settings::{Settings, parse};
 
 fn declared(name: &str) -> &'static Alert {
-    catalogue::alerts().find(|alert| alert.name == name).unwrap()
+    DECLARED.alerts().find(|alert| alert.name == name).unwrap()
 }
 
 fn error(text: &str) -> String {
-    parse("c.yaml", text).unwrap_err().to_string()
+    parse(&DECLARED, "c.yaml", text).unwrap_err().to_string()
 }
 
 #[test]
 fn nothing_said_is_the_default() {
-    assert_eq!(parse("c.yaml", "").unwrap(), Settings::default());
-    assert_eq!(parse("c.yaml", "# only a comment\n").unwrap(), Settings::default());
+    assert_eq!(parse(&DECLARED, "c.yaml", "").unwrap(), Settings::of(&DECLARED));
+    assert_eq!(parse(&DECLARED, "c.yaml", "# only a comment\n").unwrap(), Settings::of(&DECLARED));
 }
 
 #[test]
 fn what_is_said_is_set() {
     let settings = parse(
+        &DECLARED,
         "c.yaml",
         "selector: {job: x, namespace: y}\ncluster_label: ''\nlabels: {team: storage}\nalerts:\n  \
          LonghornManagerHighRestarts: {for: 10m, severity: critical, thresholds: {restarts: 5}}\n  \
@@ -135,7 +136,7 @@ fn values_are_refused_with_the_path_of_their_key() {
         (&restarts("thresholds: {restarts: .nan}"), "thresholds.restarts", "expected a number, found .nan"),
         (&restarts("thresholds: {restarts: many}"), "thresholds.restarts", "expected a number"),
     ] {
-        let error = parse("c.yaml", text).unwrap_err();
+        let error = parse(&DECLARED, "c.yaml", text).unwrap_err();
         let path = if text.starts_with("alerts") { format!("{RESTARTS}.{path}") } else { path.to_owned() };
         assert_eq!(error.path, path, "{text}: {error}");
         assert!(error.message.contains(said), "{text}: {error}");
@@ -158,10 +159,10 @@ fn broken_yaml_has_a_message_for_users() {
 
 #[test]
 fn nothing_below_a_key_is_no_settings() {
-    let settings = parse("c.yaml", "labels:\nalerts:\n  LonghornManagerHighRestarts:\n").unwrap();
+    let settings = parse(&DECLARED, "c.yaml", "labels:\nalerts:\n  LonghornManagerHighRestarts:\n").unwrap();
     let alert = declared("LonghornManagerHighRestarts");
-    assert_eq!(settings.alert(alert), Settings::default().alert(alert));
-    assert_eq!(Settings { alerts: Settings::default().alerts, ..settings }, Settings::default());
+    assert_eq!(settings.alert(alert), Settings::of(&DECLARED).alert(alert));
+    assert_eq!(Settings { alerts: Settings::of(&DECLARED).alerts, ..settings }, Settings::of(&DECLARED));
 }
 
 #[test]

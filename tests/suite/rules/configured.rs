@@ -7,6 +7,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use longhorn_health_exporter::cli::DECLARED;
+
 use super::list;
 use crate::promtool::{promtools, run, with_their_own_rules, yaml};
 
@@ -181,7 +183,7 @@ fn other_ways_to_tell_clusters_and_targets_apart_pass() {
 /// its own, and what panels draw goes on being recorded.
 #[test]
 fn nearly_everything_switched_off_passes() {
-    let names = longhorn_health_exporter::generate::catalogue::alerts().map(|alert| alert.name);
+    let names = DECLARED.alerts().map(|alert| alert.name);
     let off: String = names
         .filter(|name| *name != "LonghornInstanceManagerDown")
         .map(|name| format!("  {name}: {{enabled: false}}\n"))

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use longhorn_health_exporter::check::When;
+use longhorn_health_exporter::cli::DECLARED;
 use longhorn_health_exporter::generate::Settings;
-use longhorn_health_exporter::generate::catalogue::{self, BESIDE};
 use longhorn_health_exporter::generate::promtool::{self, CaseKind, TestCase};
 use longhorn_health_exporter::generate::rules;
 use serde_json::{Value, json};
@@ -31,10 +31,10 @@ const SETTINGS: [&str; 3] =
 
 #[test]
 fn texts_read_well_with_and_without_the_labels_that_may_be_empty() {
-    let settings = Settings::default();
+    let settings = Settings::of(&DECLARED);
     let (mut texts, mut read) = (String::new(), String::new());
     let optional = regex::Regex::new(r#",?(node|disk)="[^"]*""#).unwrap();
-    for area in catalogue::areas().chain(BESIDE) {
+    for area in DECLARED.areas_and_beside() {
         let rule_file = rules::of_area(area);
         let cases = promtool::cases(area, &settings).unwrap();
         for alert in area.alerts {

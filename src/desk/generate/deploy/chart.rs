@@ -8,8 +8,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::check::{Severity, Threshold};
-use crate::generate::catalogue::CATALOGUE;
-use crate::generate::{Artifact, Settings, Target, alertmanager, catalogue, pretty, rules, yaml};
+use crate::generate::catalogue::LONGHORN_METRICS;
+use crate::generate::{Artifact, Settings, Target, alertmanager, pretty, rules, yaml};
 
 const CHART: &str = "deploy/helm/longhorn-health-exporter";
 const VALUES: &str = include_str!("../../../../deploy/helm/longhorn-health-exporter/values.yaml");
@@ -25,11 +25,11 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
             "README.md",
             format!("<!-- {header} -->\n\n# longhorn-health-exporter\n{README}\n{}", table(VALUES)),
         ),
-        file("values.schema.json", pretty(&schema()?)),
+        file("values.schema.json", pretty(&schema(settings)?)),
         file("files/incidents.yaml", yaml::document(&header, &rules::of_incidents(settings)?)),
         file(
             "files/longhorn-metrics.yaml",
-            yaml::document(&header, &rules::alone(&catalogue::LONGHORN_METRICS, settings)?),
+            yaml::document(&header, &rules::alone(&LONGHORN_METRICS, settings)?),
         ),
         file("files/inhibitions.yaml", yaml::document(&header, &alertmanager::of_operator(settings))),
         file("files/thresholds.yaml", yaml::document(&header, &thresholds(settings)?)),
@@ -37,9 +37,9 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
 }
 
 /// The schema written by hand, with what the checks know.
-fn schema() -> Result<Value> {
+fn schema(settings: &Settings) -> Result<Value> {
     let mut schema: Value = serde_json::from_str(SCHEMA).context("values.schema.json")?;
-    let ids: Vec<&str> = CATALOGUE.checks.iter().map(|check| check.id).collect();
+    let ids: Vec<&str> = settings.declared.catalogue.checks.iter().map(|check| check.id).collect();
     let severities: Vec<&str> = Severity::ALL.iter().map(|severity| severity.as_str()).collect();
     for (pointer, value) in [
         ("/properties/accepted/items/properties/check", json!({ "enum": ids })),
@@ -74,7 +74,7 @@ struct OpenThreshold {
 
 fn thresholds(settings: &Settings) -> Result<BTreeMap<&'static str, Open>> {
     let mut open = BTreeMap::new();
-    for area in catalogue::with_pages() {
+    for area in settings.declared.with_pages() {
         for alert in area.alerts.iter().filter(|alert| !alert.thresholds.is_empty()) {
             let place = |threshold: &Threshold| Some(format!("@{}@", threshold.name));
             let mut rule = rules::rule_with(area, alert, settings, &place)?;
@@ -124,6 +124,7 @@ fn table(values: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::generate::catalogue::tests::DECLARED;
 
     #[test]
     fn the_table_has_every_value_with_its_comment() {
@@ -142,7 +143,7 @@ mod tests {
 
     #[test]
     fn every_threshold_stands_open_in_its_expression() {
-        let open = thresholds(&Settings::default()).unwrap();
+        let open = thresholds(&Settings::of(&DECLARED)).unwrap();
         assert!(open.len() > 3, "{:?}", open.keys());
         for (alert, open) in open {
             for name in open.thresholds.keys() {
@@ -154,8 +155,11 @@ mod tests {
 
     #[test]
     fn the_schema_knows_the_checks() {
-        let checks =
-            schema().unwrap().pointer("/properties/accepted/items/properties/check/enum").cloned().unwrap();
+        let checks = schema(&Settings::of(&DECLARED))
+            .unwrap()
+            .pointer("/properties/accepted/items/properties/check/enum")
+            .cloned()
+            .unwrap();
         assert!(checks.as_array().unwrap().contains(&"volume_faulted".into()));
     }
 }

@@ -10,7 +10,6 @@ use anyhow::Result;
 
 use self::rbac::{Reach, Right};
 use super::{Artifact, Settings, Target};
-use crate::generate::catalogue::CATALOGUE;
 
 /// What the chart reads with `.Files.Get`.
 const CHART: &str = "deploy/helm/longhorn-health-exporter/files";
@@ -22,7 +21,7 @@ const DASHBOARDS: &str = "dashboards/";
 pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
     let header = Target::Deploy.header();
     let mut artifacts = chart::artifacts(settings)?;
-    let rights = rbac::rights(CATALOGUE.checks);
+    let rights = rbac::rights(settings.declared.catalogue.checks);
     for right in &rights {
         artifacts.push(Artifact::new(format!("{CHART}/rbac/{}.yaml", right.id), right.role(&header)));
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::generate::catalogue::CATALOGUE;
+use checks::CATALOGUE;
 
 #[test]
 fn every_watched_kind_may_be_listed_and_watched_and_nothing_else_is_granted() {

@@ -3,17 +3,17 @@
 use k8s_openapi::api::rbac::v1::PolicyRule;
 
 use super::markdown::{Document, codes};
-use crate::generate::catalogue::CATALOGUE;
+use crate::generate::catalogue::Declared;
 use crate::generate::deploy::rbac::{Right, rights};
 
-pub fn page() -> String {
+pub fn page(declared: &Declared) -> String {
     let mut page = Document::new("Access rights");
     page.paragraph(
         "What the exporter may be granted, as the chart and `deploy/kustomize` do: to `list` and `watch`, and `get` on the \
          crash logs of longhorn-manager. No Secrets, and nothing that changes the cluster. Every right but `longhorn` can \
          be denied; [checks.md](checks.md) says which kinds each check needs.",
     );
-    let rights = rights(CATALOGUE.checks);
+    let rights = rights(declared.catalogue.checks);
     let name = |right: &Right| format!("`{}`, {}", right.id, right.kind());
     let rows = rights.iter().map(|right| [name(right), right.purpose.clone(), right.without.clone()]);
     page.table(["right", "for", "without it"], rows);

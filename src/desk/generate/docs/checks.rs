@@ -5,16 +5,15 @@ use anyhow::Result;
 use super::markdown::{Document, causes, code, codes};
 use super::runbooks;
 use crate::check::{Alert, Check, Gauge, GaugeKind, Record, Severity};
-use crate::generate::catalogue::CATALOGUE;
-use crate::generate::catalogue::{self, KUBE_STATE_METRICS, LONGHORN_METRICS};
+use crate::generate::catalogue::{Declared, LONGHORN_METRICS};
 use crate::generate::{Settings, expr, rules};
 use crate::own;
 
 pub fn page(settings: &Settings) -> Result<String> {
     let mut page = Document::new("Checks, alerts and series");
     page.paragraph(INTRODUCTION);
-    overview(&mut page);
-    for area in catalogue::areas() {
+    overview(&mut page, settings.declared);
+    for area in settings.declared.areas() {
         page.heading(2, area.id);
         page.paragraph(&format!("**{}.** {}", area.title, area.summary));
         causes(&mut page, area.causes.iter().copied());
@@ -28,9 +27,10 @@ pub fn page(settings: &Settings) -> Result<String> {
     }
     page.heading(2, "Without the exporter");
     page.paragraph(ALONE);
-    for alert in KUBE_STATE_METRICS.alerts {
+    let alone = &settings.declared.alone;
+    for alert in alone.alerts {
         page.heading(3, &format!("{} with kube-state-metrics alone", alert.name));
-        runbooks::reasons(&mut page, &KUBE_STATE_METRICS, alert, settings)?;
+        runbooks::reasons(&mut page, alone, alert, settings)?;
     }
     page.heading(2, LONGHORN_METRICS.id);
     page.paragraph(OF_LONGHORN);
@@ -140,8 +140,8 @@ fn recorded(page: &mut Document, area: &Check, record: &Record, settings: &Setti
 }
 
 /// What each check sees, in a sentence, and how bad that may be.
-fn overview(page: &mut Document) {
-    let rows = CATALOGUE.checks.iter().map(|check| {
+fn overview(page: &mut Document, declared: &Declared) {
+    let rows = declared.catalogue.checks.iter().map(|check| {
         let link = format!("[{0}](#{0})", check.id);
         let severities = Severity::ALL.into_iter().rev();
         let found: Vec<&str> = severities

@@ -99,14 +99,15 @@ pub fn schema() -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generate::{catalogue, settings::parse};
+    use crate::generate::catalogue::tests::DECLARED;
+    use crate::generate::settings::parse;
 
     #[test]
     fn the_example_of_the_page_is_read_and_says_every_key() {
         let page = page();
         let yaml = page.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
-        let settings = parse("page", yaml).unwrap();
-        let restarts = catalogue::alerts().find(|alert| alert.name == "LonghornManagerHighRestarts").unwrap();
+        let settings = parse(&DECLARED, "page", yaml).unwrap();
+        let restarts = DECLARED.alerts().find(|alert| alert.name == "LonghornManagerHighRestarts").unwrap();
         assert_eq!(settings.alert(restarts).thresholds["restarts"], 5.0);
         let schema = schema();
         for (key, _) in properties(&schema).chain(properties(at(&schema, "/$defs/AlertConfig"))) {

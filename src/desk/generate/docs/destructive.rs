@@ -2,9 +2,9 @@
 
 use super::markdown::{Document, codes};
 use crate::check::{Cause, Check, Remedy, takes_away};
-use crate::generate::catalogue::CATALOGUE;
+use crate::generate::catalogue::Declared;
 
-pub fn page() -> String {
+pub fn page(declared: &Declared) -> String {
     let mut page = Document::new("Advice that takes something away");
     page.paragraph(
         "Every cause, or way of one, whose advice deletes, restores, salvages, scales to 0, forces or empties a field that Longhorn decides by, and on what that \
@@ -12,8 +12,11 @@ pub fn page() -> String {
          nothing. The commands are printed and never run, and a reader of them is always first where one would help to decide. A command \
          of this kind in a cause without a proof stops the build.",
     );
-    let advised =
-        CATALOGUE.checks.iter().flat_map(|check| check.causes.iter().map(move |cause| (*check, *cause)));
+    let advised = declared
+        .catalogue
+        .checks
+        .iter()
+        .flat_map(|check| check.causes.iter().map(move |cause| (*check, *cause)));
     let rows = advised.flat_map(|(check, cause)| {
         let own = (!cause.proven.is_empty()).then(|| row(check, cause, "", &cause.advice(), cause.proven));
         let ways =

@@ -27,15 +27,15 @@ pub fn artifacts(settings: &Settings, command: &Command) -> Result<Vec<Artifact>
     let page = |name: &str, content: String| Artifact::new(format!("docs/{name}"), content);
     let mut artifacts = vec![
         page("checks.md", checks::page(settings)?),
-        page("access.md", access::page()),
+        page("access.md", access::page(settings.declared)),
         page("configuration.md", configuration::page()),
         page("configuration.schema.json", pretty(&configuration::schema())),
-        page("report.schema.json", pretty(&report_schema::schema())),
+        page("report.schema.json", pretty(&report_schema::schema(settings.declared))),
         page("plan.schema.json", pretty(&report_schema::plan())),
         page("plan.md", plans::page()),
-        page("destructive.md", destructive::page()),
+        page("destructive.md", destructive::page(settings.declared)),
         page("command-line.md", command_line::page(command)),
-        page("SUMMARY.md", summary::page()),
+        page("SUMMARY.md", summary::page(settings.declared)),
     ];
     artifacts.extend(runbooks::pages(settings)?);
     Ok(artifacts)

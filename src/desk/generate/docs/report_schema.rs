@@ -7,7 +7,7 @@ use schemars::transform::RecursiveTransform;
 use serde_json::{Map, Value, json};
 
 use super::json_schema;
-use crate::generate::catalogue::CATALOGUE;
+use crate::generate::catalogue::Declared;
 use crate::longhorn::{Resource, VolumeHealth, VolumeState};
 use crate::plan::Plan;
 use crate::report::Report;
@@ -32,9 +32,9 @@ fn settings() -> SchemaSettings {
     SchemaSettings::draft2020_12().for_serialize().with_transform(RecursiveTransform(strict))
 }
 
-pub fn schema() -> Value {
+pub fn schema(declared: &Declared) -> Value {
     let mut schema = json_schema::<Report>(settings(), "Report of longhorn-health-exporter");
-    let kinds: Vec<String> = CATALOGUE.kinds().iter().copied().map(Resource::label).collect();
+    let kinds: Vec<String> = declared.catalogue.kinds().iter().copied().map(Resource::label).collect();
     let states: Vec<&str> = VolumeState::KNOWN.iter().map(|state| state.as_str()).collect();
     let health = VolumeHealth::ALL.map(VolumeHealth::as_str);
     let number = json!({ "type": "integer", "minimum": 0 });

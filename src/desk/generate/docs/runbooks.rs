@@ -4,12 +4,12 @@ use anyhow::Result;
 
 use super::markdown::{Document, causes, code, or_none};
 use crate::check::{Alert, Cause, Check, Command, Way, capitalised};
-use crate::generate::catalogue;
+use crate::generate::catalogue::Declared;
 use crate::generate::{Artifact, Settings, rules};
 
 pub fn pages(settings: &Settings) -> Result<Vec<Artifact>> {
     let mut pages = Vec::new();
-    for area in catalogue::with_pages() {
+    for area in settings.declared.with_pages() {
         for alert in area.alerts {
             let path = format!("docs/runbooks/{}.md", alert.name);
             pages.push(Artifact { path, content: page(area, alert, settings)? });
@@ -19,9 +19,9 @@ pub fn pages(settings: &Settings) -> Result<Vec<Artifact>> {
 }
 
 /// The page of one alert, as this program's defaults make it.
-pub fn runbook(name: &str) -> Option<String> {
-    let settings = Settings::default();
-    catalogue::with_pages().find_map(|area| {
+pub fn runbook(name: &str, declared: &'static Declared) -> Option<String> {
+    let settings = Settings::of(declared);
+    settings.declared.with_pages().find_map(|area| {
         let alert = area.alerts.iter().find(|alert| alert.name == name)?;
         page(area, alert, &settings).ok()
     })
@@ -118,7 +118,7 @@ fn commands(page: &mut Document, commands: &[Command]) {
 pub fn reasons(page: &mut Document, area: &Check, alert: &Alert, settings: &Settings) -> Result<()> {
     let expr = rules::rule(area, alert, settings)?.expr;
     page.code("promql", &expr);
-    for record in catalogue::records_in(&expr) {
+    for record in settings.declared.records_in(&expr) {
         // as GitHub makes anchors: without the colons
         let anchor = record.name.replace(':', "");
         page.paragraph(&format!("Recorded as {}: [expression](../checks.md#{anchor}).", code(record.name)));

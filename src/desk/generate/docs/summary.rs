@@ -1,7 +1,7 @@
 //! docs/SUMMARY.md: the contents of the book, as mdBook reads them. Runbooks come from the list of checks.
 
 use super::markdown::Document;
-use crate::generate::catalogue;
+use crate::generate::catalogue::Declared;
 
 /// Pages written by hand and generated ones, in the order of the book; paths from docs/.
 const PAGES: &str = "\
@@ -60,13 +60,13 @@ const PAGES: &str = "\
 - [Code of conduct](../CODE_OF_CONDUCT.md)
 - [Reporting a vulnerability](../SECURITY.md)";
 
-pub fn page() -> String {
+pub fn page(declared: &Declared) -> String {
     let mut page = Document::new("Summary");
     page.paragraph("[What it is](../README.md)\n[All documents](README.md)");
     page.paragraph(PAGES);
     page.heading(1, "Runbooks");
     let link = |name: &str| format!("- [{name}](runbooks/{name}.md)");
-    let runbooks: Vec<_> = catalogue::alerts().map(|alert| link(alert.name)).collect();
+    let runbooks: Vec<_> = declared.alerts().map(|alert| link(alert.name)).collect();
     page.paragraph(&runbooks.join("\n"));
     page.finish()
 }

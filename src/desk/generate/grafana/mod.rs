@@ -11,7 +11,7 @@ mod variables;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::catalogue;
+use super::catalogue::Declared;
 use super::{Artifact, Settings, Target, promql};
 use crate::check::{self, Check, Dashboard};
 use crate::own;
@@ -31,7 +31,7 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
 pub fn dashboard(board: Dashboard, settings: &Settings) -> Result<Value> {
     let mut grid = Grid::default();
     let mut panels = Vec::new();
-    for section in sections(board) {
+    for section in sections(board, settings) {
         let (title, declared) = section;
         if let Some(title) = title {
             let (id, place) = (grid.next_id(), grid.row());
@@ -79,11 +79,12 @@ type Row = (Option<&'static str>, Vec<(&'static Check, &'static check::Panel)>);
 
 /// The overview is one page without headings: numbers first, the verdict before the single checks,
 /// then tables, then what happened over time. The others have a heading for each check.
-fn sections(board: Dashboard) -> Vec<Row> {
+fn sections(board: Dashboard, settings: &Settings) -> Vec<Row> {
     let panels_of = |area: &'static Check| area.panels.iter().map(move |panel| (area, panel));
     let on_board = |(_, panel): &(&Check, &check::Panel)| panel.dashboard == board;
     if board == Dashboard::Overview {
-        let mut panels: Vec<_> = catalogue::with_pages().flat_map(panels_of).filter(on_board).collect();
+        let mut panels: Vec<_> =
+            settings.declared.with_pages().flat_map(panels_of).filter(on_board).collect();
         panels.sort_by_key(|(area, panel)| (rank(area, panel), area.id != "exporter"));
         return vec![(None, panels)];
     }
@@ -91,7 +92,7 @@ fn sections(board: Dashboard) -> Vec<Row> {
         let title = (!area.causes.is_empty()).then_some(area.title);
         (title, panels_of(area).filter(on_board).collect())
     };
-    catalogue::with_pages().map(section).filter(|(_, panels): &Row| !panels.is_empty()).collect()
+    settings.declared.with_pages().map(section).filter(|(_, panels): &Row| !panels.is_empty()).collect()
 }
 
 /// The numbers of all checks together, then what is wrong by root causes, then the rest.
@@ -164,16 +165,16 @@ fn our_alerts(settings: &Settings) -> String {
 }
 
 /// Labels of a family or of a recorded series.
-fn labels_of(name: &str) -> &'static [&'static str] {
-    let gauge = catalogue::areas().flat_map(|area| area.gauges).find(|gauge| gauge.name == name);
-    let record = || catalogue::record(name).map(|record| record.labels);
+fn labels_of(name: &str, declared: &Declared) -> &'static [&'static str] {
+    let gauge = declared.areas().flat_map(|area| area.gauges).find(|gauge| gauge.name == name);
+    let record = || declared.record(name).map(|record| record.labels);
     gauge.map(|gauge| &gauge.labels).or_else(record).unwrap_or_default()
 }
 
 /// Puts beside each recorded series the expression that it records. Both give the same number, and a
 /// dashboard without its rules says what is there instead of "no data", which reads like health.
-fn with_expressions_of_records(expr: &str) -> String {
-    catalogue::records().fold(expr.to_owned(), |expr, record| {
+fn with_expressions_of_records(expr: &str, declared: &Declared) -> String {
+    declared.records().fold(expr.to_owned(), |expr, record| {
         let recorded = format!("{}{{$job}}", record.name);
         expr.replace(&recorded, &format!("{recorded} or {}", record.expr))
     })
@@ -182,26 +183,33 @@ fn with_expressions_of_records(expr: &str) -> String {
 /// Fills the placeholders of a panel's query. With `$job` come the matchers of the dashboard's
 /// variables that the labels of the family before the brace have.
 fn expression(owner: &str, expr: &str, settings: &Settings) -> Result<String> {
-    let filled = promql::fill(owner, &with_expressions_of_records(expr), |name, before| match name {
-        "job" => {
-            let family = before
-                .trim_end_matches('{')
-                .rsplit(|c: char| !c.is_ascii_alphanumeric() && !"_:".contains(c))
-                .next()
-                .unwrap_or_default();
-            Some(variables::joined([settings.matchers(), variables::filter(labels_of(family), settings)]))
-        }
-        // of series that are not the exporter's
-        "variables" => Some(variables::filter(&[], settings)),
-        "without" => Some(super::rules::WITHOUT.to_owned()),
-        "cluster" => Some(settings.cluster_list()),
-        "alerts" => Some(our_alerts(settings)),
-        // the first group of a label_replace
-        "1" => Some("$1".to_owned()),
-        // Grafana fills in the rest
-        "__rate_interval" | "__range" | "__interval" => Some(format!("${name}")),
-        _ => None,
-    })?;
+    let filled = promql::fill(
+        owner,
+        &with_expressions_of_records(expr, settings.declared),
+        |name, before| match name {
+            "job" => {
+                let family = before
+                    .trim_end_matches('{')
+                    .rsplit(|c: char| !c.is_ascii_alphanumeric() && !"_:".contains(c))
+                    .next()
+                    .unwrap_or_default();
+                Some(variables::joined([
+                    settings.matchers(),
+                    variables::filter(labels_of(family, settings.declared), settings),
+                ]))
+            }
+            // of series that are not the exporter's
+            "variables" => Some(variables::filter(&[], settings)),
+            "without" => Some(super::rules::WITHOUT.to_owned()),
+            "cluster" => Some(settings.cluster_list()),
+            "alerts" => Some(our_alerts(settings)),
+            // the first group of a label_replace
+            "1" => Some("$1".to_owned()),
+            // Grafana fills in the rest
+            "__rate_interval" | "__range" | "__interval" => Some(format!("${name}")),
+            _ => None,
+        },
+    )?;
     // the list of labels brings its own space
     Ok(filled.replace(",  ", ", "))
 }

@@ -62,7 +62,7 @@ fn target(
 ) -> Result<Value> {
     let mut expr = expression(declared.title, &query.expr, settings)?;
     if table::lists_alerts(declared) {
-        expr = table::with_dashboard(&expr);
+        expr = table::with_dashboard(&expr, settings.declared);
     }
     let instant = matches!(declared.kind, PanelKind::Stat | PanelKind::Table | PanelKind::BarGauge);
     Ok(json!({

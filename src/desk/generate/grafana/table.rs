@@ -7,16 +7,16 @@ use serde_json::{Map, Value, json};
 
 use crate::check::{self, Check, Dashboard, Query, Unit};
 use crate::generate::Settings;
-use crate::generate::catalogue;
+use crate::generate::catalogue::Declared;
 
 const DASHBOARD: &str = "dashboard";
 const RUNBOOK: &str = "runbook";
 
 /// Adds to alerts the dashboard that tells more.
-pub fn with_dashboard(expr: &str) -> String {
+pub fn with_dashboard(expr: &str, declared: &Declared) -> String {
     let mut expr = expr.to_owned();
     for board in Dashboard::all() {
-        let of_board = catalogue::areas().filter(|area| area.dashboard() == board);
+        let of_board = declared.areas().filter(|area| area.dashboard() == board);
         let names: Vec<_> = of_board.flat_map(|area| area.alerts).map(|alert| alert.name).collect();
         if !names.is_empty() {
             let (uid, names) = (board.uid(), names.join("|"));

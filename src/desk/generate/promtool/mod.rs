@@ -14,7 +14,6 @@ use jiff::{Span, SpanRelativeTo, Unit};
 use serde::{Deserialize, Serialize};
 
 use super::alertmanager::EXPORTER_DOWN;
-use super::catalogue::{self, BESIDE, KUBE_STATE_METRICS};
 use super::rules::{self, Rule};
 use super::settings::AlertSettings;
 use super::shape::Shape;
@@ -86,7 +85,7 @@ const SLOW: u64 = 3 * 3_600;
 /// at other intervals.
 pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
     let mut artifacts = Vec::new();
-    for area in catalogue::areas().chain(BESIDE) {
+    for area in settings.declared.areas_and_beside() {
         let mut by_interval: BTreeMap<String, Vec<TestCase>> = BTreeMap::new();
         for case in cases(area, settings)? {
             by_interval.entry(case.interval.clone()).or_default().push(case);
@@ -106,9 +105,9 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
     }
     let mut of_core: BTreeMap<String, Vec<TestCase>> = BTreeMap::new();
     let mut shared: BTreeMap<String, Vec<TestCase>> = BTreeMap::new();
-    for area in catalogue::areas() {
+    for area in settings.declared.areas() {
         for case in cases(area, settings)? {
-            let is_core = catalogue::core().any(|(_, alert)| alert.name == case.subject);
+            let is_core = settings.declared.core().any(|(_, alert)| alert.name == case.subject);
             if is_core {
                 of_core.entry(case.interval.clone()).or_default().push(case.clone());
             }
@@ -124,8 +123,9 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
             artifacts.push(test_file(rule_file, name, &Target::Rules.header(), &interval, &tests));
         }
     }
-    if KUBE_STATE_METRICS.alerts.iter().all(|alert| settings.alert(alert) == AlertSettings::of(alert)) {
-        let cases = written::filled(KUBE_STATE_METRICS.incident, settings);
+    let alone = &settings.declared.alone;
+    if alone.alerts.iter().all(|alert| settings.alert(alert) == AlertSettings::of(alert)) {
+        let cases = written::filled(alone.incident, settings);
         let content = format!("# {}\n{cases}", Target::Rules.header());
         artifacts.push(Artifact::new("rules/tests/incident.test.yaml", content));
     }

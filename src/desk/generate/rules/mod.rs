@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use serde::Serialize;
 
-use super::catalogue::{self, INCIDENTS, KUBE_STATE_METRICS, LONGHORN_METRICS};
+use super::catalogue::{ALONE_ID, EXPORTER_ID, INCIDENTS, LONGHORN_METRICS};
 use super::{Artifact, Settings, Target, alertmanager, promql, yaml};
 use crate::check::{Alert, Check, Dashboard, Record, Severity, Threshold};
 use crate::generate::expr;
@@ -103,7 +103,7 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
             format!("# {header}\n{PINT}{}", yaml::document("", &of_incidents(settings)?)),
         ),
         Artifact::new(CORE, format!("# {header}\n{PINT}{}", yaml::document("", &core(settings)?))),
-        Artifact::new(ALONE, yaml::document(&header, &alone(&KUBE_STATE_METRICS, settings)?)),
+        Artifact::new(ALONE, yaml::document(&header, &alone(&settings.declared.alone, settings)?)),
         Artifact::new(OF_LONGHORN_METRICS, yaml::document(&header, &alone(&LONGHORN_METRICS, settings)?)),
     ];
     artifacts.extend(alertmanager::artifacts(settings));
@@ -112,7 +112,7 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
 
 pub fn rule_file(settings: &Settings) -> Result<RuleFile> {
     let mut groups: BTreeMap<Dashboard, Vec<Entry>> = BTreeMap::new();
-    for area in catalogue::areas() {
+    for area in settings.declared.areas() {
         // records also when the alerts that read them are switched off: panels draw them
         let records = area.records.iter().map(|record| recording(record, settings).map(Entry::Record));
         for entry in records.chain(alerts(area, settings)) {
@@ -127,7 +127,7 @@ pub fn rule_file(settings: &Settings) -> Result<RuleFile> {
 /// The file that has the alerts of a part.
 pub fn of_area(area: &Check) -> &'static str {
     match area.id {
-        id if id == KUBE_STATE_METRICS.id => ALONE,
+        ALONE_ID => ALONE,
         id if id == INCIDENTS.id => OF_INCIDENTS,
         id if id == LONGHORN_METRICS.id => OF_LONGHORN_METRICS,
         _ => DEFAULT,
@@ -137,13 +137,13 @@ pub fn of_area(area: &Check) -> &'static str {
 /// Whether an alert is in the file of incidents, too: those on the exporter itself, and volumes on their last copy, which need
 /// not be part of an incident.
 pub fn is_beside_incidents(area: &Check, alert: &str) -> bool {
-    area.id == catalogue::EXPORTER_ID && alert != INHIBITOR || alert == "LonghornVolumeLastCopy"
+    area.id == EXPORTER_ID && alert != INHIBITOR || alert == "LonghornVolumeLastCopy"
 }
 
 /// A group of incidents with what stands beside them.
 pub fn of_incidents(settings: &Settings) -> Result<RuleFile> {
     let mut rules = alerts(&INCIDENTS, settings).collect::<Result<Vec<_>>>()?;
-    for area in catalogue::areas() {
+    for area in settings.declared.areas() {
         let beside = area.alerts.iter().filter(|alert| is_beside_incidents(area, alert.name));
         for alert in beside.flat_map(|alert| variants(alert, settings)) {
             rules.push(Entry::Alert(rule(area, &alert, settings)?));
@@ -154,7 +154,7 @@ pub fn of_incidents(settings: &Settings) -> Result<RuleFile> {
 
 /// The core alerts in words that never change but for their labels, without links.
 pub fn core(settings: &Settings) -> Result<RuleFile> {
-    let enabled = catalogue::core().filter(|(_, alert)| settings.alert(alert).enabled);
+    let enabled = settings.declared.core().filter(|(_, alert)| settings.alert(alert).enabled);
     let rules = enabled.map(|(area, alert)| {
         let mut rule = rule(area, alert, settings)?;
         let details = texts::details(area, alert);
@@ -271,7 +271,7 @@ pub fn rule_with(
         labels.map(|(label, value)| (label.0.clone(), value.0.clone())).collect();
     // an empty label is none: so an alert goes without a global one
     labels.retain(|_, value| !value.is_empty());
-    if area.id == KUBE_STATE_METRICS.id {
+    if area.id == ALONE_ID {
         // tells them from their namesakes, so that the exporter's absence does not mute them
         labels.insert("source".to_owned(), area.id.to_owned());
     }

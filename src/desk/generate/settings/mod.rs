@@ -10,7 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 
 use super::address;
-use crate::check::{Alert, Bound, Severity, Threshold};
+use super::catalogue::Declared;
+use crate::check::{Alert, Bound, Catalogue, Severity, Threshold};
 use crate::own::INHIBITOR;
 pub use parse::{ConfigError, parse};
 pub use text::ClusterName;
@@ -20,9 +21,12 @@ use text::{
 
 /// A configuration; what a file leaves out keeps its default.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default = "Settings::of_nothing", deny_unknown_fields)]
 #[schemars(extend("type" = ["object", "null"]))]
 pub struct Settings {
+    /// What they are about.
+    #[serde(skip)]
+    pub declared: &'static Declared,
     /// Selects the exporter: its job name, or labels of its target
     #[schemars(extend("default" = "longhorn-health-exporter"))]
     pub selector: Selector,
@@ -96,9 +100,11 @@ impl AlertSettings {
     }
 }
 
-impl Default for Settings {
-    fn default() -> Self {
+impl Settings {
+    /// What is declared, as it is.
+    pub fn of(declared: &'static Declared) -> Self {
         Settings {
+            declared,
             selector: Selector::Job(Job("longhorn-health-exporter".to_owned())),
             namespace: Namespace("longhorn-system".to_owned()),
             cluster_label: ClusterLabel("cluster".to_owned()),
@@ -109,9 +115,12 @@ impl Default for Settings {
             alerts: Alerts::new(),
         }
     }
-}
 
-impl Settings {
+    fn of_nothing() -> Self {
+        static NOTHING: Declared = Declared::new(&Catalogue { checks: &[], relations: &[] });
+        Settings::of(&NOTHING)
+    }
+
     /// Labels of the exporter's target.
     pub fn selected(&self) -> Vec<(&str, &str)> {
         match &self.selector {
@@ -185,7 +194,7 @@ impl AlertConfig {
 
 impl AlertSettings {
     pub fn of(alert: &Alert) -> Self {
-        Settings::default().alert(alert)
+        Settings::of_nothing().alert(alert)
     }
 }
 
