@@ -22,7 +22,7 @@ pub fn mutant(number: usize) -> bool {
 }
 ";
 
-/// Crates whose unit tests are run, and behind them the program that judges whole clusters.
+/// Crates whose unit tests are run. What they do not notice is for the program that judges whole clusters.
 const CRATES: [&str; 4] = ["facts", "checks", "report", "desk"];
 
 /// Seconds after which a test program counts as hanging, which is noticed too.
@@ -86,10 +86,10 @@ fn every_mutant_still_applies() {
     assert!(mutated().values().all(|text| text.contains("::model::mutant(")));
 }
 
-/// Copies the tree, and leaves what is the same already, so that only what has changed is built again.
-fn copy_to(tree: &Path) {
+/// Copies the tree, and leaves what is the same already, so that only what has changed is built again. Says whether anything has.
+fn copy_to(tree: &Path) -> bool {
     let listed = Command::new("git").args(["ls-files", "-z"]).current_dir(root()).output().unwrap();
-    let mutated = mutated();
+    let (mutated, mut has_changed) = (mutated(), false);
     for name in String::from_utf8(listed.stdout).unwrap().split_terminator('\0') {
         let mut content = match mutated.get(name) {
             Some(text) => text.clone().into_bytes(),
@@ -104,7 +104,9 @@ fn copy_to(tree: &Path) {
         }
         fs::create_dir_all(copy.parent().unwrap()).unwrap();
         fs::write(&copy, content).unwrap();
+        has_changed = true;
     }
+    has_changed
 }
 
 /// A test program, the name of what it tests, and the directory in which it is run.
@@ -116,6 +118,8 @@ fn build(tree: &Path, wanted: &[&str]) -> Vec<Program> {
         .args(["test", "--locked", "--no-run", "--message-format=json-render-diagnostics"])
         .args(wanted)
         .current_dir(tree)
+        // cargo takes what it has built of the tree itself for that of the copy
+        .env("CARGO_TARGET_DIR", tree.join("target"))
         .stderr(Stdio::inherit())
         .output()
         .unwrap();
@@ -146,44 +150,84 @@ fn is_wanted(number: usize) -> bool {
     wanted.is_empty() || wanted.split(',').any(|one| one == number.to_string())
 }
 
+/// What was found out about the copy as it is, a line for each mutant: a run that was interrupted goes on behind them.
+struct Table {
+    path: PathBuf,
+    lines: BTreeMap<usize, String>,
+}
+
+impl Table {
+    fn read(path: PathBuf) -> Table {
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        let line = |line: &str| Some((line.split(' ').next()?.parse().ok()?, line.to_owned()));
+        Table { path, lines: text.lines().filter_map(line).collect() }
+    }
+
+    fn note(&mut self, number: usize, line: String) {
+        println!("{line}");
+        self.lines.insert(number, line);
+        fs::write(&self.path, self.lines.values().map(|line| format!("{line}\n")).collect::<String>())
+            .unwrap();
+    }
+}
+
+/// The tests that notice a mutant: those of the module, else of its crate, else of the checks, for which facts are there, else the
+/// clusters of the corpus that are about the module.
+fn noticed_by(mutant: &Mutant, number: usize, programs: &[Program]) -> Option<String> {
+    let mut places = mutant.file.trim_end_matches(".rs").split('/').skip(1);
+    let (of, module) = (places.next().unwrap(), places.next().unwrap());
+    let of_facts = if of == "facts" { "checks" } else { of };
+    let mut asked = vec![
+        (of, format!("{module}::")),
+        (of, String::new()),
+        (of_facts, String::new()),
+        ("clusters", format!("corpus::{module}")),
+    ];
+    asked.dedup();
+    let notices = |(of, filter): &(&str, String)| {
+        let program = programs.iter().find(|(name, ..)| name.ends_with(of)).unwrap();
+        !run(program, filter, number).status.success()
+    };
+    let (of, filter) = asked.into_iter().find(notices)?;
+    Some(format!("{of} {filter}").trim_end().to_owned())
+}
+
 #[test]
 #[ignore = "make mutants: builds a copy of the tree, and runs its tests once for each mutant"]
 fn tests_notice_mutants() {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), PathBuf::from);
     let tree = target.join("mutants");
-    copy_to(&tree);
+    let path = target.join("mutants.table");
+    if copy_to(&tree) {
+        _ = fs::remove_file(&path);
+    }
     let packages = CRATES.map(|name| format!("--package=longhorn-health-{name}"));
     let mut wanted: Vec<&str> = packages.iter().map(String::as_str).collect();
     wanted.push("--lib");
     let mut programs = build(&tree, &wanted);
     assert_eq!(programs.len(), CRATES.len(), "{programs:?}");
     programs.extend(build(&tree, &["--test=clusters"]));
-    for program in &programs {
+    let mut table = Table::read(path);
+    for program in programs.iter().filter(|_| table.lines.is_empty()) {
         let output = run(program, "", 0);
         assert!(output.status.success(), "red without a mutant: {}", String::from_utf8_lossy(&output.stdout));
         println!("green without a mutant: {}", program.0);
     }
-    let (mut caught, mut lived) = (0, Vec::new());
+    let asked_for = std::env::var_os("MUTANTS").is_some_and(|numbers| !numbers.is_empty());
     for (number, mutant) in (1..).zip(listed()).filter(|(number, _)| is_wanted(*number)) {
-        let mut places = mutant.file.trim_end_matches(".rs").split('/').skip(1);
-        let (of, module) = (places.next().unwrap(), places.next().unwrap());
-        // the tests of the module itself first, then those of its crate
-        programs.sort_by_key(|(name, ..)| (name == "clusters", !name.ends_with(of)));
-        let module = (&programs[0], format!("{module}::"));
-        let all = programs.iter().map(|program| (program, String::new()));
-        let said = format!("{number} {}: {} as {}", mutant.file, mutant.is, mutant.would_be);
-        let notices = |(program, filter): &(&Program, String)| !run(program, filter, number).status.success();
-        match [module].into_iter().chain(all).find(notices) {
-            Some(((by, ..), _)) => {
-                caught += 1;
-                println!("caught by {by}: {said}");
-            }
-            None => {
-                println!("LIVED: {said}");
-                lived.push(said);
-            }
+        if asked_for || !table.lines.contains_key(&number) {
+            let by = noticed_by(&mutant, number, &programs);
+            let verdict = by.map_or("LIVED".to_owned(), |by| format!("caught by {by}"));
+            let Mutant { file, is, would_be } = mutant;
+            table.note(number, format!("{number} {verdict} | {file} | {is} | {would_be}"));
         }
     }
-    println!("{caught} caught, {} lived\n{}", lived.len(), lived.join("\n"));
-    assert!(caught >= 9 * lived.len(), "of ten mutants nine must be noticed: add tests of the edges above");
+    let (lived, caught): (Vec<&String>, Vec<&String>) =
+        table.lines.values().partition(|line| line.contains(" LIVED | "));
+    println!("{} caught, {} lived, the table is {}", caught.len(), lived.len(), table.path.display());
+    lived.iter().for_each(|line| println!("{line}"));
+    assert!(
+        caught.len() >= 9 * lived.len(),
+        "of ten mutants nine must be noticed: add tests of the edges above"
+    );
 }

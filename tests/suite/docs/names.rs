@@ -11,7 +11,8 @@ use regex::Regex;
 use super::{files, pages, text};
 
 /// What begins like a series and is something else: the plugin and the crate, a key of the report, and a module.
-const NO_SERIES: [&str; 4] = ["longhorn_health", "longhorn_health_exporter", "longhorn_version", "longhorn_metrics"];
+const NO_SERIES: [&str; 4] =
+    ["longhorn_health", "longhorn_health_exporter", "longhorn_version", "longhorn_metrics"];
 
 /// Words that begin like one of Longhorn's series or ours.
 fn series(text: &str) -> BTreeSet<String> {
