@@ -4,6 +4,7 @@
 //! look: live                    # or `started`, `once`, `partial`; a whole recording, if nothing is said
 //! objects: {…}                  # `KIND NAME` of what every cluster has (fixture.rs)
 //! packs: {ready: {…}}           # what a case takes in with `with: [ready]`
+//! lines: {lost: '…'}            # of logs, for `logs: {longhorn-manager-1: [lost]}`
 //! cases:
 //! - case: a pod that waits is found after ten minutes
 //!   Pod share-manager-v: {status.phase: Pending}
@@ -14,9 +15,9 @@
 //!   - {after: 600, found: warning down Pod share-manager-v, says: ['message: …']}
 //! ```
 //!
-//! `found` are all findings, as `SEVERITY CAUSE OBJECT`. `says` and `silent` are parts of the JSON of findings and facts with a line for each
+//! `found` are all findings, as `SEVERITY CAUSE OBJECT`, or `anything`. Logs are read at the first look, and at later ones that have some. `says` and `silent` are parts of the JSON of findings and facts with a line for each
 //! value: `message: …`, `fix: …`, and `read: …` or `change: …` for a command. `samples` are values of series, or `null` for none: `{'family{a,b}': 1}`.
-//! `release` is what is installed, for the file or for a case. `at` is the time of the look, 12:00:00Z without it.
+//! `time_tells` are causes that only a watch could find. `release` is what is installed, for the file or for a case. `at` is the time of the look, 12:00:00Z without it.
 
 use std::collections::BTreeMap;
 
@@ -40,6 +41,9 @@ struct File {
     objects: Map<String, Value>,
     #[serde(default)]
     packs: BTreeMap<String, Map<String, Value>>,
+    /// Lines of logs by name; `$at` in one is what follows the name where a log has it.
+    #[serde(default)]
+    lines: BTreeMap<String, String>,
     cases: Vec<Situation>,
 }
 
@@ -72,12 +76,16 @@ struct Situation {
     settings: BTreeMap<String, String>,
     #[serde(default)]
     events: Vec<String>,
-    /// Logs of the last run, by pod.
+    /// Logs of the last run, by pod: a text, or the names of lines.
     #[serde(default)]
-    crash_logs: BTreeMap<String, String>,
+    crash_logs: BTreeMap<String, Value>,
     /// Logs of the present run, by pod.
     #[serde(default)]
-    logs: BTreeMap<String, String>,
+    logs: BTreeMap<String, Value>,
+    /// The newest write that the watch has seen.
+    last_write: Option<String>,
+    /// Why logs cannot be read.
+    logs_denied: Option<String>,
     found: Option<Value>,
     #[serde(default)]
     says: Vec<String>,
@@ -86,6 +94,11 @@ struct Situation {
     #[serde(default)]
     samples: BTreeMap<String, Option<f64>>,
     stated: Option<Vec<String>>,
+    /// Causes that only a watch could tell.
+    time_tells: Option<Vec<String>>,
+    /// What other checks find: `{manager_crash_loop: []}`.
+    #[serde(default)]
+    beside: BTreeMap<String, Vec<String>>,
     /// Reasons why something is unknown, or how many there are.
     unknown: Option<Value>,
     #[serde(default)]
@@ -109,11 +122,15 @@ struct Scene {
     unreadable: BTreeMap<String, String>,
     crash_logs: BTreeMap<String, String>,
     logs: BTreeMap<String, String>,
+    logs_denied: Option<String>,
+    last_write: Option<Timestamp>,
     found: Option<Vec<String>>,
     says: Vec<String>,
     silent: Vec<String>,
     samples: BTreeMap<String, Option<f64>>,
     stated: Option<Vec<String>>,
+    time_tells: Option<Vec<String>>,
+    beside: BTreeMap<String, Vec<String>>,
     unknown: Option<Value>,
 }
 
@@ -125,12 +142,33 @@ pub fn judge(check: &Check) {
     let mut scene = Scene::new(file.look);
     file.release.iter().for_each(|release| scene.install(release));
     scene.fixture.change(file.objects.clone());
-    let mut judging = Judging { check, packs: &file.packs, looks: 0, wrong: Vec::new() };
+    let mut judging = Judging { check, file: &file, looks: 0, wrong: Vec::new() };
     for case in &file.cases {
         judging.play(case, scene.clone());
     }
     let Judging { looks, wrong, .. } = judging;
     assert!(wrong.is_empty(), "{} of {looks} looks of {path} are wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+impl File {
+    /// The text of a log: itself, or lines by name, such as `lost 11:59:55` and `3x lost`. Nothing for `null`.
+    fn log(&self, log: &Value) -> Option<String> {
+        let lines = |item: &Value| {
+            let item = item.as_str().unwrap();
+            let counted = item.split_once("x ").and_then(|(count, line)| Some((count.parse().ok()?, line)));
+            let (count, item) = counted.unwrap_or((1, item));
+            let named = |(name, _): &(&String, &String)| {
+                item.strip_prefix(name.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+            };
+            let (name, line) = self.lines.iter().rfind(named).unwrap_or_else(|| panic!("no line {item}"));
+            format!("{}\n", line.replace("$at", item[name.len()..].trim())).repeat(count)
+        };
+        match log {
+            Value::Null => None,
+            Value::Array(list) => Some(list.iter().map(lines).collect()),
+            text => Some(text.as_str().unwrap().to_owned()),
+        }
+    }
 }
 
 impl Scene {
@@ -143,11 +181,15 @@ impl Scene {
             unreadable: BTreeMap::new(),
             crash_logs: BTreeMap::new(),
             logs: BTreeMap::new(),
+            logs_denied: None,
+            last_write: None,
             found: None,
             says: Vec::new(),
             silent: Vec::new(),
             samples: BTreeMap::new(),
             stated: None,
+            time_tells: None,
+            beside: BTreeMap::new(),
             unknown: None,
         }
     }
@@ -157,11 +199,11 @@ impl Scene {
         self.fixture.with("lh/Setting current-longhorn-version", json!({ "value": release }));
     }
 
-    fn change(&mut self, situation: &Situation, packs: &BTreeMap<String, Map<String, Value>>) {
+    fn change(&mut self, situation: &Situation, file: &File) {
         self.names.extend((!situation.case.is_empty()).then(|| situation.case.clone()));
         situation.release.iter().for_each(|release| self.install(release));
         for pack in &situation.with {
-            let pack = packs.get(pack).unwrap_or_else(|| panic!("{:?}: no pack {pack}", self.names));
+            let pack = file.packs.get(pack).unwrap_or_else(|| panic!("{:?}: no pack {pack}", self.names));
             self.fixture.change(pack.clone());
         }
         for (name, value) in &situation.settings {
@@ -169,13 +211,20 @@ impl Scene {
         }
         self.fixture.change(situation.objects.clone());
         situation.events.iter().for_each(|event| self.fixture.event(event));
-        if let Some(at) = &situation.at {
-            self.now = time(&if at.contains('T') { at.clone() } else { format!("{DAY}T{at}") });
-        }
+        let moment = |at: &String| time(&if at.contains('T') { at.clone() } else { format!("{DAY}T{at}") });
+        self.now = situation.at.as_ref().map_or(self.now, moment);
+        self.last_write = situation.last_write.as_ref().map(moment);
         self.look = situation.look.unwrap_or(self.look);
         self.unreadable.extend(situation.unreadable.clone());
-        self.crash_logs.extend(situation.crash_logs.clone());
-        self.logs.extend(situation.logs.clone());
+        for (logs, known) in
+            [(&situation.crash_logs, &mut self.crash_logs), (&situation.logs, &mut self.logs)]
+        {
+            for (pod, log) in logs {
+                known.remove(pod);
+                known.extend(file.log(log).map(|log| (pod.clone(), log)));
+            }
+        }
+        self.logs_denied = situation.logs_denied.clone().or(self.logs_denied.take());
         if let Some(found) = &situation.found {
             let lines = found.as_str().map(|line| vec![line.to_owned()]);
             self.found = Some(lines.unwrap_or_else(|| serde_json::from_value(found.clone()).unwrap()));
@@ -185,6 +234,8 @@ impl Scene {
         self.silent.extend(situation.silent.clone());
         self.samples.extend(situation.samples.clone());
         self.unknown = situation.unknown.clone().or(self.unknown.take());
+        self.time_tells = situation.time_tells.clone();
+        self.beside = situation.beside.clone();
         self.stated = situation.stated.clone().or(self.stated.take());
     }
 
@@ -196,7 +247,14 @@ impl Scene {
     fn surround(&self, cluster: &mut Cluster) {
         for (kind, readability) in &self.unreadable {
             let kind = Resource::all().find(|one| one.label() == *kind).unwrap_or_else(|| panic!("{kind}"));
-            cluster.resources.entry(kind).or_default().readability = match readability.as_str() {
+            let status = cluster.resources.entry(kind).or_default();
+            // `failing`, or `failing SINCE`: the last answer is old
+            status.error = readability.starts_with("failing").then(|| "refused".into());
+            if let Some(last) = readability.strip_prefix("failing ") {
+                status.last_success = Some(time(&format!("{DAY}T{last}")));
+            }
+            status.readability = match readability.as_str() {
+                failing if failing.starts_with("failing") => Readability::Readable,
                 "forbidden" => Readability::Forbidden,
                 "not_served" => Readability::NotServed,
                 "pending" => Readability::Pending,
@@ -205,6 +263,14 @@ impl Scene {
                 other => panic!("{other}"),
             };
         }
+        cluster.last_write = self.last_write.or(cluster.last_write);
+        if let Some(reason) = &self.logs_denied {
+            cluster.history.set_crash_logs_denied(Some(reason));
+        }
+    }
+
+    /// What is read of logs at a look.
+    fn read_logs(&self, cluster: &mut Cluster) {
         let log = |(pod, text): (&String, &String)| {
             let found = self.fixture.objects().into_iter().find(|object| object["metadata"]["name"] == *pod);
             let uid = found.and_then(|pod| pod["metadata"]["uid"].as_str().map(str::to_owned));
@@ -235,20 +301,21 @@ impl Scene {
             cluster.history.started = Some(self.now);
         }
         self.surround(&mut cluster);
+        self.read_logs(&mut cluster);
         cluster
     }
 }
 
 struct Judging<'a> {
     check: &'a Check,
-    packs: &'a BTreeMap<String, Map<String, Value>>,
+    file: &'a File,
     looks: usize,
     wrong: Vec<String>,
 }
 
 impl Judging<'_> {
     fn play(&mut self, situation: &Situation, mut scene: Scene) {
-        scene.change(situation, self.packs);
+        scene.change(situation, self.file);
         for (number, variant) in situation.each.iter().enumerate() {
             let mut scene = scene.clone();
             scene.names.extend(variant.case.is_empty().then(|| format!("each {}", number + 1)));
@@ -262,7 +329,7 @@ impl Judging<'_> {
         }
         for next_look in &situation.later {
             scene.samples.clear();
-            scene.change(next_look, self.packs);
+            scene.change(next_look, self.file);
             let same =
                 next_look.objects.is_empty() && next_look.events.is_empty() && next_look.with.is_empty();
             cluster = match same {
@@ -270,6 +337,9 @@ impl Judging<'_> {
                 false => next(cluster, next_look.after, &scene.text()),
             };
             scene.surround(&mut cluster);
+            if !(next_look.logs.is_empty() && next_look.crash_logs.is_empty()) {
+                scene.read_logs(&mut cluster);
+            }
             self.look(&scene, &cluster);
         }
     }
@@ -283,7 +353,7 @@ impl Judging<'_> {
         let mut said = String::new();
         lines("", &json!([evaluation.report.findings, evaluation.report.facts]), &mut said);
         let mut wrong = Vec::new();
-        if found != *expected {
+        if found != *expected && *expected != ["anything"] {
             wrong.push(format!("found {found:?} instead of {expected:?}"));
         }
         wrong.extend(
@@ -308,6 +378,17 @@ impl Judging<'_> {
         let stated = stated(self.check, cluster);
         if scene.stated.as_ref().is_some_and(|expected| *expected != stated) {
             wrong.push(format!("states {stated:?} instead of {:?}", scene.stated));
+        }
+        let time_tells: Vec<&str> = evaluation.report.time_tells.iter().map(|one| one.cause).collect();
+        if scene.time_tells.as_ref().is_some_and(|expected| *expected != time_tells) {
+            wrong.push(format!("only a watch tells {time_tells:?} instead of {:?}", scene.time_tells));
+        }
+        for (other, expected) in &scene.beside {
+            let other = checks::CATALOGUE.by_id(other).unwrap();
+            let found = super::found(other, cluster);
+            if found != *expected {
+                wrong.push(format!("{} finds {found:?} instead of {expected:?}", other.id));
+            }
         }
         let unknown: Vec<&str> = evaluation.report.unknown.iter().map(|one| &*one.reason).collect();
         let known = match &scene.unknown {

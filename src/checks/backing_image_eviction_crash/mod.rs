@@ -11,8 +11,6 @@
 
 mod causes;
 mod finding;
-#[cfg(test)]
-mod tests;
 
 use jiff::SignedDuration;
 

@@ -18,8 +18,6 @@
 
 mod causes;
 mod finding;
-#[cfg(test)]
-mod tests;
 
 use crate::check::*;
 use crate::facts::complaints::{Complaint, Lacks};

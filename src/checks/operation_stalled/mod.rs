@@ -20,8 +20,6 @@ mod causes;
 mod rules;
 mod system_backups;
 mod system_restores;
-#[cfg(test)]
-mod tests;
 mod volumes;
 
 use crate::check::*;
