@@ -8,11 +8,15 @@ use std::sync::{Arc, Mutex};
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::moment::{
+    EvaluationKey, Moment, WrittenPage, instance_managers, is_zipped, of, of_mut, resource_facts,
+};
+use super::pace::{Pace, TICK, seconds_between};
 use super::{Budget, RenderError, Rendered, Requests, SelfMetrics, WebConfigReload, families};
 use crate::check::Catalogue;
-use crate::cluster::{Cluster, ResourceStatus};
+use crate::cluster::Cluster;
 use crate::history::changes::Past;
-use crate::longhorn::{InstanceManagerState, Resource};
+use crate::longhorn::Resource;
 use crate::metrics::{self, Format};
 use crate::plan::{Looked, Plan};
 use crate::report::{
@@ -20,57 +24,6 @@ use crate::report::{
 };
 use crate::source::{ApiTotals, Source, on_demand};
 use crate::sync::lock;
-
-/// What is known at one moment. Holds no object, so that the stores can go on changing in place.
-#[derive(Debug)]
-pub struct Moment {
-    /// Report and samples of all checks.
-    pub evaluation: Evaluation,
-    /// How each kind could be read.
-    pub resources: Vec<ResourceFacts>,
-    /// Instance managers by state; every state that Longhorn knows is in it.
-    pub instance_managers: BTreeMap<&'static str, usize>,
-    /// Kinds that the first verdict still waits for.
-    pub waiting_for: Vec<Resource>,
-    /// How long the checks ran, in seconds.
-    pub seconds: f64,
-    key: EvaluationKey,
-    /// When the checks were done, by the clock of this machine.
-    pub evaluated: Timestamp,
-    /// The pages of metrics that were written last, one per format.
-    pages: [Mutex<Option<WrittenPage>>; 2],
-    /// The whole report as JSON, once someone asked for it.
-    json: Mutex<Option<Arc<Rendered>>>,
-}
-
-/// A page of metrics, and what it depends on beside the moment.
-#[derive(Debug)]
-struct WrittenPage {
-    written: Timestamp,
-    web_config: Option<WebConfigReload>,
-    page: Arc<Rendered>,
-}
-
-/// How a kind could be read.
-#[derive(Debug)]
-pub struct ResourceFacts {
-    /// The kind.
-    pub resource: Resource,
-    /// How it could be read.
-    pub status: ResourceStatus,
-    /// Whether what is held can be trusted.
-    pub synced: bool,
-    /// Objects held.
-    pub objects: usize,
-}
-
-/// What an evaluation depends on. Ages are judged by the second.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct EvaluationKey {
-    waiting_for: Vec<Resource>,
-    generation: u64,
-    second: i64,
-}
 
 /// How long the first lists may take before verdicts are published without the kinds that are missing. The
 /// checks that need these are unknown then; the others must not stay silent for one kind.
@@ -80,31 +33,10 @@ const SYNC_GRACE: SignedDuration = SignedDuration::from_secs(60);
 /// readers of these take nothing from a scrape. The largest report, 2,000 findings, is a few MiB.
 const BUDGET: u32 = 32 * 1024 * 1024;
 
-/// How often what changes all the time is evaluated: so rarely that it takes 0.2 % of a core with its pages, however
-/// many ask. One of 20 ms answers for 10 s, one of a small cluster for less than a second.
-const COST_FACTOR: f64 = 500.0;
-/// Nor longer than this, however dear it was: alerts wait for minutes, and what is older than [`MAX_AGE`] is not handed out.
-const LONGEST_PAUSE: SignedDuration = SignedDuration::from_secs(45);
-/// Evaluations that may come at once after a quiet time, so that its end shows at once.
-const AT_ONCE: i32 = 3;
-/// Facts age where nothing changes: so long a verdict stands of which nothing else has changed. What costs more than this pays
-/// for is looked at less often.
-const TICK: SignedDuration = SignedDuration::from_secs(15);
 /// What is older is not handed out, but made again by who asks: what should make it beside does not come to it.
 const MAX_AGE: SignedDuration = SignedDuration::from_secs(60);
 /// A format that no one asks for any more is not written ahead.
 const ASKED_FOR: SignedDuration = SignedDuration::from_mins(10);
-
-/// How evaluations are spread.
-#[derive(Debug, Clone, Copy)]
-struct Pace {
-    looked: Timestamp,
-    paid_until: Timestamp,
-    /// How long an evaluation is good for in which every check ran.
-    whole: SignedDuration,
-    /// The same by the cost of the last one alone.
-    last: SignedDuration,
-}
 
 /// A format that is asked for.
 #[derive(Debug, Clone, Copy)]
@@ -201,7 +133,7 @@ impl Evaluator {
     pub fn is_due(&self) -> bool {
         let (Some(last), Some(pace)) = (self.last(), *lock(&self.pace)) else { return true };
         let now = (self.clock)();
-        if !(SignedDuration::ZERO..TICK.max(pace.whole)).contains(&now.duration_since(pace.looked)) {
+        if pace.is_over(now) {
             return true;
         }
         let waiting_for = self.waiting_for();
@@ -209,7 +141,7 @@ impl Evaluator {
             return true;
         }
         let changed = last.key.generation != self.source.generation() || last.waiting_for != waiting_for;
-        changed && pace.paid_until.duration_since(now) <= pace.whole * (AT_ONCE - 1)
+        changed && pace.allows_another(now)
     }
 
     /// Evaluates, and writes the pages that are asked for. Not for async threads.
@@ -224,7 +156,7 @@ impl Evaluator {
         for ((format, asked), zipped) in Format::ALL.into_iter().zip(asked_for).zip(zipped) {
             let asked = asked.filter(|asked| now.duration_since(asked.last) < ASKED_FOR);
             let Some(AskedPage { web_config, .. }) = asked else { continue };
-            // what cannot be written is told to those who ask
+            // those who ask get the error of what cannot be written
             let _ = self.write(&moment, format, web_config, Some(zipped));
         }
         let spent = seconds_between(begin, (self.clock)());
@@ -236,17 +168,7 @@ impl Evaluator {
     /// Notes what an evaluation cost with its pages, and whether all checks ran in it.
     fn pay(&self, seconds: f64, all_ran: bool, now: Timestamp) {
         let mut pace = lock(&self.pace);
-        let last = good_for(seconds);
-        // of two the cheaper counts: a thread that waited for its turn on a busy machine cost nothing meanwhile
-        let cost = pace.map_or(last, |before| before.last.min(last));
-        let (whole, last) = match *pace {
-            Some(before) if !all_ran => (before.whole.max(cost), before.last),
-            _ => (cost, last),
-        };
-        // what a clock that was set back would leave is no debt
-        let owed =
-            pace.map(|pace| pace.paid_until).filter(|paid| (now..=now + whole * AT_ONCE).contains(paid));
-        *pace = Some(Pace { looked: now, paid_until: owed.unwrap_or(now) + cost, whole, last });
+        *pace = Some(Pace::after(*pace, seconds, all_ran, now));
     }
 
     fn last(&self) -> Option<Arc<Moment>> {
@@ -415,7 +337,7 @@ impl Evaluator {
         let begin = (self.clock)();
         let cluster = self.source.snapshot(now);
         if self.beside {
-            memory.patience = TICK.max(lock(&self.pace).map_or(SignedDuration::ZERO, |pace| pace.whole));
+            memory.patience = lock(&self.pace).map_or(TICK, |pace| pace.patience());
         }
         let mut evaluation = evaluate_again(self.catalogue, &cluster, |_| true, &self.options, memory);
         let kinds = self.catalogue.kinds();
@@ -467,65 +389,13 @@ impl Evaluator {
     }
 }
 
-/// That of a format, of two.
-fn of<T>([text, open_metrics]: &[T; 2], format: Format) -> &T {
-    match format {
-        Format::Text => text,
-        Format::OpenMetrics => open_metrics,
-    }
-}
-
-fn of_mut<T>([text, open_metrics]: &mut [T; 2], format: Format) -> &mut T {
-    match format {
-        Format::Text => text,
-        Format::OpenMetrics => open_metrics,
-    }
-}
-
-/// Whether somebody took the page of this format compressed, as Prometheus does.
-fn is_zipped(moment: &Moment, format: Format) -> bool {
-    lock(of(&moment.pages, format)).as_ref().is_none_or(|written| written.page.is_zipped())
-}
-
-/// How long what cost so many seconds is good for where something changes all the time.
-fn good_for(seconds: f64) -> SignedDuration {
-    SignedDuration::try_from_secs_f64(COST_FACTOR * seconds)
-        .map_or(LONGEST_PAUSE, |good| good.min(LONGEST_PAUSE))
-}
-
-fn resource_facts(cluster: &Cluster, resource: Resource) -> ResourceFacts {
-    ResourceFacts {
-        resource,
-        status: cluster.resources.get(&resource).cloned().unwrap_or_default(),
-        synced: cluster.can_read(resource),
-        objects: cluster.objects.count(resource),
-    }
-}
-
-fn instance_managers(cluster: &Cluster) -> BTreeMap<&'static str, usize> {
-    let mut counts: BTreeMap<_, _> =
-        InstanceManagerState::KNOWN.iter().map(|state| (state.as_str(), 0)).collect();
-    for manager in cluster.objects.instance_managers.iter() {
-        let state = match manager.status.current_state {
-            InstanceManagerState::Unset | InstanceManagerState::Unrecognized => InstanceManagerState::Unknown,
-            known => known,
-        };
-        *counts.entry(state.as_str()).or_default() += 1;
-    }
-    counts
-}
-
-/// Never negative, although a wall clock may be set back.
-fn seconds_between(begin: Timestamp, end: Timestamp) -> f64 {
-    end.duration_since(begin).as_secs_f64().max(0.0)
-}
-
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
     use std::collections::BTreeSet;
     use std::sync::atomic::{AtomicI64, Ordering};
 
+    use super::super::pace::{AT_ONCE, good_for};
     use super::*;
     use crate::history::Observation;
     use crate::testing::time;

@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod bound_tests;
 pub mod evaluator;
+mod moment;
+mod pace;
 mod page;
 mod process;
 mod rendered;
@@ -11,7 +13,8 @@ mod requests;
 pub mod state_file;
 
 pub use desk::own::{ALERTS, GAUGES, INCIDENTS_PANEL, INHIBITOR, PANELS, STABLE, gauges};
-pub use evaluator::{Evaluator, Moment, ResourceFacts};
+pub use evaluator::Evaluator;
+pub use moment::{Moment, ResourceFacts};
 pub use page::{SelfMetrics, WebConfigReload, families};
 pub use rendered::{Budget, RenderError, Rendered};
 pub use requests::Requests;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::evaluator::{Moment, ResourceFacts};
 use super::gauges::*;
+use super::moment::{Moment, ResourceFacts};
 use super::process;
 use crate::check::{Finding, Gauge, Sample, Severity};
 use crate::cluster::Readability;

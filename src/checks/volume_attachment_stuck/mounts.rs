@@ -30,7 +30,7 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
         else {
             continue;
         };
-        // what stands still for another reason is told by that
+        // what has stalled for another reason is reported by that
         if !unasked::may_attach(volume) || !volumes::works(cluster, volume) {
             continue;
         }

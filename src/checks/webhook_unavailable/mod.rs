@@ -11,6 +11,7 @@
 mod causes;
 mod certificates;
 mod configurations;
+mod deadlock;
 mod gauges;
 mod impact;
 mod others;
@@ -19,6 +20,7 @@ mod pods;
 mod rules;
 mod selector;
 mod service;
+mod since;
 #[cfg(test)]
 mod tests;
 

@@ -1,9 +1,10 @@
 //! A webhook that no one serves: a rollout, an outage, or managers that wait for each other.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::pods::{self, States};
 use super::service::{ServiceEndpoints, WebhookRole};
+use super::since::{LISTED, since};
 use super::{HOLD, causes, configurations, impact, selector};
 use crate::check::*;
 use crate::cluster::Readability;
@@ -16,24 +17,21 @@ use crate::longhorn::{Pod, Service, WEBHOOK_LOCK};
 /// Makes the pods that serve it from 1.5 on.
 const DAEMON_SET: &str = "longhorn-manager";
 
-/// A pod that becomes Ready is listed in the EndpointSlices within moments.
-const LISTED: SignedDuration = SignedDuration::from_secs(60);
-
 /// A webhook that no one serves, with what else may hold up those who should: each asked once, for cause, message, evidence and advice.
-struct Outage<'a> {
-    cluster: &'a Cluster,
-    webhook: WebhookRole,
+pub(super) struct Outage<'a> {
+    pub(super) cluster: &'a Cluster,
+    pub(super) webhook: WebhookRole,
     since: Option<Timestamp>,
-    states: States,
+    pub(super) states: States,
     /// What the managers do whatever serves this webhook: up to 1.4 that is not they.
-    managers: States,
+    pub(super) managers: States,
     /// The holder of the start Lease, where it hangs for a reason of its own: the others wait for it, and another start ends in the
     /// same place.
-    holder: Option<&'a Pod>,
+    pub(super) holder: Option<&'a Pod>,
     /// A readiness probe by which no manager of this release becomes Ready.
-    probe: Option<ForeignProbe>,
+    pub(super) probe: Option<ForeignProbe>,
     /// What keeps a manager from the Service, no matter what serves it.
-    unreached: Option<(&'a Pod, &'static Way)>,
+    pub(super) unreached: Option<(&'a Pod, &'static Way)>,
 }
 
 /// What an outage is found to be.
@@ -102,31 +100,6 @@ pub fn judge(cluster: &Cluster, webhook: WebhookRole, endpoints: ServiceEndpoint
     out.report(finding);
 }
 
-/// Since when no one serves it, at the latest. `None` is unknown and must not be taken for new.
-fn since(cluster: &Cluster, webhook: WebhookRole, seen: Option<Timestamp>) -> Option<Timestamp> {
-    let by_pods =
-        pods::none_ready_since(cluster, webhook.pods(cluster), webhook.container(cluster)).or_else(|| {
-            // pods that became Ready a moment ago may not be in the EndpointSlices yet
-            let newest =
-                webhook.pods(cluster).filter(|pod| pod.is_ready()).filter_map(pods::ready_changed).max();
-            newest.filter(|newest| cluster.age(*newest) < LISTED)
-        });
-    // no pods at all: an installation has just begun
-    let set = cluster.manager_daemon_set().filter(|_| webhook.pods(cluster).next().is_none());
-    let installed = set.and_then(|set| set.metadata.created()).filter(|made| cluster.age(*made) < HOLD);
-    // the last lives of a loop that is older than a rollout make it look like one
-    let by_pods =
-        by_pods.filter(|since| cluster.age(*since) >= HOLD || !pods::all_loop_for_long(cluster, webhook));
-    // every pod was told to go, as by a change of the DaemonSet, and those that follow are not there yet
-    let replaced = webhook.told_to_go(cluster).filter(|told| set.is_some() && cluster.age(*told) < HOLD);
-    let told = by_pods.into_iter().chain(installed).chain(replaced).min();
-    match told {
-        // however short the pods say it is: it holds at least since then
-        Some(told) => Some(seen.map_or(told, |seen| seen.min(told))),
-        None => seen.filter(|seen| age::began_under_watch(cluster, *seen)),
-    }
-}
-
 impl<'a> Outage<'a> {
     /// A selector by which no manager serves, or pods that the API server refuses: those are none of a rollout.
     fn refused(&self) -> Option<Verdict> {
@@ -185,7 +158,7 @@ impl<'a> Outage<'a> {
                 }
             };
             let mut deadlock = verdict(&causes::DEADLOCK, message);
-            let first = first_to_go(cluster, webhook).map(|pod| (Name::Pod, pod.metadata.name.to_string()));
+            let first = self.first_to_go().map(|pod| (Name::Pod, pod.metadata.name.to_string()));
             deadlock.values.extend(first);
             deadlock
         } else {
@@ -248,29 +221,6 @@ impl<'a> Outage<'a> {
         (Some(way), values)
     }
 
-    /// True when several who should serve it run or loop and none becomes Ready, and neither log nor object names another reason.
-    /// Managers that end before they come to their webhook, or whose node is away, are no part of it. Where the holder of the start
-    /// Lease hangs for a reason of its own, they wait for that one and not for each other; where the readiness probe asks a port
-    /// that their release does not serve, no wait helps.
-    ///
-    /// Up to 1.4 the webhook's own Deployment is meant, and managers that wait for it in their init container (longhorn v1.4.4
-    /// deploy/longhorn.yaml).
-    fn is_deadlock(&self) -> bool {
-        let other = self.holder.is_some() || self.probe.is_some() || self.unreached.is_some();
-        if self.states.ready > 0
-            || self.states.trying() == 0
-            || other
-            || all_are_new(self.cluster, self.webhook)
-        {
-            return false;
-        }
-        match self.webhook.has_deployment(self.cluster) {
-            true => self.managers.init > 0,
-            // one alone waits for no other
-            false => self.states.trying() > 1,
-        }
-    }
-
     fn evidence(&self, endpoints: ServiceEndpoints) -> Vec<String> {
         let (cluster, webhook) = (self.cluster, self.webhook);
         let service = webhook.service();
@@ -319,22 +269,4 @@ impl<'a> Outage<'a> {
         }
         facts
     }
-}
-
-/// True when every pod behind it was made a moment ago, as after its manifest was put right: they start, and do not wait for
-/// each other yet.
-fn all_are_new(cluster: &Cluster, webhook: WebhookRole) -> bool {
-    let mut pods = webhook.pods(cluster).peekable();
-    let is_new = |pod: &Pod| {
-        let begun = pod.status.start_time.get().or(pod.metadata.created());
-        begun.is_some_and(|begun| cluster.age(begun) < HOLD)
-    };
-    pods.peek().is_some() && pods.all(is_new)
-}
-
-/// The pod whose back-off is worth ending: that of the start Lease's holder where there is one.
-fn first_to_go(cluster: &Cluster, webhook: WebhookRole) -> Option<&Pod> {
-    let holder = cluster.objects.leases.get(WEBHOOK_LOCK).map(|lease| lease.spec.holder_identity.as_str());
-    let of_holder = webhook.pods(cluster).find(|pod| holder == Some(pod.spec.node_name.as_str()));
-    of_holder.or_else(|| webhook.pods(cluster).find(|pod| !pods::is_away(cluster, pod)))
 }

@@ -106,7 +106,7 @@ impl WebhookRole {
         cluster.pods_of(self.app(cluster)).filter(live)
     }
 
-    /// When the first of the pods that are about to go was told to. `deletionTimestamp` is the end of its grace period, of which
+    /// When the first of the pods that are about to go was asked to. `deletionTimestamp` is the end of its grace period, of which
     /// no manifest of Longhorn's says anything else than Kubernetes' 30 s.
     pub fn told_to_go(self, cluster: &Cluster) -> Option<Timestamp> {
         const GRACE: SignedDuration = SignedDuration::from_secs(30);

@@ -14,7 +14,6 @@ type ByRelease<T> = BTreeMap<String, T>;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Metric {
-    /// Their names.
     pub names: Vec<String>,
     labels: ByRelease<Option<Vec<String>>>,
     #[serde(default)]

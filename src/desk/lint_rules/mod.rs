@@ -1,7 +1,10 @@
 //! `lint-rules`: finds in users' own rules and dashboards what Longhorn's metrics of a release cannot answer.
 
 pub mod catalogue;
+mod forms;
 mod judge;
+mod selectors;
+mod series;
 #[cfg(test)]
 mod tests;
 
@@ -98,7 +101,7 @@ struct Written {
     is_alert: bool,
 }
 
-/// Judges files, each with its name and text. What of them cannot be read as YAML or JSON is told, and the others are judged.
+/// Judges files, each with its name and text. What of them cannot be read as YAML or JSON is reported, and the others are judged.
 pub fn lint(files: &[(String, String)], release: Release) -> Result<Linted, String> {
     let mut found = Vec::new();
     let mut records = BTreeSet::new();
