@@ -14,6 +14,8 @@
 //! `runs: [v-e-0, v-r-1]` are instances of an instance manager, `tickets: {csi-v: node-1}` satisfied tickets of an attachment,
 //! `waiting: {csi-v: node-1 11:40:00Z}` others and since when.
 //!
+//! `ended: 137 11:58:20Z..11:59:00Z OOMKilled` of a pod is how its container ended last.
+//!
 //! An Event is a line: `TIME[..TIME] [Nx] TYPE REASON [NAMESPACE/]KIND/NAME[#UID][{CONTAINER}] [COMPONENT[@HOST]]: MESSAGE`.
 
 use std::sync::LazyLock;
@@ -153,6 +155,7 @@ impl Fixture {
             match kind {
                 "lh/InstanceManager" => self.runs(&mut full, difference),
                 "lh/VolumeAttachment" => tickets(&mut full, difference),
+                "Pod" => ended(&mut full, difference),
                 _ => {}
             }
         }
@@ -182,6 +185,19 @@ impl Fixture {
             merge(manager, &json!({"status": {field: {name: instance}}}), "");
         }
     }
+}
+
+/// `ended: 137 11:58:20Z..11:59:00Z OOMKilled` is how the first container of a pod ended last; `Error` without a word.
+fn ended(pod: &mut Value, difference: &Map<String, Value>) {
+    let Some(text) = difference.get("ended").and_then(Value::as_str) else { return };
+    let mut words = text.split(' ');
+    let code: i64 = words.next().and_then(|code| code.parse().ok()).unwrap_or_else(|| panic!("{text}"));
+    let (started, finished) = words.next().and_then(|times| times.split_once("..")).unwrap();
+    let reason = words.next().unwrap_or("Error");
+    let end = json!({"exitCode": code, "reason": reason, "startedAt": started, "finishedAt": finished});
+    let name = pod["status"]["containerStatuses"][0]["name"].as_str().unwrap().to_owned();
+    let states = json!({ name: {"lastState": {"terminated": end}} });
+    merge(pod, &json!({"status": {"containerStatuses": states}}), "");
 }
 
 /// `tickets: {csi-v: node-1}` of an attachment, which are satisfied, and `waiting`, which are not: `NODE [SINCE]`.
@@ -236,7 +252,7 @@ fn fits<'a>(pattern: &str, kind: &str, name: &'a str) -> Option<&'a str> {
 }
 
 /// Holes that every archetype has.
-const BUILT_IN: [&str; 5] = ["node", "volume", "runs", "tickets", "waiting"];
+const BUILT_IN: [&str; 6] = ["node", "volume", "runs", "tickets", "waiting", "ended"];
 
 struct Holes<'a> {
     fixture: &'a Fixture,

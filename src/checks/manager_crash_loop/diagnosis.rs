@@ -23,11 +23,9 @@ use crate::longhorn::{BackupState, Pod, Release};
 /// A cause with what it rests on.
 #[derive(Debug, Clone)]
 pub struct Diagnosis {
-    /// The cause.
     pub cause: &'static Cause,
     /// `log` when the log named it, else `fingerprint`.
     pub source: EvidenceSource,
-    /// The facts.
     pub evidence: Vec<Evidence>,
     /// The bug of Longhorn that it is, when it is a known one.
     pub issue: Option<&'static KnownIssue>,

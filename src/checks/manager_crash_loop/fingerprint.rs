@@ -29,7 +29,7 @@ impl CrashedManager<'_> {
         match end.exit_code {
             1 => self.fatal_exit(crash),
             2 => self.panic_exit(),
-            // told to end, a manager ends with 0 (longhorn-manager v1.12.1 app/daemon.go startManager)
+            // asked to end, a manager ends with 0 (longhorn-manager v1.12.1 app/daemon.go startManager)
             0 | 137 | 143 => {
                 let probes = facts::killing_probes(self.cluster);
                 self.candidates(match probes {

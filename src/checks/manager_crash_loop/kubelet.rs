@@ -48,7 +48,7 @@ fn is_about(event: &Event, pod: &Pod, crash: &Loop<'_>) -> bool {
     let same = object.kind == "Pod" && (object.uid.is_empty() || uid.is_empty() || object.uid == *uid);
     let field = object.field_path.as_str();
     let container = field.is_empty() || field.contains(&format!("{{{CONTAINER}}}"));
-    // told to end, a manager ends with 0, and with 1 where it was still starting ("datastore cache sync up failed")
+    // asked to end, a manager ends with 0, and with 1 where it was still starting ("datastore cache sync up failed")
     let fits = match (crash.end.map(|end| end.exit_code), crash.ended(), event.last_seen()) {
         (Some(1), Some(ended), Some(seen)) => (0..=GRACE).contains(&ended.duration_since(seen).as_secs()),
         (None | Some(0 | 137 | 143), Some(ended), _) => event.first_seen().is_none_or(|first| first <= ended),

@@ -131,7 +131,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     }
 }
 
-/// Why each of them ended. One without a log and without a cause is told by another that ended alike and has a log.
+/// Why each of them ended. One without a log and without a cause is reported by another that ended alike and has a log.
 fn diagnoses(cluster: &Cluster, looping: &[(&Pod, Loop)]) -> Vec<diagnosis::Diagnosis> {
     let failed_call = OnceCell::new();
     let mut all: Vec<_> =

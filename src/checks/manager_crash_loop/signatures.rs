@@ -10,7 +10,6 @@ use crate::longhorn::log_line::message as untimed;
 
 /// A line by which a cause is known.
 pub struct Signature {
-    /// The cause.
     pub cause: &'static Cause,
     /// What the line contains, as a regular expression.
     pub pattern: &'static str,
