@@ -112,6 +112,9 @@ fn disks_that_are_gone() {
         assert_eq!(found(&CHECK, &cluster), NOTHING, "{release}");
         assert_eq!(found(&CHECK, &later(cluster, 1)), missing, "{release}");
     }
+    let lost = base("v1.9.2")
+        .replace("state: unknown", "state: unknown, lastStateTransitionTime: '2026-01-01T11:00:00Z'");
+    assert_eq!(recorded(&lost), missing, "Longhorn wrote when it lost sight of it");
     assert_eq!(only(&base("v1.9.1")).disk.as_deref(), Some("uuid-x"));
     // a copy is asked to leave only beside one that is known to be good
     let asks = |yaml: &str| only(yaml).remedy.commands.iter().any(|command| command.changes);
@@ -192,6 +195,8 @@ fn stale_backing_image_managers() {
     let rolling = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: longhorn-manager, namespace: longhorn-system}\n\
                    status: {desiredNumberScheduled: 3, updatedNumberScheduled: 1}\n---\n";
     assert_eq!(recorded(&(base.clone() + rolling + &manager("bim:old", "uuid-1"))), NOTHING);
+    let done = rolling.replace("updatedNumberScheduled: 1", "updatedNumberScheduled: 3");
+    assert_eq!(recorded(&(base.clone() + &done + &manager("bim:old", "uuid-1"))), stale);
     // managers that are Ready replace them one by one
     let made = |at: &str| {
         manager_pod(true, "m:v1.8.2")
