@@ -125,7 +125,7 @@ relations! {
     instance_manager_down [node_down] CausedBy disk_unavailable [node_not_ready], same Node, "instance manager unreachable" on nodes;
     instance_manager_down [pod_failed, pod_missing, oom_killed, starting_stuck] BlockedBy
         manager_crash_loop [*] manager_start_stuck [*], same Node;
-    // What keeps the next pod away is told of the one that is down; that one before it ended is a part of that story.
+    // What keeps the next pod away is reported for the one that is down; that one before it ended is a part of that story.
     instance_manager_replaced [unknown] ShownWith instance_manager_down [*], same Node, "replaced before" on nodes;
     node_unregistered [manager_missing] ShownWith instance_manager_down [pod_rejected], same Node, "no longhorn-manager" on nodes;
     // Leaks of a release end where the memory does.

@@ -25,7 +25,6 @@ pub struct FleetArgs {
 /// One cluster of the table.
 #[derive(Debug, Serialize)]
 pub struct Row<T> {
-    /// Its context.
     pub context: String,
     /// What the command would end with for it alone.
     pub exit_code: u8,

@@ -199,7 +199,7 @@ pub fn run(args: ServeArgs) -> Result<u8, Failure> {
 
 #[allow(clippy::disallowed_methods, reason = "the clock is handed down from here")]
 async fn serve(args: ServeArgs, answering: &Handle) -> Result<u8, Failure> {
-    // bad configuration is told before a port is bound
+    // bad configuration is reported before a port is bound
     if args.source.context.len() > 1 {
         return Err(Failure::usage(anyhow!("serve watches one cluster: give one --context")));
     }

@@ -175,7 +175,7 @@ impl SourceArgs {
         recording(path, &self.namespace, wall, self.now).map(Some)
     }
 
-    /// How the report is wanted. Acceptances that have expired are told on standard error.
+    /// How the report is wanted. Acceptances that have expired are reported on standard error.
     pub fn options(&self, now: Timestamp) -> Result<ReportOptions, Failure> {
         let accepted = match &self.accepted {
             Some(path) => acceptances(path).map_err(Failure::usage)?,
@@ -238,7 +238,7 @@ impl SourceArgs {
     }
 
     /// Looks at the live cluster once: lists these kinds, or as much as answers in time. Kinds that
-    /// did not answer are told in the cluster; an error is what leaves nothing to judge.
+    /// did not answer are reported in the cluster; an error is what leaves nothing to judge.
     pub async fn look(&self, wanted: &Wanted, patience: Duration) -> Result<Cluster, SourceError> {
         let connection = self.connect(patience).await?;
         connection.probe(patience).await?;

@@ -237,7 +237,7 @@ pub fn back_to(cluster: &Cluster, installed: Release, refused: Release) -> Remed
     remedy.read(look)
 }
 
-/// True where the managers are told images of this release: its whole manifest was applied, and not its image alone.
+/// True where the arguments of the managers name images of this release: its whole manifest was applied, and not its image alone.
 fn names_images_of(cluster: &Cluster, release: Release) -> bool {
     let told = cluster.manager_container().and_then(|container| container.flag("--manager-image"));
     told.and_then(Release::from_image).is_some_and(|told| told == release)

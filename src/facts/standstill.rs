@@ -28,7 +28,7 @@ pub struct Work<'a> {
     pub patience: SignedDuration,
 }
 
-/// Work that stands still.
+/// Work that has stalled.
 pub struct Standstill {
     pub since: Timestamp,
     pub evidence: Evidence,
@@ -51,7 +51,7 @@ impl Work<'_> {
         }
     }
 
-    /// Whether it stands still; where only time can tell, the outcome notes it under the cause.
+    /// Whether it has stalled; where only time can tell, the outcome notes it under the cause.
     pub fn stands(&self, cluster: &Cluster, out: &mut Outcome, cause: &'static Cause) -> Option<Standstill> {
         let key = format!("{} {}", self.object, self.mark);
         let age = observe(cluster, out, self.fact, &key, Begun::At(None));

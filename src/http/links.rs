@@ -8,7 +8,6 @@ pub struct Links {
     pub metrics: String,
     /// Where the runbooks are; those of this process without.
     pub runbooks: Option<String>,
-    /// Where Grafana is.
     pub grafana: Option<String>,
 }
 

@@ -24,9 +24,7 @@ const MIN_GZIP: usize = 1024;
 /// A request that is not answered with what it asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// Status.
     pub status: StatusCode,
-    /// One clear line.
     pub message: String,
     /// A header that belongs to the status, such as `Allow`.
     pub header: Option<(header::HeaderName, &'static str)>,

@@ -17,7 +17,6 @@ use crate::check::{Gauge, GaugeKind, Sample, is_hidden};
 /// A family with its samples.
 #[derive(Debug, Clone)]
 pub struct Family {
-    /// The declaration.
     pub gauge: &'static Gauge,
     /// The values; a family without any is left out of the page.
     pub samples: Vec<Sample>,
@@ -56,7 +55,6 @@ pub enum EncodeError {
     DuplicateSample {
         /// Name of the family.
         family: &'static str,
-        /// Its label values.
         labels: String,
     },
     /// Labels that do not fit the declaration.
@@ -74,9 +72,7 @@ pub enum EncodeError {
     Value {
         /// Name of the family.
         family: &'static str,
-        /// Its label values.
         labels: String,
-        /// The value.
         value: f64,
     },
     /// The `prometheus` crate refused.

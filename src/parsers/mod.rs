@@ -36,7 +36,7 @@ pub struct Parser {
     pub name: &'static str,
     /// What it is meant to read, to begin with.
     pub seeds: &'static [&'static [u8]],
-    /// Reads; the error is what a user would be told.
+    /// Reads; the error is what a user would read.
     pub read: fn(&[u8]) -> Result<(), String>,
 }
 
@@ -64,7 +64,7 @@ const JARGON: &[&str] = &[
     "deserializ", "seed", "configured policy", "internal",
 ];
 
-/// What a user is told; an error where that is not for users.
+/// What a user reads; an error where that is not for users.
 pub fn told(parser: &Parser, bytes: &[u8]) -> Result<Option<String>, String> {
     let Err(said) = (parser.read)(bytes) else { return Ok(None) };
     // what was read may be quoted, that of a query without its escapes

@@ -27,7 +27,6 @@ pub struct Acceptance {
     /// Node; any without.
     #[serde(default)]
     pub node: Option<String>,
-    /// Why.
     pub reason: String,
     /// The last day on which it holds; only what is left out on the command line has none.
     #[serde(default)]

@@ -6,7 +6,7 @@ use crate::cluster::Readability;
 use crate::longhorn::Resource;
 use crate::longhorn::resource::Scope;
 
-/// With more kinds than this, only their number is told.
+/// With more kinds than this, only their number is reported.
 const NAMED: usize = 4;
 
 /// What may not be listed, where, and what to apply so that it may; none if nothing is refused.

@@ -15,13 +15,10 @@ use crate::longhorn::Resource;
 /// What is asked for. Of one kind any may match; kinds must all match.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// Nodes.
     pub nodes: Vec<String>,
-    /// Longhorn volumes.
     pub volumes: Vec<String>,
     /// Claims, as `namespace/name`.
     pub pvcs: Vec<String>,
-    /// Checks.
     pub checks: Vec<String>,
     /// The mildest severity that is shown. Says nothing about the status.
     pub severity: Option<Severity>,

@@ -53,7 +53,6 @@ pub enum ConnectError {
     Plugin {
         /// The file, or where it was looked for.
         place: String,
-        /// The program.
         command: String,
         /// What happened.
         reason: String,
@@ -107,7 +106,6 @@ pub enum ConnectError {
         "no right to list anything in namespace {namespace}: {reason}; apply the Role of the deploy files, or check --namespace"
     )]
     Forbidden {
-        /// Longhorn's namespace.
         namespace: String,
         /// What the API server said.
         reason: String,

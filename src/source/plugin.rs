@@ -41,7 +41,7 @@ const AFTER_ITS_END: Duration = Duration::from_secs(1);
 /// No credentials are as long.
 const LONGEST_OUTPUT: u64 = 1 << 20;
 
-/// Why the program gave no credentials. What it prints may be a token, so that only its complaints are told.
+/// Why the program gave no credentials. What it prints may be a token, so that only its complaints are reported.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(crate) enum PluginError {
     #[error("it cannot be started: {0}")]

@@ -79,8 +79,8 @@ fn failed(cluster: &Cluster, volume: &Volume, backup: &Backup) -> Option<Finding
     )
 }
 
-/// Progress is told in percent. Without any, the age of the backup says how long; else this exporter remembers. Where it
-/// does not, in a recording, a backup has stood still that is older than all of its percents may take.
+/// Progress is reported in percent. Without any, the age of the backup says how long; else this exporter remembers. Where it
+/// does not, in a recording, a backup has stalled that is older than all of its percents may take.
 fn stuck(cluster: &Cluster, out: &mut Outcome, volume: &Volume, backup: &Backup) -> Option<Finding> {
     let (name, status) = (&backup.metadata.name, &backup.status);
     let progress = status.progress.0;

@@ -16,7 +16,7 @@ use crate::longhorn::{DataEngine, RecurringJob, Volume, VolumeRobustness, Volume
 const SLACK: SignedDuration = SignedDuration::from_hours(1);
 
 /// Finds them, one finding a job; returns the volumes. Those that another finding explains are left out: `hurt` have a failed
-/// backup or one that stands still, `unavailable` are targets that do not answer. The first backup copies all data, which may take
+/// backup or one that has stalled, `unavailable` are targets that do not answer. The first backup copies all data, which may take
 /// longer than two runs.
 pub(super) fn run<'a>(
     cluster: &'a Cluster,

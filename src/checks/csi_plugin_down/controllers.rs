@@ -32,7 +32,7 @@ const CONTROLLERS: [(&str, &Cause, &str); 4] = [
     ),
 ];
 
-/// Side-cars that stop together with a controller do so for the reason of that: they are told with it, not as a second incident.
+/// Side-cars that stop together with a controller do so for the reason of that: they are reported with it, not as a second incident.
 pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
     let (mut controllers, mut sidecars) = (Vec::new(), Vec::new());
     for (name, cause, impact) in CONTROLLERS {

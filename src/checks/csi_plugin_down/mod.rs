@@ -51,7 +51,7 @@ const PLUGIN: &str = "longhorn-csi-plugin";
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     plugins::run(cluster, out);
-    // what went with Longhorn is told with it
+    // what went with Longhorn is reported with it
     if !deleted::run(cluster, out) {
         controllers::run(cluster, out);
     }

@@ -70,7 +70,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, nod
         evidence.push(api(format!("{}; {who}", said("nodes.longhorn.io", lack))));
         lacks.push((needed, lack));
     }
-    // what is needed is told first
+    // what is needed is reported first
     lacks.sort_by_key(|(needed, _)| !needed);
     let Some((needed, first)) = lacks.first() else { return };
     let severity = if *needed { Severity::Warning } else { Severity::Info };

@@ -12,7 +12,7 @@ use crate::check::*;
 use crate::facts::{nodes, text};
 use crate::longhorn::{Condition, DaemonSet, LonghornNode, VolumeState};
 
-/// Different words of nodes that are told.
+/// Different words of nodes that are reported.
 const MOST: usize = 3;
 
 /// Judges all nodes together. `away` are those that have not been Ready for long enough, with their condition.

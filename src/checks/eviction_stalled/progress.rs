@@ -111,7 +111,7 @@ pub fn look(
     }
 }
 
-/// The newest sign of movement that objects carry: a replica was asked to leave, another was made or
+/// The newest sign of movement that objects carry: a replica was asked to leave, another was created or
 /// became healthy, a copy changed its state.
 fn last_move(cluster: &Cluster, left: &Left, asked: &HashMap<&str, Timestamp>) -> Option<Timestamp> {
     let asked = left.replicas.iter().filter_map(|replica| asked.get(replica.metadata.name.as_str()).copied());

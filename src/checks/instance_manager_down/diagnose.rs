@@ -256,7 +256,7 @@ fn not_up_since(
     pod.metadata.created().max(changed).max(said).or(first_seen)
 }
 
-/// An instance manager that was made just now speaks for an ordinary start.
+/// An instance manager that was created just now speaks for an ordinary start.
 fn young(cluster: &Cluster, im: &InstanceManager) -> Option<Timestamp> {
     im.metadata.created().filter(|made| cluster.age(*made) < NEXT_POD)
 }

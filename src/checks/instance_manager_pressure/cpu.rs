@@ -4,7 +4,7 @@ use crate::cluster::Cluster;
 use crate::longhorn::*;
 
 /// The CPU request, in cores, that the settings ask for an instance manager; `None` when it cannot
-/// be told, 0 when none is asked for.
+/// be reported, 0 when none is asked for.
 ///
 /// - up to 1.4 a percentage of the node's allocatable CPU, one setting each for engines and replicas;
 /// - from 1.5 on one percentage, unless the node has its own request in thousandths;

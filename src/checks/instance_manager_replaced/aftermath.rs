@@ -152,7 +152,7 @@ impl<'a> Aftermath<'a> {
     /// What an end of this instance manager hit.
     pub fn hits(&self, manager: &str, node: &str, span: Span) -> Hits<'a> {
         let mut hits = Hits::default();
-        // a volume that was made afterwards had nothing in it, whatever ends its engines now
+        // a volume that was created afterwards had nothing in it, whatever ends its engines now
         let was_there = |volume: &str| {
             let made = self.cluster.objects.volumes.get(volume).and_then(|volume| volume.metadata.created());
             made.is_none_or(|made| made <= span.end)

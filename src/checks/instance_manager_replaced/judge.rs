@@ -38,7 +38,7 @@ word_enum! {
         /// Deleted while nothing ran in it, and nothing differs in its successor.
         DeletedIdle = "deleted_idle",
         Unknown = "unknown",
-        /// Its kubelet was told to stop it; by whom was not seen.
+        /// Its kubelet was asked to stop it; by whom was not seen.
         Stopped = "stopped",
         /// Stopped while nothing ran in it; at whose request was not seen.
         StoppedIdle = "stopped_idle",

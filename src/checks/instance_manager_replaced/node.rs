@@ -90,7 +90,7 @@ impl<'a> NodeStory<'a> {
         NodeStory { name, node, trouble, out_of_memory, returned, seen, cordons }
     }
 
-    /// That it was cordoned when its kubelet was told to stop the pod, by what the kubelet said or as it still is: so it is in a drain.
+    /// That it was cordoned when its kubelet was asked to stop the pod, by what the kubelet said or as it still is: so it is in a drain.
     pub fn cordoned_at(&self, stopped: Timestamp) -> Option<Evidence> {
         let told = stopped.checked_add(CORDON_TOLD).ok()?;
         let last =
@@ -150,7 +150,7 @@ impl<'a> NodeStory<'a> {
         Some(EvidenceSource::History.says(text))
     }
 
-    /// That it was cordoned when the end of the pod was seen: a drain deletes pods where it is told not to evict them.
+    /// That it was cordoned when the end of the pod was seen: a drain deletes pods where it is asked not to evict them.
     pub fn was_cordoned(&self) -> Option<Evidence> {
         self.then().filter(|then| then.cordoned)?;
         let text = format!("node {} was cordoned when the deletion of the pod was seen", self.name);

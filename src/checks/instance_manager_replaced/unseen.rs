@@ -86,7 +86,7 @@ impl<'a> Before<'a> {
     }
 }
 
-/// When a node was uncordoned, if a pod that was made then may have waited for that.
+/// When a node was uncordoned, if a pod that was created then may have waited for that.
 fn uncordoned(cluster: &Cluster, node: &str, made: Timestamp) -> Option<Timestamp> {
     let again = cordons(cluster, node).filter(|(_, cordoned)| !cordoned).map(|(at, _)| at);
     // its kubelet says so some seconds later than Longhorn, and Events last an hour

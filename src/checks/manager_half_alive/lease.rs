@@ -30,10 +30,10 @@ const STALE: SignedDuration = SignedDuration::from_secs(90);
 const RECOVERY: SignedDuration = SignedDuration::from_secs(30);
 /// A manager takes part soon after it is Ready, and waits for the duration of the Lease.
 const TAKES_PART: SignedDuration = SignedDuration::from_mins(2);
-/// A manager that lost the Lease says later than its successor took it that it is cut off, soon enough that no gap is told: an
+/// A manager that lost the Lease says later than its successor took it that it is cut off, soon enough that no gap is reported: an
 /// informer's next attempt is over within a minute, and the log is read again within another.
 const SUCCESSION: SignedDuration = SignedDuration::from_mins(2);
-/// What was begun before a manager stood still fails for so long after it is Ready again: a renewal of the Lease after 30 s, the
+/// What was begun before a manager stalled fails for so long after it is Ready again: a renewal of the Lease after 30 s, the
 /// attempt of an informer within a minute (a process of 1.12.1 that was stopped for 200 s complained once, 24 s after it was Ready).
 const AFTERMATH: SignedDuration = SignedDuration::from_mins(1);
 /// For so long after another manager took the Lease the logs are read (source/wanted_logs.rs).
@@ -80,7 +80,7 @@ pub(super) fn judge(cluster: &Cluster, out: &mut Outcome) {
     // who gives it back leaves it without holder
     let stale = !holder.is_empty() && cluster.age(renewed) >= STALE && {
         let seen = out.first_seen("lease_stale", &format!("{holder} {renewed}"));
-        // an exporter that gets no answer either sees it stand still, too
+        // an exporter that gets no answer either sees it stalled, too
         let since = seen.zip(answers).map(|(seen, answers)| seen.max(answers));
         !cluster.is_watched() || since.is_some_and(|since| cluster.age(since) >= RECOVERY)
     };

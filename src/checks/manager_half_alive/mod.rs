@@ -153,7 +153,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
                 .then_some((node, pod))
         })
         .collect();
-    // where all stand still, what they need is missing, and no single manager is to blame
+    // where all have stalled, what they need is missing, and no single manager is to blame
     let all =
         working.len() > 1 && working.iter().all(|(node, _)| undone.contains_key(node.metadata.name.as_str()));
     let still = still(cluster, out, &working);

@@ -157,7 +157,7 @@ impl Failing {
     }
 }
 
-/// Probe failures by pod name and probe. Only pods in `pods` count, told apart from their
+/// Probe failures by pod name and probe. Only pods in `pods` count, distinguished from their
 /// predecessors of the same name by uid where the event carries one.
 pub fn failures<'a>(
     events: impl Iterator<Item = &'a Event>,

@@ -43,7 +43,7 @@ pub static CHECK: Check = Check {
     ..Check::DEFAULT
 };
 
-/// A slow start is told for a day; the gauge of the slowest start goes on.
+/// A slow start is reported for a day; the gauge of the slowest start goes on.
 const RECENT_START: SignedDuration = SignedDuration::from_hours(24);
 /// A probe fails now if it failed within this time: two of the kubelet's event intervals.
 const RECENT_FAILURE: SignedDuration = SignedDuration::from_mins(10);

@@ -125,7 +125,6 @@ fn gives_up(wait: OwnWait, start: &Start, listens: Option<i64>, ready: Option<i6
 /// How a pod gets on over several starts of its container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Course {
-    /// Restarts until then.
     restarts: u32,
     /// Seconds after the pod's first start at which it is Ready for good; `None` for an endless loop.
     ready_at: Option<i64>,

@@ -82,7 +82,7 @@ gauges! {
         example "time() - longhorn_health_node_iscsi_error_last_timestamp_seconds < 600";
 }
 
-/// A pod of an instance manager that ended or was made this close to the errors belongs to them.
+/// A pod of an instance manager that ended or was created this close to the errors belongs to them.
 const NEAR: SignedDuration = SignedDuration::from_mins(10);
 /// A pod that is this much younger than its instance manager is not its first.
 const WELL_AFTER: SignedDuration = SignedDuration::from_mins(10);

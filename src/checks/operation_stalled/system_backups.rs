@@ -44,7 +44,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
     }
 }
 
-/// An old one that failed is history once a later one is there. One that stands still is told also while it is being deleted: a person
+/// An old one that failed is history once a later one is there. One that has stalled is reported also while it is being deleted: a person
 /// who saw that wanted it gone, and it stays (longhorn issue 6631).
 fn system_backups(cluster: &Cluster, out: &mut Outcome) {
     let all = || cluster.objects.system_backups.iter();

@@ -48,7 +48,7 @@ fn properties(report: &Report) -> Vec<(&'static str, String)> {
     properties
 }
 
-/// Whose data is hurt. What to do about it is said by the checks, so this never fails.
+/// Whose data is affected. What to do about it is said by the checks, so this never fails.
 fn data_case(report: &Report) -> TestCase {
     let status = if report.data.known { TestCaseStatus::success() } else { TestCaseStatus::skipped() };
     let mut case = case(EVERY_CHECK, "data".to_owned(), status);

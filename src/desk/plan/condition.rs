@@ -264,7 +264,6 @@ pub fn held(number: usize, noun: &str, holds: &str) -> String {
 #[derive(Debug)]
 pub struct Found {
     condition: &'static Condition,
-    /// The reasons.
     pub reasons: Vec<Reason>,
 }
 

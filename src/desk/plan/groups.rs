@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{Part, Reason, Weight};
 use crate::facts::text::listed;
 
-/// A reason, with what is told beside it.
+/// A reason, with what is reported beside it.
 #[derive(Debug)]
 pub struct Shown<'a> {
     pub reason: &'a Reason,

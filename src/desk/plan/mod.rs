@@ -181,7 +181,6 @@ pub fn condition(id: &str) -> Result<&'static str, String> {
 /// The cluster with what the checks say about it.
 #[derive(Debug, Clone, Copy)]
 pub struct Looked<'a> {
-    /// The cluster.
     pub cluster: &'a Cluster,
     /// What is wrong by the checks, and how much is known.
     pub findings: &'a [Finding],

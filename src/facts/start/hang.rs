@@ -128,7 +128,7 @@ impl UnderWay<'_> {
         self.free && self.own(cluster) >= patience && !self.waits_for_webhook(cluster)
     }
 
-    /// True for a pod that was made no longer ago than a start of its release may take.
+    /// True for a pod that was created no longer ago than a start of its release may take.
     fn is_new(&self, cluster: &Cluster) -> bool {
         self.pod.metadata.created().is_some_and(|made| cluster.age(made) <= self.limit(cluster))
     }

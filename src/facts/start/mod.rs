@@ -35,7 +35,6 @@ const WAIT_WITHOUT_LIMIT: i64 = 240;
 /// A start that is over.
 #[derive(Debug, Clone, Copy)]
 pub struct Done<'a> {
-    /// The manager pod.
     pub pod: &'a Pod,
     /// When the container was started.
     pub started: Timestamp,
@@ -51,7 +50,6 @@ pub struct Done<'a> {
 /// A start that is not over.
 #[derive(Debug, Clone, Copy)]
 pub struct UnderWay<'a> {
-    /// The manager pod.
     pub pod: &'a Pod,
     /// When the container was started.
     pub started: Timestamp,
@@ -69,7 +67,6 @@ pub struct UnderWay<'a> {
 /// A manager that was Ready and no longer is, or serves and is not, although its container runs.
 #[derive(Debug, Clone, Copy)]
 pub struct Lost<'a> {
-    /// The manager pod.
     pub pod: &'a Pod,
     /// Since when it is not Ready.
     pub since: Timestamp,

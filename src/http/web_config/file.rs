@@ -83,7 +83,7 @@ impl std::fmt::Debug for Tls {
 pub fn parse(name: &str, text: &str) -> Result<WrittenConfig, WebConfigError> {
     let parsed: Result<Option<WrittenConfig>, _> = serde_yaml::from_str(text);
     parsed.map(Option::unwrap_or_default).map_err(|error| {
-        // a wrong value may be a secret, so only its place is told
+        // a wrong value may be a secret, so only its place is reported
         let (line, message) = yaml_error::explain_secret(&error);
         WebConfigError::at(name, Some(line), message)
     })

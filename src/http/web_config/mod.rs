@@ -29,7 +29,6 @@ use reload::{SeenFiles, Stamp};
 pub struct WebConfigError {
     /// The file as the user named it, with the line where one is known.
     pub place: String,
-    /// What is wrong.
     pub message: String,
 }
 

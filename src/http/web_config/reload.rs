@@ -12,7 +12,7 @@ use crate::exporter::WebConfigReload;
 use crate::sync;
 
 /// The configuration in force, read again when one of its files changed. A file that became
-/// unusable leaves the configuration before it in force, and is told in the log once.
+/// unusable leaves the configuration before it in force, and is reported in the log once.
 pub struct WebConfigFile {
     path: PathBuf,
     requires_tls: bool,

@@ -47,12 +47,7 @@ pub enum When {
     /// and severities of the finding are aggregated away.
     Found(&'static [&'static Cause]),
     /// A family of facts, which are 1 or not there, with these values of its labels.
-    Flag {
-        /// The family.
-        gauge: &'static Gauge,
-        /// Label and value.
-        labels: &'static [(&'static str, &'static str)],
-    },
+    Flag { gauge: &'static Gauge, labels: &'static [(&'static str, &'static str)] },
     /// Anything else. The expression stands literally here, so that searching for the name of a
     /// metric finds every use. Only these placeholders are filled in:
     ///

@@ -15,7 +15,6 @@ use crate::longhorn::Compact;
 pub struct Outcome<'a> {
     check: &'static Check,
     cluster: &'a Cluster,
-    /// What is wrong.
     pub findings: Vec<Finding>,
     /// What the release has wherever it is installed.
     pub stock: Vec<Fact>,

@@ -223,7 +223,6 @@ pub enum Unit {
     Ratio,
     /// 0 or 1, drawn as words by the panel's steps.
     Bool,
-    /// CPU cores.
     Cores,
     /// Bytes, drawn with binary prefixes.
     Bytes,

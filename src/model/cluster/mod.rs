@@ -27,11 +27,9 @@ pub const NO_MOMENT: Timestamp = Timestamp::UNIX_EPOCH;
 /// The cluster at one moment. Immutable; joins are made once, on first use.
 #[derive(Debug)]
 pub struct Cluster {
-    /// Longhorn's namespace.
     pub namespace: String,
     /// The moment. In a recording the newest time written in it, [`NO_MOMENT`] without any.
     pub now: Timestamp,
-    /// The objects.
     pub objects: Objects,
     /// What only time shows.
     pub history: History,
@@ -66,11 +64,9 @@ pub struct ResourceStatus {
 /// A disk and the node that lists it in its status.
 #[derive(Debug, Clone, Copy)]
 pub struct DiskOfNode<'a> {
-    /// The node.
     pub node: &'a LonghornNode,
     /// Name of the disk on that node.
     pub name: &'a str,
-    /// Its status.
     pub status: &'a DiskStatus,
     /// What is wanted of it, if the node's spec lists it too.
     pub spec: Option<&'a DiskSpec>,

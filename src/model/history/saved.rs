@@ -126,7 +126,7 @@ impl History {
         }
         let before = self.gone_pods.len();
         for gone in saved.gone_pods.into_iter().filter(|gone| gone.at <= now) {
-            // one that does not decode is no loss that could be told
+            // one that does not decode is no loss that could be reported
             let Gone { at, replaced_by, last, end, refused } = gone;
             let Ok(last) = serde_json::from_value::<Pod>(last) else { continue };
             self.add_gone(GonePod { last: Arc::new(last), at, replaced_by, end, refused });

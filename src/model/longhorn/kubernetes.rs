@@ -20,9 +20,7 @@ manifests! {
     PodDisruptionBudget { spec: PodDisruptionBudgetSpec }
     Lease { spec: LeaseSpec }
     PriorityClass { global_default: bool }
-    /// Longhorn's ValidatingWebhookConfiguration.
     ValidatingWebhookConfiguration { webhooks: Vec<Webhook> }
-    /// Longhorn's MutatingWebhookConfiguration.
     MutatingWebhookConfiguration { webhooks: Vec<Webhook> }
     /// A CustomResourceDefinition; its schemas are not read.
     CustomResourceDefinition { spec: CrdSpec, status: CrdStatus }

@@ -69,7 +69,7 @@ impl Owner {
     ];
 }
 
-/// Half of it is enough: those that are equal by chance are told apart by the text.
+/// Half of it is enough: those that are equal by chance are distinguished by the text.
 fn hash(text: &str) -> u32 {
     FixedState::default().hash_one(text) as u32
 }

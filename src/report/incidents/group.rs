@@ -11,7 +11,6 @@ use crate::check::{Finding, Link, Relation, Same};
 pub struct Group {
     /// Findings of the root cause.
     pub roots: Vec<usize>,
-    /// The others.
     pub consequences: Vec<usize>,
 }
 

@@ -8,7 +8,6 @@ use crate::check::{Severity, plain};
 /// Colours and columns.
 #[derive(Debug, Clone, Copy)]
 pub struct Style {
-    /// ANSI colours.
     pub colours: bool,
     /// Columns to fill; text is wrapped at words.
     pub width: usize,

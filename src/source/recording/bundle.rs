@@ -85,7 +85,7 @@ impl Recording {
             self.add_event(Resource::NodeEvents, event);
         }
         for ((reason, pod), seen) in logs.kubelet_lines {
-            // what Events tell is told once
+            // what Events tell is reported once
             let known = self
                 .objects
                 .events

@@ -307,7 +307,7 @@ fn a_bundle_that_is_cut_off_is_judged_as_far_as_it_goes() {
     assert_eq!(readability(read(whole[..after_nodes].to_vec()), Resource::Pods), Readability::Readable);
 }
 
-/// An Event tells by being there: what the logs of the nodes say that are left is told, and the rest is unknown.
+/// An Event tells by being there: what the logs of the nodes say that are left is reported, and the rest is unknown.
 #[test]
 fn what_one_node_says_counts_though_the_next_is_cut_off() {
     let log = b"kern  :info  : [Sun Mar  1 11:40:00 2026] boot\n\

@@ -52,14 +52,10 @@ pub enum RecordingError {
     },
     /// An archive that is not read: compressed otherwise, or within another.
     #[error("{file}: is an archive; unpack it and give the directory or file in it")]
-    Archive {
-        /// The file.
-        file: String,
-    },
+    Archive { file: String },
     /// A file is neither YAML nor JSON.
     #[error("{file}:{line}: not valid YAML or JSON: {message}")]
     Syntax {
-        /// The file.
         file: String,
         /// Line of the file, from 1.
         line: u64,
@@ -120,7 +116,6 @@ fn some_of(losses: &[String]) -> String {
 pub struct RecordedFile {
     /// Path as a person knows it, for messages.
     pub name: String,
-    /// Its content.
     pub content: Vec<u8>,
 }
 

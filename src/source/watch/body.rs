@@ -202,7 +202,7 @@ struct Line<'a> {
     object: Option<&'a RawValue>,
 }
 
-/// True for an event or a bookmark, false for an error. What is odd about an object is told with its name (`item`); a
+/// True for an event or a bookmark, false for an error. What is odd about an object is reported with its name (`item`); a
 /// bookmark without a version is no one's, and kube would go on with the watch after a pause for each.
 fn is_event(line: &[u8]) -> Result<bool, Garbled> {
     if line.trim_ascii().is_empty() {

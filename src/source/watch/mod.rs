@@ -58,9 +58,7 @@ pub enum CrashLogs {
 /// How the live source behaves.
 #[derive(Debug, Clone)]
 pub struct LiveOptions {
-    /// Longhorn's namespace.
     pub namespace: String,
-    /// The time.
     pub clock: Clock,
     /// Whether logs of crashed managers are read.
     pub crash_logs: CrashLogs,

@@ -11,9 +11,9 @@ use crate::ApiErrorReason;
 use crate::longhorn::Resource;
 use crate::sync;
 
-/// Kinds that fail within this time are told in one line. What is over by then is told at debug only.
+/// Kinds that fail within this time are reported in one line. What is over by then is reported at debug only.
 const FIRST: Duration = Duration::from_secs(2);
-/// The same for kinds that follow into or out of an outage that was told: a watch that hangs shows within the
+/// The same for kinds that follow into or out of an outage that was reported: a watch that hangs shows within the
 /// minute, and a pause after failures is half of one.
 const NEXT: Duration = Duration::from_secs(60);
 
@@ -35,7 +35,7 @@ struct Outage {
     left: BTreeSet<Resource>,
     reason: ApiErrorReason,
     message: String,
-    /// When what has gathered is told.
+    /// When what has gathered is reported.
     due: Option<Instant>,
 }
 
@@ -126,7 +126,7 @@ impl Outages {
         lines.iter().for_each(|line| line.log(&self.followed));
     }
 
-    /// What is to be told by now.
+    /// What is to be reported by now.
     fn due(&self, now: Instant) -> Vec<OutageLine> {
         let mut lines = Vec::new();
         for outage in

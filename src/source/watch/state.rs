@@ -323,7 +323,7 @@ impl SharedState {
         doubtful
     }
 
-    /// Each failure at debug; what is an outage is told once for all kinds that it hits.
+    /// Each failure at debug; what is an outage is reported once for all kinds that it hits.
     fn log<T: Kind>(&self, trouble: &WatchTrouble, changed: bool) {
         let (resource, reason, message) = (T::RESOURCE, trouble.reason.as_str(), trouble.message.as_str());
         match trouble.reason {

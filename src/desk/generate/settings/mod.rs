@@ -86,7 +86,7 @@ pub struct AlertSettings {
     pub severity: Severity,
     /// Whether each severity of its series is a rule of its own ([`Alert::as_found`]).
     pub is_as_found: bool,
-    /// Whether it is for Alertmanager alone, and no one is told of it.
+    /// Whether it is for Alertmanager alone, and no one is notified of it.
     is_internal: bool,
     /// Labels beside the global ones; they win.
     pub labels: Labels,
@@ -94,7 +94,7 @@ pub struct AlertSettings {
 }
 
 impl AlertSettings {
-    /// The label severity; `none` is Alertmanager's own word for what no one is told.
+    /// The label severity; `none` is Alertmanager's own word for what no one is notified of.
     pub fn severity_label(&self) -> &'static str {
         if self.is_internal { "none" } else { self.severity.as_str() }
     }

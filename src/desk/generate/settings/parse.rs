@@ -66,7 +66,7 @@ fn read<T>(
     serde_yaml::with_deserializer_from_str_with_options(text, options, deserialize)
 }
 
-/// The key is told with its path already.
+/// The key is reported with its path already.
 fn message(error: &Error) -> String {
     match error {
         Error::SerdeUnknownField { field, expected, .. } => {

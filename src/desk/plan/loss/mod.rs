@@ -16,7 +16,6 @@ use crate::longhorn::Volume;
 pub struct Audit<'a> {
     /// The cluster and what the checks say.
     pub looked: Looked<'a>,
-    /// Shorthand.
     pub cluster: &'a Cluster,
     /// Volumes whose healthy copies share something.
     pub shared: Vec<(&'a Volume, Shared<'a>)>,

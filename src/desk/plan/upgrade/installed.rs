@@ -51,7 +51,7 @@ fn was_recorded(cluster: &Cluster, kind: Resource) -> bool {
     cluster.readability(kind) == Readability::Readable
 }
 
-/// What Flux does when an upgrade fails: nothing, unless it is told to try again.
+/// What Flux does when an upgrade fails: nothing, unless it is asked to try again.
 pub fn remediation(rung: &Rung<'_>, out: &mut Found) {
     let cluster = rung.cluster;
     let Installer::FluxHelm(namespace, name) = installer(cluster) else { return };

@@ -25,7 +25,6 @@ pub const REUSED: &[&str] = &[
 pub struct Rung<'a> {
     /// The cluster and what the checks say.
     pub looked: Looked<'a>,
-    /// Shorthand.
     pub cluster: &'a Cluster,
     /// The release before the step.
     pub from: Release,

@@ -64,7 +64,7 @@ fn has_old_suffix(name: &str) -> bool {
 }
 
 /// Bugs that the target has and the present release has not: one whose trigger is met stands against it, the others
-/// are told.
+/// are reported.
 pub fn target_bug(rung: &Rung<'_>, out: &mut Found) {
     let mut possible = Vec::new();
     for issue in ISSUES.iter().filter(|issue| issue.affects(rung.to) && !issue.affects(rung.from)) {

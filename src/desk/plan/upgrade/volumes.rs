@@ -22,7 +22,7 @@ pub fn faulted(rung: &Rung<'_>, out: &mut Found) {
 }
 
 pub fn degraded(rung: &Rung<'_>, out: &mut Found) {
-    // one that is being rebuilt is busy, and is told there
+    // one that is being rebuilt is busy, and is reported there
     let mut degraded = of_health(rung, VolumeHealth::Degraded);
     degraded.retain(|volume| !is_rebuilt(rung, volume));
     if let Some(reason) = out.volumes(rung.cluster, &degraded, "is|are degraded") {
