@@ -25,9 +25,11 @@ mod volumes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::SignedDuration;
+
 use crate::check::*;
-use crate::longhorn::BackupState;
 use crate::longhorn::Resource::*;
+use crate::longhorn::{BACKUP_LABEL, BackupState, Volume};
 
 pub static CHECK: Check = Check {
     id: "backup_failing",
@@ -51,9 +53,9 @@ gauges! {
         absent "no backup is in this state, or backups.longhorn.io cannot be read",
         example "longhorn_health_backups{state=\"failed\"} > 0";
     LAST_BACKUP = Gauge "longhorn_health_volume_last_backup_timestamp_seconds" ["volume"]
-        "Unix time of the last good backup of a volume whose backups fail, have stalled or are too old; 0 if there is none.",
-        absent "the backups of the volume are in order, or it has no recurring backup job",
-        example "time() - longhorn_health_volume_last_backup_timestamp_seconds > 86400";
+        "Unix time of a volume's newest good backup, once that is a day old or its backups fail; 0 if one is required and there is none.",
+        absent "the newest backup is younger, no backup was ever taken or required, or the volume is a standby, is being restored or opted out",
+        example "time() - longhorn_health_volume_last_backup_timestamp_seconds > 604800";
 }
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
@@ -63,10 +65,23 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     let writing = &backups::written(cluster) - &hurt;
     let jobs = jobs::run(cluster, out, &writing);
     hurt.extend(volumes::run(cluster, out, &jobs, &hurt.clone(), &unavailable));
-    for name in hurt {
-        let last = cluster.objects.volumes.get(name).and_then(|volume| volume.status.last_backup_at.get());
-        out.sample(&LAST_BACKUP, &[name], last.map_or(0.0, |last| last.as_second() as f64));
+    for volume in cluster.objects.volumes.iter() {
+        let name = volume.metadata.name.as_str();
+        if hurt.contains(name) || is_old(cluster, volume) {
+            let last = volume.status.last_backup_at.get();
+            out.sample(&LAST_BACKUP, &[name], last.map_or(0.0, |last| last.as_second() as f64));
+        }
     }
+}
+
+/// Whether the age of the newest backup is told, attached or not, in a job or not; without any, where the volume's label requires one.
+fn is_old(cluster: &Cluster, volume: &Volume) -> bool {
+    let (status, meta) = (&volume.status, &volume.metadata);
+    let wanted = meta.label(BACKUP_LABEL).unwrap_or_default();
+    // a standby volume follows the backups of another cluster
+    let counts = wanted != "ignored" && !status.is_standby && !status.restore_required && !meta.is_deleting();
+    let last = status.last_backup_at.get().or_else(|| meta.created().filter(|_| wanted == "required"));
+    counts && last.is_some_and(|last| cluster.age(last) >= SignedDuration::from_hours(24))
 }
 
 fn count(cluster: &Cluster, out: &mut Outcome) {

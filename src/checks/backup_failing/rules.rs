@@ -51,6 +51,29 @@ pub(super) const ALERTS: &[Alert] = &[
         runbook: include_str!("LonghornBackupTooOld.md"),
         ..Alert::DEFAULT
     },
+    Alert {
+        name: "LonghornVolumeBackupOld",
+        when: When::Promql {
+            expr: "time() - max without ($without) (longhorn_health_volume_last_backup_timestamp_seconds{$job}) > $age",
+            cases: include_str!("LonghornVolumeBackupOld.test.yaml"),
+        },
+        for_: "1h",
+        thresholds: &[Threshold {
+            name: "age",
+            default: 604_800.0,
+            // a younger backup has no series
+            least: 86_400.0,
+            unit: "seconds",
+            is_range: false,
+            why: "a week is longer than the pause of a usual job, and short enough to know what is missing",
+        }],
+        summary: "The newest backup of a Longhorn volume is old.",
+        description: "The newest good backup of volume {{ $labels.volume }} is older than allowed, or it requires one and has none. What was \
+                      written since is in no backup. Add the volume to a recurring job, or take a backup now.",
+        why: "A backup that is being written when the age is reached has an hour to end.",
+        runbook: include_str!("LonghornVolumeBackupOld.md"),
+        ..Alert::DEFAULT
+    },
 ];
 
 pub(super) const PANELS: &[Panel] = &[
@@ -73,9 +96,9 @@ pub(super) const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Storage,
         title: "Last good backup",
-        description: "When the last good backup was taken, for volumes whose backups fail, have stalled or are too old; 1970 if there is none.",
+        description: "When the newest good backup was taken, for volumes where that is a day ago or backups fail; 1970 if there is none.",
         unit: Unit::FromNow,
-        no_data: "the backups of every volume are in order, or the exporter does not report",
+        no_data: "every volume that has backups has one of today, or the exporter does not report",
         ..Panel::TABLE.of(&LAST_BACKUP)
     },
 ];

@@ -14,8 +14,8 @@ pub fn write(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
     writeln!(out, "### {} {}", escaped(&plan.question), escaped(&plan.word().to_uppercase()))?;
     writeln!(out, "{}\n\n{}\n", escaped(&sentence(&plan.answer)), escaped(&scope_of(&plan.cluster)))?;
     for loss in &plan.losses {
-        let names: Vec<&str> = loss.volumes.iter().map(|volume| volume.called()).collect();
-        writeln!(out, "- {}: {}", escaped(&loss.called()), escaped(&listed(&names)))?;
+        let names = listed(&loss.names(plan.cluster.now));
+        writeln!(out, "- {}: {}", escaped(&loss.called()), escaped(&names))?;
     }
     for part in &plan.parts {
         writeln!(out, "**{}: {}**\n", escaped(&part.subject), part.verdict.said())?;

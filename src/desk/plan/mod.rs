@@ -15,8 +15,9 @@ pub mod table;
 mod tests;
 pub mod upgrade;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -68,6 +69,9 @@ pub struct Loss {
     pub node: Option<String>,
     /// What is lost with it.
     pub volumes: Vec<VolumeRef>,
+    /// When the newest good backup of each of these volumes was taken, by volume; those that were never backed up are not in it.
+    #[schemars(default)]
+    pub backups: BTreeMap<String, Timestamp>,
 }
 
 /// One subject of a plan with its verdict.

@@ -2,10 +2,12 @@
 
 use std::io::{self, Write};
 
+use jiff::Timestamp;
+
 use super::groups::{Shown, alike, shown};
 use super::{Loss, Part, Plan, Reason, Step, Verdict, Weight};
-use crate::check::{Command, counted, plain};
-use crate::facts::text::listed;
+use crate::check::{Command, VolumeRef, counted, plain};
+use crate::facts::text::{age, listed};
 use crate::report::text::table::{INDENT, MARGIN};
 use crate::report::text::{Style, scope_of, sentence};
 
@@ -62,7 +64,7 @@ fn losses(out: &mut dyn Write, plan: &Plan, style: Style, all: bool) -> io::Resu
     let shown = if all { plan.losses.len() } else { MAX_LOSSES };
     let width = plan.losses.iter().take(shown).map(|loss| loss.called().chars().count()).max().unwrap_or(0);
     for loss in plan.losses.iter().take(shown) {
-        let names: Vec<&str> = loss.volumes.iter().map(|volume| volume.called()).collect();
+        let names = loss.names(plan.cluster.now);
         let names = if all { names.join(", ") } else { listed(&names) };
         let margin = format!("  {:<width$}  ", plain(&loss.called()));
         let volumes = counted(loss.volumes.len(), "volume");
@@ -73,6 +75,18 @@ fn losses(out: &mut dyn Write, plan: &Plan, style: Style, all: bool) -> io::Resu
 }
 
 impl Loss {
+    /// What is lost, each with what its backup would bring back: `db/data (backup 26 h old)`.
+    pub fn names(&self, now: Option<Timestamp>) -> Vec<String> {
+        let backup = |volume: &VolumeRef| match self.backups.get(&volume.name) {
+            None => "never backed up".to_owned(),
+            Some(at) => match now {
+                Some(now) => format!("backup {} old", age(now.duration_since(*at))),
+                None => format!("backup of {at}"),
+            },
+        };
+        self.volumes.iter().map(|volume| format!("{} ({})", volume.called(), backup(volume))).collect()
+    }
+
     /// `node n1`, `disk d of n1`, `zone a`.
     pub fn called(&self) -> String {
         let of = self.node.as_ref().map(|node| format!(" of {node}")).unwrap_or_default();

@@ -56,7 +56,7 @@ fn losses(plan: &Plan) -> Markup {
         h2 { "Lost with" }
         dl.facts { @for loss in &plan.losses { div {
             dt { (loss.called()) ": " (loss.volumes.len()) }
-            dd { (loss.volumes.iter().map(|volume| volume.called()).collect::<Vec<_>>().join(", ")) }
+            dd { (loss.names(plan.cluster.now).join(", ")) }
         } } }
     } }
 }

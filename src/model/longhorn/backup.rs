@@ -146,6 +146,9 @@ open_enum! {
     }
 }
 
+/// A label of volumes: `required` where a volume without a backup is to be told, `ignored` where its backups are never.
+pub const BACKUP_LABEL: &str = "longhorn-health.io/backup";
+
 impl Backup {
     /// The volume that is backed up, as Longhorn itself finds it (longhorn-manager v1.12.1
     /// controller/backup_controller.go getBackupVolumeName).

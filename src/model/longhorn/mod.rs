@@ -35,7 +35,7 @@ pub use backing_image::{
     CopyStatus,
 };
 pub use backup::{
-    Backup, BackupBackingImage, BackupState, BackupTarget, CronJob, RecurringJob, SystemBackup,
+    BACKUP_LABEL, Backup, BackupBackingImage, BackupState, BackupTarget, CronJob, RecurringJob, SystemBackup,
     SystemBackupState, SystemRestore, SystemRestoreState,
 };
 pub use csi::{CSI_DRIVER, CsiAttachment, CsiNode};

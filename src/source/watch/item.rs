@@ -9,7 +9,7 @@ use kube::core::DynamicResourceScope;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::longhorn::{Kind, Resource, Scope, SharedText};
+use crate::longhorn::{BACKUP_LABEL, Kind, Resource, Scope, SharedText};
 
 /// One object of a list or watch.
 #[derive(Debug, Clone)]
@@ -89,9 +89,10 @@ fn prune<T: Kind>(object: &mut T) {
         meta.uid = SharedText::new();
     }
     if T::RESOURCE == Volumes {
-        // which recurring jobs back it up
+        // which recurring jobs back it up, and whether backups are wanted
         let labels = std::mem::take(&mut meta.labels);
-        meta.labels = labels.into_iter().filter(|(label, _)| label.starts_with("recurring-job")).collect();
+        let is_read = |label: &str| label.starts_with("recurring-job") || label == BACKUP_LABEL;
+        meta.labels = labels.into_iter().filter(|(label, _)| is_read(label)).collect();
         meta.uid = SharedText::new();
     }
     meta.managed_fields.prune(T::RESOURCE);

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
+
 use super::super::Loss;
 use super::Audit;
 use crate::facts::redundancy::Shared;
@@ -30,11 +32,16 @@ pub fn losses(audit: &Audit<'_>) -> Vec<Loss> {
             name: name.clone(),
             node: node.clone(),
             volumes: volumes.iter().map(|volume| audit.cluster.volume_ref(&volume.metadata.name)).collect(),
+            backups: volumes.iter().filter_map(|volume| backup(volume)).collect(),
         })
         .collect();
     let order = |place: &str| ["node", "disk", "zone"].iter().position(|known| *known == place);
     losses.sort_by_key(|loss| (order(loss.place), std::cmp::Reverse(loss.volumes.len())));
     losses
+}
+
+fn backup(volume: &Volume) -> Option<(String, Timestamp)> {
+    Some((volume.metadata.name.to_string(), volume.status.last_backup_at.get()?))
 }
 
 /// Every place with which all copies are lost.
