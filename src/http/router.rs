@@ -409,6 +409,8 @@ pub mod tests {
             ("/metrics?query=is-ignored", 200, "text/plain; version=0.0.4; charset=utf-8"),
             ("/api/v1/report", 200, respond::JSON),
             ("/report.txt", 200, respond::TEXT),
+            ("/timeline", 200, respond::HTML),
+            ("/timeline.txt", 200, respond::TEXT),
             ("/livez", 200, respond::TEXT),
             ("/healthz", 200, respond::TEXT),
             ("/-/healthy", 200, respond::TEXT),
@@ -495,6 +497,22 @@ pub mod tests {
         let text = String::from_utf8(body(answer).await.to_vec()).unwrap();
         assert!(text.starts_with("CRITICAL  "), "{text}");
         assert!(text.lines().nth(1).unwrap().starts_with("Data      1 volume faulted: monitoring/metrics-0"));
+    }
+
+    #[tokio::test]
+    async fn the_timeline_is_a_page_and_lines_newest_first() {
+        let router = demo_router();
+        let read = async |path: &str| {
+            String::from_utf8(body(get(&router, "GET", path, &[]).await).await.to_vec()).unwrap()
+        };
+        let (page, text) = (read("/timeline").await, read("/timeline.txt").await);
+        assert!(text.starts_with("What changed in the last 24 h\n2026-01-01 1"), "{text}");
+        let times: Vec<&str> =
+            text.lines().filter(|line| line.starts_with("202")).map(|line| &line[..20]).collect();
+        assert!(times.len() > 5 && times.is_sorted_by(|newer, older| newer >= older), "{times:?}");
+        for said in ["node worker-2, cordoned: now yes", "ended with exit code 137 (OOMKilled)"] {
+            assert!(page.contains(said), "{said}: {page}");
+        }
     }
 
     #[tokio::test]

@@ -4,11 +4,50 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use longhorn_health_exporter::checks;
+use longhorn_health_exporter::cluster::Cluster;
 use longhorn_health_exporter::exporter::state_file::{Loaded, StateFile};
 use longhorn_health_exporter::history::Observation;
+use longhorn_health_exporter::history::saved::Saved;
 use longhorn_health_exporter::source::Source;
+use serde_json::json;
 
 use crate::support::*;
+
+/// A setting, and who wrote it at the start of this minute.
+fn setting(value: &str, manager: &str) -> serde_json::Value {
+    let managed =
+        json!([{ "manager": manager, "operation": "Update", "time": now(), "fieldsV1": { "f:value": {} } }]);
+    json!({ "metadata": { "name": "auto-salvage", "namespace": NAMESPACE, "managedFields": managed }, "value": value })
+}
+
+#[tokio::test]
+async fn what_was_changed_is_known_after_a_restart_with_who_changed_it() {
+    const SETTINGS: &str = "settings.longhorn.io";
+    let server = server().await;
+    server.put(SETTINGS, setting("true", "longhorn-manager"));
+    let first = synced(&server).await;
+    let listed = first.snapshot(now());
+    let writes = |cluster: &Cluster| {
+        let setting = cluster.objects.settings.get("auto-salvage").unwrap();
+        setting.metadata.managed_fields.iter().map(|write| write.manager.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(writes(&listed), ["longhorn-manager"], "a list keeps it, too");
+    assert_eq!(listed.history.edits().count(), 0, "what was there before is no change");
+    server.put(SETTINGS, setting("false", "kubectl-edit"));
+    until(&first, "the edit", |cluster| cluster.history.edits().count() == 1).await;
+    let saved = first.saved(NAMESPACE, now());
+    let saved: Saved = serde_json::from_value(serde_json::to_value(saved).unwrap()).unwrap();
+    first.stop().await;
+
+    let second = Arc::new(start(&server, options()).await);
+    second.restore(saved, now(), |id| checks::CATALOGUE.id_of(id));
+    within("the sync", second.synced()).await;
+    let history = second.snapshot(now()).history;
+    let edited = history.edits().next().unwrap();
+    let (before, after) = (edited.edit.before.as_deref(), edited.edit.after.as_deref());
+    assert_eq!((before, after, edited.by.as_str()), (Some("true"), Some("false"), "kubectl-edit"));
+    assert_eq!(history.edits().count(), 1);
+}
 
 #[tokio::test]
 async fn the_history_of_one_run_is_that_of_the_next() {

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use super::timeline::before;
 use super::{follows, plain, reasons, scope, sentence, waits};
 use crate::Report;
 use crate::check::{Command, Severity, capitalised};
@@ -26,6 +27,9 @@ pub fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {
         }
         if !incident.consequences.is_empty() {
             writeln!(out, "   Follows: {}.", escaped(&follows(incident)))?;
+        }
+        for change in before(incident) {
+            writeln!(out, "   Changed: {}", escaped(&change))?;
         }
         if let Some(waits) = waits(incident) {
             writeln!(out, "   It {waits}.")?;

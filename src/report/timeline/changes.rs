@@ -10,7 +10,9 @@ use crate::facts::nodes::cordoned_since;
 use crate::facts::text::shortened;
 use crate::happened::{Entry, What};
 use crate::history::GonePod;
-use crate::longhorn::{ContainerStatus, Kind, KubeNode, Pod, Store, Terminated, Write, Written};
+use crate::longhorn::{
+    ConditionStatus, ContainerStatus, Kind, KubeNode, Pod, Store, Terminated, Write, Written, condition,
+};
 
 /// An object gets all of its fields when it is made: what was written then is no change.
 const MADE: SignedDuration = SignedDuration::from_secs(5);
@@ -189,7 +191,11 @@ impl Collect {
         }
         let node = &gone.last.spec.node_name;
         let place = if node.is_empty() { String::new() } else { format!(" on {node}") };
-        let became = if gone.replaced_by.is_empty() { "was deleted" } else { "was replaced" };
+        let became = match evicted(&gone.last) {
+            Some(evicted) => evicted,
+            None if gone.replaced_by.is_empty() => "was deleted",
+            None => "was replaced",
+        };
         let text = format!("pod {}{place} {became}", meta.name);
         let edit = Edit {
             subject: format!("pod {}", meta.name),
@@ -198,6 +204,19 @@ impl Collect {
             after: None,
         };
         self.entries.push(Entry { edit: Some(edit), ..Entry::new(What::PodGone, Some(gone.at), text) });
+    }
+}
+
+/// Who made the pod go, as its condition says from Kubernetes 1.26 on.
+fn evicted(pod: &Pod) -> Option<&'static str> {
+    let disrupted = condition(&pod.status.conditions, "DisruptionTarget")?;
+    match disrupted.reason.as_str() {
+        _ if disrupted.status != ConditionStatus::True => None,
+        "EvictionByEvictionAPI" => Some("was evicted through the API, as a drain does"),
+        "TerminationByKubelet" => Some("was evicted by the kubelet"),
+        "DeletionByTaintManager" => Some("was evicted because of a taint"),
+        "PreemptionByScheduler" => Some("was preempted by a pod of a higher priority"),
+        _ => None,
     }
 }
 

@@ -2,6 +2,7 @@ use super::*;
 use crate::edits::Edit;
 use crate::history::changes::{Edited, Past};
 use crate::incidents::Incident;
+use crate::longhorn::Resource;
 use crate::testing::*;
 
 const NOW: &str = "2026-03-01T12:00:00Z";
@@ -177,4 +178,66 @@ fn a_timeline_is_bounded_in_count_and_age() {
     let of = |hours| of(&cluster, &[], &mut [], SignedDuration::from_hours(hours)).len();
     assert_eq!([of(2), of(0)], [MAX_ENTRIES - MAX_TIMELESS, 0]);
     assert!(report(&cluster_at("1970-01-01T00:00:00Z", "")).timeline.is_empty());
+}
+
+#[test]
+fn a_cause_is_brought_about_by_what_it_declares_of_its_object_and_by_nothing_else() {
+    let (begin, at) = (time("2026-03-01T11:30:00Z"), time("2026-03-01T11:20:00Z"));
+    let finding = |check: &str, cause: &str, kind: Resource, name: &str, node: &str| {
+        let causes = checks::CATALOGUE.by_id(check).unwrap().causes;
+        let cause = causes.iter().find(|one| one.id == cause).unwrap();
+        let finding =
+            Finding::about(cause, cluster_at(NOW, "").object_of(kind, name), "m").since(Some(begin));
+        if node.is_empty() { finding } else { finding.node(node) }
+    };
+    use Resource::*;
+    let blocked = || finding("eviction_stalled", "pdb_blocks", PodDisruptionBudgets, "im", "worker-1");
+    let pending = || finding("danger_zone_pending", "storage_network", Settings, "storage-network", "");
+    let path = || finding("manager_crash_loop", "upgrade_path", Pods, "longhorn-manager-a", "worker-1");
+    let full = || finding("replica_unschedulable", "over_provisioned", Volumes, "v", "");
+    let silent = || finding("manager_crash_loop", "oom_killed", Pods, "longhorn-manager-a", "worker-1");
+    for (finding, subject, field, after, named) in [
+        (blocked(), "node worker-1", "cordoned", "yes", true),
+        (blocked(), "node worker-1", "cordoned", "no", false),
+        (blocked(), "node worker-2", "cordoned", "yes", false),
+        (blocked(), "node worker-1", "taints", "a:NoSchedule", false),
+        (pending(), "setting storage-network", "", "kube-system/x", true),
+        (pending(), "setting storage-network-for-rwx-volume-enabled", "", "true", false),
+        (path(), "longhorn-manager", "image", "longhorn-manager:v1.10.0", true),
+        (path(), "longhorn-manager", "manifest", "", true),
+        (path(), "Deployment longhorn-ui", "manifest", "", false),
+        (path(), "longhorn-manager", "oldest pod", "longhorn-manager:v1.10.0", false),
+        (full(), "setting storage-over-provisioning-percentage", "", "100", true),
+        (full(), "setting storage-minimal-available-percentage", "", "25", false),
+        (silent(), "longhorn-manager", "manifest", "", false),
+    ] {
+        let edit = Edit {
+            subject: subject.into(),
+            field: field.into(),
+            before: Some("x".into()),
+            after: Some(after.into()),
+        };
+        let findings = [finding];
+        let mut told = crate::incidents::of(&checks::CATALOGUE, &findings, 1);
+        incidents::explain(&findings, &mut told, &[Entry::edited(Some(at), edit, None)]);
+        assert_eq!(
+            told[0].changed.len(),
+            usize::from(named),
+            "{subject} {field} {after}: {}",
+            findings[0].cause
+        );
+    }
+}
+
+#[test]
+fn a_pod_that_a_drain_evicted_says_so() {
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: im, namespace: longhorn-system, uid: u}\nspec: {nodeName: worker-1}\n\
+         status: {conditions: [{type: DisruptionTarget, status: 'True', reason: EvictionByEvictionAPI}]}\n---\n";
+    let mut cluster = live_at(NOW, pod);
+    let gone = cluster.objects.pods.get_shared("im").unwrap();
+    cluster.history.pod_gone(gone, "", time("2026-03-01T11:00:00Z"));
+    assert_eq!(
+        lines(&cluster),
+        ["2026-03-01 11:00:00Z pod im on worker-1 was evicted through the API, as a drain does"]
+    );
 }
