@@ -50,15 +50,10 @@ impl<'a> Failure<'a> {
         !self.is_retried || DEFINITE.iter().any(|words| self.message.contains(words))
     }
 
-    /// For a headline.
-    pub fn short(self) -> String {
-        match self.message {
-            "" => "no message says why".to_owned(),
-            said if said.contains("checksum") && said.contains("doesn't match") => {
-                "the file does not have the expected checksum".to_owned()
-            }
-            said => crate::text::both_ends(said, 120),
-        }
+    /// For a headline, where it takes few words.
+    pub fn short(self) -> Option<&'static str> {
+        let checksum = self.message.contains("checksum") && self.message.contains("doesn't match");
+        checksum.then_some("its checksum is wrong")
     }
 }
 
@@ -67,8 +62,10 @@ impl<'a> Failure<'a> {
 /// GetBackingImagePathForReplicaStarting).
 pub struct Wait<'a> {
     pub image: &'a str,
-    /// Why, in Longhorn's own words.
-    why: Option<String>,
+    /// Why, in a few words.
+    why: Option<&'static str>,
+    /// The same in Longhorn's own words; empty where it says nothing.
+    said: &'a str,
     pub since: Option<Timestamp>,
 }
 
@@ -84,17 +81,21 @@ impl<'a> Wait<'a> {
             return None;
         }
         let message = waits.map(|waits| waits.message.trim());
-        let message =
-            message.filter(|said| !said.is_empty() && !said.starts_with("waiting for backing image"));
-        let failure = image.and_then(|image| Failure::of(cluster, image)).map(Failure::short);
-        let why = failure.or(message.map(|message| crate::text::both_ends(message, 200)));
+        let message = message.filter(|said| !said.starts_with("waiting for backing image"));
+        let failure = image.and_then(|image| Failure::of(cluster, image));
+        let said = failure.map(|failure| failure.message).filter(|said| !said.is_empty());
         let since = waits.and_then(|waits| waits.last_transition_time.get());
-        Some(Wait { image: &volume.spec.backing_image, why, since })
+        Some(Wait {
+            image: &volume.spec.backing_image,
+            why: failure.and_then(Failure::short),
+            said: said.or(message).unwrap_or_default(),
+            since,
+        })
     }
 
     /// For a headline.
     pub fn text(&self) -> String {
-        let why = self.why.as_ref().map_or(String::new(), |why| format!(": {why}"));
+        let why = self.why.map_or(String::new(), |why| format!(": {why}"));
         format!("it waits for backing image {}{why}", self.image)
     }
 
@@ -109,11 +110,12 @@ impl<'a> Wait<'a> {
                 manager.status.current_state.as_str()
             ))
         });
-        let why = match (&self.why, self.since) {
-            (None, _) => ": no replica has a ready copy".to_owned(),
-            (_, Some(since)) => format!(", since {since}"),
-            _ => String::new(),
+        let since = self.since.map_or(String::new(), |since| format!(", since {since}"));
+        let why = match self.said {
+            "" => ": no replica has a ready copy".to_owned(),
+            said => format!("{since}: {}", crate::text::both_ends(said, 200)),
         };
-        [api(format!("{}{why}", self.text()))].into_iter().chain(managers).collect()
+        let waits = format!("it waits for backing image {}{why}", self.image);
+        [api(waits).quoting(self.said)].into_iter().chain(managers).collect()
     }
 }

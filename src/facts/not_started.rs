@@ -64,8 +64,7 @@ pub fn no_pod(cluster: &Cluster, set: &str, node: &str, since: Option<Timestamp>
     }
     let Some(taint) = untolerated(cluster, set, node) else { return unselected(cluster, set, node) };
     let value = if taint.value.is_empty() { String::new() } else { format!("={}", taint.value) };
-    let text =
-        format!("DaemonSet {set} does not tolerate the node's taint {}{value}:{}", taint.key, taint.effect);
+    let text = format!("it does not tolerate taint {}{value}:{}", taint.key, taint.effect);
     let mut found = NotStarted::new(&ways::TAINT, text);
     found.evidence.extend(taint_eviction(cluster, set));
     Some(found)
@@ -76,7 +75,7 @@ fn unselected(cluster: &Cluster, set: &str, node: &str) -> Option<NotStarted> {
     let wanted = &cluster.objects.daemon_sets.get(set)?.spec.template.spec.node_selector;
     let node = &cluster.objects.kube_nodes.get(node)?.metadata;
     let (key, value) = wanted.iter().find(|(key, value)| node.label(key) != Some(value.as_str()))?;
-    let text = format!("DaemonSet {set} wants nodes with label {key}={value}, which this node lacks");
+    let text = format!("the node lacks label {key}={value}");
     Some(NotStarted::new(&ways::LABEL, text))
 }
 
@@ -126,9 +125,7 @@ fn by_refusal(set: &str, message: &str) -> NotStarted {
         _ if message.contains("exceeded quota") => &ways::QUOTA,
         _ => &ways::ADMISSION,
     };
-    // `Error creating: pods "NAME" is forbidden: WHY`, behind "(combined from similar events): " from the tenth on
-    let why = message.split_once("is forbidden: ").map_or(message, |(_, why)| why);
-    let text = format!("its pods are rejected: {}", text::shortened(why.trim(), LONGEST));
+    let text = if way == &ways::ADMISSION { "its pods are rejected" } else { way.briefly };
     let mut found = NotStarted::new(way, text);
     found.evidence.push(pods::not_created(set, message));
     found
@@ -136,27 +133,22 @@ fn by_refusal(set: &str, message: &str) -> NotStarted {
 
 /// Rejected by the kubelet before it ran, or without a place.
 fn rejected(pod: &Pod) -> Option<NotStarted> {
-    let said = |reason: &str, message: &str| match message.trim() {
-        "" => reason.to_owned(),
-        message => format!("{reason}: {}", text::both_ends(message, LONGEST)),
-    };
     if pod.status.phase == PodPhase::Failed && !pod.status.reason.is_empty() {
-        let text = said(&pod.status.reason, &pod.status.message);
-        let found = NotStarted::new(&ways::NO_PLACE, format!("the kubelet cannot take the pod ({text})"));
-        return Some(found.said(&pod.status.message));
+        let text = format!("the kubelet cannot take the pod ({})", pod.status.reason);
+        return Some(NotStarted::new(&ways::NO_PLACE, text).said(&pod.status.message));
     }
     let placed = condition(&pod.status.conditions, "PodScheduled")?;
     (placed.status == ConditionStatus::False).then(|| {
-        let text = said(&placed.reason, &placed.message);
-        NotStarted::new(&ways::NO_PLACE, format!("no node can take the pod ({text})")).said(&placed.message)
+        let text = format!("no node can take the pod ({})", placed.reason);
+        NotStarted::new(&ways::NO_PLACE, text).said(&placed.message)
     })
 }
 
 fn of_init(cluster: &Cluster, pod: &Pod) -> Option<NotStarted> {
     pod.status.init_container_statuses.iter().find_map(|status| {
         let name = &status.name;
-        if let Some(since) = status.running_since() {
-            let text = format!("init container {name} has been running since {since}");
+        if status.running_since().is_some() {
+            let text = format!("init container {name} is still running");
             return Some(NotStarted::new(&ways::WAITING, text));
         }
         let end = looping::last_end(status).filter(|end| end.exit_code != 0);
@@ -184,14 +176,14 @@ fn of_container(cluster: &Cluster, pod: &Pod, status: &ContainerStatus) -> Optio
         // in its pauses a kubelet may leave out why
         let why = || pulling(cluster, pod, name).filter(|_| !message.contains("rpc error"));
         let message = why().unwrap_or(message);
-        let text = format!("image of container {name} cannot be pulled ({})", said(reason, message));
+        let text = format!("its image cannot be pulled ({reason})");
         return Some(NotStarted::new(&ways::IMAGE, text).said(message));
     }
     let message = match looping::last_end(status).filter(|_| message.is_empty()) {
         Some(end) => end.message.as_str(),
         None => message,
     };
-    let text = format!("container {name} cannot be started ({})", said(reason, message));
+    let text = format!("its container fails ({reason})");
     Some(NotStarted::new(&ways::NODE_LACKS, text).said(message))
 }
 
@@ -226,9 +218,10 @@ fn by_event(cluster: &Cluster, pod: &Pod) -> Option<NotStarted> {
     let noise = |event: &Event| event.message.contains("kube-root-ca.crt\" not registered");
     let held = |event: &&Event| REASONS.contains(&event.reason.as_str()) && !noise(event);
     let event = newest(cluster, pod, held)?;
-    let text = said(&event.reason, &event.message);
-    let mut found = NotStarted::new(&ways::NODE_LACKS, text.clone());
-    found.evidence.push(EvidenceSource::Event.says(text).quoting(&event.message));
+    let text = format!("its pod cannot start ({})", event.reason);
+    let mut found = NotStarted::new(&ways::NODE_LACKS, text);
+    let said = said(&event.reason, &event.message);
+    found.evidence.push(EvidenceSource::Event.says(said).quoting(&event.message));
     Some(found)
 }
 
@@ -284,7 +277,7 @@ fn taint_eviction(cluster: &Cluster, set: &str) -> Option<Evidence> {
 /// The reason as evidence where none of its objects is.
 pub fn evidence(found: &NotStarted) -> Vec<Evidence> {
     match found.evidence.is_empty() {
-        true => vec![api(found.text.clone()).quoting(&found.said)],
+        true => vec![api(said(&found.text, &found.said)).quoting(&found.said)],
         false => found.evidence.clone(),
     }
 }

@@ -66,11 +66,20 @@ pub fn not_taken_up(pod: &Pod) -> Option<String> {
         .then(|| format!("it was placed on node {node}, whose kubelet has not started it"))
 }
 
-/// The same in a few words, `: container x waits with ImagePullBackOff` to end a sentence with; empty for a pod without trouble.
+/// The same in a few words, `: its pod waits with ImagePullBackOff` to end a sentence with; empty for a pod without trouble.
 pub fn brief(pod: Option<&Pod>) -> String {
-    let trouble = pod.and_then(trouble).unwrap_or_default();
-    let end = trouble.find([':', ';']).unwrap_or(trouble.len());
-    trouble.get(..end).filter(|text| !text.is_empty()).map_or(String::new(), |text| format!(": {text}"))
+    in_brief(&pod.and_then(trouble).unwrap_or_default())
+}
+
+/// A trouble in these words.
+pub fn in_brief(trouble: &str) -> String {
+    let end = trouble.find([':', ';', ',']).unwrap_or(trouble.len());
+    let text = trouble.get(..end).unwrap_or_default();
+    match text.strip_prefix("container ").and_then(|rest| rest.split_once(' ')) {
+        Some((_, does)) => format!(": its pod {does}"),
+        None if text.is_empty() => String::new(),
+        None => format!(": {text}"),
+    }
 }
 
 /// The refusal as evidence.

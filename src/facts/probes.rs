@@ -48,6 +48,9 @@ pub fn foreign(cluster: &Cluster, pod: &Pod) -> Option<ForeignProbe> {
     (port != own && [9500, 9501, 9502].contains(&port)).then_some(ForeignProbe { port, own, release })
 }
 
+/// The same in a headline.
+pub const WRONG_PORT: &str = "its readiness probe asks a wrong port";
+
 /// How the readiness probe of a manager failed lately, as the kubelet's last event about it says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Failed {

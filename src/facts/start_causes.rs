@@ -26,52 +26,47 @@ const CONFIGURE_AGAIN: &str = "kubectl delete validatingwebhookconfigurations/lo
                                mutatingwebhookconfigurations/longhorn-webhook-mutator";
 
 causes! {
-    API_UNREACHABLE = critical "api_unreachable" "the manager gets no answer from the Kubernetes API server"
-        fix "Restore the connection from pods on node <node> to the API server: CNI, kube-proxy, firewall, and the address and certificate that the \
-             log names. If every node is affected, check the API server and etcd. The manager then continues within a minute; deleting its pod \
-             does not help." [
+    API_UNREACHABLE = critical "api_unreachable" "the API server does not answer the manager"
+        fix "Restore the connection of pods on node <node> to the API server: CNI, kube-proxy, firewall. If every node is affected, check API server \
+             and etcd. Deleting pods does not help." [
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
             read "kubectl get endpointslices -n default -l kubernetes.io/service-name=kubernetes -o wide",
             read "kubectl get --raw='/readyz?verbose'",
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=50",
         ];
-    API_CERTIFICATE = critical "api_certificate" "the manager rejects the certificate of the Kubernetes API server"
-        fix "Check the clock of node <node>, and the dates, names and issuer of the API server's certificate. Renew an expired one on the control \
-             plane: kubeadm certs renew all and a restart of its static pods; k3s and RKE2 renew on restart. If the issuer changed, restart the \
-             managers once ConfigMap kube-root-ca.crt has the new one." [
+    API_CERTIFICATE = critical "api_certificate" "the API server's certificate is rejected"
+        fix "Check the clock of node <node> and the API server's certificate. Renew an expired one: run kubeadm certs renew all and restart its static \
+             pods, or restart k3s or RKE2. If the issuer changed, restart the managers once ConfigMap kube-root-ca.crt has it." [
             read "ssh <node> 'date -u; echo | openssl s_client -connect <value> 2>/dev/null | openssl x509 -noout -dates -issuer -ext subjectAltName'",
             read "kubectl -n <namespace> get configmap kube-root-ca.crt -o jsonpath='{.data.ca\\.crt}' | openssl x509 -noout -dates -subject",
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=50",
         ];
     CRD_MISMATCH = critical "crd_mismatch"
-        "the custom resource definitions do not match this release, or one is missing"
-        fix "Apply the definitions of the image's release with the tool that installed Longhorn. If Longhorn does not support the step to that \
-             release, put the image back instead. If a definition was deleted, its objects were deleted too: restore them from a backup of the \
-             cluster." [
+        "CRDs are missing or of another release"
+        fix "Apply the definitions of the image's release, or put the image back if Longhorn does not support that step. If a definition was deleted, \
+             restore its objects from a backup." [
             read "kubectl get customresourcedefinitions -o name | grep longhorn.io",
             read "kubectl -n <namespace> get settings.longhorn.io current-longhorn-version",
             read "kubectl -n <namespace> get daemonset longhorn-manager -o yaml",
         ] proven "a definition was deleted, and its objects with it; the backup of the cluster restores them";
     MANIFEST_STALE = critical "manifest_stale"
-        "the manager's manifest and image belong to different releases: a flag, a variable or the readiness probe's port",
-        changed_by: BY_ROLLOUT
+        "manifest and image are of different releases", changed_by: BY_ROLLOUT
         fix "Set manifest and image to one release with the tool that installed Longhorn. If Longhorn does not support the step to that release, \
              put the image back instead." [
             read "kubectl -n <namespace> get daemonset longhorn-manager -o yaml",
             read "kubectl -n <namespace> get settings.longhorn.io current-longhorn-version",
         ];
     WEBHOOK_SERVICE_UNREACHABLE = critical "webhook_service_unreachable"
-        "DNS, a firewall or the pod network keeps the manager from a webhook's Service that it waits for"
+        "DNS, firewall or pod network keep the manager from its webhook's Service"
         fix "Fix what the log names between node <node> and the Service: cluster DNS, the nodes' firewall, or the pod network (CNI, kube-proxy). \
              Deleting the manager's pod does not help." [
             read "kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide",
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=50",
         ] ways ways::UNREACHED;
-    ACCESS_DENIED = critical "access_denied" "the manager's service account lacks a permission that the startup needs"
-        fix "Restore ClusterRole longhorn-role and ClusterRoleBinding longhorn-bind of this release with the tool that installed Longhorn (ignore \
-             errors of kubectl auth reconcile about other objects). Find out who changed them: GitOps, a policy engine, a cleanup. The manager \
-             then continues within a minute; deleting its pod does not help." [
+    ACCESS_DENIED = critical "access_denied" "the manager lacks a permission for its start"
+        fix "Restore ClusterRole longhorn-role and ClusterRoleBinding longhorn-bind of this release (ignore errors about other objects). The manager \
+             then continues within a minute. Find out who changed them: GitOps, policy engine, cleanup." [
             read "kubectl describe clusterrole longhorn-role",
             read "kubectl describe clusterrolebinding longhorn-bind",
             read "kubectl auth can-i <value> --as=system:serviceaccount:<namespace>:longhorn-service-account -n <namespace>",
@@ -79,9 +74,8 @@ causes! {
             change "kubectl auth reconcile -f https://raw.githubusercontent.com/longhorn/longhorn/<release>/deploy/longhorn.yaml",
         ];
     OPEN_ISCSI_MISSING = critical "open_iscsi_missing" "open-iscsi is missing"
-        fix "Install open-iscsi (iscsi-initiator-utils on RPM systems) on node <node> and start iscsid (read-only systems: transactional-update on \
-             SUSE Micro, rpm-ostree on CoreOS, extension siderolabs/iscsi-tools on Talos). The manager starts at its next attempt, within five \
-             minutes." [
+        fix "Install open-iscsi (iscsi-initiator-utils on RPM systems) on node <node> and start iscsid. Read-only systems need transactional-update \
+             (SUSE Micro), rpm-ostree (CoreOS) or siderolabs/iscsi-tools (Talos). The manager starts within five minutes." [
             read "ssh <node> 'command -v iscsiadm; systemctl is-active iscsid'",
             change "ssh <node> 'sudo apt-get update && sudo apt-get install -y open-iscsi && sudo systemctl enable --now iscsid'",
             change "ssh <node> 'sudo yum install -y iscsi-initiator-utils && sudo systemctl enable --now iscsid'",
@@ -105,8 +99,8 @@ causes! {
             fix "Start iscsid on the node, which already has open-iscsi. The manager starts at its next attempt, within five minutes."
             [change "ssh <node> 'sudo systemctl enable --now iscsid'", read ISCSI]
         way ISCSI_TALOS "Talos"
-            fix "Check whether the Talos node lists extension siderolabs/iscsi-tools. If it is missing, add it to the node's image and upgrade the \
-                 node; if it is listed, find out why service ext-iscsid does not run. The manager starts at its next attempt, within five minutes."
+            fix "Add extension siderolabs/iscsi-tools to the Talos node's image and upgrade the node. If it is listed already, find out why service \
+                 ext-iscsid is down. The manager then starts."
             [read "talosctl -n <node> get extensions", read "talosctl -n <node> service ext-iscsid"]
         way ISCSI_BOTTLEROCKET "Bottlerocket"
             fix "Run Longhorn on nodes of another system: Bottlerocket has no open-iscsi package. The manager starts at its next attempt, within \
@@ -115,8 +109,8 @@ causes! {
             fix "Set services.openiscsi.enable on NixOS and rebuild the system. The manager starts at its next attempt, within five minutes."
             [read NODE]
         way ISCSI_K3D "k3d"
-            fix "Build a k3s image with open-iscsi, or run Longhorn on nodes that are machines: this node is a container (k3d), without packages \
-                 and systemd. The manager starts at its next attempt, within five minutes." [read NODE]
+            fix "Build a k3s image with open-iscsi, or run Longhorn on machines: this node is a container (k3d). The manager starts at its next \
+                 attempt, within five minutes." [read NODE]
         way ISCSI_ALPINE "Alpine"
             fix "Run apk add open-iscsi, rc-update add iscsid, rc-service iscsid start and mount --make-rshared / on the node (Alpine). The manager \
                  starts at its next attempt, within five minutes." [read NODE]
@@ -124,137 +118,134 @@ causes! {
             fix "Use nodes of another system: k3OS is no longer maintained and takes no packages. The manager starts at its next attempt, within \
                  five minutes." [read NODE];
     CONTAINER_CANNOT_START = critical "container_cannot_start"
-        "the container cannot be created or started, or its postStart hook fails, so nothing of Longhorn runs"
+        "the manager's container or its hook fails"
         fix "Fix what the container runtime's message names on node <node>: a path to mount, /proc, seccomp or AppArmor, or the runtime itself. The \
              kubelet then retries automatically." [
             read "kubectl -n <namespace> describe pod <object>",
             read "kubectl describe node <node>",
         ]
         way NOT_SHARED "its node's mounts are not shared"
-            fix "Make the node's mounts shared, now and at every boot (systemd does so; OpenRC, LXC and nodes that are containers do not): Longhorn \
-                 needs bidirectional mount propagation. On k3d, kind and Docker Desktop, mount the data path with :shared."
+            fix "Make the node's mounts shared, now and at every boot: Longhorn needs bidirectional mount propagation. On k3d, kind and Docker \
+                 Desktop, mount the data path with :shared."
             [change "ssh <node> 'sudo mount --make-rshared /'", read "ssh <node> 'findmnt -o TARGET,PROPAGATION / /var/lib/longhorn'", read DESCRIBE]
-        way NO_EXEC "its node does not allow the runtime to execute its files"
-            fix "Mount the runtime's file system with exec, also in /etc/fstab (hardened systems mount /var with noexec), or allow it in SELinux: \
-                 the node does not let the runtime execute the container's files."
+        way NO_EXEC "its node forbids executing its files"
+            fix "Mount the runtime's file system with exec, also in /etc/fstab (hardened systems mount /var with noexec), or allow it in SELinux: the \
+                 node forbids executing the container's files."
             [read "ssh <node> 'findmnt -O noexec -o TARGET,OPTIONS'", read DESCRIBE, change "ssh <node> 'sudo mount -o remount,exec /var'"]
-        way OTHER_PROCESSOR "its image is for another processor than the node's"
-            fix "Provide images for the processor of node <node> in the registry, as Longhorn's own tags do: the image holds a program for another \
-                 processor. Check digests and mirrors of one platform, and remove a wrong image from the node's cache."
+        way OTHER_PROCESSOR "its image is for another processor"
+            fix "Provide an image for the processor of node <node> in the registry, as Longhorn's tags do. Check digests and one-platform mirrors, and \
+                 remove wrong images from the node's cache."
             [read "kubectl get node <node> -o jsonpath='{.status.nodeInfo.architecture}'", read LAST_LOG];
     WEBHOOK_UNSERVED = critical "webhook_unserved"
-        "the manager gave up waiting for a webhook's Service: no manager answers behind it, or the cause is unknown"
-        fix "Bring one manager to Ready behind Service <service>. If it has ready endpoints, check DNS, firewall and hairpin traffic from node \
-             <node>. A startup probe does not help: the manager gives up by itself." [
+        "the webhook's Service did not answer"
+        fix "Bring one manager to Ready behind Service <service>. If it has ready endpoints, check DNS, firewall and hairpin traffic from node <node>. \
+             A startup probe does not help." [
             read "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=<service> -o yaml",
             read "kubectl -n <namespace> get events --field-selector reason=Unhealthy",
             read "kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide",
         ]
-        way REFUSED "nothing answers behind it"
+        way REFUSED "nothing answers behind the webhook"
             means "its last attempt was refused: the Service has no Ready endpoint, or nothing listens behind it";
-    WEBHOOK_NOT_READY = critical "webhook_not_ready" "the manager's own webhook server does not start in time"
-        fix "Find out why the manager's own webhook server is slow or cannot start: the CPU of node <node>, the secrets longhorn-webhook-ca and \
-             longhorn-webhook-tls, a missing webhook configuration or a missing permission." [
+    WEBHOOK_NOT_READY = critical "webhook_not_ready" "the manager's own webhook server is too slow"
+        fix "Find out why the manager's own webhook server is slow or fails: CPU of node <node>, Secrets longhorn-webhook-ca and longhorn-webhook-tls, \
+             a missing webhook configuration or permission." [
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=100",
             read "kubectl -n <namespace> get secrets longhorn-webhook-ca longhorn-webhook-tls",
             read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations | grep longhorn",
             read "kubectl describe node <node>",
         ];
     WEBHOOK_CALL_FAILED = critical "webhook_call_failed"
-        "the API server cannot call Longhorn's webhook, so it rejects what the manager writes"
+        "the API server cannot call the webhook"
         but "info in the first two minutes of a pod, while others start with it"
-        fix "Open the connection from the API server to the webhook: add .svc to its proxy's NO_PROXY, allow TCP port 9502 from the control plane \
-             to the pods, fix the CNI, or correct the Service or certificate in the webhook configurations." [
+        fix "Open the connection from the API server to the webhook: .svc in its NO_PROXY, TCP port 9502 to the pods, the CNI, or Service and \
+             certificate in the configurations." [
             read ASK,
             read "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=longhorn-admission-webhook -o wide",
             read WHOM,
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=100",
         ]
-        way PROXY "a proxy of the API server answers in its place"
+        way PROXY "the API server's proxy takes webhook calls"
             means "the answer did not come from the webhook but from an HTTP proxy of the API server (NO_PROXY lacks .svc and the service network)"
             fix "Add .svc, .cluster.local, the service network and the pod network to the API server's NO_PROXY (on k3s and RKE2 in the service's \
                  environment file), and restart it." [read API_SERVER, read SLICES, read LAST_LOG]
         way OUTSIDE_OF_POD_NETWORK "the control plane is outside the pod network"
             means "the API server rejects pod addresses: the control plane is outside the pod network, such as on EKS with another CNI"
-            fix "Let managers use the host network (hostNetwork: true and dnsPolicy: ClusterFirstWithHostNet in the DaemonSet), or use a CNI whose \
-                 pods the control plane can reach." [read ASK, read SLICES, read LAST_LOG]
-        way CONTROL_PLANE "packets from the API server to the managers are lost"
+            fix "Let managers use the host network (hostNetwork true, dnsPolicy ClusterFirstWithHostNet in the DaemonSet), or use a CNI whose pods \
+                 the control plane can reach." [read ASK, read SLICES, read LAST_LOG]
+        way CONTROL_PLANE "webhook calls from the API server are lost"
             means "packets from the API server to port 9502 of the managers are lost: a firewall, the CNI or routes between control plane and pods"
-            fix "Open TCP port 9502 from the control-plane nodes to the pod network (up to 1.9 also 9501), and check that the control-plane nodes have \
-                 the CNI's routes and interface: curl the pod address from there." [read ASK, read SLICES, read LAST_LOG]
-        way NO_LISTENER "nothing listens at its endpoint"
+            fix "Open TCP port 9502 (up to 1.9 also 9501) from the control-plane nodes to the pod network. Check the CNI's routes and interface there: \
+                 curl the pod address." [read ASK, read SLICES, read LAST_LOG]
+        way NO_LISTENER "nothing listens at the webhook's endpoint"
             means "the API server reaches an address where nothing listens on port 9502"
-            fix "Find the manager behind the address that refuses: it is listed as an endpoint but does not serve. Its log shows what it waits for \
-                 (manager_start_stuck)." [read MANAGERS, read SLICES, read LAST_LOG]
-        way NONE_READY "no manager is Ready behind its Service"
+            fix "Find the manager behind the address that refuses: it is listed as an endpoint but does not serve. Its log shows what it waits for." [read MANAGERS, read SLICES, read LAST_LOG]
+        way NONE_READY "no manager is Ready behind the webhook"
             means "no manager is Ready behind the Service of the webhook"
             fix "Bring one manager to Ready. Check that the DaemonSet, its pods' labels and the Service's selector belong to \
                  one release." [read MANAGERS, read SLICES, read LAST_LOG]
-        way NO_SERVICE "its configuration names a Service that does not exist"
+        way NO_SERVICE "the webhook's Service does not exist"
             means "the webhook configuration names a Service that does not exist: it belongs to another installation or namespace"
             fix "Delete the webhook configurations, unless another Longhorn is in the namespace that they name: starting managers recreate them \
                  with their own namespace and certificate." [read WHOM, read SLICES, change CONFIGURE_AGAIN, read LAST_LOG]
             proven "the API server finds no such Service: the configurations are wrong, and the startup of a manager writes them again"
-        way CERTIFICATE "the API server rejects its certificate"
+        way CERTIFICATE "the webhook's certificate is rejected"
             means "the API server rejects the webhook's certificate"
             fix "Delete the webhook configurations: starting managers recreate them with the present certificate. If it does not help, delete the \
                  secrets longhorn-webhook-ca and longhorn-webhook-tls too." [read WHOM, read SLICES, change CONFIGURE_AGAIN, read LAST_LOG]
             proven "the API server names a certificate that does not fit: the configurations are wrong, and the startup of a manager writes them \
                     again";
     WEBHOOK_DENIED = critical "webhook_denied"
-        "Longhorn's own validator rejects a change that the manager makes during startup" but "warning while restarts are few, info in the first two minutes of a pod"
-        fix "Change the object that the rejection names, as its rule asks, or delete it if it is a leftover. If this release does not start, do \
-             that with the previous one. During a rollout, wait for the next attempt first." [
+        "Longhorn's validator rejects a startup change" but "warning while restarts are few, info in the first two minutes of a pod"
+        fix "Wait for the next attempt during a rollout. Otherwise change the object that the rejection names, or delete it if it is a leftover, if \
+             necessary with the previous release." [
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=100",
             read "kubectl -n <namespace> get nodes.longhorn.io -o yaml",
         ] proven "the fix asks for a leftover"
-        way SETTING_REFUSED "it rejects the value of a setting"
-            fix "Correct the setting that the line names: if ConfigMap longhorn-default-setting (the chart's defaultSettings) gives the value, use \
-                 Longhorn's current one, or none. Danger-zone settings are rejected while volumes are attached."
+        way SETTING_REFUSED "a setting's value is rejected"
+            fix "Correct the setting that the line names: use Longhorn's current value in ConfigMap longhorn-default-setting (the chart's \
+                 defaultSettings), or none. Danger-zone settings are rejected while volumes are attached."
             [read DEFAULTS, read SETTINGS, read LAST_LOG]
-        way SETTING_ENDS_START "it rejects the value of a setting (before 1.3.1)"
-            fix "Correct the setting that the line names: if ConfigMap longhorn-default-setting (the chart's defaultSettings) gives the value, use \
-                 Longhorn's current one, or none. Danger-zone settings are rejected while volumes are attached. From 1.3.1 on a manager starts \
-                 without a rejected value."
+        way SETTING_ENDS_START "a setting's value is rejected (before 1.3.1)"
+            fix "Correct the setting that the line names: use Longhorn's current value in ConfigMap longhorn-default-setting (the chart's \
+                 defaultSettings), or none. Danger-zone settings need detached volumes. From 1.3.1 on, managers start anyway."
             [read DEFAULTS, read SETTINGS, read LAST_LOG]
-        way OTHER_RELEASE_ANSWERED "a manager of another release answered its webhook"
-            fix "Wait until all managers run one release: a manager of another release, without a rule for this kind, answered the webhook. If the \
-                 rollout stalls, find the manager of the other release, and check that the definitions could be applied. Do not change the object \
-                 that the rejection names."
+        way OTHER_RELEASE_ANSWERED "another release's webhook answered it"
+            fix "Wait until all managers run one release: one of another release answered the webhook. If the rollout stalls, find that manager. Do \
+                 not change the object that the rejection names."
             [read "kubectl -n <namespace> get pods -l app=longhorn-manager -o 'custom-columns=NODE:.spec.nodeName,POD:.metadata.name,IMAGE:.spec.containers[*].image'",
              read LAST_LOG];
     WRITE_CONFLICT = critical "write_conflict"
-        "managers that start at the same time conflict with each other" but "warning while restarts are few, info in the first two minutes of a pod"
-        fix "Wait for the next attempt: the later of two managers then succeeds. If it repeats for minutes, start them one by one: delete one pod, \
-             wait until it is Ready, then the next." [
+        "managers that start together conflict" but "warning while restarts are few, info in the first two minutes of a pod"
+        fix "Wait for the next attempt: the later manager then succeeds. If it repeats for minutes, delete one pod, wait until it is Ready, then \
+             delete the next." [
             read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
             read "kubectl -n <namespace> get configmap longhorn-default-setting -o yaml",
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=100",
         ] proven "a manager's pod holds no data, a DaemonSet recreates it, and pods are deleted one at a time";
     BACKING_IMAGE_EVICTION_PANIC = critical "backing_image_eviction_panic"
-        "eviction is requested for a backing image copy that is in the status but no longer in the spec"
-        fix "Cancel every eviction of nodes and disks. Request it again only once no copy is in the status alone (fixed in 1.7.4, 1.8.2, 1.9.1 and \
-             1.10.0). If a patch is rejected, repeat it: no manager was serving the webhook at that moment." [
+        "a stale backing image copy is being evicted"
+        fix "Cancel every eviction of nodes and disks, and repeat patches that are rejected. Request it again only once no copy is in the status alone \
+             (fixed in 1.7.4, 1.8.2, 1.9.1)." [
             read "kubectl -n <namespace> get backingimages.longhorn.io -o json | jq -r '.items[] | .metadata.name as $n | ((.status.diskFileStatusMap // {} | keys) - (.spec.diskFileSpecMap // {} | keys))[] | \"\\($n) \\(.)\"'",
             change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '{\"spec\":{\"evictionRequested\":false}}'",
             change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type json -p '[{\"op\":\"replace\",\"path\":\"/spec/disks/<disk>/evictionRequested\",\"value\":false}]'",
         ];
     UPGRADE_PATH = critical "upgrade_path"
-        "Longhorn does not support going from the installed release to this one", changed_by: BY_ROLLOUT
-        fix "Put back the release in current-longhorn-version: Longhorn upgrades one minor release at a time and never downgrades. Going back is \
-             safe until a manager has become Ready, because managers stop before they change an object." [
+        "this step between releases is not supported", changed_by: BY_ROLLOUT
+        fix "Put back the release in current-longhorn-version: Longhorn upgrades one minor release at a time and never downgrades. Going back is safe \
+             until a manager has become Ready." [
             read "kubectl -n <namespace> get settings.longhorn.io current-longhorn-version",
             read "kubectl -n <namespace> get daemonset longhorn-manager -o jsonpath='{..image}'",
         ];
-    ENGINE_INCOMPATIBLE = critical "engine_incompatible" "an engine image in use is too old for this release"
+    ENGINE_INCOMPATIBLE = critical "engine_incompatible" "an engine image in use is too old"
         fix "Go back to the release in current-longhorn-version, upgrade the engines of all volumes there, then upgrade Longhorn again." [
             read "kubectl -n <namespace> get volumes.longhorn.io -o custom-columns=NAME:.metadata.name,IMAGE:.status.currentImage",
             read "kubectl -n <namespace> get engineimages.longhorn.io",
             read "kubectl -n <namespace> get settings.longhorn.io current-longhorn-version",
         ];
-    UPGRADE_OBJECT = critical "upgrade_object" "an object of the previous release stops the upgrade of Longhorn's objects"
-        fix "Fix the object that the last line names: Longhorn upgrades each <value>, and one that it cannot upgrade ends the manager. Going back to \
-             the previous release is safe until one manager is Ready." [
+    UPGRADE_OBJECT = critical "upgrade_object" "an old object stops Longhorn's upgrade"
+        fix "Fix the object that the last line names: a <value> that Longhorn cannot upgrade ends the manager. Going back to the previous release is \
+             safe until one manager is Ready." [
             read "kubectl -n <namespace> get <value>",
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=20",
         ]
@@ -270,7 +261,7 @@ causes! {
             change "kubectl -n <namespace> delete pod <pod> --force --grace-period=0",
         ] proven "the node of the pod is lost; a manager's pod holds no data";
     CACHE_SYNC_FAILED = critical "cache_sync_failed"
-        "the manager was stopped while it waited for its caches: it hung during startup"
+        "the manager was stopped while it hung"
         fix "Find out what the current run waits for: a missing permission or definition keeps a manager waiting forever, and only a probe, a drain \
              or a person ends it." [
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=50",
@@ -278,17 +269,17 @@ causes! {
             read "kubectl auth can-i list volumes.longhorn.io -n <namespace> --as system:serviceaccount:<namespace>:longhorn-service-account",
         ];
     POD_UPDATE_REFUSED = critical "pod_update_refused"
-        "the API server rejects the manager's update of its own pod, because another webhook changes the pod"
-        fix "Exempt namespace <namespace> from the mutating webhook that changes pods: the line shows the field, such as imagePullSecrets. Until \
-             then, delete the pod: the next one has the change from its creation, so its updates are accepted." [
+        "another webhook changes the manager's pod"
+        fix "Exempt namespace <namespace> from the mutating webhook that changes pods: the line shows the field, such as imagePullSecrets. Until then, \
+             delete the pod: the next one is accepted." [
             read "kubectl get mutatingwebhookconfigurations",
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=100",
             change "kubectl -n <namespace> delete pod <object>",
         ] proven "a manager's pod holds no data, and a DaemonSet recreates it";
     PORT_IN_USE = critical "port_in_use"
-        "one of the manager's listeners failed, for example because its port is in use"
-        fix "Move what else listens on <value> in the pod (with host networking: on node <node>) to another port, usually a container added to the \
-             DaemonSet: the manager's own ports are fixed." [
+        "a port of the manager is probably in use"
+        fix "Move what else listens on <value> in the pod (or on node <node> with hostNetwork) to another port, usually an added container: the \
+             manager's ports are fixed." [
             read "kubectl -n <namespace> get pod <object> -o jsonpath='{.spec.hostNetwork}{\"\\n\"}{.spec.containers[*].name}{\"\\n\"}'",
             read "ssh <node> \"sudo ss -lntp 'sport >= :9500 and sport <= :9503'\"",
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=100",
@@ -298,7 +289,7 @@ causes! {
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=100",
             read "kubectl -n <namespace> get daemonset longhorn-manager -o jsonpath='{..image}'",
         ];
-    OOM_KILLED = critical "oom_killed" "OOM-killed, by its limit or because the node ran out of memory"
+    OOM_KILLED = critical "oom_killed" "the manager was OOM-killed"
         fix "Find out what uses the memory of node <node>: the container has no limit, so the node ran out. If someone set a limit, remove it: \
              Longhorn ships none." [
             read "kubectl describe node <node>",
@@ -306,15 +297,15 @@ causes! {
             read "kubectl top pod -A --sort-by=memory",
         ];
     PROBE_KILLED = critical "probe_killed"
-        "the kubelet kills the manager because of a failing liveness or startup probe, which no Longhorn release has"
+        "a probe kills the manager"
         fix "Remove the liveness or startup probe of container longhorn-manager, also in the source of its manifest: no release of Longhorn has \
              one, and a startup may take minutes." [
             read "kubectl -n <namespace> get daemonset longhorn-manager -o yaml | grep -A8 Probe:",
             change "kubectl -n <namespace> patch daemonset longhorn-manager -p '{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"longhorn-manager\",\"livenessProbe\":null,\"startupProbe\":null}]}}}}'",
         ];
     UNKNOWN = critical "unknown" "cause unknown"
-        fix "Read the last log of the container: the line with level=fatal, or the one that begins with panic, names the cause. If it shows \
-             nothing, report it to Longhorn with a support bundle." [
+        fix "Read the container's last log: the line with level=fatal or panic names the cause. If it shows nothing, report it to Longhorn with a \
+             support bundle." [
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=100",
             read "kubectl -n <namespace> describe pod <object>",
         ]

@@ -67,14 +67,25 @@ pub fn both_ends(text: &str, longest: usize) -> String {
     format!("{begin}…{end}")
 }
 
-/// Who uses these volumes, for a sentence: claims where bound, else volume names.
+/// These volumes for a headline: claims where bound, else volume names.
+pub fn claims_of(volumes: &[VolumeRef]) -> String {
+    first_of(volumes.iter().map(claim_of), volumes.len())
+}
+
+/// The same with who uses them.
 pub fn users_of(volumes: &[VolumeRef]) -> String {
-    let names = volumes.iter().map(|volume| match (&volume.pvc, volume.workloads.first()) {
-        (Some(pvc), Some(workload)) => format!("claim {pvc} ({workload})"),
-        (Some(pvc), None) => format!("claim {pvc}"),
-        (None, _) => format!("volume {}", volume.name),
-    });
-    first_of(names, volumes.len())
+    let user = |volume: &VolumeRef| match volume.workloads.first().filter(|_| volume.pvc.is_some()) {
+        Some(workload) => format!("{} ({workload})", claim_of(volume)),
+        None => claim_of(volume),
+    };
+    first_of(volumes.iter().map(user), volumes.len())
+}
+
+fn claim_of(volume: &VolumeRef) -> String {
+    match &volume.pvc {
+        Some(pvc) => format!("claim {pvc}"),
+        None => format!("volume {}", volume.name),
+    }
 }
 
 #[cfg(test)]

@@ -13,21 +13,21 @@ const GAVE_UP: &str = "kubectl -n <namespace> logs <pod> -c longhorn-manager --p
 
 // Why a manager does not reach the Service of a webhook, no matter what serves it. Deleting its pod changes none of it.
 ways! { UNREACHED:
-    NO_SUCH_NAME "cluster DNS answers that the name does not exist"
+    NO_SUCH_NAME "DNS denies the webhook Service's name"
         means "its last attempt failed in DNS: the Service's name does not resolve, a server answers that it does not exist"
-        fix "Find the DNS server that denies the Service's name: the node's instead of the cluster's (resolv.conf, a search domain answered \
-             outside). Otherwise the kubelet has another cluster domain, or the Service was deleted."
+        fix "Find the DNS server that denies the Service's name, often the node's (resolv.conf, search domain). Otherwise check the kubelet's cluster \
+             domain, and whether the Service was deleted."
         [read SERVICE, read DNS, read WAITS, read GAVE_UP];
-    NO_DNS "cluster DNS does not answer"
+    NO_DNS "DNS does not answer for the webhook"
         means "its last attempt failed in DNS: no server answers for the Service's name"
         fix "Restore cluster DNS for this node: the CoreDNS pods, and UDP and TCP port 53 from this node to them."
         [read DNS, read ON_NODE, read WAITS, read GAVE_UP];
-    NO_ROUTE "a firewall rejects the packets, or there is no route"
+    NO_ROUTE "no route to the webhook, or a firewall"
         means "its last attempt was rejected (no route to host): by a firewall, or because no route exists between the nodes"
         fix "Open the nodes' firewall for the pod network (firewalld rejects it, nm-cloud-setup of RHEL removes its routes). Then check the CNI and \
              the routes between the nodes."
         [read ON_NODE, read SLICES, read WAITS, read GAVE_UP];
-    TIMEOUT "packets are lost"
+    TIMEOUT "packets to the webhook are lost"
         means "its last attempt timed out: packets to the Service or to the pod behind it are lost"
         fix "Check the pod network of this node: firewall, kube-proxy, the CNI, and hairpin traffic if the only endpoint is on the same node."
         [read ON_NODE, read SLICES, read WAITS, read GAVE_UP];
@@ -44,7 +44,7 @@ ways! { REFUSED:
     QUOTA "a ResourceQuota leaves no room"
         fix "Raise or remove the ResourceQuota of Longhorn's namespace. The DaemonSet controller retries within minutes."
         [read "kubectl -n <namespace> describe resourcequota"];
-    POD_SECURITY "the namespace allows no privileged pods"
+    POD_SECURITY "privileged pods are not allowed"
         fix "Allow privileged pods in Longhorn's namespace, which Longhorn requires. The DaemonSet controller retries at growing intervals; \
              restarting the rollout makes it retry immediately." [
             change "kubectl label namespace <namespace> pod-security.kubernetes.io/enforce=privileged --overwrite",
@@ -69,11 +69,11 @@ ways! { NOT_STARTED:
     NO_PLACE "the node has no room for it"
         fix "Free resources on the node, or lower the pod's requests: CPU, memory, pods, ports." [read POD, read SET, read NODE];
     TAINT "it does not tolerate the node's taint"
-        fix "Decide whether this node should run Longhorn. If so, remove the taint or add a toleration to the DaemonSet. If not, run the manager \
-             there until its replicas are evicted: only a node's own manager can evict them." [read NODE, read REPLICAS];
+        fix "Remove the taint, or add a toleration to the DaemonSet. Even a node that should leave Longhorn needs its manager until its replicas are \
+             evicted." [read NODE, read REPLICAS];
     LABEL "the node lacks the label it selects"
-        fix "Decide whether this node should run Longhorn. If so, put the label back on the node or change the DaemonSet's nodeSelector. If not, \
-             run the manager there until its replicas are evicted: only a node's own manager can evict them." [read NODE, read REPLICAS];
+        fix "Put the label back on the node, or change the DaemonSet's nodeSelector. Even a node that should leave Longhorn needs its manager until \
+             its replicas are evicted." [read NODE, read REPLICAS];
     WAITING "it is waiting (cause unknown)"
         fix "Read the Events of the pod and fix what they name. The kubelet then continues automatically." [read POD, read SET];
 }

@@ -5,6 +5,8 @@
 mod apart;
 #[path = "../support/contradictions.rs"]
 mod contradictions;
+#[path = "../support/headlines.rs"]
+mod headlines;
 #[path = "../support/scenario.rs"]
 mod scenario;
 #[path = "../support/unsaid.rs"]

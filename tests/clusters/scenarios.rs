@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::{contradictions, scenario, unsaid};
+use crate::{contradictions, headlines, scenario, unsaid};
 use jiff::{SignedDuration, Timestamp};
 use longhorn_health_exporter::check::{Finding, Severity, takes_away};
 use longhorn_health_exporter::checks;
@@ -62,13 +62,14 @@ fn the_demo_is_judged_as_written_down() {
 }
 
 #[test]
-fn no_report_contradicts_itself_about_a_volume_or_leaves_a_decisive_word_unsaid() {
+fn no_report_contradicts_itself_is_long_winded_or_leaves_a_decisive_word_unsaid() {
     let recorded =
         scenario::all().into_iter().map(|path| (scenario::name(&path).to_owned(), scenario::cluster(&path)));
     let mut wrong = Vec::new();
     for (name, cluster) in recorded.chain([("demo".to_owned(), scenario::demo())]) {
         let report = serde_json::to_value(evaluate(&cluster).report).unwrap();
         wrong.extend(contradictions::of(&report).into_iter().map(|pair| format!("{name}: {pair}")));
+        wrong.extend(headlines::of(&report).into_iter().map(|headline| format!("{name}: {headline}")));
         wrong.extend(unsaid::of(&report).into_iter().map(|word| format!("{name}: {word}")));
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
@@ -90,6 +91,14 @@ fn a_word_that_the_screen_leaves_out_is_seen() {
         "not shown"
     );
     assert!(unsaid::of(&report("0 of 3 pods ready", serde_json::Value::Null)).is_empty());
+}
+
+#[test]
+fn a_long_headline_is_seen() {
+    let words = |count: usize| "word ".repeat(count);
+    assert!(!headlines::is_long(&words(14)) && headlines::is_long(&words(15)));
+    assert!(!headlines::is_long(&"x".repeat(90)) && headlines::is_long(&"x".repeat(91)));
+    assert!(!headlines::is_long("a: b") && headlines::is_long("a: b: c"));
 }
 
 #[test]

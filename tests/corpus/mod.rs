@@ -103,6 +103,8 @@ fn look(case: &Case, with_log: bool) -> Found {
     assert!(contradicted.is_empty(), "{}: {contradicted:#?}", case.report);
     let apart = crate::apart::of(&report);
     assert!(apart.is_empty(), "{}: {apart:#?}", case.report);
+    let long = crate::headlines::of(&report);
+    assert!(long.is_empty(), "{}: {long:#?}", case.report);
     let unsaid = crate::unsaid::of(&report);
     assert!(unsaid.is_empty(), "{}: {unsaid:#?}", case.report);
     let mut found = Found::default();

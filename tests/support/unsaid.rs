@@ -18,8 +18,6 @@ const INTERPRETED: &[(&str, &str)] = &[
     // that it could not be attached is the finding
     ("volume_attachment_stuck", " failed to attach to node "),
     ("volume_attachment_stuck", " is not ready for workloads"),
-    // the headline has its own words of them, cut from the same message
-    ("manager_crash_loop", "; the last run ended with exit code 128"),
 ];
 
 /// Incidents of warning or worse whose screen leaves out what their evidence has.

@@ -20,16 +20,15 @@ use crate::facts::{nodes, text};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{CsiAttachment, DataEngine, KubeNode, Owner};
 
-const NONE_CAN_TAKE_THEM: &str = "Bring the nodes back, starting with what they share: no node that Longhorn stores data on is Ready, so nothing \
-                                  can attach elsewhere. Until one is Ready, do not taint nodes or delete pods or attachments: machines that only \
-                                  stopped reporting may still write.";
+const NONE_CAN_TAKE_THEM: &str = "Bring the nodes back, starting with what they share. Do not taint nodes, or delete pods or attachments, until one \
+                                  is Ready: machines that only stopped reporting may still write.";
 const NODES: &str = "kubectl get nodes -o wide";
 
 causes! {
     NODE_DOWN = warning "node_down"
         "the node has not been Ready for ten minutes, and its pods and volumes cannot move"
-        fix "Bring the node back: everything then continues. If it cannot come back, switch the machine off first, then taint it (remove the taint \
-             later): its volumes then attach elsewhere. Do not taint a machine that still runs: it would keep writing." [
+        fix "Bring the node back. If it is lost, switch the machine off, then taint it: its volumes attach elsewhere. Do not taint a machine that \
+             still runs: it keeps writing." [
             read "kubectl describe node <node>",
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
             change "kubectl taint nodes <node> node.kubernetes.io/out-of-service=nodeshutdown:NoExecute",
@@ -38,8 +37,8 @@ causes! {
         way NONE_READY "no node is Ready" fix NONE_CAN_TAKE_THEM [read NODES, read "kubectl describe node <node>"];
     NODE_GONE = warning "node_gone"
         "the node no longer exists in Kubernetes, and volumes are still attached to it"
-        fix "Make sure that the machine is switched off, then delete the pods still bound to it. Kubernetes removes the attachments within six \
-             minutes. Delete an attachment by hand only if no pod is left." [
+        fix "Make sure the machine is off, then delete the pods bound to it. Kubernetes removes the attachments within six minutes. Delete one by hand \
+             only if no pod is left." [
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
             read "kubectl get volumeattachments.storage.k8s.io",
             change "kubectl delete volumeattachments.storage.k8s.io <attachment>",
@@ -141,12 +140,15 @@ fn finding(cluster: &Cluster, node: &str, attachments: &[&CsiAttachment]) -> Fin
     let named = attachments.iter().filter(|held| !held.spec.source.persistent_volume_name.is_empty());
     let users: Vec<VolumeRef> = named.map(|attachment| cluster.volume_ref(&name_of(attachment))).collect();
     let ids: Vec<&str> = attachments.iter().map(|attachment| attachment.metadata.name.as_str()).collect();
-    let whose = if users.is_empty() { text::listed(&ids) } else { text::users_of(&users) };
+    let whose = if users.is_empty() { text::listed(&ids) } else { text::claims_of(&users) };
     let policy = cluster.setting_value("node-down-pod-deletion-policy", DataEngine::V1);
     let mut finding = Finding::about(
         cause,
         cluster.object::<KubeNode>(node),
-        format!("node {node} {how} and holds {}: {whose}", counted(attachments.len(), "volume")),
+        match attachments.len() {
+            1 => format!("node {node} {how} and holds 1 volume: {whose}"),
+            many => format!("node {node} {how} and holds {many} volumes"),
+        },
     )
     .node(node)
     .volumes(users);

@@ -36,11 +36,7 @@ fn a_node_that_has_been_down_for_ten_minutes_holds_its_volumes() {
         assert_eq!(evaluation.report.findings.len(), expected, "{ready} {since}");
         if let Some(finding) = evaluation.report.findings.first() {
             assert_eq!(finding.cause.to_string(), "node_down");
-            assert!(
-                finding.message.ends_with("holds 2 volumes: claim db/a, claim db/b"),
-                "{}",
-                finding.message
-            );
+            assert!(finding.message.ends_with("holds 2 volumes"), "{}", finding.message);
             assert_eq!(sample(&evaluation, "longhorn_health_dead_node_attachments", &["node-1"]), Some(2.0));
         }
     }
@@ -95,7 +91,7 @@ fn nothing_is_to_be_freed_while_no_node_could_take_it() {
         findings
             .iter()
             .map(|finding| {
-                let waits = finding.remedy.fix.contains("do not taint nodes or delete pods or attachments");
+                let waits = finding.remedy.fix.contains("Do not taint nodes, or delete pods or attachments");
                 let changes = finding.remedy.commands.iter().any(|command| command.changes);
                 assert_ne!(waits, changes, "{:?}", finding.remedy);
                 changes

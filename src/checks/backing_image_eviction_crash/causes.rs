@@ -18,8 +18,8 @@ causes! {
         ];
     LATENT = warning "latent"
         "a copy has been only in the status for minutes: requesting eviction would make the manager panic"
-        fix "Find out why the disk's backing image manager does not remove the stale copy. If its pod hangs, delete that pod: running volumes are \
-             not affected, copies being synced start over. Do not request eviction of <value> before the copy has left the status." [
+        fix "Find out why the disk's backing image manager keeps the stale copy. If its pod hangs, delete that pod: volumes keep running. Until then, \
+             do not request eviction of <value>." [
             read "kubectl -n <namespace> get backingimagemanagers.longhorn.io -o wide | grep -E 'NAME|<key>'",
             read STATUS_ONLY,
             read "kubectl -n <namespace> get pods -l longhorn.io/component=backing-image-manager -o wide",

@@ -135,7 +135,7 @@ fn stuck(cluster: &Cluster, out: &mut Outcome, volume: &Volume, backup: &Backup)
 }
 
 fn whose(cluster: &Cluster, volume: &Volume) -> String {
-    text::users_of(&[cluster.volume_ref(&volume.metadata.name)])
+    text::claims_of(&[cluster.volume_ref(&volume.metadata.name)])
 }
 
 fn about(

@@ -34,16 +34,16 @@ causes! {
         way TARGET_SILENT "it does not answer over the network"
             fix "Check that the target runs, then the firewalls and proxies on the way to it. Longhorn retries every poll interval.";
     BACKUP_STUCK = warning "backup_stuck" "the newest backup of a volume has made no progress for an hour"
-        fix "Check whether the backup still moves: read the log of the instance manager whose replica is read, and the target. A lock of another \
-             cluster or an ended backup expires after a few minutes. Delete the backup only if it does not move." [
+        fix "Read the instance manager's log to learn whether the backup advances. Locks of other clusters or ended backups expire within minutes. \
+             Delete the backup only if it has stalled." [
             read "kubectl -n <namespace> get backups.longhorn.io <backup> -o yaml",
             read BACKUPS,
             read TARGETS,
         ] proven "the backup has made no progress for an hour, and the fix asks to check that it does not move; it holds no complete copy";
     BACKUP_FAILED = warning "backup_failed"
         "the newest backup of a volume failed, and none has succeeded since"
-        fix "Read the error of the backup and fix what it names. Then take another backup, or wait for the next run of a recurring job. The failed \
-             one holds no complete copy and can be deleted." [
+        fix "Read the backup's error and fix what it names. Then take another backup, or wait for the recurring job. The failed one is incomplete and \
+             can be deleted." [
             read "kubectl -n <namespace> get backups.longhorn.io <backup> -o yaml",
             read BACKUPS,
             read TARGETS,
@@ -51,8 +51,8 @@ causes! {
         ] proven "the backup has failed, so it holds no complete copy; others are not touched";
     RECURRING_JOB_OVERDUE = warning "recurring_job_overdue"
         "a recurring job has not started for longer than any pause in its schedule" but "info while its last run writes a backup"
-        fix "Check the last Job of CronJob <object>: one that waits or hangs blocks every later run. Delete that Job to let the next one start. A \
-             CronJob that missed more than a hundred runs starts again after any change to it." [
+        fix "Check the last Job of CronJob <object> and delete it if it hangs: it blocks every later run. If over 100 runs were missed, edit the \
+             CronJob to restart it." [
             read CRON_JOB,
             read JOBS,
             change "kubectl -n <namespace> delete jobs <workload>",
@@ -72,8 +72,8 @@ causes! {
         ];
     VOLUME_BACKUP_OLD = warning "volume_backup_old"
         "a recurring backup job runs, but the last good backup of some volumes is missing or older than two runs"
-        fix "Read the log of the job's last run: it gives the reason for each volume. If a run takes longer than the pause, raise the job's \
-             concurrency: it never reaches the last volumes." [
+        fix "Read the log of the job's last run: it gives each volume's reason. If a run outlasts the pause, raise the job's concurrency so that it \
+             reaches all volumes." [
             read "kubectl -n <namespace> logs -l recurring-job.longhorn.io=<object> --tail=100",
             read "kubectl -n <namespace> get recurringjobs.longhorn.io <object> -o yaml",
             read "kubectl -n <namespace> get backups.longhorn.io",

@@ -71,9 +71,9 @@ fn not_running(
     // it takes longer than its schedule allows, which ends on its own
     let writes =
         !cron.status.active.is_empty() && volumes_of(cluster, job).iter().any(|name| writing.contains(name));
-    let still = if writes { ": its last run is still writing a backup" } else { "" };
+    let still = if writes { ": a run is still writing" } else { "" };
     let long = text::duration(cluster.age(last));
-    let what = format!("({}) has not been started for {long}{still}", job.spec.task);
+    let what = format!("has not started for {long}{still}");
     let finding = about(cluster, job, &causes::RECURRING_JOB_OVERDUE, &what)
         .since(Some(last))
         .facts(evidence(cluster, job, cron, pause));

@@ -101,11 +101,8 @@ fn finding(cluster: &Cluster, target: &BackupTarget, message: &str) -> Finding {
         &causes::TARGET_UNAVAILABLE,
         cluster.object::<BackupTarget>(name),
         match answer(message) {
-            Some(answer) => format!(
-                "backup target {name} ({}) answers {answer} and serves nothing",
-                target.spec.backup_target_url
-            ),
-            None => format!("Longhorn cannot reach backup target {name} ({})", target.spec.backup_target_url),
+            Some(answer) => format!("backup target {name} answers {answer} and serves nothing"),
+            None => format!("Longhorn cannot reach backup target {name}"),
         },
     )
     .impact(match backed_up {
@@ -123,6 +120,7 @@ fn finding(cluster: &Cluster, target: &BackupTarget, message: &str) -> Finding {
         Some(last) => format!("it last answered at {last}"),
         None => "it has never answered".to_owned(),
     })
+    .fact(format!("its URL is {}", target.spec.backup_target_url))
     .with(Name::Key, target.spec.credential_secret.as_str())
 }
 

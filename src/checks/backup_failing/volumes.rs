@@ -85,7 +85,7 @@ fn is_due(cluster: &Cluster, volume: &Volume, pause: SignedDuration) -> bool {
 fn finding(cluster: &Cluster, job: &BackupJob, detached: bool, volumes: &[&Volume]) -> Finding {
     let name = &job.job.metadata.name;
     let affected: Vec<_> = volumes.iter().map(|volume| cluster.volume_ref(&volume.metadata.name)).collect();
-    let whose = text::users_of(&affected);
+    let whose = text::claims_of(&affected);
     let (cause, message, impact) = match detached {
         true => (
             &causes::DETACHED_NOT_BACKED_UP,
@@ -94,7 +94,7 @@ fn finding(cluster: &Cluster, job: &BackupJob, detached: bool, volumes: &[&Volum
         ),
         false => (
             &causes::VOLUME_BACKUP_OLD,
-            format!("recurring job {name} runs, but its last two runs made no good backup of {whose}"),
+            format!("two runs of recurring job {name} made no good backup of {whose}"),
             "data written since the last good backup is unprotected: it is lost if the volume is lost",
         ),
     };

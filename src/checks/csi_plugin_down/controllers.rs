@@ -95,10 +95,8 @@ fn down(
     // between two ends it runs, and has no probe that says more
     let message = match all.iter().filter(|pod| pod.is_ready()).find_map(|pod| crashing(cluster, pod)) {
         Some((container, found)) => {
-            let code =
-                found.end.map_or(String::new(), |end| format!(", last with exit code {}", end.exit_code));
             let ends = counted(found.restarts, "time");
-            format!("no pod of {name} keeps running: container {container} ended {ends}{code}")
+            format!("no pod of {name} keeps running: container {container} ended {ends}")
         }
         None => format!("no pod of {name} works{why}"),
     };

@@ -68,17 +68,17 @@ fn down<'a>(cluster: &'a Cluster, addresses: &OnceCell<Addresses<'a>>, pod: &Pod
             Some(end) => format!("last exit code {} ({})", end.exit_code, end.reason),
             None => "the exit code is not recorded".to_owned(),
         };
-        let message = format!("container {container} of the CSI plugin on node {node} keeps crashing");
+        let message = format!("container {container} of the CSI plugin on {node} keeps crashing");
         let limit = pod.spec.container(container).and_then(Container::memory_limit);
         let killed = crash.end.is_some_and(|end| end.reason == "OOMKilled");
         let shared = addresses.get_or_init(|| Addresses::of(cluster)).shared(cluster, node);
         let probed = sidecar_silent(cluster, pod).filter(|_| container == PLUGIN);
         let message = match shared {
-            _ if probed.is_some() => format!(
-                "the kubelet restarts the CSI plugin on node {node}: its liveness sidecar does not answer"
-            ),
-            Some((address, other)) => {
-                format!("{message}: the node has the address {address} of node {other}")
+            _ if probed.is_some() => {
+                format!("the kubelet restarts the CSI plugin on {node}: its liveness sidecar does not answer")
+            }
+            Some((_, other)) => {
+                format!("the CSI plugin on {node} keeps crashing: {other} has the same address")
             }
             None => message,
         };
@@ -114,7 +114,7 @@ fn down<'a>(cluster: &'a Cluster, addresses: &OnceCell<Addresses<'a>>, pod: &Pod
     let mut finding = Finding::about(
         &causes::PLUGIN_NOT_RUNNING,
         object,
-        format!("the CSI plugin on node {node} is not Ready: {}", text::both_ends(&trouble, 160)),
+        format!("the CSI plugin on {node} is not Ready{}", pods::in_brief(&trouble)),
     )
     .since(since)
     .fact(api(format!("pod {name}: {trouble}")).quoting(pods::said(pod)))
@@ -168,9 +168,7 @@ fn not_registered(cluster: &Cluster, out: &mut Outcome, pod: &Pod) -> Option<Fin
         Finding::about(
             &causes::NOT_REGISTERED,
             cluster.object::<CsiNode>(node),
-            format!(
-                "the kubelet of node {node} does not know Longhorn's CSI driver, although the plugin runs"
-            ),
+            format!("the kubelet of {node} does not know Longhorn's CSI driver, although the plugin runs"),
         )
         .since(age.since)
         .node(node)

@@ -47,7 +47,7 @@ fn volumes_that_were_in_use_when_longhorn_was_deleted_are_told_once() {
         "I/O of claim default/vol-1, claim default/vol-2 fails once the instance managers end, and nothing can attach again; \
          the data is still on the disks (2 healthy replicas on node-1, node-2) until a manager deletes it"
     );
-    assert!(finding.remedy.fix.starts_with("Pause everything that would install"), "{}", finding.remedy.fix);
+    assert!(finding.remedy.fix.starts_with("Pause what would install"), "{}", finding.remedy.fix);
     assert!(finding.remedy.commands.iter().all(|command| !command.changes), "{:?}", finding.remedy.commands);
     assert_eq!(report.incidents.len(), 1, "an alert carries it");
     assert_eq!(report.unknown[0].reason, "Longhorn's objects are outdated: no longhorn-manager is running");

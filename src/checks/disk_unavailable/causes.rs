@@ -21,9 +21,9 @@ const INSTALL_NFS: &str = "Install an NFS client on node <node> (nfs-common, on 
 
 causes! {
     DISK_UUID_MISMATCH = warning "disk_uuid_mismatch"
-        "the path holds another disk than the one registered, usually because the file system is not mounted"
-        fix "Mount the disk at <value> on node <node>, by its UUID in fstab: usually it is not mounted, or its device name changed. If the disk was \
-             replaced, disable scheduling on the old entry. Once its volumes are healthy without it, remove the entry and add the disk again." [read DISK, read REPLICAS] proven "the fix asks for a \
+        "another disk is at the registered path"
+        fix "Mount the disk at <value> on node <node>, by UUID (fstab). If it was replaced, disable scheduling. Once its volumes are healthy without \
+             it, remove it and add it again." [read DISK, read REPLICAS] proven "the fix asks for a \
                                                                                                                             replaced disk, and \
                                                                                                                             that every volume is \
                                                                                                                             healthy without it";
@@ -37,50 +37,49 @@ causes! {
             read "kubectl -n <namespace> get volumes.longhorn.io",
         ] proven "several disks have one UUID; every volume has a healthy replica elsewhere, and nodes are treated one at a time";
     FILE_SYSTEM_CHANGED = warning "file_system_changed"
-        "Longhorn's configuration file is missing from the disk's path: a mount error, or a recreated file system"
-        fix "Mount the disk again at <value> on node <node> (check with findmnt -T <value>): Longhorn then uses it. If the file system was \
-             recreated, its replicas are lost: disable scheduling on the disk. Once its volumes are healthy without it, remove it and add it \
-             again." [read DISK, read REPLICAS] proven "the fix asks for a recreated file system, and that every \
+        "its path lacks Longhorn's configuration file"
+        fix "Mount the disk again at <value> on node <node>. If its file system was recreated, disable scheduling. Once its volumes are healthy \
+             without it, remove it and add it again." [read DISK, read REPLICAS] proven "the fix asks for a recreated file system, and that every \
                                                                                         volume is healthy without it";
     FILE_SYSTEM_SHARED = warning "file_system_shared"
-        "the disk is on the same file system as another disk of the node"
-        fix "Mount the disk at <value> on node <node>: two entries are on one file system, usually because a mount failed. If only one disk is \
-             meant, remove the entry that is not ready." [read DISK, read REPLICAS] proven "two entries are on one file system; the entry removed \
+        "two disks share one file system"
+        fix "Mount the disk at <value> on node <node>: a failed mount puts two entries on one file system. If one disk is meant, remove the entry that \
+             is not ready." [read DISK, read REPLICAS] proven "two entries are on one file system; the entry removed \
                                                                                             is not ready, and Longhorn rejects this while replicas \
                                                                                             are on it";
-    FILE_SYSTEM_READ_ONLY = warning "file_system_read_only" "the file system of the disk is read-only"
-        fix "Read the kernel log of node <node>: a failing device makes the kernel switch a file system to read-only. Check the device, repair the \
-             file system while it is unmounted, and mount it again at <value>." [read DISK, read REPLICAS];
+    FILE_SYSTEM_READ_ONLY = warning "file_system_read_only" "its file system is read-only"
+        fix "Read the kernel log of node <node>: a failing device makes a file system read-only. Check the device, then unmount and repair the file \
+             system and mount it at <value>." [read DISK, read REPLICAS];
     DISK_UNREADABLE = warning "disk_unreadable"
-        "the node's manager cannot read the disk: its path is missing or returns errors"
-        fix "Check on node <node> whether <value> exists and can be read (ls <value>, dmesg). Usually a mount is missing or stale, or the device \
-             has I/O errors. Longhorn uses the disk again once that is fixed." [read DISK, read REPLICAS];
+        "its path is missing or returns errors"
+        fix "Check on node <node> that <value> exists and can be read (ls <value>, dmesg). Usually a mount is missing or stale, or the device has I/O \
+             errors." [read DISK, read REPLICAS];
     DISK_SERVICE_UNREACHABLE = warning "disk_service_unreachable"
-        "no instance manager of the node serves the disk, or its data engine is switched off"
+        "no instance manager serves the disk"
         fix "Check the instance manager of node <node> that serves the disk, and that the disk's data engine is enabled (block-type disks: v2)." [
             read DISK,
             read REPLICAS,
             read "kubectl -n <namespace> get instancemanagers.longhorn.io -l longhorn.io/node=<node>",
         ];
     DISK_NOT_READY = warning "disk_not_ready"
-        "Longhorn reports the disk as not ready, cause unknown"
+        "the disk is not ready (cause unknown)"
         fix "Look up the reason given in the evidence for <value> on node <node> (ls <value>, dmesg). Longhorn uses the disk again once that is \
              fixed." [read DISK, read REPLICAS]
         way V2_CREATING "the v2 data engine is still creating its disks"
-            fix "Wait while the log of the node's v2 instance manager advances: it brings up its disks one by one, up to ten minutes each (Longhorn \
-                 issue 12837). Do not restart it: it would begin with the first disk again.";
+            fix "Wait while the log of the node's v2 instance manager advances: each disk takes up to ten minutes (Longhorn issue 12837). Do not \
+                 restart it: it would start over.";
     DISK_FAILING = warning "disk_failing"
         "a device under the disk reports that it is failing (SMART, or SPDK's health page of an NVMe)"
-        fix "Move the replicas away while the device can still be read: make sure that other disks have room, disable scheduling on this disk, then \
-             request its eviction. Replace the device once every volume is healthy without it." [
+        fix "Disable scheduling on this disk, then request its eviction: other disks need room for its replicas. Replace the device once every volume \
+             is healthy without it." [
             read "kubectl -n <namespace> get nodes.longhorn.io <node> -o jsonpath='{.status.diskStatus.<key>.healthData}'",
             read REPLICAS,
             change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '{\"spec\":{\"disks\":{\"<disk>\":{\"allowScheduling\":false,\"evictionRequested\":true}}}}'",
         ];
     DISK_FULL = warning "disk_full"
         "the disk cannot take more replicas: too little space is free, or too much is allocated to volumes"
-        fix "Free space on disk <disk> of node <node> (unneeded snapshots, volumes and other files), or add a disk or a node. Raising \
-             storage-over-provisioning-percentage only postpones the problem. Never delete replicas of degraded or faulted volumes." [read REPLICAS, read DISK, read LIMITS] proven "the fix asks for what is not needed; replicas of degraded and faulted volumes are ruled out"
+        fix "Free space on disk <disk> of node <node> (unneeded snapshots, volumes, files), or add a disk. Raising \
+             storage-over-provisioning-percentage only postpones it. Never delete replicas of degraded or faulted volumes." [read REPLICAS, read DISK, read LIMITS] proven "the fix asks for what is not needed; replicas of degraded and faulted volumes are ruled out"
         way PROMISES_NOTHING "storage-over-provisioning-percentage is 0"
             fix "Raise setting storage-over-provisioning-percentage (default 100): at 0 Longhorn places no replica anywhere." [
                 read LIMITS,
@@ -96,29 +95,27 @@ causes! {
         ] proven "the fix asks for what is not needed; no replica is deleted";
     DISK_NEARLY_FULL = info "disk_nearly_full"
         "less than a tenth of the space that may be allocated is left, or the disk is close to its minimum free space"
-        fix "Add a disk or a node, or delete unneeded snapshots and volumes, before the next new volume or rebuild. A disk that is small by design \
-             can have scheduling disabled: it is then not reported." [read REPLICAS, read DISK, read LIMITS] proven "the fix asks for \
+        fix "Add a disk or a node, or delete unneeded snapshots and volumes. If the disk is small by design, disable scheduling on it: that ends this \
+             report." [read REPLICAS, read DISK, read LIMITS] proven "the fix asks for \
                                                                                                                                what is not needed";
     NO_NODE_READY = critical "no_node_ready"
         "none of the nodes that Longhorn stores data on has been Ready for five minutes", of_data: Unwritten
-        fix "Check what the nodes share: if Ready is Unknown, power and the kubelets' connection to the API server (load balancer, certificates, \
-             DNS); if it is False, the kubelets' messages. Do not restart, drain or delete any node until you know: machines that only stopped \
-             reporting may still serve their volumes." [
+        fix "Check what the nodes share: power, load balancer or certificates if Ready is Unknown, kubelet messages if False. Do not restart, \
+             drain or delete any: they may serve their volumes." [
             read "kubectl get nodes -o wide",
             read NODE,
             read "kubectl -n <namespace> get pods -o wide",
         ];
     NODE_NOT_READY = warning "node_not_ready" "the Kubernetes node has not been Ready for five minutes"
-        fix "Bring node <node> back: power, network, kubelet. If it is lost, switch it off, and delete it only once every volume is healthy without \
-             it. Pods with an RWO volume stay bound to it until they are force-deleted, or until setting node-down-pod-deletion-policy does it." [
+        fix "Bring node <node> back: power, network, kubelet. If it is lost, switch it off, then force-delete its pods with volumes. Delete it only \
+             once every volume is healthy without it." [
             read NODE,
             read REPLICAS,
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
         ] proven "the node is lost and off, and every volume is healthy without it"
         way REPLICAS_WAIT "replicas there never started"
-            fix "Bring node <node> back: power, network, kubelet. If that takes long, delete its replicas that never started, such as <replica>: \
-                 they are empty and keep Longhorn from creating others (issue 13571). Do not delete a replica that has been healthy, nor the node, \
-                 until every volume is healthy without it." [
+            fix "Bring node <node> back: power, network, kubelet. Until then, delete only replicas like <replica> that never started: they block new \
+                 ones (issue 13571). Delete neither other replicas nor the node." [
                 read NODE,
                 read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node> -o custom-columns=NAME:.metadata.name,VOLUME:.spec.volumeName,\
                       HEALTHY:.spec.healthyAt,FAILED:.spec.failedAt",
@@ -130,8 +127,8 @@ causes! {
              kubelet evicts may be Longhorn's own." [read NODE, read "kubectl get events -A --field-selector reason=Evicted"];
     NODE_ENVIRONMENT = info "node_environment"
         "the node lacks something that some volumes need" but "warning if such volumes exist there"
-        fix "Install or load what the evidence names on node <node> (on immutable nodes: in the node's image): an NFS client, shared mounts (mount \
-             --make-rshared /), or 2 MiB huge pages and a kubelet restart. Longhorn checks again every half hour." [
+        fix "Install or load on node <node> (on immutable nodes, in the image) what the evidence names: an NFS client, shared mounts, or 2 MiB huge \
+             pages with a kubelet restart." [
             read CONDITIONS,
         ]
         way MODULES "kernel modules are not loaded"

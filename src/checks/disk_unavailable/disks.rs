@@ -73,7 +73,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
         .finding(
             cluster,
             cause,
-            format!("disk {} of node {} is not used: {}", disk.name, disk.node_name(), cause.meaning),
+            format!("disk {} on {} is not used: {}", disk.name, disk.node_name(), cause.meaning),
         )
         .since(since)
         .impact(impact(&volumes, &alone))
@@ -113,7 +113,7 @@ pub(super) fn find_failing(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
     let volumes = disk.volumes(cluster);
     let alone = alone(cluster, disk);
     let message = format!(
-        "{} under disk {} of node {} reports that it is failing",
+        "{} under disk {} on {} reports that it is failing",
         counted(said.len(), "device"),
         disk.name,
         disk.node_name()

@@ -67,18 +67,23 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, nod
             Need::Some(_) => false,
         };
         hurts_encrypted |= needed && (matches!(need, Need::Encrypted) || lack.message.contains("cryptsetup"));
-        evidence.push(api(format!("{}; {who}", said("nodes.longhorn.io", lack))));
+        evidence.push(api(format!("{}; {who}", said("nodes.longhorn.io", lack))).quoting(&lack.message));
         lacks.push((needed, lack));
     }
     // what is needed is reported first
     lacks.sort_by_key(|(needed, _)| !needed);
     let Some((needed, first)) = lacks.first() else { return };
     let severity = if *needed { Severity::Warning } else { Severity::Info };
-    let words: Vec<&str> = lacks.iter().map(|(_, lack)| own_words(lack)).collect();
+    let way = way(cluster, name, first);
+    let lacks = match way {
+        Some((way, "")) => format!("fails Longhorn's environment check: {}", way.briefly),
+        Some((_, value)) => format!("lacks {value}"),
+        None => format!("fails Longhorn's environment check ({})", first.kind),
+    };
     let mut finding = Finding::about(
         &causes::NODE_ENVIRONMENT,
         cluster.object::<KubeNode>(name),
-        format!("node {name} fails Longhorn's environment check: {}", words.join("; ")),
+        format!("node {name} {lacks}"),
     )
     .severity(severity)
     .node(name)
@@ -90,17 +95,10 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, nod
     if hurts_encrypted {
         finding = finding.volumes(counts.encrypted(cluster).to_vec());
     }
-    if let Some((way, value)) = way(cluster, name, first) {
+    if let Some((way, value)) = way {
         finding = finding.way(way).with(Name::Value, value);
     }
     out.report(finding);
-}
-
-/// The first sentence of what Longhorn says; the type of the condition where it says nothing.
-fn own_words(lack: &Condition) -> &str {
-    let message = lack.message.trim().lines().next().unwrap_or_default();
-    let first = message.split(". ").next().unwrap_or_default().trim_end_matches('.');
-    if first.is_empty() { &lack.kind } else { first }
 }
 
 /// How the node gets what it lacks, and its name, where that can be said; the cause has the rest. What installs it is that of the usual

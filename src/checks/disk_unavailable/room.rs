@@ -36,7 +36,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
         return;
     }
     let space = DiskSpace::of(cluster, spec, disk.status);
-    let of = format!("disk {} of node {}", disk.name, disk.node_name());
+    let of = || format!("disk {} on {}", disk.name, disk.node_name());
     let finding = match pressure(disk) {
         Some(full) => {
             let since = full.last_transition_time.get();
@@ -47,12 +47,12 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
             let zero = short == Some(false) && space.as_ref().is_some_and(DiskSpace::promises_nothing);
             let why = match short {
                 Some(true) => ": too little is free",
-                _ if zero => ": setting storage-over-provisioning-percentage is 0",
+                _ if zero => ": storage-over-provisioning-percentage is 0",
                 Some(false) => ": too much is allocated to volumes",
                 None => "",
             };
             let said = text::shortened(full.message.trim(), 400);
-            disk.finding(cluster, &causes::DISK_FULL, format!("{of} cannot take more replicas{why}"))
+            disk.finding(cluster, &causes::DISK_FULL, format!("{} cannot take more replicas{why}", of()))
                 .since(since)
                 .impact(
                     "no replica can be placed or rebuilt there, so volumes without another disk stay degraded; volumes already on it may fill it",
@@ -61,7 +61,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
                 .way(zero.then_some(&causes::PROMISES_NOTHING))
         }
         None if space.as_ref().is_some_and(|space| space.is_nearly_full(FULL_SHARE, LOW_MARGIN)) => disk
-            .finding(cluster, &causes::DISK_NEARLY_FULL, format!("{of} has little room left for replicas"))
+            .finding(cluster, &causes::DISK_NEARLY_FULL, format!("{} has little room left for replicas", of()))
             .impact("none yet; larger new volumes and rebuilds may find no room"),
         None => return,
     };
@@ -85,7 +85,7 @@ fn is_exhausted(cluster: &Cluster, out: &mut Outcome, disk: &Disk) -> bool {
     let volumes = disk.volumes(cluster);
     let alone = disks::alone(cluster, disk);
     let stuck = cluster.volume_refs(alone.iter().map(String::as_str));
-    let of = format!("disk {} of node {}", disk.name, disk.node_name());
+    let of = || format!("disk {} on {}", disk.name, disk.node_name());
     let (severity, impact) = match (volumes.len(), alone.len()) {
         (0, _) => (Severity::Warning, "no volume has a replica there".to_owned()),
         (all, 0) => (
@@ -102,9 +102,9 @@ fn is_exhausted(cluster: &Cluster, out: &mut Outcome, disk: &Disk) -> bool {
         ),
     };
     let message = match alone.len() {
-        0 => format!("{of} has no space left: replicas fail at their next write"),
-        1 => format!("{of} has no space left: {} cannot be written", text::users_of(&stuck)),
-        some => format!("{of} has no space left: {} cannot be written", counted(some, "volume")),
+        0 => format!("{} has no space left: replicas fail at their next write", of()),
+        1 => format!("{} has no space left: {} cannot be written", of(), text::claims_of(&stuck)),
+        some => format!("{} has no space left: {} cannot be written", of(), counted(some, "volume")),
     };
     let finding = disk.finding(cluster, &causes::DISK_EXHAUSTED, message).severity(severity).impact(impact);
     out.report(

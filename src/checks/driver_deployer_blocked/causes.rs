@@ -19,9 +19,8 @@ causes! {
         ];
     DNS_SUSPECTED = warning "dns_suspected"
         "managers are ready, but the deployer does not reach their Service: DNS or network"
-        fix "Test which one fails: with curl, resolve the name, then connect. If the name does not resolve, fix cluster DNS (a server outside may \
-             answer for it, by a search domain). If it cannot connect, fix the pod network to the managers: firewalld, nm-cloud-setup, VXLAN \
-             checksum offload on RHEL 8." [
+        fix "Run curl to test name and connection. If the name fails, fix cluster DNS. If the connection fails, fix the pod network (firewalld, \
+             nm-cloud-setup, VXLAN checksum offload on RHEL 8)." [
             read "kubectl -n <namespace> exec <object> -c wait-longhorn-manager -- curl -m 2 -sv http://longhorn-backend:9500/v1 -o /dev/null",
             read "kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide",
             read "kubectl -n <namespace> logs <object> -c wait-longhorn-manager --tail=20",
@@ -35,23 +34,21 @@ causes! {
         ];
     NODE_NOT_SYNCED = warning "node_not_synced"
         "a registered node has no condition MountPropagation because its manager does not sync it; mounts are not the cause"
-        fix "Find out why the node's manager does not sync it (read in its log what it drops out of the queue), and why it has no instance manager. \
-             Mounts are not the cause." [
+        fix "Find out why the node has no instance manager, and read in its manager's log what it drops out of the queue. Mounts are not the cause." [
             read "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --tail=500 | grep -i 'fail to sync node'",
             read "kubectl -n <namespace> get nodes.longhorn.io -o custom-columns='NAME:.metadata.name,PROPAGATION:.status.conditions[?(@.type==\"MountPropagation\")].status'",
             read "kubectl -n <namespace> get instancemanagers.longhorn.io -o wide",
         ];
     API_TIMEOUT = warning "api_timeout"
         "a request of the deployer to longhorn-backend or to the API server failed or timed out"
-        fix "Fix the connection from this node to the managers (port 9500) or to the API server, whichever the line names: kube-proxy, firewall, \
-             CNI. Mount propagation in that line is only what was asked for." [
+        fix "Fix the connection from this node to the managers (port 9500) or the API server, whichever the line names: kube-proxy, firewall, CNI. \
+             Mount propagation is not the cause." [
             read "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=longhorn-backend -o wide",
             read "kubectl -n <namespace> logs <object> -c longhorn-driver-deployer --tail=20 --previous",
         ];
     KUBELET_ROOT_DIR = warning "kubelet_root_dir" "the root directory of the kubelet cannot be detected"
-        fix "Set the directory: --kubelet-root-dir in the Deployment, or csi.kubeletRootDir in the chart (microk8s: \
-             /var/snap/microk8s/common/var/lib/kubelet, k0s: /var/lib/k0s/kubelet, others: /var/lib/kubelet). Delete a detection pod that is left \
-             over." [
+        fix "Set --kubelet-root-dir in the Deployment, or csi.kubeletRootDir in the chart: /var/snap/microk8s/common/var/lib/kubelet for microk8s, \
+             /var/lib/k0s/kubelet for k0s, otherwise /var/lib/kubelet. Delete a detection pod that is left over." [
             read "kubectl -n <namespace> get pods -o wide | grep discover-proc",
             change "kubectl -n <namespace> delete pod discover-proc-kubelet-cmdline discover-proc-k3s-cmdline --ignore-not-found",
         ] proven "a detection pod holds nothing, and the deployer recreates it";

@@ -120,21 +120,20 @@ fn waiting(cluster: &Cluster, pod: &Pod) -> Option<Block> {
     let (cause, message) = match (answers, &half_started) {
         (true, Some(_)) => (
             &causes::MANAGERS_HALF_STARTED,
-            format!("{name} waits for {BACKEND} because no Ready manager has finished its startup"),
+            "longhorn-driver-deployer waits: no Ready manager has finished its startup".to_owned(),
         ),
         (true, None) if !cluster.knows_all(Resource::LonghornNodes) => (
             &causes::UNKNOWN,
-            format!(
-                "{name} waits for {BACKEND} although managers are Ready (their startup may be unfinished)"
-            ),
+            format!("longhorn-driver-deployer waits for {BACKEND} although managers are Ready"),
         ),
         (true, None) => (
             &causes::DNS_SUSPECTED,
-            format!("{name} waits for {BACKEND} although managers are Ready: probably DNS or network"),
+            format!("longhorn-driver-deployer cannot reach {BACKEND}: probably DNS or network"),
         ),
-        (false, _) => {
-            (&causes::MANAGERS_DOWN, format!("{name} waits for {BACKEND} because no manager is Ready"))
-        }
+        (false, _) => (
+            &causes::MANAGERS_DOWN,
+            format!("longhorn-driver-deployer waits for {BACKEND}: no manager is Ready"),
+        ),
     };
     let fact = |text| api(text);
     let evidence: Vec<Evidence> =

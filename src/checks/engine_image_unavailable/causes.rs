@@ -11,12 +11,12 @@ const VOLUMES: &str = "kubectl -n <namespace> get volumes.longhorn.io -o custom-
 causes! {
     DEPLOYED_NOWHERE = critical "deployed_nowhere"
         "the image is on no Ready node, so nothing that needs it can be attached"
-        fix "Find out why no pod of the image starts: read their Events for a registry, pull secret, taint or node selector, and their log if they \
-             end. Longhorn uses a node as soon as its pod is Ready." [read PODS, read DAEMON_SET, read PLACED];
+        fix "Read the Events of the image's pods: registry, pull secret, taint or node selector. If they end, read their log. Longhorn uses a node \
+             once its pod is Ready." [read PODS, read DAEMON_SET, read PLACED];
     MISSING_ON_NODE = warning "missing_on_node"
         "the image is missing on a Ready node" but "info if no volume needs it there"
-        fix "Let the image's pod start on node <node>: the evidence gives the reason, usually an image pull, a taint missing from setting \
-             taint-toleration, a node selector or a full disk. Longhorn uses the node as soon as the pod is Ready." [
+        fix "Let the image's pod start on node <node>. Usually an image pull, a taint missing from setting taint-toleration, a node selector or a full \
+             disk keeps it away." [
             read PODS, read DAEMON_SET, read PLACED,
         ];
     IMAGE_UNKNOWN = warning "image_unknown" "volumes name an image that has no EngineImage"
@@ -28,8 +28,8 @@ causes! {
              release that supports both." [read IMAGES, read VOLUMES];
     UPGRADE_STUCK = warning "upgrade_stuck"
         "the live upgrade of a volume's engine has been running for half an hour"
-        fix "Find out why the new replicas do not run: their node's instance manager, a cordon, a failed start. If all run, read the log of the \
-             longhorn-manager that owns the volume. Detaching and attaching the volume also switches it to the new image." [
+        fix "Find out why the new replicas are down: instance manager, cordon, failed start. If all run, read the owning longhorn-manager's log. \
+             Detaching and attaching the volume also switches its image." [
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
             read IMAGES,
             change "kubectl -n <namespace> patch volumes.longhorn.io <object> --type merge -p '{\"spec\":{\"numberOfReplicas\":<value>}}'",

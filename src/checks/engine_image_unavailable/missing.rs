@@ -121,7 +121,7 @@ fn nowhere(cluster: &Cluster, image: &EngineImage, missing: &[Missing], users: &
     let finding = Finding::about(
         &causes::DEPLOYED_NOWHERE,
         cluster.object::<EngineImage>(&image.metadata.name),
-        format!("engine image {of} is on none of {}{why}", counted(missing.len(), "Ready node")),
+        format!("no Ready node has {}{why}", super::short(of)),
     );
     told(cluster, image, finding, missing, volumes)
         .impact("volumes of this image cannot attach and replicas cannot start; running ones continue")
@@ -134,7 +134,7 @@ fn on_node(cluster: &Cluster, image: &EngineImage, missing: &Missing, users: &Us
     let finding = Finding::about(
         &causes::MISSING_ON_NODE,
         cluster.object::<EngineImage>(&image.metadata.name),
-        format!("engine image {of} is missing on node {node}{}", pods::brief(missing.pod)),
+        format!("{} is missing on {node}{}", super::short(of), pods::brief(missing.pod)),
     )
     .severity(if by_design { Severity::Info } else { Severity::Warning })
     .node(node);

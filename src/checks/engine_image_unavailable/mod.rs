@@ -79,13 +79,18 @@ fn images_of(volume: &Volume) -> impl Iterator<Item = &str> {
     images.into_iter().filter(move |image| v1 && !image.is_empty())
 }
 
+/// An image for a headline, without its registry.
+fn short(image: &str) -> &str {
+    image.rsplit('/').next().unwrap_or(image)
+}
+
 fn incompatible(cluster: &Cluster, image: &EngineImage) -> Finding {
     let (name, of) = (&image.metadata.name, &image.spec.image);
     let users = cluster.objects.volumes.iter().filter(|volume| images_of(volume).any(|image| image == of));
     Finding::about(
         &causes::INCOMPATIBLE,
         cluster.object::<EngineImage>(name),
-        format!("engine image {of} is too old or too new for this Longhorn, and still in use"),
+        format!("{} is in use but not compatible with this Longhorn", short(of)),
     )
     .volumes(users.map(|volume| cluster.volume_ref(&volume.metadata.name)).collect())
     .impact("its volumes cannot attach, and attached ones cannot be managed")

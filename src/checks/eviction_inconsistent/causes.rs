@@ -39,8 +39,8 @@ causes! {
         ];
     STALE_REPLICA_FLAG = warning "stale_replica_flag"
         "a replica has evictionRequested, although neither its disk, its node nor a drain requests it"
-        fix "Find out why the longhorn-manager of node <node> does not reset the flag, then reset it by hand. The manager does so only while it \
-             runs, and only for replicas on a ready disk." [
+        fix "Make sure that the longhorn-manager of node <node> runs and the replica's disk is ready: it then resets the flag. Otherwise reset it by \
+             hand." [
             read MANAGERS,
             read NODE,
             read "kubectl -n <namespace> get replicas.longhorn.io <object> -o yaml",
@@ -48,29 +48,29 @@ causes! {
         ];
     SUSPENDED_NODE_DOWN = warning "suspended_node_down"
         "eviction is requested on a node that is down: Longhorn suspends it silently"
-        fix "Bring node <node> back until the disk is empty. If it is lost, check that every volume has a healthy replica elsewhere, from which \
-             Longhorn rebuilds. Only then delete the node in Kubernetes." [
+        fix "Bring node <node> back until the disk is empty. If it is lost, check that every volume has a healthy replica elsewhere. Only then delete \
+             the node in Kubernetes." [
             read ON_NODE, read NODE, read "kubectl -n <namespace> get volumes.longhorn.io",
         ] proven "the node is lost, and every volume has a healthy replica elsewhere";
     DISK_NOT_READY_HIDES_REPLICAS = warning "disk_not_ready_hides_replicas"
         "a disk being evicted is not ready and looks empty, although it holds replicas"
-        fix "Make disk <disk> of node <node> ready again: mount, file system, device. Only if it is lost, delete its replicas one by one, each once \
-             its volume is healthy without it. Do not remove the disk before." [
+        fix "Make disk <disk> of node <node> ready again: mount, file system, device. Only if it is lost, delete each replica once its volume is \
+             healthy without it, then the disk." [
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhorndiskuuid=<key> -o wide",
             read NODE,
         ] proven "the disk is lost, and each replica is deleted only once its volume is healthy without it";
     NO_CANDIDATE_DISK = warning "no_candidate_disk"
         "a detached volume has a replica to evict but does not attach, because no disk can take the replica"
         fix "Make room: enable scheduling on another node or disk, add a disk, or fix the tags and anti-affinity of <claim>. Longhorn attaches the \
-             volume as soon as every replica has a disk to go to." [
+             volume once every replica has a disk." [
             read NODES,
             read "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --tail=2000 | grep 'No disk candidates'",
             read "kubectl -n <namespace> get volumes.longhorn.io <volume> -o yaml",
         ];
     LAST_RW_REPLICA = warning "last_rw_replica"
         "the replica to evict is the only good one, and no other is being rebuilt"
-        fix "Back the volume up. Then find out why no other replica of <claim> is rebuilt: the rebuild limit, failing replicas, a restore. A \
-             strict-local volume moves only after its data locality is changed while it is detached." [
+        fix "Back the volume up. Then find out why no other replica of <claim> is rebuilt (rebuild limit, failing replicas, restore). Change a \
+             strict-local volume's data locality while it is detached." [
             read OF_VOLUME,
             read "kubectl -n <namespace> get settings.longhorn.io concurrent-replica-rebuild-per-node-limit",
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<volume>",
@@ -118,8 +118,8 @@ causes! {
         ];
     NO_USABLE_COPY = warning "no_usable_copy"
         "every copy of a backing image is failed or unknown, so volumes on it cannot start"
-        fix "Bring a node with a copy back. If every copy is lost, prepare the image again under the same name, with the same content (compare \
-             checksums). Any other content corrupts its volumes, which hold only the differences." [
+        fix "Bring a node with a copy back. If every copy is lost, prepare the image again under its name, with identical content (compare checksums): \
+             any other content corrupts its volumes." [
             read IMAGE, read NODES, read IMAGE_MANAGERS,
         ]
         way UNUSED "no volume uses the image"

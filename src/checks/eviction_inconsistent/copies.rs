@@ -8,11 +8,11 @@ use super::{Candidate, Reporter};
 use crate::check::*;
 use crate::cluster::{DiskOfNode, Readability};
 use crate::facts::age::Unknown;
+use crate::facts::api;
 use crate::facts::backing_images::Failure;
 use crate::facts::eviction::*;
 use crate::facts::nodes::manager_not_ready;
 use crate::facts::releases::manager_release;
-use crate::facts::{api, text};
 use crate::longhorn::{
     BackingImage, CopyState, CopyStatus, Release, Replica, Resource, SharedText, VolumeRobustness,
 };
@@ -122,7 +122,7 @@ impl<'a> CopyView<'a> {
             Candidate::new(
                 &causes::COPY_NOT_STARTING,
                 self.object(image),
-                format!("backing image {name} wants a copy on disk {} of node {node}, but it does not start", place.name),
+                format!("backing image {name} gets no copy on disk {} on {node}", place.name),
             )
             .at(node, place.name)
             .fact(format!("disk {uuid} is in the spec but not in status.diskFileStatusMap"))
@@ -204,10 +204,7 @@ impl<'a> CopyView<'a> {
             Candidate::new(
                 &causes::STICKY_BACKING_IMAGE_FLAG,
                 self.object(image),
-                format!(
-                    "backing image {name} still has evictionRequested on disk {} of node {node} after a cancelled eviction",
-                    place.name
-                ),
+                format!("backing image {name} still has evictionRequested on {node}"),
             )
             .at(node, place.name)
             .fact(format!("spec.diskFileSpecMap of disk {uuid}: evictionRequested is true"))
@@ -248,7 +245,7 @@ impl<'a> CopyView<'a> {
             Candidate::new(
                 &causes::COPY_IN_USE,
                 self.object(image),
-                format!("backing image {name}: its copy on disk {} of node {node} is to be evicted, but {} there needs it", place.name, replicas(&names)),
+                format!("backing image {name} cannot leave {node}: replicas there need it"),
             )
             .at(node, place.name)
             .volumes(volumes(self.cluster, &users))
@@ -283,11 +280,13 @@ impl<'a> CopyView<'a> {
                 Candidate::new(
                     &causes::COPY_IN_USE,
                     self.cluster.object::<Replica>(name),
-                    format!("replica {name} failed on disk {} of node {node} during its eviction: its backing image was removed too early", place.name),
+                    format!("a replica on {node} failed: its backing image was evicted too early"),
                 )
                 .at(node, place.name)
                 .volumes(volumes(self.cluster, &[replica]))
-                .fact(format!("spec.failedAt is set, and backing image {image} no longer has a copy on that disk"))
+                .fact(format!(
+                    "spec.failedAt is set, and backing image {image} no longer has a copy on that disk"
+                ))
                 .fact("this release removes copies that replicas still need (fixed in 1.8.2 and 1.9.1)")
                 .impact("the failed replica stays, so the node or disk never becomes empty")
                 .way(&causes::ALREADY_REMOVED)
@@ -333,11 +332,10 @@ impl<'a> CopyView<'a> {
             .collect();
         let changed = copies.values().filter_map(|copy| copy.last_state_transition_time.get()).max();
         let said = copies.values().map(|copy| copy.message.trim()).find(|message| !message.is_empty());
-        let why = said.map_or(String::new(), |said| format!(": {}", text::both_ends(said, 160)));
         let suspicion = Candidate::new(
             &causes::NO_USABLE_COPY,
             self.object(image),
-            format!("backing image {name} has no usable copy{why}"),
+            format!("backing image {name} has no usable copy"),
         )
         .fact(api(format!("copies: {}", states.join("; "))).quoting(said.unwrap_or_default()))
         .not_before(changed);
@@ -346,12 +344,5 @@ impl<'a> CopyView<'a> {
             true => suspicion.impact("none: no volume uses the image").way(&causes::UNUSED),
             false => suspicion.volumes(volumes).impact("volumes on the image cannot attach or rebuild"),
         })
-    }
-}
-
-fn replicas(names: &[&str]) -> String {
-    match names {
-        [one] => format!("replica {one}"),
-        many => format!("one of {} replicas", many.len()),
     }
 }

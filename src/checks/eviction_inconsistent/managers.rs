@@ -37,7 +37,7 @@ fn moved(cluster: &Cluster, source: &BackingImageDataSource) -> Option<Candidate
         Candidate::new(
             &causes::DATA_SOURCE_MOVED,
             cluster.object::<BackingImageDataSource>(name),
-            format!("backing image {name} is prepared for node {wanted}, but its pod runs on node {actual}"),
+            format!("backing image {name} is prepared for {wanted}, but its pod runs on {actual}"),
         )
         .at(wanted, "")
         .fact(format!("spec.nodeID is {wanted}, spec.nodeName of pod {pod_name} is {actual}, and the file is not transferred"))

@@ -7,6 +7,7 @@ use super::{Candidate, Reporter};
 use crate::check::*;
 use crate::facts::eviction::*;
 use crate::facts::nodes::{is_cordoned, is_down, manager_not_ready};
+use crate::facts::text;
 use crate::longhorn::{
     ConditionStatus, DataEngine, InstanceState, Release, Replica, ReplicaMode, Resource, VolumeState, status,
 };
@@ -65,7 +66,7 @@ fn stale_flag(cluster: &Cluster, replica: &Replica) -> Option<Candidate> {
         Candidate::new(
             &causes::STALE_REPLICA_FLAG,
             object(cluster, replica),
-            format!("replica {} on node {name} still has evictionRequested, but nothing requests its eviction any longer", replica.metadata.name),
+            format!("a replica on {name} still has evictionRequested after its eviction was withdrawn"),
         )
         .at(name, disk_name(cluster, replica))
         .volumes(volumes(cluster, &[replica]))
@@ -106,10 +107,7 @@ fn not_attached(
         Candidate::new(
             &causes::NO_CANDIDATE_DISK,
             object(cluster, replica),
-            format!(
-                "detached volume {volume} cannot evict replica {}: no disk can take it",
-                replica.metadata.name
-            ),
+            format!("{} is detached and cannot evict a replica: no disk can take it", claim(cluster, volume)),
         )
         .at(&replica.spec.node_id, disk_name(cluster, replica))
         .volumes(volumes(cluster, replicas))
@@ -143,14 +141,27 @@ fn last_good(cluster: &Cluster, volume: &str, replicas: &[&Replica]) -> Option<C
         Candidate::new(
             &causes::LAST_RW_REPLICA,
             object(cluster, replica),
-            format!("replica {last} is to be evicted but is the only good one of volume {volume}; none is being rebuilt"),
+            format!("the only good replica of {} is to be evicted", claim(cluster, volume)),
         )
         .at(&replica.spec.node_id, disk_name(cluster, replica))
         .volumes(volumes(cluster, replicas))
-        .fact(format!("engine {}: replicaModeMap has RW for {last} alone and WO for none", engine.metadata.name))
-        .maybe((limit == "0").then(|| "concurrent-replica-rebuild-per-node-limit is 0: rebuilding is off".to_owned()))
+        .fact(format!(
+            "engine {}: replicaModeMap has RW for {last} alone and WO for none",
+            engine.metadata.name
+        ))
+        .maybe(
+            (limit == "0")
+                .then(|| "concurrent-replica-rebuild-per-node-limit is 0: rebuilding is off".to_owned()),
+        )
         .maybe(strict_local(cluster, [volume].into_iter()))
-        .maybe(restoring.then(|| format!("volume {volume} is being restored; missing replicas may be rebuilt only after that")))
+        .maybe(restoring.then(|| {
+            format!("volume {volume} is being restored; missing replicas may be rebuilt only after that")
+        }))
         .impact("eviction cannot end, and losing this node or disk loses the volume's data"),
     )
+}
+
+/// A volume in a headline: its claim, where one is bound.
+fn claim(cluster: &Cluster, volume: &str) -> String {
+    text::claims_of(&[cluster.volume_ref(volume)])
 }

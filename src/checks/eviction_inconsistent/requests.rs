@@ -37,9 +37,9 @@ fn suspended(cluster: &Cluster, disk: &EvictingDisk, copies: usize) -> Option<Ca
         return None;
     }
     let ready = condition(&disk.node.status.conditions, "Ready")?;
-    let message = format!(
-        "eviction of disk {} on node {name} is suspended: the node is down with {} and {} left on it",
-        disk.name,
+    let message = format!("eviction of disk {} on {name} is suspended: the node is down", disk.name);
+    let left = format!(
+        "left on the disk: {} and {}",
         counted(replicas.len(), "replica"),
         counted(copies, "backing image copy")
     );
@@ -47,6 +47,7 @@ fn suspended(cluster: &Cluster, disk: &EvictingDisk, copies: usize) -> Option<Ca
         Candidate::new(&causes::SUSPENDED_NODE_DOWN, object(cluster, disk.node), message)
             .at(name, disk.name)
             .volumes(volumes(cluster, &replicas))
+            .fact(left)
             .fact(format!("condition Ready of the node is False, reason {}", ready.reason))
             .fact(format!("evictionRequested is true on {}", requests(disk.node)))
             .impact("nothing leaves the disk, and Longhorn does not report it; removing the node or disk now loses what is on it")
@@ -63,7 +64,7 @@ fn hidden(cluster: &Cluster, disk: &EvictingDisk) -> Option<Candidate> {
     let name = disk.node.metadata.name.as_str();
     let ready = disk.status.and_then(|status| condition(&status.conditions, "Ready"));
     let message = format!(
-        "disk {} of node {name} is being evicted and looks empty, but still holds {}",
+        "disk {} on {name} looks empty but still holds {}",
         disk.name,
         counted(replicas.len(), "replica")
     );
@@ -91,8 +92,7 @@ fn scheduling_allowed(cluster: &Cluster, node: &LonghornNode, found: &mut Report
     let own = (node.spec.eviction_requested && node.spec.allow_scheduling).then_some("");
     let disks = node.spec.disks.iter().filter(|(_, disk)| disk.eviction_requested && disk.allow_scheduling);
     for disk in own.into_iter().chain(disks.map(|(name, _)| name.as_str())) {
-        let what =
-            if disk.is_empty() { format!("node {name}") } else { format!("disk {disk} of node {name}") };
+        let what = if disk.is_empty() { format!("node {name}") } else { format!("disk {disk} on {name}") };
         let off = match disk {
             "" => serde_json::json!({ "spec": { "allowScheduling": false } }),
             disk => serde_json::json!({ "spec": { "disks": { disk: { "allowScheduling": false } } } }),
@@ -101,7 +101,7 @@ fn scheduling_allowed(cluster: &Cluster, node: &LonghornNode, found: &mut Report
             Candidate::new(
                 &causes::SCHEDULING_STILL_ALLOWED,
                 object(cluster, node),
-                format!("{what} is being evicted while new replicas may still be scheduled there"),
+                format!("{what} is being evicted but still accepts new replicas"),
             )
             .at(name, disk)
             .fact(format!(
@@ -134,9 +134,7 @@ fn disk_keys(cluster: &Cluster, node: &LonghornNode) -> Option<Candidate> {
         Candidate::new(
             &causes::DISK_KEYS_DIFFER,
             object(cluster, node),
-            format!(
-                "spec and status of node {name} list different disks, so the webhook rejects every change of the node"
-            ),
+            format!("spec and status of {name} list different disks, so the webhook rejects its changes"),
         )
         .at(name, "")
         .fact(format!("only in spec.disks: {}; only in status.diskStatus: {}", list(&new), list(&old)))

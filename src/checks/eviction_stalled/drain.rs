@@ -79,7 +79,7 @@ fn misdirected<'a>(
 fn misdirected_finding(cluster: &Cluster, budget: &PodDisruptionBudget, node: &KubeNode) -> Finding {
     let (name, node) = (budget.metadata.name.as_str(), node.metadata.name.as_str());
     let object = cluster.object::<PodDisruptionBudget>(name);
-    let message = format!("drain of node {node} is blocked by PodDisruptionBudget {name} of another node");
+    let message = format!("drain of {node} is blocked by another node's PodDisruptionBudget");
     let cordoned = cordoned_since(cluster, node);
     let lasting = cordoned.is_none_or(|since| cluster.age(since) >= USUAL_DRAIN);
     Finding::about(&causes::PDB_BLOCKS, object, message)
@@ -164,6 +164,9 @@ impl<'a> DrainView<'a> {
         if node.metadata.annotations.drain_requested == "true" {
             return Some("Harvester has requested a drain (harvesterhci.io/drain-requested)".to_owned());
         }
+        if !node.metadata.annotations.kured_reboot.is_empty() {
+            return Some("kured reboots the node (weave.works/kured-reboot-in-progress)".to_owned());
+        }
         let taint = node.spec.taints.iter().find(|taint| DRAIN_TAINTS.contains(&taint.key.as_str()));
         taint.map(|taint| format!("the node has the taint {}", taint.key)).or_else(|| self.emptied(name))
     }
@@ -239,8 +242,7 @@ impl<'a> DrainView<'a> {
             ),
         };
         let object = cluster.object::<PodDisruptionBudget>(name);
-        let message =
-            format!("drain of node {node} {verb} the PodDisruptionBudget of instance manager {name}");
+        let message = format!("drain of {node} {verb} a PodDisruptionBudget: {}", way.briefly);
         let mut finding = Finding::about(&causes::PDB_BLOCKS, object, message).node(node).volumes(volumes);
         finding = finding
             .impact(DRAIN_WAITS)

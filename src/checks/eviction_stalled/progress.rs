@@ -54,11 +54,13 @@ impl<'a> Left<'a> {
     }
 
     fn text(&self) -> String {
-        format!(
-            "{} and {}",
-            counted(self.replicas.len(), "replica"),
-            counted(self.images.len(), "backing image copy")
-        )
+        match (self.replicas.len(), self.images.len()) {
+            (replicas, 0) => counted(replicas, "replica"),
+            (0, images) => counted(images, "backing image copy"),
+            (replicas, images) => {
+                format!("{} and {}", counted(replicas, "replica"), counted(images, "image"))
+            }
+        }
     }
 }
 
@@ -211,8 +213,8 @@ fn no_schedulable_disk(cluster: &Cluster, out: &mut Outcome, disk: &EvictingDisk
         &causes::NO_SCHEDULABLE_DISK,
         object(cluster, disk),
         format!(
-            "eviction of disk {name} on node {node} waits: no disk can take a replica of {}",
-            counted(unplaced.len(), "volume")
+            "eviction of disk {name} on {node} waits: no disk takes {}",
+            counted(unplaced.len(), "replica")
         ),
     )
     .node(node)
@@ -240,7 +242,7 @@ fn no_progress(
     let mut finding = Finding::about(
         &causes::NO_PROGRESS,
         object(cluster, disk),
-        format!("eviction of disk {name} on node {node} has stalled: {} remain", left.text()),
+        format!("eviction of disk {name} on {node} has stalled: {} remain", left.text()),
     )
     .node(node)
     .disk(name)

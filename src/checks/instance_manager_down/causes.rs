@@ -6,8 +6,8 @@ use crate::facts::ways::NOT_STARTED;
 causes! {
     PANIC = critical "panic"
         "its process exited with code 2, probably a Go panic, and no new pod was created" but "warning for the first 3 minutes"
-        fix "Save the log of the pod before Longhorn deletes it, then find out why the node's longhorn-manager creates no new pod. A panic during \
-             many rebuilds is Longhorn issue 13087, fixed in 1.11.3 and 1.12.0; until the upgrade, limit parallel rebuilds." [
+        fix "Save the pod's log, then find out why the node's longhorn-manager creates no pod. After a panic during many rebuilds (issue 13087, fixed \
+             in 1.11.3 and 1.12.0), limit parallel rebuilds." [
             read "kubectl -n <namespace> logs <object> --tail=200",
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
         ];
@@ -19,11 +19,11 @@ causes! {
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
         ]
         way LIMITED "something limits its memory"
-            fix "Raise or remove the pod's memory limit: it comes from a LimitRange, a policy, or Longhorn for the v2 data engine with pinned CPUs. \
-                 Then find out why the node's longhorn-manager creates no new pod."
+            fix "Raise or remove the pod's memory limit (LimitRange, policy, or Longhorn for the v2 data engine with pinned CPUs). Then find out why \
+                 the node's longhorn-manager creates no pod."
         way LEAKS_MEMORY "v1.11.0 leaks memory"
-            fix "Upgrade to 1.11.1 or use the image v1.11.0-hotfix-1: instance managers of v1.11.0 leak memory (Longhorn issue 12573). Until then, \
-                 free memory on the node, and find out why its longhorn-manager creates no new pod.";
+            fix "Upgrade to 1.11.1 or use image v1.11.0-hotfix-1: instance managers of v1.11.0 leak memory (Longhorn issue 12573). Until then, free \
+                 memory on the node and read its longhorn-manager's log.";
     POD_FAILED = critical "pod_failed"
         "its pod has ended and is not recreated" but "warning for the first 3 minutes, info for 2 if nothing ran in it"
         fix "Find out why the node's longhorn-manager does not create a new pod: only that manager does, usually within two minutes." [
@@ -32,15 +32,15 @@ causes! {
         ];
     POD_REJECTED = critical "pod_rejected"
         "its node rejects its pods: a taint, pressure, or too little of a resource" but "warning for the first 3 minutes"
-        fix "Remove what keeps the pod away: the taint (or tolerate it by setting taint-toleration, with all volumes detached), the pressure on the \
-             node, or what uses its CPU. Longhorn creates the next pod automatically." [
+        fix "Remove what keeps the pod away: the taint (or tolerate it by setting taint-toleration, with all volumes detached), pressure, or what uses \
+             the CPU. Longhorn then creates the pod." [
             read "kubectl describe node <node>",
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
         ];
     POD_TERMINATING = critical "pod_terminating"
         "its pod has been Terminating for more than 3 minutes, so no other can take its place"
-        fix "Find out why kubelet or containerd on the node do not end the pod, and restart them. Force-delete the pod only once none of its \
-             processes runs on the node: Longhorn then creates the next one." [
+        fix "Read the kubelet's and containerd's logs on the node, then restart them. Force-delete the pod only once none of its processes runs there: \
+             Longhorn then creates the next." [
             read "kubectl -n <namespace> describe pod <object>",
             read "kubectl describe node <node>",
         ] proven "the fix asks to check first that no process of the pod runs on the node";
@@ -49,7 +49,7 @@ causes! {
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
             read "kubectl -n <namespace> get instancemanagers.longhorn.io <object> -o yaml",
         ]
-        way CREATION_REJECTED "the API server rejects new pods in its namespace"
+        way CREATION_REJECTED "the API server rejects new pods"
             fix "Remove what rejects new pods: the Event names it (a webhook that does not answer, the namespace's Pod Security, a quota). Longhorn \
                  then creates the pod." [
                 read "kubectl -n <namespace> get events --field-selector reason=FailedCreate --sort-by=.lastTimestamp",
@@ -71,8 +71,8 @@ causes! {
         ];
     LABEL_MISSING = warning "label_missing"
         "its object lacks labels, so Longhorn removes it or, before the fix of issue 9464, cannot sync its node"
-        fix "Put the missing labels back immediately, as another instance manager has them. Do not restart managers or upgrade before: releases \
-             from 1.6.3, 1.7.2 and 1.8.0 on remove an instance manager without them." [
+        fix "Put the missing labels back immediately, as another instance manager has them. Do not restart managers or upgrade before: managers of \
+             1.6.3, 1.7.2, 1.8.0 and later remove it." [
             read "kubectl -n <namespace> get instancemanagers.longhorn.io --show-labels",
             read "kubectl -n <namespace> get instancemanagers.longhorn.io <object> -o yaml",
         ];
@@ -82,8 +82,8 @@ causes! {
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
         ]
         way READY_UNSEEN "its pod is Ready, but its manager has not recorded that"
-            fix "Read the log of the node's longhorn-manager: it has not recorded that the pod is Ready. Check whether it reaches the pod's ports \
-                 8500 to 8503 (a NetworkPolicy, a firewall, the pod network), or does nothing at all." [
+            fix "Read the log of the node's longhorn-manager: it has not recorded the pod as Ready. Check that it reaches the pod's ports 8500 to 8503 \
+                 (NetworkPolicy, firewall, pod network)." [
                 read "kubectl -n <namespace> logs <manager> -c longhorn-manager --tail=2000 | grep <object>",
                 read "kubectl -n <namespace> get networkpolicies",
                 read "kubectl -n <namespace> get pod <object> -o wide",

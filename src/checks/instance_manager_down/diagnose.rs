@@ -98,7 +98,7 @@ fn lost(cluster: &Cluster, im: &InstanceManager) -> ManagerTrouble {
 
 /// The node is down; while that may be a reboot, until when it is normal.
 fn away(cluster: &Cluster, node: &str, down: Evidence) -> ManagerTrouble {
-    let says = "cannot be reached because its node is down";
+    let says = "is unreachable: its node is down";
     let mut trouble = ManagerTrouble::plain(&causes::NODE_DOWN, says, Hits::Attached, vec![down]);
     let since = nodes::not_ready_since(cluster, node).filter(|since| cluster.age(*since) < NODE_AWAY);
     if let Some((since, until)) = since.and_then(|since| Some((since, since.checked_add(NODE_AWAY).ok()?))) {
@@ -190,8 +190,7 @@ fn not_running(
             evidence.push(api(format!("{}, and is being deleted", pod_in_words(pod))));
             evidence.extend(not_killed(cluster, pod));
             let trouble = aged(cluster, im, &causes::POD_TERMINATING, since, NEXT_POD, evidence);
-            let length = since.map(|since| format!("for {}", text::duration(cluster.age(since))));
-            trouble.aged.then(|| trouble.detail(length.unwrap_or_default()))
+            trouble.aged.then_some(trouble)
         }
         Some(pod) => {
             evidence.push(api(pod_in_words(pod)));
@@ -340,7 +339,11 @@ fn not_taken(
     let seen = out.first_seen(causes::POD_REJECTED.id, &im.metadata.name);
     said.extend(refusal.evidence);
     let since = refusal.since.or(seen);
-    Some(aged(cluster, im, &causes::POD_REJECTED, since, NEXT_POD, said).detail(refusal.why))
+    let trouble = aged(cluster, im, &causes::POD_REJECTED, since, NEXT_POD, said);
+    Some(match refusal.taint {
+        Some(taint) => ManagerTrouble { says: "is down", ..trouble.detail(format!("its node has taint {taint}")) },
+        None => trouble,
+    })
 }
 
 /// Longhorn looks for its default instance manager by label, and makes it when it finds none. Where one

@@ -230,12 +230,7 @@ fn finding<'a>(
         "" => format!("instance manager {name}"),
         node => format!("the instance manager on {node}"),
     };
-    let more = match (&trouble.detail, standing.len()) {
-        (Some(detail), _) => format!(": {detail}"),
-        (None, 0) => String::new(),
-        (None, 1) => "; 1 volume attached there has stalled I/O".to_owned(),
-        (None, number) => format!("; {number} volumes attached there have stalled I/O"),
-    };
+    let more = trouble.detail.as_ref().map_or(String::new(), |detail| format!(": {detail}"));
     let impact = match trouble.hits {
         Hits::Running => {
             format!("Longhorn removes it at the next sync of the node; affected: {}", users_of(&volumes))

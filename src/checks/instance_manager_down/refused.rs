@@ -12,7 +12,8 @@ use crate::longhorn::*;
 
 /// Why, since when, and what says so.
 pub struct Refusal {
-    pub why: String,
+    /// The taint that keeps the pods away, if one does.
+    pub taint: Option<String>,
     pub since: Option<Timestamp>,
     pub evidence: Vec<Evidence>,
 }
@@ -45,12 +46,9 @@ pub fn of(cluster: &Cluster, im: &InstanceManager, pod: Option<&Pod>) -> Option<
         evidence.push(EvidenceSource::History.says(text));
     }
     let taints = taints_of(cluster, im);
-    let why = match taints.is_empty() || !why.contains("TaintToleration") {
-        true => why.trim().trim_end_matches('.').to_owned(),
-        false => format!("taint {}", taints.join(", ")),
-    };
+    let taint = taints.into_iter().next().filter(|_| why.contains("TaintToleration"));
     let since = since.or_else(|| rejected.and_then(|(_, pod)| pod.metadata.created()));
-    Some(Refusal { why, since, evidence })
+    Some(Refusal { taint, since, evidence })
 }
 
 /// Since when Events say that the kubelet rejects its pods, without a longer gap until now.
@@ -110,5 +108,5 @@ pub fn driven_away(cluster: &Cluster, im: &InstanceManager) -> Option<Refusal> {
         EvidenceSource::Event.says(format!("event TaintManagerEviction{at}: {}", event.said()))
     }));
     let since = marked.and_then(|event| event.last_seen());
-    Some(Refusal { why: format!("taint {}", taints.join(", ")), since, evidence })
+    Some(Refusal { taint: taints.into_iter().next(), since, evidence })
 }

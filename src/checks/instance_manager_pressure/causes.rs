@@ -12,8 +12,8 @@ causes! {
         ];
     STORAGE_NETWORK_MISSING = info "storage_network_missing"
         "the pod has no address in the storage network, so what runs in it uses the pod network"
-        fix "Check that Multus runs on node <node> and knows the network of setting storage-network. The address comes with a new pod: once no \
-             volume is attached on the node, recreate the instance manager. Until then, rebuilds from and to it may stall." [
+        fix "Check that Multus runs on node <node> and knows the network of setting storage-network. Once no volume is attached there, recreate the \
+             instance manager: its new pod gets an address." [
             read "kubectl -n <namespace> get pod <object> -o yaml | grep -A20 k8s.v1.cni.cncf.io",
             read "kubectl -n <namespace> get settings.longhorn.io storage-network",
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
@@ -26,8 +26,8 @@ causes! {
         ];
     PRIORITY_CLASS_MISMATCH = warning "priority_class_mismatch"
         "the pod's PriorityClass never matches the setting, so Longhorn keeps replacing idle pods"
-        fix "Set priority-class to the class that the pods get (from a PriorityClass with globalDefault, or an admission policy), while all volumes \
-             are detached. Until then, Longhorn recreates idle pods every hour." [
+        fix "Set priority-class to the class that the pods get (by globalDefault or an admission policy), while all volumes are detached. Until then, \
+             Longhorn recreates idle pods every hour." [
             read "kubectl -n <namespace> get settings.longhorn.io priority-class",
             read "kubectl get priorityclasses",
             change "kubectl -n <namespace> patch settings.longhorn.io priority-class --type merge -p '{\"value\":\"<value>\"}'",

@@ -330,10 +330,9 @@ fn priority_class_mismatch(
     }
     let number = counted(mismatched.len(), "instance manager");
     let message = match global {
-        Some(class) if forever => format!(
-            "setting priority-class is empty, but PriorityClass {} is the default of the cluster",
-            class.metadata.name
-        ),
+        Some(class) if forever => {
+            format!("setting priority-class is empty, but the cluster's default is {}", class.metadata.name)
+        }
         _ if wanted.is_empty() => {
             format!("{number} with a PriorityClass although setting priority-class is empty")
         }

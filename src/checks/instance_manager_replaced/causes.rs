@@ -4,13 +4,12 @@ use crate::check::{causes, ways};
 
 ways! { PROBE:
     UNREACHABLE "its probe could not connect"
-        fix "Check the network between the node and its own pods: the kubelet's probe could not connect, so neither load nor the instance manager \
-             is the cause. If several nodes are affected at the same time, it is the CNI plugin, a firewall or the storage network."
+        fix "Check the network between the node and its own pods: the kubelet's probe could not connect. If several nodes are affected at once, check \
+             CNI plugin, firewall and storage network."
         [read ON_NODE, read UNHEALTHY];
     UNREACHABLE_STORAGE "its probe could not connect, and there is a storage network"
-        fix "Check the network between the node and its own pods: the kubelet's probe could not connect, so neither load nor the instance manager \
-             is the cause. If several nodes are affected at the same time, it is the CNI plugin, a firewall or the storage network (setting \
-             storage-network: <value>)."
+        fix "Check the network between the node and its own pods: the kubelet's probe could not connect. If several nodes are affected at once, check \
+             CNI, firewall and setting storage-network (<value>)."
         [read ON_NODE, read UNHEALTHY];
 }
 
@@ -25,9 +24,8 @@ const VOLUMES: &str = "kubectl -n <namespace> get volumes.longhorn.io";
 
 causes! {
     LIVENESS_PROBE = warning "liveness_probe" "the kubelet killed it because its liveness probe failed"
-        fix "Check that its volumes are attached again, then reduce the node's load: the instance manager was too busy to answer its probe. Spread \
-             replicas (setting replica-auto-balance), raise guaranteed-instance-manager-cpu, and upgrade to 1.9.2, 1.10 or later (its probe \
-             tolerates 66 s; 30 s before, 15 s before 1.6.4 and 1.7.3)." [
+        fix "Check that its volumes are attached again, then spread replicas (setting replica-auto-balance) or raise guaranteed-instance-manager-cpu: \
+             it was too busy for its probe. From 1.9.2 on, its probe tolerates 66 s." [
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
             read "kubectl describe node <node>",
             read "kubectl -n <namespace> top pod --containers <object>",
@@ -35,9 +33,8 @@ causes! {
         ways PROBE;
     LIVENESS_LOOP = critical "liveness_loop"
         "the kubelet has killed it at least three times within an hour because its liveness probe failed"
-        fix "Take load off the node until the probe is answered: cordon it, move workloads away, and limit parallel rebuilds (setting \
-             concurrent-replica-rebuild-per-node-limit). If several nodes are affected at the same time, check the network between kubelet and \
-             pods instead." [
+        fix "Take load off the node: cordon it, move workloads away, and limit parallel rebuilds (setting concurrent-replica-rebuild-per-node-limit). \
+             If several nodes are affected at once, check the network between kubelet and pods." [
             read UNHEALTHY,
             read "kubectl describe node <node>",
             read "kubectl -n <namespace> top pod --containers <object>",
@@ -57,8 +54,8 @@ causes! {
             read "kubectl -n <namespace> get poddisruptionbudgets <object>",
         ]
         way PREEMPTED "a pod of a higher PriorityClass took its place"
-            fix "Check that its volumes are attached again. Then make room on node <node>: a pod of a higher PriorityClass, such as the system \
-                 classes, found no CPU or memory there, and the next such pod does the same."
+            fix "Check that its volumes are attached again. Then make room on node <node>: a pod of a higher PriorityClass took its CPU or memory, and \
+                 the next does the same."
             [read "kubectl describe node <node>", read "kubectl get priorityclasses"]
         ways MEANT;
     NODE_LOST = warning "node_lost"
@@ -84,8 +81,8 @@ causes! {
             read "kubectl describe node <node>",
         ];
     PANIC = warning "panic" "its process exited with code 2, probably a Go panic"
-        fix "Check that its volumes are attached again, and save the log of the instance manager for a report. A panic during many rebuilds is \
-             Longhorn issue 13087, fixed in 1.11.3 and 1.12.0; until the upgrade, limit parallel rebuilds." [
+        fix "Check that its volumes are attached again, and save the instance manager's log. After a panic during many rebuilds (issue 13087, fixed in \
+             1.11.3 and 1.12.0), limit parallel rebuilds." [
             read "kubectl -n <namespace> logs <object> --tail=200",
         ];
     SETTINGS_SYNC = info "settings_sync" "Longhorn replaced it while it was idle, to apply settings"
@@ -102,8 +99,8 @@ causes! {
         ways MEANT;
     UNKNOWN = warning "unknown" "it ended for an unknown reason"
         but "info without any sign of harm, and when it was stopped while nothing ran in it"
-        fix "Check that its volumes are attached again. Then search the node's logs of kubelet, containerd and kernel for failed liveness probes, \
-             `shim disconnected` and out of memory. An exporter that watches sees which it was." [
+        fix "Check that its volumes are attached again. Then search the node's kubelet, containerd and kernel logs for failed liveness probes, `shim \
+             disconnected` and out of memory." [
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
             read "kubectl describe node <node>",
         ]

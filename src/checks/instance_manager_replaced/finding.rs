@@ -15,12 +15,12 @@ pub(super) fn finding(cluster: &Cluster, end: End, others: &[End]) -> Finding {
         "" => format!("instance manager {}", end.manager),
         node => format!("the instance manager on {node}"),
     };
-    let message = format!("{which} {fate}: {}", what(&end));
+    let message = format!("{which} {fate}{}", what(&end));
     let object = cluster.object::<InstanceManager>(end.manager);
     let (cause, message) = match end.kills >= LOOP {
         true => {
             let times = counted(end.kills, "time");
-            (&causes::LIVENESS_LOOP, format!("{message} ({times} within an hour)"))
+            (&causes::LIVENESS_LOOP, format!("{which} {fate} {times}: its liveness probe failed"))
         }
         false => (end.verdict.cause(), message),
     };
@@ -33,6 +33,8 @@ pub(super) fn finding(cluster: &Cluster, end: End, others: &[End]) -> Finding {
         way => way,
     };
     let hits = &end.hits.facts;
+    let told = |detail: &&String| end.evidence.iter().any(|fact| fact.text.contains(detail.as_str()));
+    let detail = end.detail.as_ref().filter(|detail| !told(detail)).cloned();
     Finding::about(cause, object, message)
         .way(way)
         .with(Name::Value, storage)
@@ -41,40 +43,34 @@ pub(super) fn finding(cluster: &Cluster, end: End, others: &[End]) -> Finding {
         .impact(impact(cluster, &end, &volumes))
         .volumes(volumes)
         .facts(end.evidence)
+        .facts(detail)
         .facts(text::first_ten(hits, "failure", String::clone))
         .facts(others.iter().rev().take(10).map(again))
 }
 
-fn what(end: &End) -> String {
-    let detail = end.detail.as_deref();
-    let with = |text: &str, sign: &str| match detail {
-        Some(detail) => format!("{text}{sign}{detail}"),
-        None => text.to_owned(),
-    };
+/// In a few words, behind what happened.
+fn what(end: &End) -> &'static str {
     match end.verdict {
-        ReplacementVerdict::LivenessProbe => {
-            with("the kubelet killed it because its liveness probe failed", ", ")
+        ReplacementVerdict::LivenessProbe => ": its liveness probe failed",
+        ReplacementVerdict::OomKilled => ": OOM-killed",
+        ReplacementVerdict::Evicted if end.way == Some(&causes::PREEMPTED) => {
+            ": preempted by a higher PriorityClass"
         }
-        ReplacementVerdict::OomKilled => "OOM-killed".into(),
-        ReplacementVerdict::Evicted => with("evicted", " "),
+        ReplacementVerdict::Evicted => ": evicted",
         ReplacementVerdict::Drained if !end.hits.volumes.is_empty() || end.hits.deleted => {
-            "evicted by a drain, with only replicas in it".into()
+            ": evicted by a drain (replicas only)"
         }
-        ReplacementVerdict::Drained => "evicted by a drain, no volume affected".into(),
-        ReplacementVerdict::NodeLost => "its node went down or rebooted".into(),
-        ReplacementVerdict::Tainted | ReplacementVerdict::TaintedIdle => {
-            format!("{} removed it from its node, which was Ready", detail.unwrap_or("a NoExecute taint"))
-        }
-        ReplacementVerdict::SandboxLost => {
-            "its kubelet stopped it because its sandbox was lost; it was not deleted, and its probe had not failed".into()
-        }
-        ReplacementVerdict::Panic => "its process panicked".into(),
-        ReplacementVerdict::SettingsSync => "Longhorn applied settings while it was idle".into(),
-        ReplacementVerdict::StaleCleanup => "Longhorn removed it because it is no longer needed".into(),
-        ReplacementVerdict::Deleted => with("its pod was deleted while volumes ran in it", ", "),
-        ReplacementVerdict::DeletedIdle => "its pod was deleted while idle (by whom is unknown)".into(),
-        ReplacementVerdict::Unknown | ReplacementVerdict::Stopped => with("cause unknown", ": "),
-        ReplacementVerdict::StoppedIdle => with("nothing ran in it; cause unknown", ": "),
+        ReplacementVerdict::Drained => ": evicted by a drain, no volume affected",
+        ReplacementVerdict::NodeLost => ": its node went down or rebooted",
+        ReplacementVerdict::Tainted | ReplacementVerdict::TaintedIdle => ": evicted by a NoExecute taint",
+        ReplacementVerdict::SandboxLost => ": its kubelet lost its sandbox",
+        ReplacementVerdict::Panic => ": its process panicked",
+        ReplacementVerdict::SettingsSync => ": Longhorn applied settings while it was idle",
+        ReplacementVerdict::StaleCleanup => ": Longhorn no longer needed it",
+        ReplacementVerdict::Deleted => ": its pod was deleted while in use",
+        ReplacementVerdict::DeletedIdle => ": its pod was deleted while idle",
+        ReplacementVerdict::Unknown | ReplacementVerdict::Stopped => " (cause unknown)",
+        ReplacementVerdict::StoppedIdle => " (cause unknown, nothing ran in it)",
     }
 }
 

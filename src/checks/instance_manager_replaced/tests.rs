@@ -203,7 +203,11 @@ fn an_idle_deletion_is_longhorns_only_where_a_setting_explains_it() {
     assert_eq!(verdict(&gone, waits), "info settings_sync");
     assert_eq!(verdict(&gone, &waits.replace("applied: false", "applied: true")), "info deleted");
     let report = run(&CHECK, &saw(&gone, &after())).report;
-    assert!(report.findings[0].message.contains("by whom is unknown"), "{}", report.findings[0].message);
+    assert!(
+        report.findings[0].message.ends_with("its pod was deleted while idle"),
+        "{}",
+        report.findings[0].message
+    );
 }
 
 #[test]
@@ -471,17 +475,17 @@ fn a_drain_says_what_became_of_the_replicas() {
     assert!(message.ends_with("evicted by a drain, no volume affected"), "{message}");
     assert_eq!(impact, "none: it was idle");
     let (message, impact) = told(&hit());
-    assert!(message.ends_with("evicted by a drain, with only replicas in it"), "{message}");
+    assert!(message.ends_with("evicted by a drain (replicas only)"), "{message}");
     assert!(impact.ends_with("did not stop, and all replicas are back"), "{impact}");
     // played on 1.12.1: a kubelet whose watch was late stopped it 15 s after Longhorn had marked the replicas
     let (message, _) = told(
         &(hit().replace("11:50:03", "11:49:45") + &event("Killing", "Stopping container instance-manager")),
     );
-    assert!(message.ends_with("evicted by a drain, with only replicas in it"), "{message}");
+    assert!(message.ends_with("evicted by a drain (replicas only)"), "{message}");
     // an uninstallation deletes the volumes: what was said stays
     let later = next(saw(&gone, &(after() + &hit())), 60, &after());
     let finding = run(&CHECK, &later).report.findings.remove(0);
-    assert!(finding.message.ends_with("evicted by a drain, with only replicas in it"), "{}", finding.message);
+    assert!(finding.message.ends_with("evicted by a drain (replicas only)"), "{}", finding.message);
     assert_eq!(finding.impact, "none now: the volumes whose replicas ended are deleted");
     let (_, impact) = told(&hit().replace("robustness: healthy", "robustness: degraded"));
     assert!(

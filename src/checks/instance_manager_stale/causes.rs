@@ -19,8 +19,8 @@ ways! { SHARDED:
 causes! {
     ORPHAN_HELD = warning "orphan_held"
         "a running instance without an Engine or Replica holds it, and that never clears by itself"
-        fix "Make sure that no volume uses the instances, then end them: delete their Orphan objects if Longhorn has created some. If not, delete \
-             the instance manager once nothing else runs in it." [
+        fix "Make sure that no volume uses the instances, then delete their Orphan objects. If there are none, delete the instance manager once \
+             nothing else runs in it." [
             read CONTENT,
             read OBJECTS,
             read "kubectl -n <namespace> get orphans.longhorn.io -o wide",
@@ -31,11 +31,11 @@ causes! {
             fix "Make sure that no volume uses the instances, then delete their Orphans: Longhorn stops the instances and removes the instance manager. \
                  Setting orphan-resource-auto-deletion with `instance` does it automatically."
         way UNSETTLED "the object of an instance is changing state"
-            fix "Find out what keeps the instance's volume from settling: read its events and the log of its owner's longhorn-manager. The \
-                 instance's object has been changing state for long, and Longhorn may still need it."
+            fix "Read the events of the instance's volume and the log of its owner's longhorn-manager: its object keeps changing state, and Longhorn \
+                 may still need it."
         way BESIDE_OTHERS "they have no Orphan object, and other instances run in it"
-            fix "Move what else runs in it first: upgrade the engines and detach the volumes named here. Once only the orphans are left, delete the \
-                 instance manager: without an Orphan object, nothing else ends them."
+            fix "Upgrade the engines and detach the volumes named here first. Once only orphans are left, delete the instance manager: without an \
+                 Orphan object, nothing else ends them."
         way ALONE "they have no Orphan object, and nothing else runs in it"
             fix "Make sure that no volume uses the instances, then delete the instance manager: without an Orphan object, nothing else ends them.";
     STUCK = warning "stuck" "nothing holds it, but its node's longhorn-manager does not remove it"
@@ -60,8 +60,8 @@ causes! {
             [read "kubectl -n <namespace> describe pod <pod>", read "kubectl describe node <node>"];
     ENGINE_UPGRADE_PENDING = info "engine_upgrade_pending"
         "a volume with an older engine image holds it; expected until that engine is upgraded"
-        fix "Upgrade the engines of the attached, healthy volumes (live, without interruption). Then detach and attach the volumes once, at a \
-             convenient moment: the engine stays here until then. Setting concurrent-automatic-engine-upgrade-per-node-limit upgrades all volumes." [read VOLUMES, read CONTENT];
+        fix "Upgrade the engines of the attached, healthy volumes live. Then detach and attach the volumes once, at a convenient moment. Setting \
+             concurrent-automatic-engine-upgrade-per-node-limit upgrades all volumes." [read VOLUMES, read CONTENT];
     REATTACH_PENDING = info "reattach_pending"
         "the engine of a volume stays in it until the volume is detached; expected after a live upgrade"
         fix "Scale the workloads down until the volumes are detached, and up again, at a convenient moment: engines then start in the default \

@@ -13,6 +13,8 @@ mod remedy;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
+
 use std::collections::BTreeMap;
 
 use crate::check::*;
@@ -208,39 +210,46 @@ fn doomed_shards<'a>(im: &'a InstanceManager, case: &StaleManager) -> Vec<&'a st
     instances.filter(|(_, shard)| shard.status.state.is_active()).map(|(name, _)| name.as_str()).collect()
 }
 
+/// An old instance manager in a headline: its name is long, and its node tells more.
+struct Which<'a>(&'a InstanceManager);
+
+impl fmt::Display for Which<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.spec.node_id.as_str() {
+            "" => write!(f, "old instance manager {}", self.0.metadata.name),
+            node => write!(f, "an old instance manager on {node}"),
+        }
+    }
+}
+
 fn message(im: &InstanceManager, case: &StaleManager, volumes: usize) -> String {
-    let name = &im.metadata.name;
+    let which = Which(im);
     let of = |why: &'static Cause| case.holders.iter().filter(|holder| holder.why == why).count();
     match *case.why {
         causes::ORPHAN_HELD => {
             let orphans = of(&causes::ORPHAN_HELD);
-            format!(
-                "old instance manager {name} is held by {} that no volume owns",
-                counted(orphans, "instance")
-            )
+            format!("{which} is held by {} without a volume", counted(orphans, "instance"))
         }
-        causes::STUCK => format!("old instance manager {name} is not removed, although nothing holds it"),
-        causes::DELETION_STUCK => format!("instance manager {name} was deleted but still exists"),
+        causes::STUCK => format!("{which} is not removed, although nothing holds it"),
+        causes::DELETION_STUCK => format!("{which} was deleted but still exists"),
         causes::ENGINE_UPGRADE_PENDING => {
-            format!(
-                "old instance manager {name} is held by {}, some with an older engine image",
-                counted(volumes, "volume")
-            )
+            format!("{which} waits for the engine upgrade of {}", counted(volumes, "volume"))
         }
         causes::REATTACH_PENDING => {
-            format!(
-                "old instance manager {name} is held by {} until detached and attached again",
-                counted(volumes, "volume")
-            )
+            format!("{which} waits until {} reattached", are(volumes, "volume"))
         }
         causes::REPLICA_HELD => {
-            format!("old instance manager {name} runs replicas of {}", counted(volumes, "volume"))
+            format!("{which} runs replicas of {}", counted(volumes, "volume"))
         }
         causes::NODE_DOWN => {
-            format!("old instance manager {name} cannot be removed while its node is down")
+            format!("{which} cannot be removed while its node is down")
         }
-        _ => format!("old instance manager {name} is about to be removed"),
+        _ => format!("{which} is about to be removed"),
     }
+}
+
+fn are(number: usize, what: &str) -> String {
+    format!("{} {}", counted(number, what), if number == 1 { "is" } else { "are" })
 }
 
 fn impact(case: &StaleManager, volumes: &[VolumeRef], shards: &[&str]) -> String {

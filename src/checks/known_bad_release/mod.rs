@@ -118,7 +118,7 @@ fn headline(issue: &KnownIssue, release: Release) -> String {
     let KnownIssue { number, effect, .. } = issue;
     match issue.affects(release) {
         true => format!("{release} has Longhorn issue {number}: {effect}"),
-        false => format!("Longhorn issue {number} has outlived the upgrade to {release}: {effect}"),
+        false => format!("{release} still has Longhorn issue {number}: {effect}"),
     }
 }
 
@@ -133,18 +133,9 @@ fn finding(
         true => "one manager or all can crash in a loop; their volumes are then not reconciled",
         false => issue.effect,
     };
-    Finding::about(
-        cause,
-        daemon_set(cluster),
-        match issue.affects(release) {
-            true => {
-                format!("Longhorn issue {} of {release} affects this cluster: {}", issue.number, issue.effect)
-            }
-            false => headline(issue, release),
-        },
-    )
-    .impact(impact)
-    .fact(format!("the managers run {release}"))
-    .fact(fact)
-    .fix(issue.advice(cluster, release))
+    Finding::about(cause, daemon_set(cluster), headline(issue, release))
+        .impact(impact)
+        .fact(format!("the managers run {release}"))
+        .fact(fact)
+        .fix(issue.advice(cluster, release))
 }

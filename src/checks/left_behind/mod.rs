@@ -23,8 +23,8 @@ use crate::longhorn::{LonghornNode, Meta, Orphan, OrphanType, Pod, Volume};
 causes! {
     REPLICAS_PILED_UP = warning "replicas_piled_up"
         "a volume has many more replicas than it wants: new ones are created and fail, and none is removed"
-        fix "Find out why new replicas fail before you delete any: read the conditions of the newest, and the log of their instance manager. \
-             Longhorn removes failed replicas once the volume is healthy." [
+        fix "Read the newest replica's conditions and its instance manager's log. Do not delete replicas before: Longhorn removes failed ones once the \
+             volume is healthy." [
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<volume> --sort-by=.metadata.creationTimestamp",
             read "kubectl -n <namespace> get volumes.longhorn.io <volume> -o jsonpath='{.status.conditions}'",
         ];
@@ -37,8 +37,8 @@ causes! {
         ];
     DELETION_STUCK = warning "deletion_stuck"
         "a volume was deleted an hour ago and still exists" but "info while one of its replicas is on a node that is down"
-        fix "Find out what is left of the volume (it waits for its engine, replicas and snapshots): the log of the longhorn-manager on <owner> \
-             names it and the reason. Do not remove a finalizer before you know: its data stays on the disks." [
+        fix "Read in the log of the longhorn-manager on <owner> which engine, replica or snapshot the volume waits for. Do not remove a finalizer \
+             before: its data stays on the disks." [
             read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io,snapshots.longhorn.io -l longhornvolume=<volume>",
             read "kubectl -n <namespace> logs <manager> -c longhorn-manager --since=1h | grep <volume>",
         ];
@@ -119,7 +119,7 @@ fn piled_up(cluster: &Cluster, out: &mut Outcome) {
         let healthy = of_volume.iter().filter(|replica| volumes::is_healthy(replica)).count();
         let failed = of_volume.iter().filter(|replica| replica.spec.failed_at.is_set()).count();
         let message =
-            format!("{} has {} replicas but wants {wanted}", text::users_of(&users), of_volume.len());
+            format!("{} has {} replicas but wants {wanted}", text::claims_of(&users), of_volume.len());
         let mut finding = Finding::about(&REPLICAS_PILED_UP, volumes::object(cluster, volume), message)
             .volumes(users)
             .impact("every manager reads and writes all of them, and each may take space on a disk")
@@ -193,7 +193,7 @@ fn deletions(cluster: &Cluster, out: &mut Outcome) {
         };
         let away = cluster.replicas_of(name).find_map(|one| nodes::down(cluster, &one.spec.node_id));
         let users = vec![cluster.volume_ref(name)];
-        let message = format!("{} was deleted but still exists", text::users_of(&users));
+        let message = format!("{} was deleted but still exists", text::claims_of(&users));
         let mut finding = Finding::about(&DELETION_STUCK, volumes::object(cluster, volume), message)
             .since(age.since)
             .volumes(users)

@@ -91,23 +91,19 @@ pub fn diagnose(
         values: Vec::new(),
         remedy: Remedy::default(),
     };
-    case.add(EvidenceSource::Api, describe(crash));
+    let ended = crash.end.map_or("", |end| end.message.trim());
+    case.evidence.push(api(describe(crash)).quoting(ended));
     if let Some((reason, message)) = pod.container_status(super::CONTAINER).and_then(looping::cannot_start) {
-        // runtimes begin with who called whom, and end with what is wrong
-        let last = ["failed: ", "spec: "]
-            .iter()
-            .fold(message, |rest, mark| rest.rsplit_once(mark).map_or(rest, |(_, last)| last));
-        let said = text::shortened(if last.is_empty() { reason } else { last }, SHOWN);
-        case.headline = Some(format!("its container cannot be created or started: {said}"));
         let message = if message.is_empty() { "the kubelet gives no further reason" } else { message };
         // the last end may have told it
-        if crash.end.is_none_or(|end| end.message.trim() != message.trim()) {
+        if ended != message.trim() {
             case.evidence.push(api(format!("{reason}: {}", shortened(message))).quoting(message));
         }
+        case.headline = Some("its container cannot start".to_owned());
         if message.contains("not a shared mount") {
-            case.way = Some(&causes::NOT_SHARED);
+            case.is_way(&causes::NOT_SHARED);
         } else if message.contains("exec: ") && message.contains("permission denied") {
-            case.way = Some(&causes::NO_EXEC);
+            case.is_way(&causes::NO_EXEC);
         }
         return case.is(&causes::CONTAINER_CANNOT_START, EvidenceSource::Api);
     }
@@ -251,8 +247,7 @@ impl<'c> CrashedManager<'c> {
                 return &causes::CRD_MISMATCH;
             }
             causes::WEBHOOK_CALL_FAILED => {
-                let what = "the API server cannot call Longhorn's webhook";
-                self.is_unreached(what, "admission", unreached::of_call(line));
+                self.is_unreached("admission", unreached::of_call(line));
                 let means = self.way.map_or("the line does not show why the call failed", |way| way.means);
                 self.add(EvidenceSource::Log, means);
             }
@@ -265,8 +260,9 @@ impl<'c> CrashedManager<'c> {
             causes::WEBHOOK_DENIED => self.is_denied(line),
             causes::CONTAINER_CANNOT_START => self.is_way(&causes::OTHER_PROCESSOR),
             causes::API_CERTIFICATE => {
-                let refused = certificates::refused(line);
-                self.headline = refused.map(|why| format!("it rejects the API server's certificate: {why}"));
+                if let Some(why) = certificates::refused(line) {
+                    self.add(EvidenceSource::Log, why);
+                }
                 let asked =
                     log.lines().rev().find(|line| line.contains("x509: ")).and_then(certificates::asked);
                 self.values.extend(asked.map(|address| (Name::Value, address.to_owned())));
@@ -290,13 +286,12 @@ impl<'c> CrashedManager<'c> {
             }
             causes::WEBHOOK_UNSERVED => {
                 if let Some(fact) = probes::foreign(self.cluster, self.pod) {
-                    self.headline = Some(fact.to_string());
+                    self.headline = Some(probes::WRONG_PORT.to_owned());
                     self.add(EvidenceSource::Api, fact.to_string());
                     return &causes::MANIFEST_STALE;
                 }
                 let webhook = webhook_in(line).unwrap_or("admission");
-                let what = format!("longhorn-{webhook}-webhook is unreachable");
-                self.is_unreached(&what, webhook, unreached::read(log));
+                self.is_unreached(webhook, unreached::read(log));
                 let means = self.way.map_or("the log does not show how its attempts failed", |way| way.means);
                 self.add(
                     EvidenceSource::Log,
@@ -319,7 +314,6 @@ impl<'c> CrashedManager<'c> {
     fn is_upgrade(&mut self, line: &str) {
         let said = line.rsplit("upgrade resources failed: ").next().unwrap_or(line);
         let said = said.split('"').next().unwrap_or(said).trim_end_matches('\\');
-        self.headline = Some(format!("an object stops the upgrade: {}", text::both_ends(said, 160)));
         let kind = said.split(": upgrade ").nth(1).and_then(|rest| rest.split(" failed").next());
         self.values.extend(kind.map(|kind| (Name::Value, format!("{}s.longhorn.io", kind.replace(' ', "")))));
         let empty = self.cluster.objects.backups.iter().find(|backup| {
@@ -328,7 +322,7 @@ impl<'c> CrashedManager<'c> {
                 && said.contains("resource name may not be empty")
         });
         if let Some(backup) = empty {
-            self.way = Some(&causes::BACKUP_WITHOUT_VOLUME);
+            self.is_way(&causes::BACKUP_WITHOUT_VOLUME);
             self.is_of(Name::Backup, backup.metadata.name.as_str());
         }
     }
@@ -337,33 +331,22 @@ impl<'c> CrashedManager<'c> {
         self.release.is_some_and(|release| release.at_least(1, 10, 0))
     }
 
-    fn is_unreached(&mut self, what: &str, webhook: &str, way: Option<&'static Way>) {
+    fn is_unreached(&mut self, webhook: &str, way: Option<&'static Way>) {
         self.is_of(Name::Service, format!("longhorn-{webhook}-webhook"));
-        self.headline = way.map(|way| format!("{what} ({})", way.briefly));
-        self.way = way;
+        if let Some(way) = way {
+            self.is_way(way);
+        }
     }
 
     fn is_denied(&mut self, line: &str) {
-        let refused = |by: &str, what: &str| Some(format!("{by} refuses {}", text::shortened(what, SHOWN)));
         // the words of a webhook that is asked for a kind of which its release has no rule (wrangler pkg/webhook/router.go admit, in
         // the vendored packages of longhorn-manager v1.9.2 and v1.10.2)
         if line.contains("no route match found for ") {
             return self.is_way(&causes::OTHER_RELEASE_ANSWERED);
         }
-        let refusal = quoted(line).split_once("denied the request: ");
-        self.headline = match (refusal, quoted(line).split_once(" setting ")) {
-            (Some((_, refusal)), _) => {
-                let refusal = refusal.trim_end_matches('"');
-                refused("Longhorn's own validator", &format!("a change it makes at startup: {refusal}"))
-            }
-            (None, Some((_, setting))) => {
-                refused("it", &format!("the value of setting {}", setting.trim_end_matches('"')))
-            }
-            _ => None,
-        };
         if line.contains("setting ") && line.contains("with invalid value") {
             let ends = self.release.is_some_and(|release| !release.at_least(1, 3, 1));
-            self.way = Some(if ends { &causes::SETTING_ENDS_START } else { &causes::SETTING_REFUSED });
+            self.is_way(if ends { &causes::SETTING_ENDS_START } else { &causes::SETTING_REFUSED });
         }
     }
 
@@ -420,7 +403,7 @@ impl<'c> CrashedManager<'c> {
             && let Some(fact) = facts::newer_settings(self.cluster, self.release)
         {
             self.remedy = remedy::plain_settings(self.cluster);
-            self.headline = Some("it cannot read settings with values of 1.10 or later".to_owned());
+            self.headline = Some("it cannot read settings of 1.10 or later".to_owned());
             self.add(EvidenceSource::Api, fact);
             return Some(&causes::UPGRADE_PATH);
         }
@@ -448,15 +431,7 @@ impl<'c> CrashedManager<'c> {
     }
 }
 
-/// Characters of what others say that have room in a headline.
-const SHOWN: usize = 160;
-
 /// A log line as evidence.
 fn shortened(line: &str) -> String {
     text::both_ends(line, 400)
-}
-
-/// A line without what logrus writes behind its message.
-fn quoted(line: &str) -> &str {
-    line.split_once("\" func=").map_or(line, |(message, _)| message)
 }

@@ -178,7 +178,7 @@ pub fn upgrade_gap(cluster: &Cluster, pod: &Pod) -> Option<String> {
     } else {
         return None;
     };
-    Some(format!("the step from the installed {installed} to {image} {what}"))
+    Some(format!("{installed} to {image} {what}"))
 }
 
 /// Settings whose value is one by data engine, as 1.10 and later write them. Releases before take it as it is, and from 1.5 on the report of

@@ -62,7 +62,7 @@ impl CrashedManager<'_> {
             if *found == causes::KNOWN_PANIC {
                 self.issue =
                     self.release.and_then(|release| self.stops_starts(release)).map(|(issue, _)| issue);
-            } else if *found != causes::WEBHOOK_CALL_FAILED {
+            } else if *found == causes::UPGRADE_PATH {
                 self.headline = Some(fact.clone());
             }
             self.add(EvidenceSource::Api, fact);
@@ -310,7 +310,6 @@ impl CrashedManager<'_> {
 
     /// Causes that fit, of which no fact of the API speaks for one.
     fn among(&mut self, text: &str, which: &str) {
-        self.headline = Some(format!("cause unknown, perhaps {which}"));
         self.candidates(&format!("{text}: perhaps {which}; no fact of the API supports one of them"));
     }
 

@@ -213,22 +213,19 @@ fn finding(
     let severity = severity(cluster, pod, &diagnosis, crash);
     // without a beginning the last crash is what can be said
     let ended = crash.ended().filter(|_| since.is_none());
-    let ended = ended.map(|ended| format!(", last crash {} ago", duration(cluster.age(ended))));
-    let state = if crash.end.is_some() || crash.restarts > 0 {
-        format!("crash-loops ({}{})", counted(crash.restarts, "restart"), ended.unwrap_or_default())
-    } else {
-        "does not start".to_owned()
+    let ended = ended.map(|ended| format!("it last crashed {} ago", duration(cluster.age(ended))));
+    let state = match (crash.restarts, crash.end) {
+        (0, None) => "does not start".to_owned(),
+        (0, Some(_)) => "crash-loops".to_owned(),
+        (restarts, _) => format!("crash-loops ({restarts}×)"),
     };
-    let why = match (&diagnosis.headline, diagnosis.issue) {
-        (Some(headline), None) => headline.clone(),
-        (_, Some(issue)) => format!("Longhorn issue {}, {}", issue.number, issue.effect),
-        (None, None) => diagnosis.cause.meaning.to_owned(),
+    let why = match (&diagnosis.headline, diagnosis.issue, &diagnosis.twin) {
+        (.., Some(twin)) => format!(", probably for the same reason as on {twin}"),
+        (_, Some(issue), None) => format!(": known bug, Longhorn issue {}", issue.number),
+        (Some(headline), None, None) => format!(": {headline}"),
+        (None, None, None) => format!(": {}", diagnosis.cause.meaning),
     };
-    let why = match &diagnosis.twin {
-        Some(twin) => format!("probably as on {twin}: {why}"),
-        None => why,
-    };
-    let message = format!("longhorn-manager on {node} {state}: {why}");
+    let message = format!("longhorn-manager on {node} {state}{why}");
     let hit: Vec<_> = volumes
         .iter()
         .filter(|volume| is_hit(cluster, volume))
@@ -242,7 +239,8 @@ fn finding(
         .volumes(hit)
         .remedy(diagnosis.remedy)
         .named(diagnosis.values)
-        .facts(diagnosis.evidence);
+        .facts(diagnosis.evidence)
+        .facts(ended);
     if let Some(way) = diagnosis.way {
         found = found.way(way).with(Name::Pod, name);
     }

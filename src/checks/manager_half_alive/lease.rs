@@ -285,11 +285,9 @@ fn cut_off(
     // what is looked at first is the certificate, where that is what it refuses
     let asked = refused.as_ref().and_then(|_| certificates::asked(complaint.line));
     let what = match refused {
-        Some(why) => format!("rejects the API server's certificate: {why}"),
-        None if complaint.is_full() => {
-            "cannot write, like everything else in the cluster: etcd has no space left".to_owned()
-        }
-        None => "gets no answer from the API server".to_owned(),
+        Some(_) => "rejects the API server's certificate",
+        None if complaint.is_full() => "cannot write: etcd is full",
+        None => "gets no answer from the API server",
     };
     let also = if all && !complaint.is_full() { ", like all others" } else { "" };
     let message = format!("longhorn-manager on {node} is Ready and {what}{also}");
@@ -315,9 +313,8 @@ fn silent(cluster: &Cluster, lease: &Lease, renewed: Timestamp, ready: &[&Pod]) 
     let node = lease.spec.holder_identity.as_str();
     let name = cluster.manager_pod_on(node).or(ready.first().copied()).map_or("", |pod| &pod.metadata.name);
     let message = format!(
-        "no longhorn-manager has renewed Lease {ROTATION_LOCK} for {}, although {} Ready: {node}'s or all of them cannot write to the API server",
-        duration(cluster.age(renewed)),
-        if ready.len() == 1 { "one is".to_owned() } else { format!("{} are", ready.len()) }
+        "the longhorn-manager on {node} or all of them have not written for {}",
+        duration(cluster.age(renewed))
     );
     Finding::about(&API_LOST, cluster.object::<Lease>(ROTATION_LOCK), message)
         .node(node)
@@ -330,7 +327,7 @@ fn silent(cluster: &Cluster, lease: &Lease, renewed: Timestamp, ready: &[&Pod]) 
 
 fn stopped(cluster: &Cluster, lease: &Lease, renewed: Timestamp, written: String) -> Finding {
     let message = format!(
-        "webhook certificates are not rotated: no longhorn-manager has renewed Lease {ROTATION_LOCK} for {}",
+        "webhook certificates are not rotated: their Lease was not renewed for {}",
         duration(cluster.age(renewed))
     );
     Finding::about(&ROTATION_STOPPED, cluster.object::<Lease>(ROTATION_LOCK), message)

@@ -36,22 +36,21 @@ use undone::Undone;
 causes! {
     WORK_UNDONE = warning "work_undone"
         "the manager is Ready, but for five minutes has not done work that only it does and that takes seconds"
-        fix "Read the manager's log. If it repeats that the API server does not answer, fix that connection: a new pod would have the same. \
-             Otherwise save the log, then delete the pod: the DaemonSet creates another, and I/O is not affected." [
+        fix "Read the manager's log. If the API server does not answer it, fix that connection. Otherwise save the log, then delete the pod: I/O is \
+             not affected." [
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=200",
             change "kubectl -n <namespace> delete pod <object>",
         ] proven "others do what this manager has not done for five minutes; a DaemonSet recreates its pod, and I/O does not pass through it"
         way UNREACHED "it does not report its Ready instance manager as running"
-            fix "Read the manager's log to learn why it does not report its Ready instance manager as running: usually it cannot reach that pod's \
-                 ports 8500 to 8503 (a NetworkPolicy, a firewall, the pod network). Do not delete the manager's pod: a new one would be in the \
-                 same place." [
+            fix "Read the manager's log: usually it cannot reach ports 8500 to 8503 of its Ready instance manager (NetworkPolicy, firewall, pod \
+                 network). Deleting the manager's pod does not help." [
                 read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=2000 | grep instance-manager",
                 read "kubectl -n <namespace> get networkpolicies",
             ];
     API_LOST = warning "api_lost"
         "one Ready manager or all of them get no answer from the API server, or it rejects their writes"
-        fix "Restore the connection from the manager to the API server, as its log indicates: \"database space exceeded\" = etcd is full; \"x509\" \
-             = the API server's certificate or the node's clock; timeouts = CNI, kube-proxy, a firewall or the node. The manager then continues." [
+        fix "Restore the manager's connection to the API server. Its log shows what fails: etcd (\"database space exceeded\"), certificate or clock \
+             (\"x509\"), CNI, kube-proxy or firewall (timeouts)." [
             read "ssh <node> 'date -u; echo | openssl s_client -connect <value> 2>/dev/null | openssl x509 -noout -dates -issuer'",
             read "kubectl -n <namespace> logs <manager> -c longhorn-manager --since=5m --tail=50",
             read "kubectl get --raw='/readyz?verbose'",
@@ -59,30 +58,29 @@ causes! {
         ]
         // the alarm stays after there is room again, until it is disarmed (etcd's maintenance guide, space quota)
         way ETCD_FULL "etcd has no space left"
-            fix "Free space in etcd on the control plane, because it rejects every write in the cluster: compact the history and run etcdctl defrag \
-                 on each member, or raise --quota-backend-bytes. Then run etcdctl alarm disarm (etcdctl alarm list shows NOSPACE). The managers \
-                 then continue." [
+            fix "Free space in etcd, which rejects every write: compact the history and run etcdctl defrag on each member, or raise \
+                 --quota-backend-bytes. Then run etcdctl alarm disarm to clear NOSPACE." [
                 read "kubectl get --raw=/metrics | grep -E '^apiserver_storage_(size_bytes|objects)' | sort -k2 -g | tail",
                 read "kubectl -n <namespace> logs <manager> -c longhorn-manager --since=5m --tail=50",
             ];
     NODE_STATUS_WRONG = warning "node_status_wrong"
         "nodes.longhorn.io reports a node or its manager as down, although both have been Ready in Kubernetes for five minutes"
-        fix "Save the log of the node's manager, then delete its pod: it does not see what Kubernetes reports. If nothing changes, delete the other \
-             managers' pods, one at a time. The node needs no repair, and I/O is not affected." [
+        fix "Save the log of the node's manager, then delete its pod: it misses what Kubernetes reports. If nothing changes, delete the other \
+             managers' pods, one at a time. I/O continues." [
             read "kubectl get node <object> && kubectl -n <namespace> get nodes.longhorn.io <object> -o jsonpath='{.status.conditions}'",
             read "kubectl -n <namespace> logs <manager> -c longhorn-manager --tail=200",
             change "kubectl -n <namespace> delete pod <manager>",
         ] proven "Kubernetes has had node and manager Ready for five minutes; a DaemonSet recreates the pod, and I/O does not pass through it";
     ROTATION_STOPPED = info "rotation_stopped"
         "managers work, but none rotates the webhook certificates until one is restarted"
-        fix "Restart one manager at the next opportunity: it takes the Lease. A manager that could not renew it for 30 s, such as during an API \
-             server outage, does not try again." [
+        fix "Restart one manager at the next opportunity: it takes the Lease. A manager that failed to renew it for 30 s (API server outage) never \
+             tries again." [
             read "kubectl -n <namespace> get lease <object> -o yaml",
         ];
     LEASE_UNSTEADY = info "lease_unsteady"
         "the Lease for rotating webhook certificates changes hands more than twice a day per manager"
-        fix "Find out why managers end or lose the API server, because each change is one of them: check the age and restarts of their pods. If \
-             both are fine, check the API server and the nodes' network." [
+        fix "Check the managers' age and restarts: each change is one that ended or lost the API server. If both are fine, check the API server and \
+             the nodes' network." [
             read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
             read "kubectl -n <namespace> get lease <object> -o yaml",
         ];
@@ -218,7 +216,7 @@ fn finding(cluster: &Cluster, pod: &Pod, node: &str, left: &[Undone], still: Opt
         &WORK_UNDONE,
         cluster.object::<Pod>(name),
         format!(
-            "longhorn-manager on {node} is Ready but does not work: {} not reconciled for five minutes",
+            "longhorn-manager on {node} is Ready but idle: {} not reconciled for five minutes",
             counted(left.len(), "object")
         ),
     )
@@ -244,7 +242,7 @@ fn standing(cluster: &Cluster, pod: &Pod, node: &str, fact: &Evidence) -> Findin
     Finding::about(
         &NODE_STATUS_STILL,
         cluster.object::<Pod>(name),
-        format!("the status of nodes.longhorn.io {node} has stalled, and longhorn-manager {name} writes it"),
+        format!("longhorn-manager {name} has stopped updating nodes.longhorn.io {node}"),
     )
     .node(node)
     .impact("none if the disks are idle; otherwise the manager has stopped working")

@@ -30,7 +30,7 @@ pub(super) fn judge(cluster: &Cluster, out: &mut Outcome) {
     }
     let long = duration(age);
     let message = format!(
-        "the Lease for rotating webhook certificates changed hands {transitions} times in {long}, with {}",
+        "the certificate rotation Lease of {} changed hands {transitions} times in {long}",
         counted(managers, "manager")
     );
     out.report(

@@ -5,8 +5,8 @@ use crate::check::causes;
 causes! {
     READINESS_TIMEOUT_SHORT = info "readiness_timeout_short"
         "the readiness probe (an HTTPS request) gives up sooner than that of any stock release"
-        fix "Set the readiness probe to at least the stock period of 10 s and threshold of 3. The patch also sets a timeout of 5 s and restarts all \
-             managers; the next Longhorn upgrade undoes it." [
+        fix "Set the readiness probe to at least period 10 s and threshold 3, as shipped. The patch also sets a timeout of 5 s and restarts all \
+             managers." [
             read "kubectl -n <namespace> get daemonset <object> -o yaml | grep -A8 Probe:",
             change "kubectl -n <namespace> patch daemonset <object> -p '{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"longhorn-manager\",\"readinessProbe\":{\"timeoutSeconds\":5,\"periodSeconds\":10,\"failureThreshold\":3}}]}}}}'",
         ];
@@ -17,16 +17,15 @@ causes! {
         ];
     SLOW_START = info "slow_start"
         "a completed startup took longer than the release waits for its webhook, so the next one may fail"
-        fix "Find out what is slow on this node (CPU, pod network, TLS secrets, the image of another container in the pod), unless the cause is \
-             already fixed, such as a permission, a CRD or the connection to the API server. A longer probe does not extend the manager's own \
-             wait." [
+        fix "Find out what is slow on this node: CPU, pod network, TLS secrets, or the image of another container. A longer probe does not extend the \
+             manager's own wait." [
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=100",
             read "kubectl describe node <node>",
         ];
     PROBE_FAILING = warning "probe_failing" "a manager's probe fails after its startup"
-        fix "Read the failure in the event: timeout = the node lacks CPU, or the process hangs; refused = no listener (see its log); unreachable = \
-             CNI; tls = secrets longhorn-webhook-tls and -ca. If a manager answers on no port for minutes, save its log, then delete its pod." [
+        fix "Read the event: timeout (CPU, or it hangs), refused (no listener), unreachable (CNI), tls (Secret longhorn-webhook-tls). If all ports \
+             stay silent for minutes, save the log and delete the pod." [
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=100",
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
             read "kubectl describe node <node>",

@@ -73,9 +73,8 @@ fn readiness_timeout_short(cluster: &Cluster, readiness: Timing) -> Finding {
         cluster,
         &causes::READINESS_TIMEOUT_SHORT,
         format!(
-            "longhorn-manager goes NotReady after {} s of answers slower than {} s; stock releases tolerate {STOCK_TOLERANCE} s",
-            readiness.tolerance(),
-            readiness.timeout
+            "longhorn-manager goes NotReady after {} s of slow answers; stock releases tolerate {STOCK_TOLERANCE} s",
+            readiness.tolerance()
         ),
     )
     .impact(
@@ -123,7 +122,7 @@ fn startup_window_short(cluster: &Cluster, kind: ProbeKind, window: i64) -> Find
     about(
         cluster,
         &causes::STARTUP_WINDOW_SHORT,
-        format!("the {kind} probe kills a longhorn-manager that does not answer within {window} s of its start"),
+        format!("the {kind} probe kills managers that do not answer within {window} s"),
     )
     .impact(
         "during a rollout, managers that wait for their turn to start the webhook are killed and wait again, so a large or slow cluster may not \

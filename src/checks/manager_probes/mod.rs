@@ -134,10 +134,7 @@ fn node_was_away(cluster: &Cluster, start: &Done) -> bool {
 fn slow_start(cluster: &Cluster, start: &Done, limit: i64) -> Finding {
     let (pod, node) = (start.pod.metadata.name.as_str(), start.pod.spec.node_name.as_str());
     let (own, total) = (start.own.as_secs(), start.total.as_secs());
-    let message = format!(
-        "manager pod {pod} is Ready since {}, but its startup took {own} s (its release waits {limit} s)",
-        start.ready
-    );
+    let message = format!("the startup of manager pod {pod} took {own} s; its release waits {limit} s");
     let mut finding = of_pod(cluster, &causes::SLOW_START, pod, node, message)
         .since(Some(start.started))
         .impact("none now; without another Ready manager such a slow startup would have failed and looped")

@@ -19,22 +19,21 @@ mod own {
                 read "kubectl -n <namespace> logs <pod> -c longhorn-manager --tail=50",
             ];
         UNKNOWN = warning "unknown"
-            "the manager's startup neither finishes nor fails, and its log does not show why or cannot be read"
-            fix "Read the end of its log, where it repeats what it waits for (the API server, a permission, a kind, its own webhook). If it repeats \
-                 nothing, check the node's CPU and memory. Save the log before you delete the pod." [
+            "the manager's startup neither finishes nor fails (cause unknown)"
+            fix "Read the end of its log: it repeats what it waits for (API server, permission, webhook). Otherwise check the node's CPU and memory. \
+                 Save the log before deleting the pod." [
                 read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=50",
                 read "kubectl auth can-i update leases.coordination.k8s.io --as=system:serviceaccount:<namespace>:longhorn-service-account -n <namespace>",
                 read "kubectl describe node <node>",
             ]
-            way LEASE_NOT_TAKEN "it cannot take the start Lease (API server or a permission)"
+            way LEASE_NOT_TAKEN "it cannot take the start Lease"
                 means "no one holds the start Lease and it does not take it, although it tries every two seconds: the API server is unreachable, or \
                        a permission is missing"
-                fix "Read the end of its log. Then check that its service account may update the Lease (kubectl auth can-i); if so, fix the pod's \
-                     connection to the API server: CNI, kube-proxy, firewall. Deleting the pod does not help: the next one hangs in the same \
-                     place."
+                fix "Check that its service account may update the Lease (kubectl auth can-i). If so, fix its connection to the API server: CNI, \
+                     kube-proxy, firewall. Deleting the pod does not help."
             way LAST_LINE "cause unknown, its log has no known error"
-                fix "Read the last line of its log, which is what it did before it hung, and check any object or address in it. If it names none, \
-                     check the node's CPU and memory. Save the log before you delete the pod.";
+                fix "Read the last line of its log, and check any object or address in it. If it names none, check CPU and memory. Save the log before \
+                     deleting the pod.";
     }
 }
 

@@ -15,9 +15,7 @@ pub fn stuck(cluster: &Cluster, start: &UnderWay, stuck: Stuck) -> Finding {
     let always = cause == &causes::MANIFEST_STALE || !start.holds;
     let made = start.pod.status.start_time.get().filter(|_| gives_up(cause) && always);
     let since = made.unwrap_or_else(|| since(start));
-    let ready = if start.pod.is_ready() { ", although its pod is Ready" } else { "" };
-    let message =
-        format!("longhorn-manager on {node} hangs ({}{ready}): {what}", duration(cluster.age(since)));
+    let message = format!("longhorn-manager on {node} hangs ({}): {what}", duration(cluster.age(since)));
     let mut finding = Finding::about(cause, cluster.object::<Pod>(pod), message)
         .node(node)
         .since(Some(since))
@@ -123,13 +121,13 @@ pub fn queueing(cluster: &Cluster, waiting: &[&UnderWay]) -> Finding {
     let since = waiting.iter().map(|start| start.started).min();
     let holder = crate::facts::leases::holder(cluster, WEBHOOK_LOCK);
     let now = match holder {
-        Some(node) => format!("it is the turn of node {node}"),
-        None => "no one holds the Lease now".to_owned(),
+        Some(node) => format!(", after {node}"),
+        None => " (no one holds the Lease)".to_owned(),
     };
     let mut finding = Finding::about(
         &causes::QUEUEING,
         cluster.object::<Lease>(WEBHOOK_LOCK),
-        format!("{} turn to start: {}; {now}", counted_waiting(nodes.len()), listed(&nodes)),
+        format!("{} turn to start{now}", counted_waiting(nodes.len())),
     )
     .since(since)
     .impact("the volumes of these nodes' managers are not managed until it is their turn");
@@ -142,7 +140,7 @@ pub fn queueing(cluster: &Cluster, waiting: &[&UnderWay]) -> Finding {
         finding = finding.fact(format!("Lease {WEBHOOK_LOCK} is held by {node}{acquired}"));
     }
     let oldest = since.map(|since| format!("the longest wait began at {since}")).unwrap_or_default();
-    finding.fact(oldest)
+    finding.fact(format!("waiting: {}", listed(&nodes))).fact(oldest)
 }
 
 fn counted_waiting(number: usize) -> String {

@@ -118,26 +118,25 @@ fn stuck(cluster: &Cluster, start: &UnderWay, hang: Hang<'_>) -> Stuck {
         Hang::Misprobed(probe) => {
             let reason =
                 "Image and manifest belong to different releases: one was changed without the other.";
-            let what = "its readiness probe asks a port that its release does not serve";
+            let what = crate::facts::probes::WRONG_PORT;
             let remedy = start_causes::to_one_release(cluster, start.pod, false, reason);
             Stuck { remedy, ..Stuck::of(&causes::MANIFEST_STALE, what, vec![api(probe.to_string())]) }
         }
         Hang::Unreached(waiting) => {
             let text = format!("{}: {}", waiting.why.means, shortened(waiting.line, 400));
             let service = format!("longhorn-{}-webhook", waiting.webhook);
-            let what = format!("Service {service} is unreachable");
             Stuck {
                 way: Some(waiting.why),
                 values: vec![(Name::Service, service), (Name::Manager, start.pod.metadata.name.to_string())],
                 ..Stuck::of(
                     &causes::WEBHOOK_SERVICE_UNREACHABLE,
-                    what,
+                    waiting.why.briefly,
                     vec![EvidenceSource::Log.says(text).quoting(waiting.line)],
                 )
             }
         }
         Hang::Overtaken(evidence) => {
-            let what = "probably no answer from the Kubernetes API server";
+            let what = "probably the API server does not answer";
             Stuck::of(&causes::API_UNREACHABLE, what, evidence)
         }
         Hang::LeavesLease | Hang::Overdue => by_api(cluster, start),
@@ -148,19 +147,25 @@ fn stuck(cluster: &Cluster, start: &UnderWay, hang: Hang<'_>) -> Stuck {
 fn by_log(cluster: &Cluster, start: &UnderWay, complaint: &Complaint<'_>) -> Stuck {
     let line = format!("its log: {}", shortened(complaint.line, 400));
     let line = EvidenceSource::Log.says(line).quoting(complaint.line);
-    let about = complaint.about.join(", ");
+    let about = match complaint.about.as_slice() {
+        [one] => one.clone(),
+        [one, more @ ..] => format!("{one} and {} more", more.len()),
+        [] => String::new(),
+    };
     match (complaint.lacks, certificates::refused(complaint.line)) {
         (Lacks::Api, Some(refused)) => {
-            let what = format!("it rejects the API server's certificate: {refused}");
             let asked = certificates::asked(complaint.line).map(|address| (Name::Value, address.to_owned()));
             Stuck {
                 values: asked.into_iter().collect(),
-                ..Stuck::of(&causes::API_CERTIFICATE, what, vec![line])
+                ..Stuck::of(
+                    &causes::API_CERTIFICATE,
+                    causes::API_CERTIFICATE.meaning,
+                    vec![line, EvidenceSource::Log.says(refused)],
+                )
             }
         }
         (Lacks::Api, None) => {
-            let what = format!("no answer from the Kubernetes API server ({about})");
-            Stuck::of(&causes::API_UNREACHABLE, what, vec![line])
+            Stuck::of(&causes::API_UNREACHABLE, "the API server does not answer", vec![line])
         }
         (Lacks::Right, _) => {
             let values = start_causes::lacking(cluster, start.pod, &complaint.about);
@@ -193,7 +198,7 @@ fn by_api(cluster: &Cluster, start: &UnderWay) -> Stuck {
     if !start.free {
         let what = match log.said() {
             Some(_) => causes::LAST_LINE.briefly.to_owned(),
-            None => format!("cause unknown, perhaps {}", finding::candidates(start)),
+            None => "cause unknown".to_owned(),
         };
         let way = log.said().map(|_| &causes::LAST_LINE);
         return Stuck { way, ..Stuck::of(&causes::UNKNOWN, what, vec![log]) };

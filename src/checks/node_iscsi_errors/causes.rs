@@ -13,11 +13,11 @@ const KERNEL: &str =
 causes! {
     ISCSI_CONN_ERROR = warning "iscsi_conn_error"
         "the kernel lost iSCSI connections, which v1 volumes use to reach their engine"
-        fix "Check that the volumes of node <node> are attached and writable. Then find out why the instance manager ended, because that caused the \
-             errors. Restart pods whose file system has become read-only." [read VOLUMES, read PODS, read EVENTS, read KERNEL]
+        fix "Check that the volumes of node <node> are attached and writable. Restart pods whose file system is read-only. Then find out why the \
+             instance manager ended: that caused the errors." [read VOLUMES, read PODS, read EVENTS, read KERNEL]
         way NONE_REPLACED "no instance manager there was replaced at that time"
-            fix "Check that the volumes of the node are attached and writable. Then search the node's kernel log for what came before the errors \
-                 (memory, network, iscsid), and check whether other storage there uses iSCSI: no instance manager was replaced at that time.";
+            fix "Check that the node's volumes are attached and writable. Then read in its kernel log what precedes the errors (memory, network, \
+                 iscsid), and whether other storage there uses iSCSI.";
     SHIM_DISCONNECTED = warning "shim_disconnected"
         "containerd lost a container's shim when the node lost iSCSI connections"
         fix "Find the container that ended, by the id in the Event. If it is an instance manager's, its end came first and caused the iSCSI errors." [

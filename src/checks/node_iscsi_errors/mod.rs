@@ -145,13 +145,9 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
 
 fn iscsi_finding(cluster: &Cluster, scene: &IscsiScene, count: u64) -> Finding {
     let (node, lost) = (scene.node, counted(count, "iSCSI connection"));
-    let replaced: Vec<&str> = scene.replaced.keys().copied().collect();
-    let message = match replaced.as_slice() {
-        [] => format!("the kernel of node {node} lost at least {lost}"),
-        names => format!(
-            "the kernel of node {node} lost at least {lost} about when instance manager {} was replaced",
-            names.join(", ")
-        ),
+    let message = match scene.replaced.is_empty() {
+        true => format!("node {node} lost at least {lost}"),
+        false => format!("node {node} lost at least {lost} when its instance manager was replaced"),
     };
     let impact = if scene.volumes.is_empty() {
         "no v1 volume has its engine on the node now; an earlier one may have detached, or the connections belonged to other storage"
@@ -163,7 +159,7 @@ fn iscsi_finding(cluster: &Cluster, scene: &IscsiScene, count: u64) -> Finding {
         )
     };
     Finding::about(&causes::ISCSI_CONN_ERROR, cluster.object::<KubeNode>(node), message)
-        .way(replaced.is_empty().then_some(&causes::NONE_REPLACED))
+        .way(scene.replaced.is_empty().then_some(&causes::NONE_REPLACED))
         .node(node)
         .volumes(scene.volumes.clone())
         .impact(impact)

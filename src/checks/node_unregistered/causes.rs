@@ -11,8 +11,8 @@ causes! {
             read "kubectl -n <namespace> describe pod <pod>",
         ];
     NODE_GONE = warning "node_gone" "the node has left Kubernetes but not Longhorn"
-        fix "Wait until no volume needs its replicas, then delete it in Longhorn, unless the node comes back under the same name. Longhorn rejects \
-             this while the node is schedulable or a replica or engine names it: delete leftovers only of volumes that are healthy without them." [
+        fix "Wait until every volume is healthy without its replicas, then delete it in Longhorn, unless it comes back. Longhorn rejects this while it \
+             is schedulable or has replicas or engines." [
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node>",
             read "kubectl -n <namespace> get volumes.longhorn.io",
             change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '{\"spec\":{\"allowScheduling\":false}}'",
@@ -20,9 +20,8 @@ causes! {
         ] proven "Kubernetes lists no such node, and no volume needs its replicas; Longhorn rejects it while a replica or engine names it";
     MANAGER_MISSING = warning "manager_missing"
         "no longhorn-manager runs on the node: its pod is missing, does not start or does not end"
-        fix "Find out what keeps the pod away: the DaemonSet's nodeSelector and affinity, a taint, a quota, an admission policy, or the kubelet and \
-             container runtime if a pod does not end. If the node should leave Longhorn, still bring the manager back first: only it can evict the \
-             node's replicas." [
+        fix "Find out what keeps the pod away: nodeSelector, affinity, taint, quota, admission policy, or a kubelet that cannot end one. Even a node \
+             that leaves needs it to evict replicas." [
             read "kubectl -n <namespace> describe pod <pod>",
             read "kubectl -n <namespace> describe daemonset longhorn-manager",
             read "kubectl describe node <node>",
@@ -36,8 +35,8 @@ causes! {
             read "kubectl -n <namespace> logs job/longhorn-uninstall --tail=20",
         ]
         way BY_HAND "its objects are deleted without its uninstaller"
-            fix "Delete DaemonSet longhorn-manager immediately if this is not intended, so that no manager deletes more data. If it is intended, \
-                 run Longhorn's uninstaller first next time: without it, objects with a finalizer stay behind." [
+            fix "Delete DaemonSet longhorn-manager immediately if this is not intended: its managers delete data. If it is intended, run Longhorn's \
+                 uninstaller first next time, or objects with a finalizer stay behind." [
                 read "kubectl get crds -l app.kubernetes.io/name=longhorn",
                 read "kubectl -n <namespace> get volumes.longhorn.io,daemonsets,pods",
             ] proven "running managers delete data, which a deleted DaemonSet cannot; the fix asks whether it is intended";

@@ -233,7 +233,7 @@ fn node_gone(cluster: &Cluster, node: &str, replicas: usize) -> Finding {
     Finding::about(
         &causes::NODE_GONE,
         cluster.object::<LonghornNode>(node),
-        format!("node {node} has left Kubernetes but is still registered with Longhorn"),
+        format!("node {node} has left Kubernetes but not Longhorn"),
     )
     .node(node)
     .impact(match replicas {

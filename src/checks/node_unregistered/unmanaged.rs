@@ -117,17 +117,17 @@ fn finding(
     let pressure = nodes::pressure(cluster, node).filter(|_| why.is_none() && pod.is_none());
     let reason = match (&why, pod) {
         (Some(why), _) => why.text.clone(),
-        (None, Some(pod)) => format!("pod {} is being deleted but does not end", pod.metadata.name),
+        (None, Some(_)) => "its pod is being deleted but does not end".to_owned(),
         (None, None) => match pressure {
-            Some(short) => format!("it has no pod there; the kubelet reports {} and evicts pods", short.kind),
-            None => "it has no pod there, cause unknown".to_owned(),
+            Some(short) => format!("the kubelet evicts pods ({})", short.kind),
+            None => "it has no pod there (cause unknown)".to_owned(),
         },
     };
     let way = why.as_ref().map(|why| why.way).or(pressure.map(|_| &causes::PRESSURE));
     let finding = Finding::about(
         &causes::MANAGER_MISSING,
         cluster.object::<LonghornNode>(node),
-        format!("no longhorn-manager runs on node {node}: {reason}"),
+        format!("no longhorn-manager runs on {node}: {reason}"),
     )
     .node(node)
     .since(since)

@@ -104,7 +104,10 @@ fn failed(cluster: &Cluster, image: &BackingImage, failure: Option<Failure>) -> 
         && cluster.can_read(Resource::Replicas)
         && on_it().all(|volume| volumes::was_never_up(cluster, volume));
     let waiting: Vec<VolumeRef> = on_it().map(|volume| cluster.volume_ref(&volume.metadata.name)).collect();
-    let why = failure.map_or("it is being fetched once more".to_owned(), Failure::short);
+    let why = match failure {
+        Some(failure) => failure.short().map_or(String::new(), |why| format!(": {why}")),
+        None => ": it is being fetched once more".to_owned(),
+    };
     let tries = match failure {
         Some(failure) if !failure.is_retried => "Longhorn does not try again on its own",
         _ => "Longhorn tries again every five minutes at most, and fetches the same file",
@@ -116,7 +119,7 @@ fn failed(cluster: &Cluster, image: &BackingImage, failure: Option<Failure>) -> 
     let finding = Finding::about(
         &BACKING_IMAGE_FAILED,
         cluster.object::<BackingImage>(name),
-        format!("backing image {name} has failed: {why}"),
+        format!("backing image {name} has failed{why}"),
     )
     .impact(match waiting.as_slice() {
         [] => "none yet: no volume waits for it".to_owned(),

@@ -11,8 +11,8 @@ causes! {
             read "kubectl -n <namespace> get events --field-selector reason=FailedExpansion",
         ]
         way OVERSIZED "the engine is larger than the volume"
-            fix "Take a backup, then expand the claim to the engine's currentSize: replicas are then rebuilt. No one requested this: another \
-                 volume's engine resized a replica of this one, and it cannot be cancelled. Do not delete a replica that holds data.";
+            fix "Take a backup, then expand the claim to the engine's currentSize: replicas are then rebuilt. It cannot be cancelled. Do not delete a \
+                 replica that holds data.";
     EXPANSION_STALLED = warning "expansion_stalled"
         "a volume's expansion has stalled for half an hour"
         fix "Check that the volume is attached and its engine runs: an expansion needs both. Then read the log of <owner>'s longhorn-manager for \
@@ -22,8 +22,8 @@ causes! {
         ];
     RESTORE_FAILED = warning "restore_failed"
         "restoring a backup into a volume fails; a standby volume no longer follows its source"
-        fix "Read the error: it comes from the backup target if it names a URL or credentials. Longhorn retries automatically. If the backup itself \
-             is damaged, restore another one into a new volume." [
+        fix "Read the error: a URL or credentials point to the backup target. Longhorn retries automatically. If the backup is damaged, restore \
+             another one into a new volume." [
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o jsonpath='{.items[*].status.restoreStatus}'",
             read "kubectl -n <namespace> get backuptargets.longhorn.io",
         ] proven "the fix asks for a damaged backup; another one is restored into a new volume, and nothing is deleted";
@@ -42,8 +42,8 @@ causes! {
             fix "Wait until the engine reaches the replica again: the next purge retries. No disk lacks room for it.";
     PURGE_STALLED = warning "purge_stalled"
         "a purge of removed snapshots has stalled for an hour, and no replica can be rebuilt meanwhile"
-        fix "Check the disks of the replicas: a purge reads and writes on one disk. If the disk works, detach and attach the volume at the next \
-             opportunity, which ends the purge." [
+        fix "Check the replicas' disks: a purge reads and writes on one. If they work, detach and attach the volume at the next opportunity: that ends \
+             the purge." [
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o jsonpath='{.items[*].status.purgeStatus}'",
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<volume> -o wide",
         ];
@@ -80,8 +80,8 @@ causes! {
         ] proven "the restore has ended; deleting it removes its record and its Job, but nothing that it restored";
     SYSTEM_RESTORE_STALLED = warning "system_restore_stalled"
         "a system restore has stalled: its Job does not work, or could not restore something for a day"
-        fix "Read the log of its pod, which names what it cannot restore. If it has no pod, find out why the Job gave up, then delete the \
-             SystemRestore and create it again." [
+        fix "Read its pod's log, which names what it cannot restore. If it has no pod, find out why the Job ended, then delete and recreate the \
+             SystemRestore." [
             read "kubectl -n <namespace> logs -l job-name=<workload> --tail=50",
             read "kubectl -n <namespace> describe <kind> <object>",
             read "kubectl -n <namespace> describe jobs <workload>",
@@ -102,7 +102,8 @@ causes! {
             read "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --tail=2000 | grep <backing_image>",
         ]
         way NEVER_USED "nothing was ever written on it"
-            fix "Correct the URL, the checksum or the file. Then delete the claims that wait and backing image <backing_image>, and create them again: a change                  of its spec has no effect. Nothing was ever written on it." [
+            fix "Correct the URL, checksum or file. Then delete the waiting claims and backing image <backing_image>, and create them again: changing \
+                 its spec has no effect. It never held data." [
                 read "kubectl -n <namespace> get backingimages.longhorn.io <backing_image> -o yaml",
                 change "kubectl -n <namespace> delete backingimages.longhorn.io <backing_image>",
             ] proven "no volume on the image was ever up, so that nothing is written on it";

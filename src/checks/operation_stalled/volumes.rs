@@ -222,7 +222,7 @@ fn said(who: &str, error: &str) -> Evidence {
 
 fn about(cluster: &Cluster, volume: &Volume, cause: &'static Cause, what: &str, predicate: &str) -> Finding {
     let users = vec![cluster.volume_ref(&volume.metadata.name)];
-    let message = format!("{what} {} {predicate}", text::users_of(&users));
+    let message = format!("{what} {} {predicate}", text::claims_of(&users));
     Finding::about(cause, volumes::object(cluster, volume), message).volumes(users)
 }
 

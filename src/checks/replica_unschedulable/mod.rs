@@ -46,12 +46,11 @@ causes! {
                 change "kubectl -n <namespace> delete replicas.longhorn.io <replica>",
             ]
         way COUNTED_TWICE "this release counts a replica on every disk of its node"
-            fix "Upgrade to 1.11.1 or later, one minor release at a time: this release counts a replica on every disk of its node (Longhorn issue \
-                 12653). Until then, add a disk on another node, or raise storage-over-provisioning-percentage if the volumes use much less than \
-                 their sizes."
+            fix "Upgrade to 1.11.1 or later: this release counts a replica on every disk (Longhorn issue 12653). Until then, add a disk elsewhere, or \
+                 raise storage-over-provisioning-percentage if disks have room."
         way TOO_LARGE "it is larger than any disk may hold"
-            fix "Create the volume again with a size that a disk may hold, at most <value>, or add a larger disk. Raising \
-                 storage-over-provisioning-percentage helps only if little of the volume is ever used.";
+            fix "Recreate the volume with at most <value>, which a disk may hold, or add a larger disk. Raising storage-over-provisioning-percentage helps \
+                 only if little of the volume is ever used.";
     ANTI_AFFINITY = warning "anti_affinity"
         "every node, zone or disk that could take the replica already has one of the volume"
         fix "Add a node (or a zone, if zones are kept apart), or lower numberOfReplicas (now <value>) to the number of nodes." [
@@ -200,11 +199,10 @@ fn finding(cluster: &Cluster, volume: &Volume, scheduled: &Condition, since: Opt
     let (size, most) = (volume.spec.size.0, placement::most_of_a_disk(cluster));
     let too_large = cause == &OVER_PROVISIONED && 0 < most && most < size;
     if too_large {
-        why =
-            format!("it has {}, of which a disk may hold {}", placement::bytes(size), placement::bytes(most));
+        why = "it is too large".to_owned();
     }
     let users = vec![cluster.volume_ref(name)];
-    let whose = text::users_of(&users);
+    let whose = text::claims_of(&users);
     let wanted = volume.spec.number_of_replicas.0;
     let placed = cluster.replicas_of(name).filter(|replica| volumes::is_healthy(replica)).count();
     let mut finding = Finding::about(
@@ -239,7 +237,8 @@ fn finding(cluster: &Cluster, volume: &Volume, scheduled: &Condition, since: Opt
         return finding;
     }
     if too_large {
-        return finding.way(&TOO_LARGE);
+        let text = format!("it has {}, of which a disk may hold {}", placement::bytes(size), placement::bytes(most));
+        return finding.fact(text).way(&TOO_LARGE);
     }
     // the validator lets nothing be deleted that is the last healthy one, and a healthy one is there
     let degraded = volume.status.robustness == VolumeRobustness::Degraded && placed > 0;
@@ -254,41 +253,25 @@ fn finding(cluster: &Cluster, volume: &Volume, scheduled: &Condition, since: Opt
 
 fn cause(refusals: Option<&[PlacementRefusal]>, only: Option<&str>) -> (&'static Cause, String) {
     if let Some(node) = only {
-        return (&LOCAL_ONLY, format!("data locality requires it on node {node}, which cannot take it"));
+        return (&LOCAL_ONLY, format!("data locality needs {node}"));
     }
     let Some(refusals) = refusals else {
-        return (
-            &UNEXPLAINED,
-            "a disk has room, so probably an instance manager or engine image is missing there".to_owned(),
-        );
+        return (&UNEXPLAINED, "cause unknown".to_owned());
     };
-    let count = refusals.len();
     match placement::nearest(refusals) {
         None => (&NODES_UNAVAILABLE, "Longhorn knows no node".to_owned()),
-        Some(Obstacle::Space) => (
-            &SPACE_SHORT,
-            format!("too little space is free, even on the best of {}", counted(count, "disk")),
-        ),
+        Some(Obstacle::Space) => (&SPACE_SHORT, "too little free space".to_owned()),
         Some(Obstacle::Provisioning) => (
             &OVER_PROVISIONED,
             match refusals.iter().any(|refusal| refusal.text.contains("more than 0 B (0 %")) {
-                true => {
-                    "setting storage-over-provisioning-percentage is 0, so no disk can take it".to_owned()
-                }
-                false => {
-                    format!("even the best of {} is fully allocated", counted(count, "disk"))
-                }
+                true => "over-provisioning is 0".to_owned(),
+                false => "all are fully allocated".to_owned(),
             },
         ),
-        Some(Obstacle::Tags) => {
-            (&TAGS_UNMET, "no free node and disk have the tags that the volume selects".to_owned())
-        }
-        Some(Obstacle::AntiAffinity) => (
-            &ANTI_AFFINITY,
-            "each node, or another in its zone, already has a replica of the volume".to_owned(),
-        ),
+        Some(Obstacle::Tags) => (&TAGS_UNMET, "no disk has its tags".to_owned()),
+        Some(Obstacle::AntiAffinity) => (&ANTI_AFFINITY, "each node/zone has one".to_owned()),
         Some(Obstacle::Node | Obstacle::Disk) => {
-            (&NODES_UNAVAILABLE, "the other nodes or disks cannot take replicas now".to_owned())
+            (&NODES_UNAVAILABLE, "the others are unavailable".to_owned())
         }
     }
 }

@@ -37,9 +37,3 @@ pub(super) fn unsteady(cluster: &Cluster) -> Option<Unsteady> {
     );
     (!pods.is_empty()).then_some(Unsteady { release, way, fact })
 }
-
-impl Unsteady {
-    pub fn because(&self) -> &'static str {
-        "its recovery backend, which it needs for every client, was restarted meanwhile"
-    }
-}

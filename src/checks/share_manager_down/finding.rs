@@ -12,12 +12,12 @@ pub(super) fn down(cluster: &Cluster, share: &Share, age: &Age) -> Finding {
     let name = &manager.metadata.name;
     let cause = cause(cluster, share);
     let refused = share.refused(cluster).filter(|_| cause == &causes::POD_NOT_STARTED);
-    let why = refused.as_ref().map_or(String::new(), |refused| format!(" ({})", refused.way.briefly));
+    let why = refused.as_ref().map_or(cause.meaning, |refused| refused.way.briefly);
     let finding = about(
         cluster,
         share,
         cause,
-        format!("RWX {} is not served: {}{why}", whose(cluster, share), cause.meaning),
+        format!("RWX {} is not served: {why}", whose(cluster, share)),
     )
     .way(refused.map(|refused| refused.way))
     .since(age.since)
@@ -60,10 +60,9 @@ const CONSTANTLY: usize = 6;
 /// The volume is served, but not for long.
 pub(super) fn restarting(cluster: &Cluster, share: &Share) -> Finding {
     let name = &share.manager.metadata.name;
-    let times = format!("{} in the last {}", counted(share.replaced, "time"), text::duration(WINDOW));
+    let times = format!("{} in {}", counted(share.replaced, "time"), text::duration(WINDOW));
     let backend = backend::unsteady(cluster);
-    let because = backend.as_ref().map_or(String::new(), |backend| format!(": {}", backend.because()));
-    let message = format!("the NFS server of RWX {} was replaced {times}{because}", whose(cluster, share));
+    let message = format!("the NFS server of {} was replaced {times}", whose(cluster, share));
     let its = |gone: &&crate::history::GonePod| gone.last.metadata.name == format!("share-manager-{name}");
     let last = cluster.history.gone_pods().rfind(its);
     let (source, seen) = match last {
@@ -77,8 +76,11 @@ pub(super) fn restarting(cluster: &Cluster, share: &Share) -> Finding {
         finding = finding.severity(Severity::Warning);
     }
     if let Some(backend) = backend {
-        finding =
-            finding.way(backend.way).with(Name::Release, backend.release.to_string()).fact(backend.fact);
+        finding = finding
+            .way(backend.way)
+            .with(Name::Release, backend.release.to_string())
+            .fact(backend.fact)
+            .fact("its recovery backend, which it needs for every client, was restarted meanwhile");
     }
     if let Some(last) = last {
         let why = pods::trouble(&last.last).unwrap_or_else(|| {
@@ -103,7 +105,7 @@ impl Share<'_> {
 }
 
 fn whose(cluster: &Cluster, share: &Share) -> String {
-    text::users_of(&[cluster.volume_ref(&share.manager.metadata.name)])
+    text::claims_of(&[cluster.volume_ref(&share.manager.metadata.name)])
 }
 
 fn about(cluster: &Cluster, share: &Share, cause: &'static Cause, message: String) -> Finding {

@@ -110,7 +110,7 @@ fn found(
     limit: i64,
 ) {
     let users = vec![cluster.volume_ref(&volume.metadata.name)];
-    let whose = text::users_of(&users);
+    let whose = text::claims_of(&users);
     let (has, counted) = match count {
         // the engine of a detached volume reports none
         ..1 => ("has many snapshots".to_owned(), "its engine reports none now".to_owned()),

@@ -23,8 +23,8 @@ use crate::longhorn::{DaemonSet, DataEngine, Pod, Release};
 causes! {
     MANAGERS_DIFFER = warning "managers_differ"
         "managers of different releases have been running side by side for half an hour"
-        fix "Finish the rollout. With update strategy OnDelete, delete the pods of the old release by hand, one at a time. Otherwise find out why \
-             the new pods do not become Ready." [
+        fix "Finish the rollout. With update strategy OnDelete, delete the old release's pods, one at a time. Otherwise find out why new pods do not \
+             become Ready." [
             read "kubectl -n <namespace> rollout status daemonset/longhorn-manager --timeout=10s",
             read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
         ] proven "a manager's pod holds no data, a DaemonSet recreates it, and pods are deleted one at a time";

@@ -2,7 +2,6 @@
 
 use super::{EVENTS, VOLUME_OBJECTS};
 use crate::check::*;
-use crate::facts::text;
 use crate::longhorn::{DataEngine, Engine, InstanceManager, Volume, condition};
 
 const ISCSI_LOG: &str = "ssh <node> 'sudo journalctl -u iscsid -n 30 --no-pager; sudo iscsiadm -m session'";
@@ -10,17 +9,16 @@ const MANAGERS_THERE: &str = "kubectl -n <namespace> get pods -l longhorn.io/com
 
 // Of the v1 data engine, whose device is an iSCSI session of the node with its own instance manager; and of v2.
 ways! { ENGINE_ERROR:
-    STALE_RECORD "iscsiadm rejects a node record of another volume"
-        fix "Move the record that the error names away on node <node>: iscsiadm reads all of them, and one that it rejects stops every engine there. No \
-             data is in it; sessions go on."
+    STALE_RECORD "iscsiadm rejects another volume's record"
+        fix "Move the record that the error names away on node <node>: one bad record stops every engine there. It holds no data; sessions go on."
         [read "ssh <node> 'sudo iscsiadm -m node'", read "ssh <node> 'sudo find /etc/iscsi/nodes /var/lib/iscsi/nodes -type f -size -1'", read EVENTS];
-    NO_ISCSIADM "iscsiadm is missing on the node"
+    NO_ISCSIADM "iscsiadm is missing"
         fix "Install open-iscsi on node <node> (iscsi-initiator-utils on RPM systems) and start iscsid. The volume then attaches on its own."
         [read "ssh <node> 'command -v iscsiadm; systemctl is-active iscsid'", read EVENTS];
     NO_MODULE "kernel module iscsi_tcp is not loaded"
         fix "Load kernel module iscsi_tcp on node <node>, now and at every start. The volume then attaches on its own."
         [change "ssh <node> 'sudo modprobe iscsi_tcp && echo iscsi_tcp | sudo tee /etc/modules-load.d/iscsi_tcp.conf'", read EVENTS];
-    NO_DAEMON "iscsid is not running on the node"
+    NO_DAEMON "iscsid is not running"
         fix "Start iscsid on node <node>, now and at every start. The volume then attaches on its own."
         [change "ssh <node> 'sudo systemctl enable --now iscsid'", read ISCSI_LOG];
     DENIED "SELinux or AppArmor denies iscsiadm"
@@ -34,13 +32,13 @@ ways! { ENGINE_ERROR:
         fix "Find out what still uses the device of <claim> on node <node>: a mount, a process or multipathd. End that: the engine can then log out and \
              start again."
         [read "ssh <node> 'sudo iscsiadm -m session -P 1; grep longhorn /proc/mounts; sudo lsof /dev/longhorn/<volume>'", read EVENTS];
-    NO_LOOPBACK "the node does not reach its own instance manager by iSCSI"
+    NO_LOOPBACK "the node cannot reach its instance manager"
         fix "Open the way from node <node> to TCP port 3260 of the instance manager's pod there: firewall, NetworkPolicy, routes, or an interface in \
              iscsid.conf."
         [read MANAGERS_THERE, read ISCSI_LOG, read "kubectl -n <namespace> get networkpolicies"];
-    V2_INITIATOR "of the v2 data engine"
-        fix "Read the error and the log of the v2 instance manager on node <node>. There check that kernel module nvme_tcp is loaded and that huge \
-             pages are free; nothing of iSCSI takes part."
+    V2_INITIATOR "its v2 initiator fails"
+        fix "Read the error and the log of the v2 instance manager on node <node>. There check that kernel module nvme_tcp is loaded and huge pages \
+             are free."
         [
             read VOLUME_OBJECTS,
             read "ssh <node> 'lsmod | grep -E \"nvme_tcp|vfio_pci|uio_pci_generic\"; grep Huge /proc/meminfo'",
@@ -68,13 +66,6 @@ const SIGNS: [(&[&str], &Way); 8] = [
     ),
 ];
 
-/// Why it does not start.
-#[derive(Debug, Clone)]
-pub(super) struct Failure {
-    pub way: &'static Way,
-    pub briefly: String,
-}
-
 /// Everything that objects say of why the engine does not start.
 pub(super) fn texts<'a>(cluster: &'a Cluster, engine: Option<&'a Engine>) -> Vec<&'a str> {
     let Some(engine) = engine else { return Vec::new() };
@@ -90,16 +81,9 @@ pub(super) fn texts<'a>(cluster: &'a Cluster, engine: Option<&'a Engine>) -> Vec
         .collect()
 }
 
-/// The way in which it fails, and that for a headline. iSCSI has no part in a volume of v2, whose error speaks for itself.
-pub(super) fn failure<'a>(volume: &Volume, said: impl IntoIterator<Item = &'a str>) -> Option<Failure> {
-    let said: Vec<&str> = said.into_iter().collect();
-    let way = way(volume, &said)?;
-    let last = said.last().and_then(|said| said.trim().rsplit(": ").next()).filter(|_| way == &V2_INITIATOR);
-    Some(Failure { way, briefly: text::shortened(last.unwrap_or(way.briefly), 100) })
-}
-
-fn way(volume: &Volume, said: &[&str]) -> Option<&'static Way> {
-    let said: Vec<String> = said.iter().map(|said| said.to_ascii_lowercase()).collect();
+/// The way in which it fails. iSCSI has no part in a volume of v2, whose error speaks for itself.
+pub(super) fn failure<'a>(volume: &Volume, said: impl IntoIterator<Item = &'a str>) -> Option<&'static Way> {
+    let said: Vec<String> = said.into_iter().map(str::to_ascii_lowercase).collect();
     let names = |parts: &[&str]| said.iter().any(|said| parts.iter().any(|part| said.contains(part)));
     // up to 1.5 another field says which engine it is
     if volume.spec.data_engine.or_v1() == DataEngine::V2 || names(&["nvme device", "nvme initiator", "spdk"])

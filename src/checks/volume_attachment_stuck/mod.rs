@@ -53,8 +53,8 @@ causes! {
         ways ENGINE_ERROR;
     ENGINE_CANNOT_START = critical "engine_cannot_start"
         "the volume is attaching, but its engine fails to start on that node"
-        fix "Read the error of the engine. Then check <value> for missing iscsiadm or iscsi_tcp, a multipathd that claims the device, SELinux \
-             denials, the engine image and the instance manager. The volume may attach immediately on another node." [read VOLUME_OBJECTS, read EVENTS, read TICKETS]
+        fix "Read the engine's error. Then check <value> for missing iscsiadm or iscsi_tcp, multipathd, SELinux denials, engine image and instance \
+             manager. The volume may attach on another node." [read VOLUME_OBJECTS, read EVENTS, read TICKETS]
         way SEVERAL "of several volumes on one node"
             fix "Check node <node> for missing iscsiadm or iscsi_tcp, a multipathd that claims the devices, SELinux denials, and the instance manager there."
             [read LONGHORN_NODE, read MANAGERS_THERE]
@@ -64,8 +64,8 @@ causes! {
             [read LONGHORN_NODE, read MANAGERS_THERE, change "kubectl cordon <node>"]
         ways ENGINE_ERROR;
     ATTACHING = warning "attaching" "the volume has been attaching for ten minutes"
-        fix "Find out which engine or replica does not start: check its engine image and its node's instance manager. Then read the log of the \
-             longhorn-manager on <owner>, which owns the volume." [read VOLUME_OBJECTS, read EVENTS, read TICKETS]
+        fix "Find out which engine or replica fails to start: check its engine image and instance manager. Then read the log of the longhorn-manager \
+             on <owner>." [read VOLUME_OBJECTS, read EVENTS, read TICKETS]
         way TWINS "its node has two instance managers of one type and image"
             fix "Find out which of <instance_manager> and <value> runs nothing, and delete that InstanceManager. Longhorn starts nothing on node \
                  <node> while it has both."
@@ -78,8 +78,8 @@ causes! {
              <owner>, which owns the volume." [read VOLUME_OBJECTS, read EVENTS, read TICKETS];
     TICKET_WAITS = warning "ticket_waits"
         "a workload has waited ten minutes for a volume that is attached elsewhere or in another way, or for which Longhorn was not asked"
-        fix "Stop what still uses <claim> on the node where it is attached: a pod that ends slowly, a manual attachment from Longhorn's UI, or a \
-             second pod that mounts a claim for one node." [read TICKETS, read OF_KUBERNETES, read VOLUME_OBJECTS]
+        fix "Stop what uses <claim> on the node where it is attached: a slowly ending pod, an attachment from Longhorn's UI, or a second pod of an RWO \
+             claim." [read TICKETS, read OF_KUBERNETES, read VOLUME_OBJECTS]
             proven "a second replica of a strict-local volume, without data; of two active engines the one that no replica names; the pod of a \
                     virtual machine on the node that it should leave"
         way MIGRATES "its migration does not become ready"
@@ -109,8 +109,8 @@ causes! {
                 read "kubectl -n <namespace> get engineimages.longhorn.io",
             ]
         way NEVER_ASKED "Longhorn was never asked to attach it"
-            fix "Find out why csi-attacher cannot reach Service longhorn-backend (port 9500): DNS, a NetworkPolicy (the default ones of 1.12.1 \
-                 leave out the CSI sidecars), or a service mesh. If its log has an answer from Longhorn, that gives the reason." [
+            fix "Find out why csi-attacher cannot reach Service longhorn-backend (port 9500): DNS, a service mesh, or a NetworkPolicy (1.12.1's omit \
+                 the CSI sidecars). Its log may hold Longhorn's answer." [
                 read ATTACHMENT,
                 read "kubectl -n <namespace> logs -l app=csi-attacher --tail=50",
                 read "kubectl -n <namespace> get networkpolicies",
@@ -160,8 +160,8 @@ causes! {
     MOUNT_FAILING = warning "mount_failing"
         "the volume is attached, but the kubelet has failed to mount it for ten minutes"
         but "info if only a Pending pod shows it, as a live exporter does not read the Events of other namespaces"
-        fix "Read the Events of the pod of <claim> to find out what fails on node <node>. For FailedMount, the log of longhorn-csi-plugin there \
-             gives details; an image that cannot be pulled is not a storage failure." [
+        fix "Read the Events of the pod of <claim> on node <node>. For FailedMount, read the log of longhorn-csi-plugin there. A failed image pull is \
+             not a storage failure." [
             read "kubectl get events -A --field-selector reason=FailedMount --sort-by=.lastTimestamp",
             read "kubectl -n <namespace> logs -l app=longhorn-csi-plugin -c longhorn-csi-plugin --tail=300 --prefix | grep <volume>",
             read VOLUME_OBJECTS,
@@ -170,15 +170,14 @@ causes! {
             fix "Exclude Longhorn's devices in /etc/multipath.conf on node <node> and restart multipathd, which usually holds the device \
                  (Longhorn's page troubleshooting-volume-with-multipath)."
         way NO_PASSPHRASE "the kubelet gets no passphrase"
-            fix "Create the Secret that spec.csi.nodeStageSecretRef of the persistent volume names. If that field is empty, recreate the persistent \
-                 volume for the same Longhorn volume, with it (StorageClass parameters csi.storage.k8s.io/node-stage-secret-name and -namespace). \
-                 Before you delete it, set its persistentVolumeReclaimPolicy to Retain: otherwise the data is deleted."
+            fix "Create the Secret that the persistent volume's spec.csi.nodeStageSecretRef names. If that is empty, set persistentVolumeReclaimPolicy \
+                 to Retain, then recreate the persistent volume with it: without Retain, data is deleted."
         way NOT_DECRYPTED "cryptsetup fails"
             fix "Check on node <node> that cryptsetup is installed and dm_crypt is loaded, and that the Secret has the passphrase with which the \
                  volume was encrypted."
         way DAMAGED "the file system is damaged"
-            fix "Take a backup or a snapshot before anything else. Then scale the workload down, attach the volume to a node from Longhorn's UI, \
-                 and repair the file system on /dev/longhorn there (fsck, or xfs_repair)."
+            fix "Take a backup or snapshot first. Then scale the workload down, attach the volume in Longhorn's UI, and repair its file system under \
+                 /dev/longhorn there (fsck, xfs_repair)."
         way NFS_CLIENT "the NFS client fails"
             fix "Check that node <node> has an NFS client and NFS 4.1 in its kernel, and that it reaches port 2049 of the share endpoint."
         way DEVICE_EXCHANGED "the device was replaced under the pod"

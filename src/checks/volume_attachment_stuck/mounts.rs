@@ -76,7 +76,7 @@ fn failed(cluster: &Cluster) -> BTreeMap<&str, &Event> {
 
 fn failing(cluster: &Cluster, volume: &Volume, attached: &str, event: &Event) -> Finding {
     let users = vec![cluster.volume_ref(&volume.metadata.name)];
-    let whose = text::users_of(&users);
+    let whose = text::claims_of(&users);
     // of a shared volume every node mounts the NFS export
     let node = match event.source.host.as_str() {
         "" => attached,
@@ -88,7 +88,7 @@ fn failing(cluster: &Cluster, volume: &Volume, attached: &str, event: &Event) ->
     Finding::about(
         &MOUNT_FAILING,
         volumes::object(cluster, volume),
-        format!("{whose} is attached, but the kubelet on node {node} cannot mount it"),
+        format!("the kubelet on {node} cannot mount {whose}"),
     )
     .node(node)
     .since(event.first_seen())
@@ -148,7 +148,7 @@ fn pending(
         return None;
     }
     let users = vec![cluster.volume_ref(&volume.metadata.name)];
-    let whose = text::users_of(&users);
+    let whose = text::claims_of(&users);
     Some(
         Finding::about(
             &MOUNT_FAILING,

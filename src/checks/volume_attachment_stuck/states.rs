@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::engine_error::{self, Failure};
+use super::engine_error;
 use super::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::backing_images::Wait;
@@ -163,7 +163,7 @@ struct StuckVolume<'a> {
     /// True where its engine dies again and again.
     loops: bool,
     /// What its engine says.
-    failure: Option<Failure>,
+    failure: Option<&'static Way>,
     evidence: Vec<Evidence>,
 }
 
@@ -279,8 +279,8 @@ fn dies<'a>(
     let said = engine_error::texts(cluster, engine).into_iter().chain(failed.map(|failed| failed.said));
     let never_up = volumes::was_never_up(cluster, volume);
     // one of v2 that ran has no sign that tells a start from a death
-    let failure = engine_error::failure(volume, said)
-        .filter(|failure| never_up || failure.way != &engine_error::V2_INITIATOR);
+    let failure =
+        engine_error::failure(volume, said).filter(|way| never_up || *way != &engine_error::V2_INITIATOR);
     let stuck = |cause, why: String, since, evidence| StuckVolume {
         cause,
         volume,
@@ -289,17 +289,17 @@ fn dies<'a>(
         since,
         dated: true,
         loops: true,
-        failure: failure.clone(),
+        failure,
         evidence,
     };
     if !never_up {
-        let why = format!("its engine died three times or more within an hour{}", briefly(&failure));
+        let why = "its engine died three times or more within an hour".to_owned();
         return Some(stuck(&ATTACH_LOOP, why, None, evidence));
     }
     let mut evidence: Vec<Evidence> = engine.and_then(start_error).into_iter().chain(evidence).collect();
     evidence
         .push(api("no replica of the volume was ever healthy: it has never been up, and no data is lost"));
-    let why = format!("its engine cannot start on node {node}{}", briefly(&failure));
+    let why = format!("it cannot attach on {node}{}", briefly(failure));
     Some(stuck(&ENGINE_CANNOT_START, why, Some(seen.first), evidence))
 }
 
@@ -416,13 +416,13 @@ fn cannot_start<'a>(
     }
     evidence
         .extend(error.map(|engine| api(format!("engine {}: currentState is error", engine.metadata.name))));
-    let why = format!("its engine cannot start on node {}{}", stuck.node, briefly(&failure));
+    let why = format!("it cannot attach on {}{}", stuck.node, briefly(failure));
     StuckVolume { cause: &ENGINE_CANNOT_START, why, failure, evidence, ..stuck }
 }
 
 /// What its error adds to a headline.
-fn briefly(failure: &Option<Failure>) -> String {
-    failure.as_ref().map_or(String::new(), |failure| format!(": {}", failure.briefly))
+fn briefly(failure: Option<&Way>) -> String {
+    failure.map_or(String::new(), |way| format!(": {}", way.briefly))
 }
 
 /// When the volume was asked for, or to be let go, at the earliest: by its attachments in Kubernetes, found by its tickets, which a
@@ -467,7 +467,7 @@ fn finding(cluster: &Cluster, stuck: StuckVolume) -> Finding {
     let StuckVolume { cause, volume, node, why, since, failure, evidence, .. } = stuck;
     let name = &volume.metadata.name;
     let users = vec![cluster.volume_ref(name)];
-    let whose = text::users_of(&users);
+    let whose = text::claims_of(&users);
     let mut finding = Finding::about(cause, volumes::object(cluster, volume), headline(&whose, &why))
         .node(node)
         .since(since)
@@ -502,7 +502,7 @@ fn finding(cluster: &Cluster, stuck: StuckVolume) -> Finding {
         None => finding.with(Name::Value, format!("node {node}")),
     };
     if let Some(failure) = failure {
-        finding = finding.way(failure.way);
+        finding = finding.way(failure);
     }
     if let Some(wait) = Wait::of(cluster, volume).filter(|_| cause == &ATTACHING) {
         finding = finding.way(&ways::WAITS_FOR_IMAGE).with(Name::BackingImage, wait.image);
@@ -525,11 +525,10 @@ fn finding(cluster: &Cluster, stuck: StuckVolume) -> Finding {
 /// start, and those that were started before say nothing of new ones.
 fn one_node(cluster: &Cluster, node: &str, all: &[StuckVolume], elsewhere: usize) -> Finding {
     let users: Vec<VolumeRef> = all.iter().map(|one| cluster.volume_ref(&one.volume.metadata.name)).collect();
-    let whose = text::users_of(&users);
+    let whose = text::claims_of(&users);
     let of_node = elsewhere > 0;
-    let way_of = |one: &StuckVolume| one.failure.as_ref().map(|failure| failure.way);
+    let way_of = |one: &StuckVolume| one.failure;
     let way = all.first().and_then(way_of).filter(|way| all.iter().all(|one| way_of(one) == Some(way)));
-    let failure = all.first().and_then(|first| first.failure.clone()).filter(|_| way.is_some());
     let told = format!(
         "{} on other nodes run but none here, so the node is the cause",
         counted(elsewhere, "engine")
@@ -540,7 +539,7 @@ fn one_node(cluster: &Cluster, node: &str, all: &[StuckVolume], elsewhere: usize
         format!(
             "the engines of {} cannot start on node {node}{}",
             counted(all.len(), "volume"),
-            briefly(&failure)
+            briefly(way)
         ),
     )
     .node(node)

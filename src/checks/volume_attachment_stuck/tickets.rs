@@ -168,7 +168,7 @@ pub(super) fn find_broken_migrations(cluster: &Cluster, out: &mut Outcome) {
             continue;
         }
         let users = vec![cluster.volume_ref(name)];
-        let whose = text::users_of(&users);
+        let whose = text::claims_of(&users);
         let finding = Finding::about(
             &MIGRATION_BROKE,
             volumes::object(cluster, volume),
@@ -228,7 +228,7 @@ fn find_left_over(
     waits: Option<&Ticket>,
 ) {
     let users = vec![cluster.volume_ref(&volume.metadata.name)];
-    let (whose, node) = (text::users_of(&users), ticket.node);
+    let (whose, node) = (text::claims_of(&users), ticket.node);
     let (lacks, uses) = match nodes::is_gone(cluster, node) {
         true => ("for a deleted node", "which no longer exists"),
         false => ("without a VolumeAttachment in Kubernetes", "although nothing requests it"),
@@ -240,12 +240,12 @@ fn find_left_over(
         }
         None => format!("Longhorn wants to attach {whose} to node {node} {uses}"),
     };
-    let message = format!("a ticket {lacks} holds {whose} for node {node}");
+    let message = format!("a left-over ticket holds {whose} for {node}");
     let finding = Finding::about(&TICKET_LEFT_OVER, volumes::object(cluster, volume), message)
         .node(node)
         .volumes(users)
         .impact(impact)
-        .fact(ticket_text(ticket))
+        .fact(format!("{}, {lacks}", ticket_text(ticket)))
         .with(Name::Attachment, ticket.id);
     match waits {
         Some(_) => {
@@ -265,7 +265,7 @@ fn find(
     all: &[Ticket],
 ) {
     let users = vec![cluster.volume_ref(&volume.metadata.name)];
-    let whose = text::users_of(&users);
+    let whose = text::claims_of(&users);
     let at = &volume.status.current_node_id;
     let migrates = volume.status.current_migration_node_id == ticket.node && !at.is_empty();
     let obstacle = obstacle(cluster, volume);
@@ -276,13 +276,12 @@ fn find(
             format!("its migration from node {at} to {} does not become ready", ticket.node)
         }
         (true, _) => "its migration broke, and tickets for two nodes are left".to_owned(),
-        (_, "") => format!("it stays detached although a pod on node {} waits for it", ticket.node),
+        (_, "") => format!("it stays detached although a pod on {} waits for it", ticket.node),
         (_, at) if at == ticket.node => {
-            format!("it is attached to node {at}, but Longhorn does not report the ticket as satisfied")
+            format!("it is attached to {at}, but its ticket is not satisfied")
         }
         (_, at) => {
-            let by = own.map_or(String::new(), |(_, kind)| format!(" for Longhorn's own {kind}"));
-            format!("the workload on node {} waits because it is attached to node {at}{by}", ticket.node)
+            format!("it is needed on {} but attached to {at}", ticket.node)
         }
     };
     let finding =

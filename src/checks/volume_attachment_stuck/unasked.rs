@@ -82,22 +82,20 @@ fn finding(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> Finding {
     let name = &volume.metadata.name;
     let (id, node) = (&csi.metadata.name, csi.spec.node_name.as_str());
     let users = vec![cluster.volume_ref(name)];
-    let whose = text::users_of(&users);
+    let whose = text::claims_of(&users);
     let error = csi.status.attach_error.message.trim();
     let refused = error.contains(REFUSED);
     let driverless = (!refused).then(|| driverless(cluster, node, error)).flatten();
     let (way, why) = match &driverless {
-        Some(found) => {
-            (found.way, format!(": {}, so its kubelet lacks Longhorn's CSI driver", found.because))
-        }
-        None if refused => (&LONGHORN_REFUSES, ", and Longhorn rejects the attach".to_owned()),
-        None => (&NEVER_ASKED, ", and Longhorn was never asked to attach it".to_owned()),
+        Some(found) => (found.way, ", which lacks Longhorn's CSI driver".to_owned()),
+        None if refused => (&LONGHORN_REFUSES, ", but Longhorn rejects the attach".to_owned()),
+        None => (&NEVER_ASKED, ", but Longhorn was never asked".to_owned()),
     };
     let lacks = driverless.as_ref().map(|_| format!("CSINode {node} does not list {CSI_DRIVER}"));
     let mut finding = Finding::about(
         &TICKET_WAITS,
         volumes::object(cluster, volume),
-        format!("{whose}: the workload on node {node} waits{why}"),
+        format!("{whose} is needed on {node}{why}"),
     )
     .node(node)
     .since(csi.metadata.created())
@@ -106,6 +104,7 @@ fn finding(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> Finding {
     .fact(format!("VolumeAttachment {id} of Kubernetes is not attached, and volumeattachments.longhorn.io {name} has no ticket for it"),
     )
     .facts(lacks)
+    .facts(driverless.as_ref().map(|found| format!("DaemonSet {PLUGIN}: {}", found.because)))
     .facts(said::imageless(volume))
     .way(way)
     .with(Name::Attachment, id.as_str())
@@ -134,11 +133,11 @@ fn driverless(cluster: &Cluster, node: &str, error: &str) -> Option<Driverless> 
     }
     // the plugin is there, and csi_plugin_down looks at it
     if cluster.pods_of(PLUGIN).any(|pod| pod.spec.node() == node) {
-        let because = "Longhorn's CSI plugin on it is not registered".to_owned();
+        let because = "its pod there is not registered".to_owned();
         return Some(Driverless { because, way: &PLUGIN_UNREGISTERED });
     }
     let Some(found) = not_started::no_pod(cluster, PLUGIN, node, None) else {
-        let because = "it has no pod of Longhorn's CSI plugin".to_owned();
+        let because = "it has no pod there".to_owned();
         return Some(Driverless { because, way: &NO_PLUGIN });
     };
     // what Longhorn makes itself goes by the settings, which it takes up with all volumes detached (longhorn-manager v1.3.3 to

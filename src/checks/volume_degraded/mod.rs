@@ -25,7 +25,7 @@ use crate::facts::age::{Age, Begun, Unknown, observe};
 use crate::facts::patience::MAINTENANCE;
 use crate::facts::{nodes, text, volumes};
 use crate::longhorn::Resource::*;
-use crate::longhorn::{DataEngine, ReplicaMode, Volume, VolumeRobustness};
+use crate::longhorn::{DataEngine, ReplicaMode, Volume, VolumeRobustness, VolumeState};
 use reasons::DegradedReason;
 
 const BY_LIMIT: &[ChangedBy] = &[ChangedBy::Setting("concurrent-replica-rebuild-per-node-limit")];
@@ -33,15 +33,15 @@ const BY_LIMIT: &[ChangedBy] = &[ChangedBy::Setting("concurrent-replica-rebuild-
 causes! {
     REBUILD_STALLED = warning "rebuild_stalled"
         "a rebuild has made no progress for half an hour (at a first look: the volume has been degraded for a day)"
-        fix "Check the node and disk that receive the data, the network between the nodes, and the instance managers at both ends. If the same disk \
-             always fails, disable scheduling on it: the next replica goes elsewhere. Do not delete replicas that hold data." [
+        fix "Check the receiving node and disk, the network, and the instance managers at both ends. If a disk always fails, disable its scheduling. \
+             Do not delete replicas that hold data." [
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<object> -o yaml | grep -A12 rebuildStatus",
             read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep -E 'Rebuil|<object>'",
         ];
     REBUILD_LOOPING = warning "rebuild_looping" "rebuilds of the volume keep failing and restarting"
-        fix "Check the node and disk that receive the data, the network between the nodes, and the instance managers at both ends. If the same disk \
-             always fails, disable scheduling on it: the next replica goes elsewhere. Do not delete replicas that hold data." [
+        fix "Check the receiving node and disk, the network, and the instance managers at both ends. If a disk always fails, disable its scheduling. \
+             Do not delete replicas that hold data." [
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<object> -o yaml | grep -A12 rebuildStatus",
             read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep -E 'Rebuil|<object>'",
@@ -67,8 +67,8 @@ causes! {
         ];
     WAITS_FOR_NODE = warning "waits_for_node"
         "a failed replica is on a node that is down or cordoned" but "info during the first hour of a cordon"
-        fix "Bring node <node> back: Longhorn then rebuilds from what is left on it. If it never comes back, delete it from Kubernetes: the replica \
-             is then created on another node that has room." [
+        fix "Bring node <node> back: Longhorn rebuilds from what is left on it. If it is lost, delete it from Kubernetes: the replica is then created \
+             elsewhere." [
             read "kubectl describe node <node>",
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
         ] proven "the node never comes back, and the volume has a healthy replica elsewhere"
@@ -90,6 +90,12 @@ causes! {
             read "kubectl -n <namespace> get pods -o wide -l app=longhorn-manager",
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
             read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep -E 'Rebuil|<object>'",
+        ];
+    DETACHED = info "detached_on_last_copy" "a detached volume of several replicas has one healthy copy left"
+        fix "Attach the volume for a while: Longhorn rebuilds its other replicas then. From 1.9 on, setting offline-replica-rebuilding does so without \
+             a pod. Keep node <node> and its disk until then." [
+            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
+            read "kubectl -n <namespace> get settings.longhorn.io offline-replica-rebuilding",
         ];
 }
 
@@ -133,8 +139,9 @@ gauges! {
 const REBUILD_GRACE: SignedDuration = SignedDuration::from_mins(5);
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
-    let degraded: Vec<&Volume> =
-        cluster.objects.volumes.iter().filter(|volume| is_degraded(volume)).collect();
+    let volumes = || cluster.objects.volumes.iter();
+    volumes().filter_map(|volume| detached(cluster, volume)).for_each(|finding| out.report(finding));
+    let degraded: Vec<&Volume> = volumes().filter(|volume| is_degraded(volume)).collect();
     if degraded.is_empty() {
         return;
     }
@@ -169,6 +176,35 @@ fn last_copy(cluster: &Cluster, out: &mut Outcome, volume: &Volume) {
     out.sample(&LAST_COPY, &[name, namespace, claim, severity.as_str()], 1.0);
 }
 
+/// Longhorn calls a detached volume unknown, however many of its replicas have failed (longhorn-manager v1.12.1
+/// controller/volume_controller.go ReconcileVolumeState).
+fn detached(cluster: &Cluster, volume: &Volume) -> Option<Finding> {
+    let status = &volume.status;
+    let at_rest = status.state == VolumeState::Detached && status.robustness == VolumeRobustness::Unknown;
+    let wanted = volume.spec.number_of_replicas.0;
+    if !at_rest || wanted < 2 || status.is_standby || status.restore_required || volume.metadata.is_deleting()
+    {
+        return None;
+    }
+    let mut healthy =
+        cluster.replicas_of(&volume.metadata.name).filter(|replica| volumes::is_healthy(replica));
+    let last = healthy.next().filter(|_| healthy.next().is_none())?;
+    let users = vec![cluster.volume_ref(&volume.metadata.name)];
+    let whose = text::claims_of(&users);
+    let (name, node) = (&last.metadata.name, &last.spec.node_id);
+    Some(
+        Finding::about(
+            &DETACHED,
+            volumes::object(cluster, volume),
+            format!("{whose} is detached with 1 of {wanted} replicas"),
+        )
+        .volumes(users)
+        .node(node)
+        .impact(format!("none yet: the data of {whose} is lost if that copy is"))
+        .fact(format!("replica {name} on {node} alone is healthy")),
+    )
+}
+
 fn is_degraded(volume: &Volume) -> bool {
     volume.status.robustness == VolumeRobustness::Degraded && !volume.metadata.is_deleting()
 }
@@ -195,7 +231,7 @@ fn patience(cluster: &Cluster) -> SignedDuration {
 fn finding(cluster: &Cluster, volume: &Volume, reason: DegradedReason, age: &Age, healthy: i64) -> Finding {
     let name = &volume.metadata.name;
     let users = vec![cluster.volume_ref(name)];
-    let whose = text::users_of(&users);
+    let whose = text::claims_of(&users);
     let wanted = volume.spec.number_of_replicas.0;
     let left = match healthy {
         1 => "one more failed disk or node leaves it without data".to_owned(),

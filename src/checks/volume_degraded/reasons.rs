@@ -143,7 +143,7 @@ fn running(
         DegradedReason::new(&REBUILD_STALLED, why).because(format!("the rebuild of {of} is {at}"))
     };
     if unchanged.is_unknown() && age.at_least(LONGEST, Unknown::Waits) {
-        let why = "a rebuild runs; one look cannot show whether it advances".to_owned();
+        let why = "rebuilding (progress unknown)".to_owned();
         return Some(RunningRebuild::Stalled(stalled(why)));
     }
     if unchanged.is_unknown() {
@@ -152,8 +152,7 @@ fn running(
     let Some(since) = unchanged.since.filter(|_| unchanged.at_least(STANDSTILL, Unknown::Waits)) else {
         return Some(RunningRebuild::Advances);
     };
-    let mut reason =
-        stalled(format!("its rebuild has stalled {at} for {}", text::duration(cluster.age(since))));
+    let mut reason = stalled(format!("its rebuild has stalled {at}"));
     let text = format!("progress has been the same since {since}");
     reason.evidence.push(EvidenceSource::History.says(text));
     Some(RunningRebuild::Stalled(reason))
@@ -222,7 +221,7 @@ fn blocked(volume: &Volume, engine: Option<&Engine>) -> Option<DegradedReason> {
     if let Some(engine) = engine.filter(|engine| volumes::is_oversized(volume, engine)) {
         let (size, wanted) = (engine.status.current_size.0, volume.spec.size.0);
         return Some(
-            DegradedReason::new(&REBUILD_BLOCKED, "its engine is larger than the volume's size")
+            DegradedReason::new(&REBUILD_BLOCKED, "its engine is larger than the volume")
                 .because(format!("spec.size is {wanted}, the engine's currentSize {size}"))
                 .because(format!("lastExpansionError: {}", engine.status.last_expansion_error)),
         );
@@ -255,7 +254,7 @@ fn unschedulable(cluster: &Cluster, volume: &Volume, age: &Age) -> Option<Degrad
         reason = reason.because(refusal.text.clone());
     }
     if let Some(node) = failed_on(cluster, volume, |node| is_planned(cluster, node, age)) {
-        reason.why = format!("no disk can take another replica while node {node} is cordoned");
+        reason.why = format!("only cordoned {node} could take another");
         (reason.node, reason.planned) = (node, true);
     }
     Some(reason)
@@ -266,8 +265,7 @@ fn waits_for_node(cluster: &Cluster, volume: &Volume, age: &Age) -> Option<Degra
     let Some(node) = failed_on(cluster, volume, away) else { return never_started(cluster, volume) };
     let down = nodes::down(cluster, &node);
     let how = if down.is_some() { "down" } else { "cordoned" };
-    let mut reason =
-        DegradedReason::new(&WAITS_FOR_NODE, format!("a failed replica is on node {node}, which is {how}"));
+    let mut reason = DegradedReason::new(&WAITS_FOR_NODE, format!("a failed replica is on {how} {node}"));
     reason.way = match &down {
         _ if nodes::is_gone(cluster, &node) => Some(&NODE_GONE),
         None => Some(&NODE_CORDONED),
@@ -287,7 +285,7 @@ fn never_started(cluster: &Cluster, volume: &Volume) -> Option<DegradedReason> {
         volumes::never_started(replica) && nodes::down(cluster, &replica.spec.node_id).is_some()
     })?;
     let (name, node) = (&replica.metadata.name, &replica.spec.node_id);
-    let why = format!("replica {name} never started on down node {node}, and Longhorn creates no other");
+    let why = format!("a replica never started on down {node}");
     let mut reason = DegradedReason::new(&WAITS_FOR_NODE, why).because(format!(
         "replica {name}: desireState running, currentState stopped, neither healthyAt nor failedAt"
     ));
@@ -315,7 +313,7 @@ fn not_rebuilding(
     if !idle.at_least(REBUILD_GRACE, Unknown::Counts) {
         return None;
     }
-    let mut reason = DegradedReason::new(&NOT_REBUILDING, "nothing is being rebuilt (cause unknown)");
+    let mut reason = DegradedReason::new(&NOT_REBUILDING, "no rebuild runs (cause unknown)");
     if let Some(replica) = queued {
         let (name, node) = (&replica.metadata.name, &replica.spec.node_id);
         let state = replica.status.current_state.as_str();

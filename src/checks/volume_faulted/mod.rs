@@ -33,29 +33,28 @@ const REPLICAS: &str = "kubectl -n <namespace> get replicas.longhorn.io -l longh
 
 ways! { NEWER:
     NEWER_AWAY "a newer copy cannot be used now"
-        fix "Bring back replica <replica> on <node> if possible: it failed last and alone has the latest writes (<reason>). Until then, scale the \
-             workload down and disable auto-salvage, which would use the older copy."
+        fix "Bring back replica <replica> on <node>: it failed last and alone has the latest writes (<reason>). Until then, scale the workload down \
+             and disable auto-salvage, which uses the older copy."
         [read "kubectl describe node <node>", read REPLICAS];
 }
 
 causes! {
     REPLICAS_UNREACHABLE = critical "replicas_unreachable"
         "the replicas that hold the data are on nodes that are down, or on disks that Longhorn cannot use"
-        fix "Bring node <node> and its disk back, or free space if the disk is full: it has the newest copy. Longhorn then salvages it, if \
-             auto-salvage is enabled. Do not delete replicas: they are the only copies." [
+        fix "Bring node <node> and its disk back, or free space if it is full: it has the newest copy. Do not delete replicas: they are the only \
+             copies." [
             read "kubectl -n <namespace> get nodes.longhorn.io <node> -o yaml",
             read REPLICAS,
         ] proven "the node of the newest copy is deleted from Kubernetes and its disk is lost; the backup is restored into a new volume, and \
                   nothing is deleted"
         way NODE_GONE "the node of the newest copy no longer exists"
-            fix "Find the disk of replica <replica>, which has the newest copy, and add it to Longhorn on another node (or export the volume from \
-                 the replica's directory on it). If the disk is lost, restore the last backup into a new volume. Do not delete replicas: they are \
-                 the only copies."
+            fix "Find the disk of replica <replica>, which has the newest copy, and add it to another node. If it is lost, restore the last backup. Do \
+                 not delete replicas."
             [read REPLICAS, read "kubectl get nodes"];
     AUTO_SALVAGE_OFF = critical "auto_salvage_off"
         "a replica is usable, but Longhorn does not salvage it automatically, so a person must choose"
-        fix "Scale the workload down until the volume is detached. Then salvage the replica that failed last, and any that failed within a minute \
-             of it: replicas that failed earlier lack writes." [
+        fix "Scale the workload down until the volume is detached. Then salvage the replica that failed last, and any within a minute of it: earlier \
+             ones lack writes." [
             read REPLICAS,
             read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml",
             change "kubectl -n <namespace> patch replicas.longhorn.io <replica> --type merge -p '{\"spec\":{\"failedAt\":\"\"}}'",
@@ -82,15 +81,15 @@ causes! {
         ];
     RESTORE_FAILED = critical "restore_failed"
         "every replica failed while data was being restored into the volume, and auto-salvage does not cover that"
-        fix "Restore the backup into another volume after you fix the reason in the evidence (or an older backup, if a block is damaged): the data \
-             is in the backup. Delete this volume once that one is healthy." [
+        fix "Restore the backup into another volume once the reason is fixed (an older backup if a block is damaged). Delete this volume once that one \
+             is healthy." [
             read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml",
             read REPLICAS,
         ] proven "every replica failed during the restore, so the data is in the backup; this volume is deleted once the other is healthy";
     NO_DATA = critical "no_data"
         "no replica is left that ever held all data of the volume"
-        fix "Search the disks (replicas/<object>-*) and the orphans for the directory of a deleted replica: a volume can be exported from a single \
-             one. If there is none, restore the last backup into a new volume. Do not delete anything before." [
+        fix "Search disks (replicas/<object>-*) and orphans for a deleted replica's directory: one is enough to export the volume. Otherwise restore \
+             the last backup into a new volume. Delete nothing before." [
             read "kubectl -n <namespace> get orphans.longhorn.io -o wide",
             read REPLICAS,
             read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml",
@@ -99,8 +98,8 @@ causes! {
     NEVER_UP = warning "never_up"
         "the volume has never been up, because its engine or its replicas do not start; no data is lost"
         but "info in the first minute"
-        fix "Find out why its engine and replicas do not start: their condition InstanceCreation, their nodes' engine image and instance managers, \
-             and the longhorn-manager on <owner>. No data is lost; do not delete anything." [
+        fix "Find out why its engine and replicas do not start: condition InstanceCreation, engine image, instance managers, and the longhorn-manager \
+             on <owner>. Do not delete anything: the data is intact." [
             read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<object> -o yaml | grep -A5 InstanceCreation",
             read REPLICAS,
         ]
@@ -150,13 +149,9 @@ fn finding(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Finding {
     let (cause, why) = cause(cluster, volume, &candidates);
     let name = &volume.metadata.name;
     let users = vec![cluster.volume_ref(name)];
-    let whose = text::users_of(&users);
+    let whose = text::claims_of(&users);
     let restore = condition(&volume.status.conditions, "Restore")
         .filter(|restore| cause == &RESTORE_FAILED && !restore.message.is_empty());
-    let why = match restore {
-        Some(restore) => format!("{why}: {}", text::both_ends(&restore.message, 200)),
-        None => why,
-    };
     let failures = cluster.replicas_of(name).filter_map(|replica| replica.spec.failed_at.get());
     let failed = failures.max().filter(|_| cause != &ENGINE_DIED);
     // these pass on their own, and come back as often as the engine dies
@@ -209,7 +204,7 @@ fn finding(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Finding {
             .way(&NEWER_AWAY)
             .with(Name::Replica, newer.replica.metadata.name.as_str())
             .with(Name::Node, newer.replica.spec.node_id.as_str())
-            .with(Name::Reason, newer.obstacle.as_deref().unwrap_or_default()),
+            .with(Name::Reason, newer.obstacle.as_ref().map_or("", |obstacle| &obstacle.text)),
         (&NEVER_UP, ..) => match Wait::of(cluster, volume) {
             Some(wait) => {
                 finding.fact(wait.text()).way(&ways::WAITS_FOR_IMAGE).with(Name::BackingImage, wait.image)
@@ -244,47 +239,35 @@ fn cause(cluster: &Cluster, volume: &Volume, candidates: &[Candidate]) -> (&'sta
     let healthy =
         cluster.replicas_of(&volume.metadata.name).filter(|replica| volumes::is_healthy(replica)).count();
     if volumes::was_never_up(cluster, volume) {
-        let waits = Wait::of(cluster, volume).map_or(String::new(), |wait| format!("; {}", wait.text()));
-        return (&NEVER_UP, format!("it has never been up, so it has no data to lose{waits}"));
+        return (&NEVER_UP, "it has never been up, so no data is lost".to_owned());
     }
     if healthy > 0 {
         let usable = |one: &&Candidate| one.obstacle.is_none() && volumes::is_healthy(one.replica);
         let text = match candidates.iter().filter(usable).count() {
-            0 => format!(
-                "its engine stopped unexpectedly; {} not failed, but none can be used now",
-                have(healthy)
-            ),
-            usable => format!("its engine stopped unexpectedly while {} intact", are(usable)),
+            0 => format!("its engine stopped, {} not failed, but none is usable now", have(healthy)),
+            usable => format!("its engine stopped, but {} intact", are(usable)),
         };
         return (&ENGINE_DIED, text);
     }
     // what it is to hold is in the backup; a standby volume goes on with a replica that failed with its node (seen on 1.12.1)
     let lost_node = volume.status.is_standby && !candidates.is_empty() && !failed_in_restore(volume);
     if !lost_node && (volume.status.is_standby || volume.status.restore_required) {
-        return (&RESTORE_FAILED, "every replica failed while data was restored into it".to_owned());
+        return (&RESTORE_FAILED, "every replica failed during its restore".to_owned());
     }
     let Some(best) = candidates.first() else {
-        return (&NO_DATA, "no replica object is left that ever held all of its data".to_owned());
+        return (&NO_DATA, "no replica with all of its data is left".to_owned());
     };
-    let best_name = &best.replica.metadata.name;
     if let Some(obstacle) = &best.obstacle {
-        let text = match candidates.len() {
-            1 => format!("the only replica with data ({best_name}) cannot be used because {obstacle}"),
-            count => format!(
-                "none of {count} replicas with data can be used; the last to fail was {best_name} ({obstacle})"
-            ),
-        };
-        return (&REPLICAS_UNREACHABLE, text);
+        return (&REPLICAS_UNREACHABLE, obstacle.briefly.to_owned());
     }
     if lost_node {
-        let text =
-            format!("replica {best_name} is usable, but Longhorn never salvages a standby volume on its own");
+        let text = "Longhorn never salvages a standby volume by itself".to_owned();
         return (&AUTO_SALVAGE_OFF, text);
     }
     if is_automatic(cluster) {
-        (&SALVAGE_PENDING, format!("auto-salvage has not used replica {best_name}, which is usable"))
+        (&SALVAGE_PENDING, "auto-salvage has not used its usable replica".to_owned())
     } else {
-        (&AUTO_SALVAGE_OFF, format!("replica {best_name} is usable, but auto-salvage is disabled"))
+        (&AUTO_SALVAGE_OFF, "a replica is usable, but auto-salvage is disabled".to_owned())
     }
 }
 

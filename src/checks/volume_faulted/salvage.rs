@@ -15,7 +15,15 @@ const SALVAGE_WINDOW: SignedDuration = SignedDuration::from_mins(1);
 pub struct Candidate<'a> {
     pub replica: &'a Replica,
     /// Why it cannot be used now, if it cannot.
-    pub obstacle: Option<String>,
+    pub obstacle: Option<Obstacle>,
+}
+
+/// What keeps a replica from use.
+#[derive(Debug)]
+pub struct Obstacle {
+    pub text: String,
+    /// In a headline.
+    pub briefly: &'static str,
 }
 
 impl<'a> Candidate<'a> {
@@ -48,7 +56,7 @@ impl<'a> Candidate<'a> {
         };
         let usable = match &self.obstacle {
             None => "usable".to_owned(),
-            Some(why) => format!("not usable: {why}"),
+            Some(why) => format!("not usable: {}", why.text),
         };
         format!(
             "replica {} on {place}: {failed}, last in sync {}; {usable}",
@@ -80,25 +88,36 @@ pub fn is_automatic(cluster: &Cluster) -> bool {
 }
 
 /// The first of Longhorn's own conditions that a replica does not meet.
-fn obstacle(cluster: &Cluster, replica: &Replica) -> Option<String> {
+fn obstacle(cluster: &Cluster, replica: &Replica) -> Option<Obstacle> {
+    let is = |briefly, text| Some(Obstacle { text, briefly });
     let spec = &replica.spec;
     if spec.node_id.is_empty() || spec.disk_id.is_empty() {
-        return Some("it has no node or disk".to_owned());
+        return is("the last replica has no disk", "it has no node or disk".to_owned());
     }
     let Some(node) = volumes::node_of(cluster, replica) else {
-        return Some(format!("Longhorn no longer knows node {}", spec.node_id));
+        return is(
+            "the last replica's node left Longhorn",
+            format!("Longhorn no longer knows node {}", spec.node_id),
+        );
     };
     if nodes::is_down(node) {
-        return Some(format!("node {} is down", spec.node_id));
+        return is("the last replica's node is down", format!("node {} is down", spec.node_id));
     }
     let disk = node.status.disk_status.iter().find(|(_, disk)| disk.disk_uuid == spec.disk_id);
     let Some((name, disk)) = disk else {
-        return Some(format!("node {} does not have disk {}", spec.node_id, spec.disk_id));
+        return is(
+            "the last replica's disk is missing",
+            format!("node {} does not have disk {}", spec.node_id, spec.disk_id),
+        );
     };
     if status(&disk.conditions, "Schedulable") == ConditionStatus::True {
         return None;
     }
     let schedulable = condition(&disk.conditions, "Schedulable");
     let reason = schedulable.map_or("not known", |schedulable| schedulable.reason.as_str());
-    Some(format!("disk {name} is not Schedulable ({reason})"))
+    let briefly = match reason {
+        "DiskPressure" => "the last replica's disk is full",
+        _ => "the last replica's disk is not ready",
+    };
+    is(briefly, format!("disk {name} is not Schedulable ({reason})"))
 }

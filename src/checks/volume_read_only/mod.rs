@@ -24,8 +24,8 @@ causes! {
     FILE_SYSTEM_READ_ONLY = critical "file_system_read_only"
         "an attached volume's file system is mounted read-only, and Longhorn's remount did not help",
         of_data: ReadOnly
-        fix "Read the kernel log of <node> for the I/O error that caused it. Then restart the pods of <claim>: the kubelet unmounts the file \
-             system, checks it and mounts it again. If mount options make it read-only deliberately, do nothing." [
+        fix "Read the kernel log of <node> for the I/O error. Then restart the pods of <claim>: the kubelet checks and remounts the file system. If it \
+             is deliberate, do nothing." [
             read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep <volume>",
             read "kubectl describe node <node>",
             change "kubectl -n <claim_namespace> delete pod <pod>",
@@ -100,7 +100,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
 fn finding(cluster: &Cluster, volume: &Volume, engine: &Engine) -> Finding {
     let (name, node) = (&volume.metadata.name, &engine.spec.node_id);
     let users = vec![cluster.volume_ref(name)];
-    let whose = text::users_of(&users);
+    let whose = text::claims_of(&users);
     let status = &volume.status.kubernetes_status;
     let finding = Finding::about(
         &FILE_SYSTEM_READ_ONLY,

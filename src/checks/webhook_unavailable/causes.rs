@@ -6,18 +6,18 @@ use crate::facts::ways::{REFUSED, UNREACHED};
 // Where something else holds it up, that has to be fixed: the finding of another check.
 ways! { HELD_UP:
     HOLDER_HANGS "the holder of the start Lease hangs"
-        fix "Fix what the log of the start Lease's holder names (the finding of manager_start_stuck): it hangs, and the others wait for it. The \
-             others then continue. Deleting its pod does not help: the next one hangs in the same place." [
+        fix "Fix what the log of the start Lease's holder names: it hangs, and the other managers wait for it. Deleting its pod does not help: the \
+             next one hangs too." [
             read "kubectl -n <namespace> logs <manager> -c <workload> --tail=50",
             read "kubectl -n <namespace> get pods -l app=<workload> -o wide --show-labels",
         ];
     PROBE_FOREIGN "the readiness probe asks a port that the release does not serve"
-        fix "Apply the manifest of the release (the finding of cause manifest_stale): the readiness probe asks a port that the release does not \
+        fix "Apply the manifest of the release: the readiness probe asks a port that the release does not \
              serve. It does not recover by itself.";
     CRASH_LOOPS "pods behind the Service crash-loop"
-        fix "Follow the finding of manager_crash_loop: pods behind the Service crash-loop. They do not recover by themselves.";
+        fix "Fix the crash loop of the pods behind the Service: they do not recover by themselves.";
     POD_HANGS "a pod behind the Service hangs during startup"
-        fix "Follow the finding of manager_start_stuck: a pod behind the Service hangs during startup. It does not recover by itself.";
+        fix "Fix what keeps a pod behind the Service in its startup: it does not recover by itself.";
     RUNTIME_REFUSES "the container runtime rejects a container"
         fix "Change what the runtime's message names, often the cluster's security profile or a policy that sets runAsNonRoot. The kubelet then \
              retries automatically." [
@@ -29,8 +29,8 @@ ways! { HELD_UP:
 causes! {
     NO_READY_ENDPOINT = critical "no_ready_endpoint"
         "a webhook has had no ready endpoint for longer than a rollout takes", rejects_changes: true
-        fix "Bring one pod behind Service <object> to Ready: read why its pods do not start, and compare the labels of Ready pods with the \
-             Service's selector. Do not delete the webhook configurations: from 1.9.2 on no manager starts without them." [
+        fix "Bring one pod behind Service <object> to Ready, and compare its labels with the selector. Do not delete the webhook configurations: from \
+             1.9.2 on, managers need them to start." [
             read "kubectl -n <namespace> get pods -l app=<workload> -o wide --show-labels",
             read "kubectl -n <namespace> logs -l app=<workload> -c <workload> --previous --prefix --ignore-errors --tail=20",
             read "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=<object> -o yaml",
@@ -45,8 +45,8 @@ causes! {
     DEADLOCK = critical "deadlock"
         "several managers run or crash-loop, but none is Ready and no other reason is known: each waits for another's webhook",
         rejects_changes: true
-        fix "Read the Unhealthy events: timeout = slow node; no route to host = broken pod network; refused = listener down. Fix that. Then delete \
-             one manager pod (the start Lease's holder, if there is one) to end its back-off: once Ready, it lets the others through." [
+        fix "Read the Unhealthy events and fix the slow node (timeout), pod network (no route) or listener (refused). Then delete the start Lease \
+             holder's pod, or any manager's, to end back-off." [
             read "kubectl -n <namespace> get events --field-selector reason=Unhealthy",
             read "kubectl -n <namespace> logs -l app=<workload> -c <workload> --previous --prefix --ignore-errors --tail=20",
             read "kubectl -n <namespace> get pods -l app=<workload> -o wide --show-labels",
@@ -63,8 +63,8 @@ causes! {
         ];
     NOT_LISTED = critical "not_listed"
         "managers are Ready and match the Service's selector, but its EndpointSlices do not list them as ready: Kubernetes does not update them"
-        fix "Check that kube-controller-manager works, which writes EndpointSlices: its Lease must be younger than a minute, its log free of \
-             endpointslice errors. Once it works, this ends within seconds. Restarting managers does not help." [
+        fix "Check that kube-controller-manager, which writes EndpointSlices, works: a Lease younger than a minute, and no endpointslice error in its \
+             log. Restarting managers does not help." [
             read "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=<object> -o yaml",
             read "kubectl -n kube-system get lease kube-controller-manager -o yaml",
             read "kubectl -n kube-system logs -l component=kube-controller-manager --prefix --tail=50",
@@ -73,15 +73,14 @@ causes! {
         ways HELD_UP ways UNREACHED;
     LABEL_MISSING = warning "label_missing"
         "a Ready manager lacks the label that the admission Service selects (from 1.7 on)"
-        fix "Check whether a share manager of this node fails over: fast failover removes the label until the node proves alive. If the label stays \
-             missing, delete the pod: the next manager sets it." [
+        fix "Check whether a share manager of this node fails over: that removes the label for a while. If it stays missing, delete the pod: the next \
+             manager sets it." [
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=100",
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --show-labels",
             change "kubectl -n <namespace> delete pod <object>",
         ] proven "the manager has lacked the label for longer than a failover takes; a DaemonSet recreates its pod";
     LOCK_STUCK = warning "lock_stuck"
-        "a node without a suitable manager pod has held and renewed the webhook start Lease for longer than a startup takes (250 s; 490 s in 1.9.2 \
-         and 1.9.3)"
+        "a node without a suitable manager pod has held the webhook start Lease for longer than a startup takes"
         fix "Find what renews the Lease: a manager process that outlived its pod on this node, or a second installation. Once it stops, others take \
              the Lease after 20 s." [
             read "kubectl -n <namespace> get lease <object> -o yaml",
@@ -91,14 +90,14 @@ causes! {
     CONFIGURATION_MISSING = critical "configuration_missing"
         "a webhook configuration of Longhorn does not exist or lists no webhook"
         fix "Restart one manager: its startup recreates both configurations. If one disappears again, find out who deletes it (GitOps pruning, a \
-             policy engine). From 1.9.2 on a manager gives up after 120 s without them." [
+             policy engine)." [
             read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations | grep longhorn",
             change "kubectl -n <namespace> delete pod <manager>",
         ] proven "a configuration is missing, and the startup of a manager writes it";
     CONFIGURATION_FOREIGN = critical "configuration_foreign"
         "a webhook configuration of Longhorn sends the API server to a Service in another namespace"
-        fix "Check whether another Longhorn runs in namespace <value>: two in one cluster overwrite each other's configuration, so remove one. If \
-             none does, delete the configuration and restart one manager, which writes it for its own namespace." [
+        fix "Check whether another Longhorn runs in namespace <value>: two overwrite each other's configuration, so remove one. Otherwise delete the \
+             configuration and restart one manager, which writes its own." [
             read "kubectl -n <value> get service,pods -l app=longhorn-manager",
             read "kubectl get <webhook> -o jsonpath='{.webhooks[*].clientConfig.service}'",
             change "kubectl delete <webhook>",
@@ -106,16 +105,15 @@ causes! {
         ] proven "the configuration names a Service of another namespace, and no other Longhorn runs there";
     CONFIGURATION_UNTRUSTED = critical "configuration_untrusted"
         "a webhook configuration of Longhorn has no CA bundle, so the API server trusts no answer"
-        fix "Restart one manager: its startup writes the configuration with the CA of Secret longhorn-webhook-ca. If the bundle disappears again, \
-             find out who removes it (a GitOps source with the configuration, a CA injector)." [
+        fix "Restart one manager: its startup writes the CA of Secret longhorn-webhook-ca. If the bundle disappears again, find out who removes it \
+             (GitOps, a CA injector)." [
             read "kubectl get <webhook> -o yaml",
             change "kubectl -n <namespace> delete pod <manager>",
         ] proven "the configuration has no CA bundle, and the startup of a manager writes it";
     CA_EXPIRED = critical "ca_expired"
         "the CA of a webhook configuration has expired or is not valid yet, so the API server trusts no answer"
-        fix "Compare the dates with the control plane's clocks, and correct a wrong clock first. If the clocks are right, restart one manager: its \
-             startup writes the CA of Secret longhorn-webhook-ca (from 1.11.3 on a new one). If the dates stay, delete that Secret and \
-             longhorn-webhook-tls, and restart all managers, which recreate both; I/O is not affected." [
+        fix "Correct a wrong clock of the control plane first. If the clocks are right, restart one manager: its startup writes the CA of Secret \
+             longhorn-webhook-ca. If the dates stay, delete that Secret and longhorn-webhook-tls, and restart all managers." [
             read "date -u; kubectl get <webhook> -o jsonpath='{.webhooks[0].clientConfig.caBundle}' | base64 -d | openssl x509 -noout -subject -dates",
             change "kubectl -n <namespace> delete pod <manager>",
             read "kubectl -n <namespace> get secret longhorn-webhook-ca -o jsonpath='{.data.tls\\.crt}' | base64 -d | openssl x509 -noout -subject -dates",
@@ -125,9 +123,8 @@ causes! {
                   them";
     CERTIFICATE_REFUSED = critical "certificate_refused"
         "the two webhook configurations trust different CAs, or the API server has rejected the webhook's certificate for a minute"
-        fix "Restart one manager: its startup writes both configurations with the CA of Secret longhorn-webhook-ca. If they differ again, find out \
-             who writes one (a GitOps source, a CA injector). If the API server still rejects the certificate, delete Secret longhorn-webhook-tls \
-             and restart all managers, which recreate it; I/O is not affected." [
+        fix "Restart one manager: its startup writes both configurations with the CA of Secret longhorn-webhook-ca. If they differ again, find out who \
+             writes one (GitOps, a CA injector). If the certificate stays rejected, delete Secret longhorn-webhook-tls and restart all managers." [
             read "kubectl get validatingwebhookconfigurations longhorn-webhook-validator -o jsonpath='{.webhooks[0].clientConfig.caBundle}' | base64 -d | openssl x509 -noout -fingerprint -dates",
             read "kubectl get mutatingwebhookconfigurations longhorn-webhook-mutator -o jsonpath='{.webhooks[0].clientConfig.caBundle}' | base64 -d | openssl x509 -noout -fingerprint -dates",
             change "kubectl -n <namespace> delete pod <manager>",
@@ -138,8 +135,8 @@ causes! {
                   startup, and I/O does not pass through them";
     CA_EXPIRES_SOON = warning "ca_expires_soon"
         "the CA of a webhook configuration expires within 30 days; after that every change of a Longhorn object is rejected"
-        fix "Restart one manager in working hours: from 1.11.3 on its startup issues a new CA in the last 90 days. Before 1.11.3, delete Secrets \
-             longhorn-webhook-ca and longhorn-webhook-tls and restart all managers, which recreate both. I/O is not affected." [
+        fix "Restart one manager in working hours: from 1.11.3 on that issues a new CA. Before 1.11.3, delete Secrets longhorn-webhook-ca and \
+             longhorn-webhook-tls and restart all managers. I/O is not affected." [
             read "kubectl -n <namespace> get secret longhorn-webhook-ca -o jsonpath='{.data.tls\\.crt}' | base64 -d | openssl x509 -noout -subject -dates",
             change "kubectl -n <namespace> delete pod <manager>",
             change "kubectl -n <namespace> delete secret longhorn-webhook-ca longhorn-webhook-tls",

@@ -63,8 +63,7 @@ fn dates(cluster: &Cluster, kind: Resource, name: &'static str, bundle: &[Ca]) -
         }
         Some(until) if until.duration_since(now) <= SOON => {
             let days = until.duration_since(now).as_hours() / 24;
-            let message =
-                format!("the CA of Longhorn's {name} expires in {}, at {until}", counted(days, "day"));
+            let message = format!("the CA of Longhorn's {name} expires in {}", counted(days, "day"));
             (&causes::CA_EXPIRES_SOON, message, None)
         }
         Some(_) => return None,
@@ -107,8 +106,8 @@ fn refused(
         }
     }
     let (since, said) = said(cluster)?;
-    let why = certificates::refused(&said)?;
-    let message = format!("the API server rejects the certificate of Longhorn's admission webhook: {why}");
+    certificates::refused(&said)?;
+    let message = "the API server rejects the certificate of Longhorn's admission webhook".to_owned();
     let kind = Resource::ValidatingWebhookConfigurations;
     Some(
         about(cluster, &causes::CERTIFICATE_REFUSED, kind, VALIDATOR, message)

@@ -77,7 +77,7 @@ fn foreign_configuration(
     Finding::about(
         &causes::CONFIGURATION_FOREIGN,
         cluster.object_of(kind, name),
-        format!("Longhorn's {} {name} names Service {there}/{service}, but Longhorn is in {namespace}", kind.info().kind),
+        format!("{name} calls namespace {there}, but Longhorn is in {namespace}"),
     )
     .impact(
         "the API server sends every change of a Longhorn object to that Service; if it does not exist or answer, every create and update is \

@@ -73,7 +73,7 @@ fn label_missing(cluster: &Cluster, pod: &Pod) -> Finding {
     Finding::about(
         &causes::LABEL_MISSING,
         cluster.object::<Pod>(name),
-        format!("Ready manager pod {name} lacks label {key}, so the admission Service skips it"),
+        format!("manager pod {name} lacks its admission label, so the Service skips it"),
     )
     .node(node)
     .impact("one endpoint fewer for the admission webhook; none if every manager lacks it")

@@ -107,7 +107,8 @@ impl<'a> Outage<'a> {
         if let Some(wrong) = selector::wrong(cluster, webhook) {
             let values = vec![(Name::Value, wrong.patch())];
             let message = wrong.message(webhook, &self.states);
-            return Some(Verdict { values, ..Verdict::of(&causes::SELECTOR_WRONG, message) });
+            let evidence = vec![wrong.evidence()];
+            return Some(Verdict { values, evidence, ..Verdict::of(&causes::SELECTOR_WRONG, message) });
         }
         if webhook.pods(cluster).next().is_some() {
             return None;
@@ -119,7 +120,7 @@ impl<'a> Outage<'a> {
             }
             false => ("longhorn-manager", not_started::refused(cluster, DAEMON_SET)?, None),
         };
-        let message = format!("there is no {who} to serve {}: {}", webhook.service(), refused.text);
+        let message = format!("no {who} serves {}: {}", webhook.service(), refused.text);
         Some(Verdict {
             way: way.or(Some(refused.way)),
             evidence: refused.evidence,
@@ -135,22 +136,22 @@ impl<'a> Outage<'a> {
         let service = webhook.service();
         let age =
             self.since.map(|since| format!(" for {}", duration(cluster.age(since)))).unwrap_or_default();
-        let none = format!("Service {service} has had no ready endpoint{age}");
+        let none = format!("{service} has no ready endpoint");
         let (way, values) = self.way();
         let verdict = |cause, message| Verdict { way, values, ..Verdict::of(cause, message) };
         if self.since.is_some_and(|since| cluster.age(since) < HOLD) {
             return verdict(
                 &causes::ROLLOUT,
                 match self.states.ending() {
-                    0 => format!("{none}, as expected during a rollout"),
-                    _ => format!("{none}: its pods are {}", self.states),
+                    0 => format!("{none}, as expected in a rollout"),
+                    _ => format!("{none}{age} (pods: {})", self.states.most()),
                 },
             );
         }
         let undeployed = webhook.is_undeployed(cluster);
         let mut verdict = if self.is_deadlock() {
             let message = match webhook.has_deployment(cluster) {
-                true => format!("{none}, and the managers wait for it (deadlock)"),
+                true => format!("{none}{age}, and managers wait for it (deadlock)"),
                 false => {
                     format!(
                         "no longhorn-manager has been Ready{age}: each waits for another's webhook (deadlock)"
@@ -165,8 +166,8 @@ impl<'a> Outage<'a> {
             let missing = webhook.not_listed(cluster, LISTED).is_some_and(|missing| missing > 0);
             let cause = if missing { &causes::NOT_LISTED } else { &causes::NO_READY_ENDPOINT };
             let message = match undeployed {
-                true => format!("{none}: its Deployment does not exist"),
-                false => none + &self.why(),
+                true => format!("{none}: its Deployment is missing"),
+                false => none + &self.why(&age),
             };
             verdict(cause, message)
         };
@@ -180,18 +181,15 @@ impl<'a> Outage<'a> {
     }
 
     /// What holds it up, as far as one of those who should serve it says.
-    fn why(&self) -> String {
+    fn why(&self, age: &str) -> String {
         if let Some(pod) = self.holder {
-            return format!(": the manager of node {} holds the start Lease and hangs", pod.spec.node_name);
+            return format!("{age}: the manager on {} hangs", pod.spec.node_name);
         }
-        if let Some((pod, way)) = self.unreached {
-            return format!(": the manager of node {} cannot reach it, {}", pod.spec.node_name, way.briefly);
+        match (self.unreached, self.states.ready) {
+            (Some((_, way)), _) => format!(": {}", way.briefly),
+            (None, 0) => format!("{age} (pods: {})", self.states.most()),
+            (None, ready) => format!("{age} although {ready} pods are Ready"),
         }
-        if self.states.ready > 0 {
-            return format!(", although its pods are {}", self.states);
-        }
-        let refused = self.webhook.pods(self.cluster).find(|pod| pods::is_refused(pod));
-        format!(": its pods are {}{}", self.states, words::brief(refused))
     }
 
     /// What has to be fixed first, with what its templates name.

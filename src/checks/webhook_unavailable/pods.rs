@@ -93,24 +93,35 @@ impl States {
     }
 }
 
-impl fmt::Display for States {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parts = [
+impl States {
+    /// Those of the most frequent state.
+    pub fn most(&self) -> String {
+        let parts = self.parts();
+        parts
+            .iter()
+            .max_by_key(|(count, _)| *count)
+            .map_or("none".to_owned(), |(count, what)| format!("{count} {what}"))
+    }
+
+    fn parts(&self) -> Vec<(usize, &'static str)> {
+        let mut parts = vec![
             (self.ready, "Ready"),
-            (self.running, "running but not Ready"),
-            (self.looping, "crash-looping"),
-            (self.ending_early, "crash-looping"),
-            (self.hanging, "hanging during startup"),
-            (self.refused, "with a container that cannot be started"),
-            (self.init, "waiting in an init container"),
-            (self.away, "on a node that is not Ready"),
+            (self.running, "not Ready"),
+            (self.looping + self.ending_early, "crash-looping"),
+            (self.hanging, "hanging"),
+            (self.refused, "unable to start"),
+            (self.init, "in an init container"),
+            (self.away, "unreachable"),
             (self.other, "not started"),
         ];
-        let parts: Vec<_> = parts
-            .iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, what)| format!("{count} {what}"))
-            .collect();
+        parts.retain(|(count, _)| *count > 0);
+        parts
+    }
+}
+
+impl fmt::Display for States {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts: Vec<_> = self.parts().iter().map(|(count, what)| format!("{count} {what}")).collect();
         f.write_str(if parts.is_empty() { "none" } else { "" })?;
         f.write_str(&parts.join(", "))
     }

@@ -8,8 +8,8 @@ use super::pods::{self, States};
 use super::service::WebhookRole;
 use crate::check::*;
 use crate::cluster::Readability;
-use crate::facts::kubectl;
 use crate::facts::releases::release_of;
+use crate::facts::{api, kubectl};
 use crate::longhorn::{ADMISSION_LABEL, Pod, Release};
 
 /// A manager puts its labels on while it starts.
@@ -60,10 +60,14 @@ fn label(webhook: WebhookRole, release: Release) -> (&'static str, &'static str)
 impl WrongSelector {
     pub(super) fn message(&self, webhook: WebhookRole, states: &States) -> String {
         format!(
-            "Service {} selects no manager by {}, although its pods are {states}",
+            "the selector of {} matches no manager, although {} are Ready",
             webhook.service(),
-            self.asks
+            states.ready
         )
+    }
+
+    pub(super) fn evidence(&self) -> Evidence {
+        api(format!("it selects by {}", self.asks))
     }
 
     /// The selector that it should have; null takes a key away.

@@ -126,7 +126,7 @@ fn releases_with_webhook_deployments() {
         release("v1.4.4") + &daemon_set(1) + &object("Service", "longhorn-admission-webhook", "") + &waiting;
     let other = object("Deployment", "longhorn-ui", "");
     let finding = run(&CHECK, &at_now(&(deleted.clone() + &other))).report.findings.remove(0);
-    assert!(finding.message.ends_with("its Deployment does not exist"), "{}", finding.message);
+    assert!(finding.message.ends_with("its Deployment is missing"), "{}", finding.message);
     assert_eq!(finding.remedy.commands[0].run, "kubectl -n longhorn-system get deployments");
     let uninstalled = deleted.replace(
         "metadata: {name: longhorn-manager,",

@@ -43,7 +43,7 @@ pub const ALL: &[KnownIssue] = &[
     issue!(5209, "v1.6.0", until "do not export volumes of 100 GiB or more as backing images.", [
         read "kubectl -n <namespace> get backingimagedatasources.longhorn.io",
     ], {
-        effect: "the manager can crash while a large volume is exported as a backing image",
+        effect: "exporting a large volume can crash the manager",
         harms: Harms::ManagerPanics,
         // the change log of 1.6.0 names the fix, and no release before it has one
         ranges: &[(r(1, 3, 0), r(1, 6, 0))],
@@ -57,7 +57,7 @@ pub const ALL: &[KnownIssue] = &[
     issue!(6264, "v1.5.1", until "pause recurring backups.", [
         read "kubectl -n <namespace> get recurringjobs.longhorn.io",
     ], {
-        effect: "the manager can crash on volumes whose claim names its StorageClass in an annotation",
+        effect: "a StorageClass annotation on a claim can crash managers",
         harms: Harms::ManagerPanics,
         // v1.5.0 controller/backup_controller.go checkMonitor
         ranges: &[(r(1, 5, 0), r(1, 5, 1))],
@@ -68,7 +68,7 @@ pub const ALL: &[KnownIssue] = &[
     issue!(6998, "v1.5.2", until "do not delete files in the backup target by hand.", [
         read "kubectl -n <namespace> get backups.longhorn.io",
     ], {
-        effect: "the manager panics when it syncs a backup that is missing in the backup target",
+        effect: "a backup missing in the target makes managers panic",
         harms: Harms::ManagerPanics,
         // v1.3.2 controller/backup_volume_controller.go reconcile
         ranges: &[(r(1, 3, 2), r(1, 5, 2))],
@@ -76,9 +76,8 @@ pub const ALL: &[KnownIssue] = &[
         frames: &["BackupVolumeController"],
         trigger: |_| Trigger::Possible("the content of the backup target is not in the API"),
     }),
-    issue!(7919, "v1.6.1", until "attach and detach few volumes at a time. If a node's volumes stall, drain it and restart its instance manager \
-                                  once nothing runs in it.", [], {
-        effect: "an instance manager can deadlock: volumes on its node can neither attach nor detach, while I/O continues",
+    issue!(7919, "v1.6.1", until "attach and detach few volumes at a time, and restart a stalled instance manager once it is empty.", [], {
+        effect: "a deadlocked instance manager stops attach and detach",
         harms: Harms::InstanceManagers,
         // the instance manager of 1.6.0; the change log of 1.6.1 names the fix
         ranges: &[(r(1, 6, 0), r(1, 6, 1))],
@@ -87,7 +86,7 @@ pub const ALL: &[KnownIssue] = &[
         trigger: |_| Trigger::Possible("attaching and detaching can trigger it at any time"),
     }),
     issue!(8098, "v1.7.0", until "if managers panic, stop scraping port 9500 of longhorn-manager.", [], {
-        effect: "the manager can panic while it collects the metrics of a volume",
+        effect: "managers can panic while collecting volume metrics",
         harms: Harms::ManagerPanics,
         // v1.4.0 to v1.6.4 metrics_collector/volume_collector.go Collect; v1.7.0 recovers in collectMetrics
         ranges: &[(r(1, 4, 0), r(1, 7, 0))],
@@ -98,7 +97,7 @@ pub const ALL: &[KnownIssue] = &[
     issue!(9073, "v1.6.3", until "set default-data-path to a device or directory that every node has.", [
         read "kubectl -n <namespace> get settings.longhorn.io default-data-path",
     ], {
-        effect: "the manager does not start on a new node that lacks the block device of default-data-path",
+        effect: "a missing default-data-path device stops a new manager",
         // a fatal error, no panic: v1.6.0 types/types.go CreateDefaultDisk
         harms: Harms::Other,
         ranges: &[(r(1, 6, 0), r(1, 6, 3))],
@@ -110,7 +109,7 @@ pub const ALL: &[KnownIssue] = &[
                                             that runs in it.", [
         read "kubectl -n <namespace> get instancemanagers.longhorn.io --show-labels",
     ], {
-        effect: "a node whose instance manager has lost its labels is no longer synced, so nothing new starts there",
+        effect: "an instance manager without labels stops its node's sync",
         harms: Harms::Other,
         // the webhook sets the labels since v1.6.0 (webhook/resources/instancemanager/mutator.go). The
         // fix deletes such an instance manager (v1.6.3 controller/node_controller.go syncInstanceManagers)
@@ -122,17 +121,17 @@ pub const ALL: &[KnownIssue] = &[
     issue!(10019, "v1.7.3", until "watch the CPU of rpm processes on the hosts.", [
         read "kubectl get nodes -o wide",
     ], {
-        effect: "the manager's package check keeps the host's RPM database busy",
+        effect: "the package check keeps the RPM database busy",
         harms: Harms::Other,
         ranges: &[(r(1, 7, 0), r(1, 7, 3))],
         fixed: &[r(1, 7, 3)],
         frames: &[],
         trigger: rpm_host,
     }),
-    issue!(10464, "v1.8.2", until "read the findings of backing_image_eviction_crash before you evict a node or a disk.", [
+    issue!(10464, "v1.8.2", until "look for stale backing image copies before you evict a node or a disk.", [
         read "kubectl -n <namespace> get backingimages.longhorn.io -o yaml",
     ], {
-        effect: "the manager panics if a node's eviction is requested while a backing image copy is being cleaned up",
+        effect: "eviction during backing image cleanup crashes managers",
         harms: Harms::ManagerPanics,
         ranges: &[(r(1, 7, 0), r(1, 7, 4)), (r(1, 8, 0), r(1, 8, 1))],
         fixed: &[r(1, 7, 4), r(1, 8, 2)],
@@ -143,7 +142,7 @@ pub const ALL: &[KnownIssue] = &[
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml | grep storageMaximum",
         change "kubectl -n <namespace> patch settings.longhorn.io replica-auto-balance --type merge -p '{\"value\":\"disabled\"}'",
     ], {
-        effect: "the manager panics while it searches for a disk if one reports no size",
+        effect: "a disk that reports no size makes managers panic",
         harms: Harms::ManagerPanics,
         // v1.7.0 and v1.8.0 scheduler/replica_scheduler.go IsSchedulableToDiskConsiderDiskPressure divides by StorageMaximum
         ranges: &[(r(1, 7, 0), r(1, 7, 4)), (r(1, 8, 0), r(1, 8, 1))],
@@ -154,7 +153,7 @@ pub const ALL: &[KnownIssue] = &[
     issue!(11016, "v1.9.0-hotfix-1 or v1.9.1", until "take the backups by hand.", [
         read "kubectl -n <namespace> get recurringjobs.longhorn.io",
     ], {
-        effect: "the pods of recurring jobs crash, so no backup or snapshot is taken",
+        effect: "recurring jobs crash and take no backup or snapshot",
         // longhorn-manager v1.9.0 app/recurringjob/volume.go: goroutines write to one map
         harms: Harms::Other,
         ranges: &[(r(1, 9, 0), hotfix(9, 0, 1))],
@@ -162,10 +161,10 @@ pub const ALL: &[KnownIssue] = &[
         frames: &[],
         trigger: recurring_job,
     }),
-    issue!(11034, "v1.8.2 or v1.9.1", until "read the findings of backing_image_eviction_crash before you evict a node or a disk.", [
+    issue!(11034, "v1.8.2 or v1.9.1", until "look for stale backing image copies before you evict a node or a disk.", [
         read "kubectl -n <namespace> get backingimages.longhorn.io -o yaml",
     ], {
-        effect: "the manager still panics on a stale backing image copy of the evicted disk itself",
+        effect: "a stale backing image copy still crashes managers",
         harms: Harms::ManagerPanics,
         ranges: &[(r(1, 8, 1), r(1, 8, 2)), (r(1, 9, 0), r(1, 9, 1))],
         fixed: &[r(1, 8, 2), r(1, 9, 1)],
@@ -175,7 +174,7 @@ pub const ALL: &[KnownIssue] = &[
     issue!(11169, "v1.9.1", until "delete left-over supportbundles.longhorn.io objects.", [
         read "kubectl -n <namespace> get supportbundles.longhorn.io",
     ], {
-        effect: "the manager panics when the status of a support bundle cannot be updated",
+        effect: "support bundles can make managers panic",
         harms: Harms::ManagerPanics,
         // v1.4.0 controller/support_bundle_controller.go handleStatusUpdate
         ranges: &[(r(1, 4, 0), r(1, 9, 1))],
@@ -186,7 +185,7 @@ pub const ALL: &[KnownIssue] = &[
     issue!(11420, "v1.9.2", until "avoid rebuilds of v2 volumes.", [
         read "kubectl -n <namespace> get volumes.longhorn.io -o wide",
     ], {
-        effect: "the manager can crash while it rebuilds a replica of a v2 volume",
+        effect: "rebuilding a v2 replica can crash the manager",
         harms: Harms::ManagerPanics,
         ranges: &[(r(1, 7, 0), r(1, 9, 2))],
         fixed: &[r(1, 9, 2)],
@@ -199,7 +198,7 @@ pub const ALL: &[KnownIssue] = &[
     issue!(11864, "v1.10.1", until "set guaranteed-instance-manager-cpu to another value than 0, such as the default 12, before the upgrade to 1.10.0.", [
         read "kubectl -n <namespace> get settings.longhorn.io guaranteed-instance-manager-cpu",
     ], {
-        effect: "the manager does not start where guaranteed-instance-manager-cpu is 0, even without the v2 data engine",
+        effect: "guaranteed-instance-manager-cpu 0 stops every manager",
         // a fatal error, no panic: v1.10.0 datastore/longhorn.go ValidateCPUMask
         harms: Harms::Other,
         ranges: &[(r(1, 10, 0), r(1, 10, 1))],
@@ -210,7 +209,7 @@ pub const ALL: &[KnownIssue] = &[
     issue!(11939, "v1.10.0-hotfix-1 or v1.10.1", until "avoid restarts of share managers.", [
         read "kubectl -n <namespace> get sharemanagers.longhorn.io",
     ], {
-        effect: "the manager panics while it waits to recreate a share manager pod",
+        effect: "recreating a share manager pod makes managers panic",
         harms: Harms::ManagerPanics,
         ranges: &[(r(1, 10, 0), hotfix(10, 0, 1))],
         fixed: &[hotfix(10, 0, 1), r(1, 10, 1)],
@@ -220,7 +219,7 @@ pub const ALL: &[KnownIssue] = &[
     issue!(11994, "v1.10.1", until "let the engine image be deployed on every node, including tainted ones.", [
         read "kubectl -n <namespace> get engineimages.longhorn.io -o wide",
     ], {
-        effect: "a volume stays in state attaching while its engine image is missing on one of the nodes",
+        effect: "an engine image missing on one node blocks attaching",
         harms: Harms::Other,
         ranges: &[(r(1, 10, 0), r(1, 10, 1))],
         fixed: &[r(1, 10, 1)],
@@ -228,7 +227,7 @@ pub const ALL: &[KnownIssue] = &[
         trigger: engine_image_missing,
     }),
     issue!(12081, "v1.10.1", until "avoid expansions and rebuilds at the same time.", [], {
-        effect: "an engine process can panic (longhorn-engine control.go), which detaches its volume",
+        effect: "an engine process can panic, which detaches its volume",
         harms: Harms::Other,
         ranges: &[(r(1, 10, 0), r(1, 10, 1))],
         fixed: &[r(1, 10, 1)],
@@ -240,7 +239,7 @@ pub const ALL: &[KnownIssue] = &[
         read "kubectl -n <namespace> get settings.longhorn.io replica-auto-balance",
         change "kubectl -n <namespace> patch settings.longhorn.io replica-auto-balance --type merge -p '{\"value\":\"disabled\"}'",
     ], {
-        effect: "the manager panics if it cannot update the status of a replica that it starts",
+        effect: "a failed replica status update makes managers panic",
         harms: Harms::ManagerPanics,
         // v1.9.2 controller/replica_controller.go CreateInstance; v1.9.3 is older than its fix
         ranges: &[(r(1, 9, 2), hotfix(9, 2, 1)), (r(1, 9, 3), r(1, 9, 4)), (r(1, 10, 0), hotfix(10, 1, 1))],
@@ -253,7 +252,7 @@ pub const ALL: &[KnownIssue] = &[
                                     instance manager soon: one that holds volumes keeps leaking.", [
         read "kubectl -n <namespace> get instancemanagers.longhorn.io -o custom-columns=NAME:.metadata.name,NODE:.spec.nodeID,IMAGE:.spec.image",
     ], {
-        effect: "instance managers of image v1.11.0 leak memory until the node kills them, with every volume that runs in them",
+        effect: "instance managers leak memory until killed",
         harms: Harms::InstanceManagers,
         // the instance manager's image counts, see the trigger; the manager's own code has no part in it
         ranges: &[(r(1, 11, 0), r(1, 11, 1))],
@@ -264,7 +263,7 @@ pub const ALL: &[KnownIssue] = &[
     issue!(12578, "v1.11.0-hotfix-1 or v1.11.1", until "keep at least one manager Ready.", [
         read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
     ], {
-        effect: "updates of Kubernetes nodes are rejected while no manager is Ready, so new nodes get no network",
+        effect: "without a Ready manager, node updates are rejected",
         harms: Harms::Other,
         ranges: &[(r(1, 11, 0), hotfix(11, 0, 1))],
         fixed: &[hotfix(11, 0, 1), r(1, 11, 1)],
@@ -280,7 +279,7 @@ pub const ALL: &[KnownIssue] = &[
         read "kubectl -n <namespace> get settings.longhorn.io concurrent-replica-rebuild-per-node-limit",
         change "kubectl -n <namespace> patch settings.longhorn.io concurrent-replica-rebuild-per-node-limit --type merge -p '{\"value\":\"1\"}'",
     ], {
-        effect: "an instance manager can panic during many parallel rebuilds, with every volume that runs in it",
+        effect: "many parallel rebuilds can crash an instance manager",
         harms: Harms::InstanceManagers,
         // reported from 1.9.0 on (13713); fixed in the instance managers of 1.10.4, 1.11.3 and 1.12.0
         ranges: &[(r(1, 9, 0), r(1, 10, 4)), (r(1, 11, 0), r(1, 11, 3))],
@@ -301,7 +300,7 @@ pub const ALL: &[KnownIssue] = &[
     issue!(13482, "v1.12.1", until "watch the workloads for EROFS errors, and restart those that report one.", [
         read "kubectl get nodes -o wide",
     ], {
-        effect: "on kernels from 6.12 on, a file system that became read-only is never noticed, so the volume is not remounted",
+        effect: "kernels from 6.12 on hide read-only file systems",
         harms: Harms::Other,
         // FilesystemReadOnly came with 1.5.5; ext4 says emergency_ro instead of ro
         ranges: &[(r(1, 5, 5), r(1, 11, 4)), (r(1, 12, 0), r(1, 12, 1))],

@@ -42,6 +42,8 @@ narrow! {
         pub last_applied_configmap: SharedText = "longhorn.io/last-applied-configmap",
         /// `true` on a node that Harvester is to drain, for maintenance.
         pub drain_requested: SharedText as name = "harvesterhci.io/drain-requested",
+        /// That kured reboots a node (kured 1.16 cmd/kured/main.go KuredRebootInProgressAnnotation).
+        pub kured_reboot: SharedText = "weave.works/kured-reboot-in-progress",
     }
 
     /// A condition of a Longhorn or Kubernetes object.

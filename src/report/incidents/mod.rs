@@ -234,9 +234,9 @@ fn title(roots: &[&Finding]) -> String {
     nodes.retain(|node| Some(node) != root.node.as_ref());
     let rest = match (more.len(), nodes.len()) {
         (0, _) => String::new(),
-        (more, 0) => format!("; {more} more like it"),
-        (more, on) if more == on => format!("; the same on {}", places(&nodes)),
-        (more, _) => format!("; {more} more like it, also on {}", places(&nodes)),
+        (more, 0) => format!("; {more} more"),
+        (more, on) if more == on => format!("; also on {}", places(&nodes)),
+        (more, _) => format!("; {more} more, also on {}", places(&nodes)),
     };
     format!("{}{rest}", capitalised(&root.message))
 }

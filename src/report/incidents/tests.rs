@@ -163,7 +163,7 @@ fn many_objects_with_one_cause_are_one_incident() {
     );
     assert_eq!(told[0].consequences[0].count, 320);
     assert!(
-        told[0].title.ends_with("; the same on 319 nodes (worker-2, -3, -4 and 316 more)"),
+        told[0].title.ends_with("; also on 319 nodes (worker-2, -3, -4 and 316 more)"),
         "{}",
         told[0].title
     );

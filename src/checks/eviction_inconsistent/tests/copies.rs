@@ -143,7 +143,7 @@ fn no_copy_is_usable() {
     let other = base("uuid-1: {state: unknown, message: unexpected EOF}")
         .replace("backingImage: img", "backingImage: other");
     let unused = only(&other);
-    assert_eq!(unused.message, "backing image img has no usable copy: unexpected EOF");
+    assert_eq!(unused.message, "backing image img has no usable copy");
     assert!(unused.remedy.fix.contains("Nothing is lost"), "{}", unused.remedy.fix);
     // operation_stalled says why they failed
     assert_eq!(recorded(&base("uuid-1: {state: failed}, uuid-2: {state: failed}")), NOTHING);

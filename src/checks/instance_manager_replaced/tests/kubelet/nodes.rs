@@ -28,7 +28,7 @@ fn a_taint_by_hand_is_not_a_lost_node() {
     assert_eq!(case.found(), ("warning tainted".to_owned(), "warning tainted".to_owned()));
     for cluster in [case.live(), cluster_at(NOW, &case.objects())] {
         let finding = run(&CHECK, &cluster).report.findings.remove(0);
-        assert!(finding.message.contains("taint key=value:NoExecute removed it"), "{}", finding.message);
+        assert!(evidence(&finding).contains("taint key=value:NoExecute"), "{}", evidence(&finding));
     }
     // what is told to be removed is there: the exporter saw the taint, which is gone by now
     let mut live = case.live();
@@ -147,7 +147,7 @@ fn how_the_node_was_then_is_told_after_it_has_changed() {
         evidence(&told)
     );
     let told = deleted_while(&cordoned, &stopping(), true);
-    assert!(told.message.contains("kubectl drain --disable-eviction"), "{}", told.message);
+    assert!(evidence(&told).contains("kubectl drain --disable-eviction"), "{}", evidence(&told));
     assert!(evidence(&told).contains("was cordoned when the deletion"), "{}", evidence(&told));
     // as ever
     let told = deleted_while(&node(), &stopping(), true);

@@ -126,18 +126,19 @@ fn three_kills_within_an_hour_are_a_loop_and_an_answer_of_the_network_names_it()
         let yaml =
             after() + &kills(times).replace(dial, said) + &setting("storage-network", "kube-system/storage");
         let finding = run(&CHECK, &cluster_at(NOW, &yaml)).report.findings.remove(0);
-        (finding.severity.as_str(), finding.cause.id, finding.message, finding.remedy)
+        let told = format!("{:?}", finding.evidence());
+        (finding.severity.as_str(), finding.cause.id, finding.message + &told, finding.remedy)
     };
     let (severity, cause, message, remedy) =
         recorded(&["2026-01-02T11:20:00Z", "2026-01-02T11:35:00Z", GONE], dial);
     assert_eq!((severity, cause), ("critical", "liveness_loop"));
     assert!(
         message.contains("(dial tcp 10.42.1.5:8500: i/o timeout)")
-            && message.ends_with("(3 times within an hour)"),
+            && message.contains("was replaced 3 times: its liveness probe failed"),
         "{message}"
     );
     let said = format!("{remedy:?}");
-    assert!(said.contains("kube-system/storage") && said.contains("neither load nor"), "{said}");
+    assert!(said.contains("kube-system/storage") && said.contains("could not connect"), "{said}");
     // each pod has its own Events: three failures of three pods are no kill, and two kills are no loop
     let single =
         kills(&["2026-01-02T11:20:00Z", "2026-01-02T11:35:00Z", GONE]).replace("count: 3", "count: 1");
