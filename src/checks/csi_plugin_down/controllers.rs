@@ -93,7 +93,9 @@ fn down(
     let refused = waits.map(|pod| (pod, not_started::of_pod(cluster, pod, name)));
     let refused = refused.filter(|(_, why)| why.is_definite());
     // between two ends it runs, and has no probe that says more
-    let message = match all.iter().filter(|pod| pod.is_ready()).find_map(|pod| crashing(cluster, pod)) {
+    let ends = all.iter().filter(|pod| pod.is_ready()).find_map(|pod| crashing(cluster, pod));
+    let code = ends.as_ref().and_then(|(_, found)| found.end).map(|end| end.exit_code);
+    let message = match ends {
         Some((container, found)) => {
             let ends = counted(found.restarts, "time");
             format!("no pod of {name} keeps running: container {container} ended {ends}")
@@ -103,6 +105,7 @@ fn down(
     let mut finding = Finding::about(cause, cluster.object::<Deployment>(name), message).since(age.since);
     let (ready, wanted) = (deployment.status.ready_replicas.0, deployment.spec.replicas.unwrap_or(1));
     finding = finding.fact(format!("Deployment {name}: {ready} of {wanted} pods ready"));
+    finding = finding.facts(code.map(|code| format!("its last exit code was {code}")));
     let troubles = all.iter().filter_map(|pod| {
         let trouble = format!("pod {}: {}", pod.metadata.name, pods::trouble(pod)?);
         Some(api(trouble).quoting(pods::said(pod)))
