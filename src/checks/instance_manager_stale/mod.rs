@@ -13,8 +13,6 @@ mod remedy;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
-
 use std::collections::BTreeMap;
 
 use crate::check::*;
@@ -210,41 +208,38 @@ fn doomed_shards<'a>(im: &'a InstanceManager, case: &StaleManager) -> Vec<&'a st
     instances.filter(|(_, shard)| shard.status.state.is_active()).map(|(name, _)| name.as_str()).collect()
 }
 
-/// An old instance manager in a headline: its name is long, and its node tells more.
-struct Which<'a>(&'a InstanceManager);
-
-impl fmt::Display for Which<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.spec.node_id.as_str() {
-            "" => write!(f, "old instance manager {}", self.0.metadata.name),
-            node => write!(f, "an old instance manager on {node}"),
-        }
-    }
-}
-
 fn message(im: &InstanceManager, case: &StaleManager, volumes: usize) -> String {
-    let which = Which(im);
+    // its name is long, and its node tells more
+    let node = &im.spec.node_id;
     let of = |why: &'static Cause| case.holders.iter().filter(|holder| holder.why == why).count();
     match *case.why {
         causes::ORPHAN_HELD => {
             let orphans = of(&causes::ORPHAN_HELD);
-            format!("{which} is held by {} without a volume", counted(orphans, "instance"))
+            format!(
+                "an old instance manager on {node} is held by {} without a volume",
+                counted(orphans, "instance")
+            )
         }
-        causes::STUCK => format!("{which} is not removed, although nothing holds it"),
-        causes::DELETION_STUCK => format!("{which} was deleted but still exists"),
+        causes::STUCK => {
+            format!("an old instance manager on {node} is not removed, although nothing holds it")
+        }
+        causes::DELETION_STUCK => format!("an old instance manager on {node} was deleted but still exists"),
         causes::ENGINE_UPGRADE_PENDING => {
-            format!("{which} waits for the engine upgrade of {}", counted(volumes, "volume"))
+            format!(
+                "an old instance manager on {node} waits for the engine upgrade of {}",
+                counted(volumes, "volume")
+            )
         }
         causes::REATTACH_PENDING => {
-            format!("{which} waits until {} reattached", are(volumes, "volume"))
+            format!("an old instance manager on {node} waits until {} reattached", are(volumes, "volume"))
         }
         causes::REPLICA_HELD => {
-            format!("{which} runs replicas of {}", counted(volumes, "volume"))
+            format!("an old instance manager on {node} runs replicas of {}", counted(volumes, "volume"))
         }
         causes::NODE_DOWN => {
-            format!("{which} cannot be removed while its node is down")
+            format!("an old instance manager on {node} cannot be removed while its node is down")
         }
-        _ => format!("{which} is about to be removed"),
+        _ => format!("an old instance manager on {node} is about to be removed"),
     }
 }
 
