@@ -61,7 +61,11 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
                 .way(zero.then_some(&causes::PROMISES_NOTHING))
         }
         None if space.as_ref().is_some_and(|space| space.is_nearly_full(FULL_SHARE, LOW_MARGIN)) => disk
-            .finding(cluster, &causes::DISK_NEARLY_FULL, format!("{} has little room left for replicas", of()))
+            .finding(
+                cluster,
+                &causes::DISK_NEARLY_FULL,
+                format!("{} has little room left for replicas", of()),
+            )
             .impact("none yet; larger new volumes and rebuilds may find no room"),
         None => return,
     };

@@ -341,7 +341,9 @@ fn not_taken(
     let since = refusal.since.or(seen);
     let trouble = aged(cluster, im, &causes::POD_REJECTED, since, NEXT_POD, said);
     Some(match refusal.taint {
-        Some(taint) => ManagerTrouble { says: "is down", ..trouble.detail(format!("its node has taint {taint}")) },
+        Some(taint) => {
+            ManagerTrouble { says: "is down", ..trouble.detail(format!("its node has taint {taint}")) }
+        }
         None => trouble,
     })
 }

@@ -237,7 +237,8 @@ fn finding(cluster: &Cluster, volume: &Volume, scheduled: &Condition, since: Opt
         return finding;
     }
     if too_large {
-        let text = format!("it has {}, of which a disk may hold {}", placement::bytes(size), placement::bytes(most));
+        let text =
+            format!("it has {}, of which a disk may hold {}", placement::bytes(size), placement::bytes(most));
         return finding.fact(text).way(&TOO_LARGE);
     }
     // the validator lets nothing be deleted that is the last healthy one, and a healthy one is there

@@ -13,15 +13,10 @@ pub(super) fn down(cluster: &Cluster, share: &Share, age: &Age) -> Finding {
     let cause = cause(cluster, share);
     let refused = share.refused(cluster).filter(|_| cause == &causes::POD_NOT_STARTED);
     let why = refused.as_ref().map_or(cause.meaning, |refused| refused.way.briefly);
-    let finding = about(
-        cluster,
-        share,
-        cause,
-        format!("RWX {} is not served: {why}", whose(cluster, share)),
-    )
-    .way(refused.map(|refused| refused.way))
-    .since(age.since)
-    .impact("every pod that uses the claim hangs in reads and writes; new pods cannot start");
+    let finding = about(cluster, share, cause, format!("RWX {} is not served: {why}", whose(cluster, share)))
+        .way(refused.map(|refused| refused.way))
+        .since(age.since)
+        .impact("every pod that uses the claim hangs in reads and writes; new pods cannot start");
     let owner = &manager.status.owner_id;
     let robustness = volume.status.robustness.as_str();
     let pod = match share.pod {
