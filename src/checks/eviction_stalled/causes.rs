@@ -34,7 +34,7 @@ causes! {
                  them."
         way BY_HAND "a volume is attached by hand"
             fix "Detach the volumes that were attached by hand to node <node>, in Longhorn's UI: no drain does that, unless setting \
-                 detach-manually-attached-volumes-when-cordoned is true. Then move the workloads that use the others."
+                 detach-manually-attached-volumes-when-cordoned is true. Then move the workloads of the others."
         way REPLICAS_LEAVE "replicas must leave first"
             fix "Wait for the eviction. If it does not advance, read its own findings."
         way ON_UNKNOWN_NODE "a copy's node is unknown"

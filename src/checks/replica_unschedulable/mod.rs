@@ -49,7 +49,7 @@ causes! {
             fix "Upgrade to 1.11.1 or later: this release counts a replica on every disk (Longhorn issue 12653). Until then, add a disk elsewhere, or \
                  raise storage-over-provisioning-percentage if disks have room."
         way TOO_LARGE "it is larger than any disk may hold"
-            fix "Recreate the volume with at most <value>, which a disk may hold, or add a larger disk. Raising storage-over-provisioning-percentage helps \
+            fix "Create the volume again with at most <value>, which a disk may hold, or add a larger disk. Raising storage-over-provisioning-percentage helps \
                  only if little of the volume is ever used.";
     ANTI_AFFINITY = warning "anti_affinity"
         "every node, zone or disk that could take the replica already has one of the volume"
