@@ -77,7 +77,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, nod
     let way = way(cluster, name, first);
     let lacks = match way {
         Some((way, "")) => format!("fails Longhorn's environment check: {}", way.briefly),
-        Some((_, value)) => format!("lacks {value}"),
+        Some((_, value)) => format!("lacks {}", value.split_whitespace().collect::<Vec<_>>().join(" and ")),
         None => format!("fails Longhorn's environment check ({})", first.kind),
     };
     let mut finding = Finding::about(

@@ -86,7 +86,7 @@ pub(super) const ALERTS: &[Alert] = &[
         when: When::Found(&[&NODE_NOT_READY, &NODE_PRESSURE]),
         for_: "1m",
         keep_firing_for: "5m",
-        summary: "A node with Longhorn disks is not Ready or under pressure.",
+        summary: "A node with Longhorn disks is under pressure or not Ready.",
         description: "Node{{ with $labels.node }} {{ . }}{{ end }} is not Ready, or under pressure. Replicas on it are \
                       unavailable or about to be. Read its conditions and the log of its kubelet.",
         why: "The finding allows five minutes for a reboot, so this alert is not later than the consequences of the node.",

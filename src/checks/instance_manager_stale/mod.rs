@@ -258,9 +258,6 @@ fn impact(case: &StaleManager, volumes: &[VolumeRef], shards: &[&str]) -> String
         }
         causes::NODE_DOWN => "what runs on the node cannot be seen until the node is back".into(),
         causes::CLEANUP_PENDING => "none".into(),
-        _ => format!(
-            "the data path of {} stays on the old instance manager image until then",
-            users_of(volumes)
-        ),
+        _ => format!("{} keeps using the old instance manager until then; I/O continues", users_of(volumes)),
     }
 }

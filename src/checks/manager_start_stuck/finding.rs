@@ -130,7 +130,9 @@ pub fn queueing(cluster: &Cluster, waiting: &[&UnderWay]) -> Finding {
         format!("{} turn to start{now}", counted_waiting(nodes.len())),
     )
     .since(since)
-    .impact("the volumes of these nodes' managers are not managed until it is their turn");
+    .impact(
+        "volumes that the waiting managers own cannot attach, detach or rebuild until those managers start",
+    );
     if let Some(pod) = holder.and_then(|node| cluster.manager_pod_on(node)) {
         finding = finding.with(Name::Pod, pod.metadata.name.to_string());
     }

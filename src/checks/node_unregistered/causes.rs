@@ -11,8 +11,8 @@ causes! {
             read "kubectl -n <namespace> describe pod <pod>",
         ];
     NODE_GONE = warning "node_gone" "the node has left Kubernetes but not Longhorn"
-        fix "Wait until every volume is healthy without its replicas, then delete it in Longhorn, unless it comes back. Longhorn rejects this while it \
-             is schedulable or has replicas or engines." [
+        fix "If the node does not come back, wait until every volume is healthy without the node's replicas. Then disable its scheduling and delete \
+             the node in Longhorn." [
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node>",
             read "kubectl -n <namespace> get volumes.longhorn.io",
             change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '{\"spec\":{\"allowScheduling\":false}}'",

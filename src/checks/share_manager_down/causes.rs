@@ -10,8 +10,8 @@ const LOG: &str = "kubectl -n <namespace> logs share-manager-<object> --tail=50"
 
 causes! {
     NODE_DOWN = critical "node_down" "the NFS server's node is down", of_data: NotServed
-        fix "Bring node <node> back. If it does not come back, find out why the longhorn-manager on <owner> does not move the server to another \
-             node." [
+        fix "Bring node <node> back. If it does not come back, find out why the server is not moved to another node: read the log of the longhorn-manager on \
+             <owner>." [
             read "kubectl get nodes -o wide",
             read "kubectl -n <namespace> get pods -o wide -l app=longhorn-manager",
             read "kubectl -n <namespace> get sharemanagers.longhorn.io,volumes.longhorn.io <object>",

@@ -6,8 +6,8 @@ use crate::facts::ways::{REFUSED, UNREACHED};
 // Where something else holds it up, that has to be fixed: the finding of another check.
 ways! { HELD_UP:
     HOLDER_HANGS "the holder of the start Lease hangs"
-        fix "Fix what the log of the start Lease's holder names: it hangs, and the other managers wait for it. Deleting its pod does not help: the \
-             next one hangs too." [
+        fix "Read the log of the manager that holds the start Lease: it is hanging, and the other managers wait for it. Do not delete its pod: the \
+             next one hangs, too." [
             read "kubectl -n <namespace> logs <manager> -c <workload> --tail=50",
             read "kubectl -n <namespace> get pods -l app=<workload> -o wide --show-labels",
         ];

@@ -136,14 +136,17 @@ impl<'a> Outage<'a> {
         let service = webhook.service();
         let age =
             self.since.map(|since| format!(" for {}", duration(cluster.age(since)))).unwrap_or_default();
-        let none = format!("{service} has no ready endpoint");
+        let none = match age.is_empty() {
+            true => format!("{service} has no ready endpoint"),
+            false => format!("{service} has had no ready endpoint"),
+        };
         let (way, values) = self.way();
         let verdict = |cause, message| Verdict { way, values, ..Verdict::of(cause, message) };
         if self.since.is_some_and(|since| cluster.age(since) < HOLD) {
             return verdict(
                 &causes::ROLLOUT,
                 match self.states.ending() {
-                    0 => format!("{none}, as expected in a rollout"),
+                    0 => format!("{service} has no ready endpoint, as expected in a rollout"),
                     _ => format!("{none}{age} (pods: {})", self.states.most()),
                 },
             );

@@ -49,8 +49,8 @@ pub const ALERTS: &[Alert] = &[
                       $labels.root_alert }}, which fires. In Alertmanager this alert mutes the consequence for as long as \
                       the root fires. Route it to no one.",
         why: "It begins with the alert of the root and ends with it, so that a consequence which outlives its root is \
-              heard. What the relations tie is in the series, because the alerts themselves lack labels for it: \
-              the cause of a crash loop is no label of its alert, or that would start over when the cause changes.",
+              heard. The cause of a crash loop is in the series and not among the labels of its alert: a changed \
+              cause would start the alert over.",
         runbook: include_str!("LonghornHealthInhibitor.md"),
         ..Alert::DEFAULT
     },
@@ -101,8 +101,8 @@ pub const ALERTS: &[Alert] = &[
         description: "Check {{ $labels.check }} is unknown: it cannot read what it needs. No finding does not mean \
                       healthy. Open the page of the exporter, which names the reason.",
         why: "A kind that does not answer makes its checks unknown after three minutes; five more are longer than \
-              an API server takes to restart. With a scrape and an evaluation a minute this fires within ten \
-              minutes of the first answer that did not come.",
+              an API server takes to restart. With one scrape and one evaluation a minute this fires within ten \
+              minutes of the first missed answer.",
         runbook: include_str!("LonghornHealthCheckUnknown.md"),
         ..Alert::DEFAULT
     },

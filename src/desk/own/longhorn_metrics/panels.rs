@@ -92,8 +92,7 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         title: "CPU of instance managers over request",
-        description: "CPU that each instance manager uses over what it requests. Needs a metrics server. Above 1 the node gives it only while it has \
-                      nothing else to do.",
+        description: "CPU use of each instance manager divided by its CPU request. Above 1 a busy node can throttle it. Needs a metrics server.",
         unit: Unit::Ratio,
         expr: "max by ($cluster node, instance_manager) (longhorn_instance_manager_cpu_usage_millicpu{$variables}) / max by ($cluster node, instance_manager) (longhorn_instance_manager_cpu_requests_millicpu{$variables} > 0)",
         legend: "{{node}} {{instance_manager}}",

@@ -43,7 +43,7 @@ pub fn another_away(draining: &Draining<'_>, out: &mut Found) {
             continue;
         }
         if let Some(why) = down(draining.cluster, name) {
-            out.say(format!("node {name} is down already")).fact(why.text);
+            out.say(format!("another node, {name}, is already down")).fact(why.text);
         }
     }
 }

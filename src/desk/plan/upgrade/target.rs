@@ -192,8 +192,8 @@ pub fn engine_api(rung: &Rung<'_>, out: &mut Found) {
             rung.to
         );
         let versions = format!(
-            "its command line API is {} and its controller API {}; accepted are {} to {} and {} to {}",
-            is_cli.0, is_controller.0, cli.0, cli.1, controller.0, controller.1
+            "its CLI API version is {} (accepted: {} to {}), its controller API version is {} (accepted: {} to {})",
+            is_cli.0, cli.0, cli.1, is_controller.0, controller.0, controller.1
         );
         let reason = out.say(text);
         reason.fact(versions).volumes(rung.cluster, &volumes);
