@@ -8,6 +8,8 @@
 //! has a disk. From 1.7 on a message about a failed precheck stays in the condition until it is True, so the figures here are
 //! computed from the disks as they are now. The scheduler's rules are in facts/placement.rs.
 
+use std::cell::OnceCell;
+
 use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
@@ -142,6 +144,7 @@ gauges! {
 const SCHEDULING_GRACE: SignedDuration = SignedDuration::from_mins(10);
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
+    let most = OnceCell::new();
     for volume in cluster.objects.volumes.iter() {
         let scheduled = condition(&volume.status.conditions, "Scheduled");
         let Some(scheduled) = scheduled.filter(|scheduled| scheduled.status == ConditionStatus::False) else {
@@ -170,7 +173,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         let without =
             cluster.replicas_of(&volume.metadata.name).filter(|replica| replica.spec.node_id.is_empty());
         out.sample(&WITHOUT_DISK, &volumes::labels(volume), without.count().max(1) as f64);
-        out.report(finding(cluster, volume, scheduled, age.since));
+        out.report(finding(cluster, volume, scheduled, age.since, &most));
     }
 }
 
@@ -185,7 +188,14 @@ fn is_complete(cluster: &Cluster, volume: &Volume) -> bool {
         && !replicas().any(|replica| replica.spec.node_id.is_empty())
 }
 
-fn finding(cluster: &Cluster, volume: &Volume, scheduled: &Condition, since: Option<Timestamp>) -> Finding {
+/// `most` is what a disk may hold, computed once for all volumes.
+fn finding(
+    cluster: &Cluster,
+    volume: &Volume,
+    scheduled: &Condition,
+    since: Option<Timestamp>,
+    most: &OnceCell<i64>,
+) -> Finding {
     let name = &volume.metadata.name;
     let only = placement::only_node(cluster, volume);
     // what another node would take does not count where it has to be this one
@@ -196,7 +206,7 @@ fn finding(cluster: &Cluster, volume: &Volume, scheduled: &Condition, since: Opt
     if no_disk {
         why = NO_DISK.briefly.to_owned();
     }
-    let (size, most) = (volume.spec.size.0, placement::most_of_a_disk(cluster));
+    let (size, most) = (volume.spec.size.0, *most.get_or_init(|| placement::most_of_a_disk(cluster)));
     let too_large = cause == &OVER_PROVISIONED && 0 < most && most < size;
     if too_large {
         why = "it is too large".to_owned();
