@@ -25,11 +25,9 @@ mod volumes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::SignedDuration;
-
 use crate::check::*;
+use crate::longhorn::BackupState;
 use crate::longhorn::Resource::*;
-use crate::longhorn::{BACKUP_LABEL, BackupState, Volume};
 
 pub static CHECK: Check = Check {
     id: "backup_failing",
@@ -67,21 +65,11 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     hurt.extend(volumes::run(cluster, out, &jobs, &hurt.clone(), &unavailable));
     for volume in cluster.objects.volumes.iter() {
         let name = volume.metadata.name.as_str();
-        if hurt.contains(name) || is_old(cluster, volume) {
+        if hurt.contains(name) || volume.has_old_backup(cluster.now) {
             let last = volume.status.last_backup_at.get();
             out.sample(&LAST_BACKUP, &[name], last.map_or(0.0, |last| last.as_second() as f64));
         }
     }
-}
-
-/// Whether the age of the newest backup is told, attached or not, in a job or not; without any, where the volume's label requires one.
-fn is_old(cluster: &Cluster, volume: &Volume) -> bool {
-    let (status, meta) = (&volume.status, &volume.metadata);
-    let wanted = meta.label(BACKUP_LABEL).unwrap_or_default();
-    // a standby volume follows the backups of another cluster
-    let counts = wanted != "ignored" && !status.is_standby && !status.restore_required && !meta.is_deleting();
-    let last = status.last_backup_at.get().or_else(|| meta.created().filter(|_| wanted == "required"));
-    counts && last.is_some_and(|last| cluster.age(last) >= SignedDuration::from_hours(24))
 }
 
 fn count(cluster: &Cluster, out: &mut Outcome) {

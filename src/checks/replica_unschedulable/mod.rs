@@ -20,9 +20,6 @@ use crate::facts::{nodes, text, volumes};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{Condition, ConditionStatus, DataLocality, Volume, VolumeRobustness, condition};
 
-const BY_MINIMUM: &[ChangedBy] = &[ChangedBy::Setting("storage-minimal-available-percentage")];
-const BY_PERCENTAGE: &[ChangedBy] = &[ChangedBy::Setting("storage-over-provisioning-percentage")];
-
 causes! {
     SPACE_SHORT = warning "space_short"
         "the disks that could take the replica have too little free space (storage-minimal-available-percentage)",

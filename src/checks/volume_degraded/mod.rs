@@ -28,8 +28,6 @@ use crate::longhorn::Resource::*;
 use crate::longhorn::{DataEngine, ReplicaMode, Volume, VolumeRobustness, VolumeState};
 use reasons::DegradedReason;
 
-const BY_LIMIT: &[ChangedBy] = &[ChangedBy::Setting("concurrent-replica-rebuild-per-node-limit")];
-
 causes! {
     REBUILD_STALLED = warning "rebuild_stalled"
         "a rebuild has made no progress for half an hour (at a first look: the volume has been degraded for a day)"

@@ -24,3 +24,9 @@ pub const BY_ROLLOUT: &[ChangedBy] = &[ChangedBy::Rollout];
 pub const BY_ITS_TARGET: &[ChangedBy] = &[ChangedBy::OwnTarget];
 /// See [`ChangedBy::Cordon`].
 pub const BY_CORDON: &[ChangedBy] = &[ChangedBy::Cordon];
+/// See [`ChangedBy::Setting`]: how much of a disk stays free.
+pub const BY_MINIMUM: &[ChangedBy] = &[ChangedBy::Setting("storage-minimal-available-percentage")];
+/// How much of a disk may be allocated.
+pub const BY_PERCENTAGE: &[ChangedBy] = &[ChangedBy::Setting("storage-over-provisioning-percentage")];
+/// How many replicas a node rebuilds at once.
+pub const BY_LIMIT: &[ChangedBy] = &[ChangedBy::Setting("concurrent-replica-rebuild-per-node-limit")];

@@ -27,7 +27,9 @@ pub use alert::{Alert, Threshold, When};
 pub use catalogue::{Catalogue, Link, Relation, Same};
 pub use cause::causes;
 pub use cause::{Cause, OfData};
-pub use changed_by::{BY_CORDON, BY_ITS_TARGET, BY_ITS_VALUE, BY_ROLLOUT, ChangedBy};
+pub use changed_by::{
+    BY_CORDON, BY_ITS_TARGET, BY_ITS_VALUE, BY_LIMIT, BY_MINIMUM, BY_PERCENTAGE, BY_ROLLOUT, ChangedBy,
+};
 pub use fact::Fact;
 pub use finding::{Command, Evidence, EvidenceSource, Finding, Remedy, Severity, cut};
 pub use gauge::gauges;

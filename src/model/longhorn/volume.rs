@@ -1,5 +1,8 @@
 //! `volumes.longhorn.io` and `volumeattachments.longhorn.io`.
 
+use jiff::{SignedDuration, Timestamp};
+
+use super::backup::BACKUP_LABEL;
 use super::instance_manager::DataEngine;
 use super::lenient::{Int, Time, manifests, narrow, open_enum};
 use super::map::Map;
@@ -198,6 +201,17 @@ impl Volume {
     /// isRegularRWXVolume).
     pub fn is_shared(&self) -> bool {
         self.spec.access_mode.eq_ignore_ascii_case("rwx") && !self.spec.migratable
+    }
+
+    /// Whether its newest good backup is a day old, attached or not, in a job or not. Without any it is where the volume's label requires
+    /// one. A standby volume follows the backups of another cluster.
+    pub fn has_old_backup(&self, now: Timestamp) -> bool {
+        let (status, meta) = (&self.status, &self.metadata);
+        let wanted = meta.label(BACKUP_LABEL).unwrap_or_default();
+        let counts =
+            wanted != "ignored" && !status.is_standby && !status.restore_required && !meta.is_deleting();
+        let last = status.last_backup_at.get().or_else(|| meta.created().filter(|_| wanted == "required"));
+        counts && last.is_some_and(|last| now.duration_since(last) >= SignedDuration::from_hours(24))
     }
 
     /// The name of its persistent volume: its own where Longhorn has not noted another.
