@@ -147,7 +147,7 @@ impl<'a> Outage<'a> {
                 &causes::ROLLOUT,
                 match self.states.ending() {
                     0 => format!("{service} has no ready endpoint, as expected in a rollout"),
-                    _ => format!("{none}{age} (pods: {})", self.states.most()),
+                    _ => format!("{none}{age}: {}", self.states.most()),
                 },
             );
         }
@@ -186,11 +186,11 @@ impl<'a> Outage<'a> {
     /// What holds it up, as far as one of those who should serve it says.
     fn why(&self, age: &str) -> String {
         if let Some(pod) = self.holder {
-            return format!("{age}: the manager on {} hangs", pod.spec.node_name);
+            return format!("{age}: {}'s manager hangs", pod.spec.node_name);
         }
         match (self.unreached, self.states.ready) {
             (Some((_, way)), _) => format!(": {}", way.briefly),
-            (None, 0) => format!("{age} (pods: {})", self.states.most()),
+            (None, 0) => format!("{age}: {}", self.states.most()),
             (None, ready) => format!("{age} although {ready} pods are Ready"),
         }
     }

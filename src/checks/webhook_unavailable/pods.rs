@@ -5,6 +5,7 @@ use std::fmt;
 use jiff::{SignedDuration, Timestamp};
 
 use super::service::WebhookRole;
+use crate::check::counted;
 use crate::cluster::Cluster;
 use crate::facts::looping::{self, Loop};
 use crate::facts::nodes;
@@ -100,7 +101,7 @@ impl States {
         parts
             .iter()
             .max_by_key(|(count, _)| *count)
-            .map_or("none".to_owned(), |(count, what)| format!("{count} {what}"))
+            .map_or("it has no pod".to_owned(), |(count, what)| format!("{} {what}", counted(*count, "pod")))
     }
 
     fn parts(&self) -> Vec<(usize, &'static str)> {
@@ -110,7 +111,7 @@ impl States {
             (self.looping + self.ending_early, "crash-looping"),
             (self.hanging, "hanging"),
             (self.refused, "unable to start"),
-            (self.init, "in an init container"),
+            (self.init, "in Init"),
             (self.away, "unreachable"),
             (self.other, "not started"),
         ];

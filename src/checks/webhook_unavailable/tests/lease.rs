@@ -138,7 +138,7 @@ fn a_holder_that_hangs_for_a_reason_of_its_own_is_no_deadlock_and_is_not_deleted
     for cluster in [named, at_now(&held("2026-03-01T11:50:00.1Z"))] {
         assert_eq!(found(&CHECK, &cluster)[0], DOWN);
         let finding = run(&CHECK, &cluster).report.findings.remove(0);
-        assert!(finding.message.contains("the manager on n1 hangs"), "{}", finding.message);
+        assert!(finding.message.contains("n1's manager hangs"), "{}", finding.message);
         assert!(finding.remedy.commands.iter().all(|command| !command.changes), "{:?}", finding.remedy);
     }
 }
@@ -154,7 +154,7 @@ fn managers_that_leave_a_free_lease_alone_are_no_deadlock_and_are_not_deleted() 
     let cluster = given_back("2026-03-01T11:58:20Z");
     assert_eq!(found(&CHECK, &cluster), [DOWN]);
     let finding = run(&CHECK, &cluster).report.findings.remove(0);
-    assert!(finding.message.contains("2 hanging"), "{}", finding.message);
+    assert!(finding.message.contains("2 pods hanging"), "{}", finding.message);
     assert!(finding.remedy.commands.iter().all(|command| !command.changes), "{:?}", finding.remedy);
 }
 

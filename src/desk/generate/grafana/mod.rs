@@ -210,6 +210,6 @@ fn expression(owner: &str, expr: &str, settings: &Settings) -> Result<String> {
             _ => None,
         },
     )?;
-    // the list of labels brings its own space
-    Ok(filled.replace(",  ", ", "))
+    // the list of labels brings its own comma and space
+    Ok(filled.replace(",  ", ", ").replace(",)", ")"))
 }
