@@ -210,7 +210,7 @@ causes! {
                  defaultSettings), or none. Danger-zone settings need detached volumes. From 1.3.1 on, managers start anyway."
             [read DEFAULTS, read SETTINGS, read LAST_LOG]
         way OTHER_RELEASE_ANSWERED "another release's webhook answered it"
-            fix "Wait until all managers run the same release: one of another release rejects the objects. If the rollout stalls, find that manager. Do \
+            fix "Wait until all managers run the same release: another release rejected it. If the rollout stalls, find that manager. Do \
                  not change the object that the rejection names."
             [read "kubectl -n <namespace> get pods -l app=longhorn-manager -o 'custom-columns=NODE:.spec.nodeName,POD:.metadata.name,IMAGE:.spec.containers[*].image'",
              read LAST_LOG];

@@ -107,8 +107,8 @@ causes! {
             read "kubectl -n <namespace> get pods -o wide",
         ];
     NODE_NOT_READY = warning "node_not_ready" "the Kubernetes node has not been Ready for five minutes"
-        fix "Bring node <node> back: power, network, kubelet. If it is lost, switch it off and force-delete those of its pods that use a \
-             volume. Do not delete the node before every volume is healthy without it." [
+        fix "Bring node <node> back. If it is lost, power it off and force-delete its pods that use volumes. Do not delete the node until every \
+             volume is healthy without it." [
             read NODE,
             read REPLICAS,
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",

@@ -7,7 +7,7 @@ use crate::facts::ways::{REFUSED, UNREACHED};
 ways! { HELD_UP:
     HOLDER_HANGS "the holder of the start Lease hangs"
         fix "Read the log of the manager that holds the start Lease: it is hanging, and the other managers wait for it. Do not delete its pod: the \
-             next one hangs, too." [
+             next one hangs." [
             read "kubectl -n <namespace> logs <manager> -c <workload> --tail=50",
             read "kubectl -n <namespace> get pods -l app=<workload> -o wide --show-labels",
         ];
