@@ -107,7 +107,8 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     count_managers(cluster, &pods, looping.len(), out);
     for (node, pod) in &pods {
         let restarts = pod.container_status(CONTAINER).map_or(0, |status| status.restart_count.0);
-        out.sample(&RESTARTS, &[node], restarts as f64);
+        // a counter below 0 would cost the whole page
+        out.sample(&RESTARTS, &[node], restarts.max(0) as f64);
     }
     let owned = owned_volumes(cluster, &looping);
     for ((pod, crash), diagnosis) in looping.iter().zip(diagnoses(cluster, &looping)) {
