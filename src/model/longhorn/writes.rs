@@ -124,17 +124,11 @@ impl Writes {
         self.0.as_ref().map(|kept| kept.0.as_slice()).unwrap_or_default().iter()
     }
 
-    /// Drops what says nothing of this kind. Of a volume, a node or a backup target the manager's own entry has everything and moves all
-    /// the time; of a setting or a manifest the day of its last change is worth knowing, whatever of it that was.
+    /// Drops what says nothing of this kind.
     pub fn prune(&mut self, kind: Resource) {
-        use Resource::*;
-        let keep: fn(&Write) -> bool = match kind {
-            Settings | DaemonSets | Deployments => |_| true,
-            KubeNodes | LonghornNodes | Volumes | BackupTargets => |write| !write.has_others(),
-            _ => |_| false,
-        };
+        let keep = kept_of(kind);
         if let Some(kept) = &mut self.0 {
-            kept.0.retain(keep);
+            kept.0.retain(|write| keep.is_some_and(|keep| keep(write)));
             if kept.0.is_empty() {
                 self.0 = None;
             }
@@ -147,14 +141,21 @@ impl Writes {
     }
 }
 
+/// Which entries are kept of a kind, if any. Of a volume, a node or a backup target the manager's own entry has everything and moves all
+/// the time; of a setting or a manifest the day of its last change is worth knowing, whatever of it that was.
+fn kept_of(kind: Resource) -> Option<fn(&Write) -> bool> {
+    use Resource::*;
+    match kind {
+        Settings | DaemonSets | Deployments => Some(|_| true),
+        KubeNodes | LonghornNodes | Volumes | BackupTargets => Some(|write| !write.has_others()),
+        _ => None,
+    }
+}
+
 impl Resource {
     /// True for a kind of which it is kept who wrote what.
     pub fn keeps_writes(self) -> bool {
-        use Resource::*;
-        matches!(
-            self,
-            Settings | DaemonSets | Deployments | KubeNodes | LonghornNodes | Volumes | BackupTargets
-        )
+        kept_of(self).is_some()
     }
 }
 

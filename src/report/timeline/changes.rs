@@ -11,7 +11,8 @@ use crate::facts::text::shortened;
 use crate::happened::{Entry, What};
 use crate::history::GonePod;
 use crate::longhorn::{
-    ConditionStatus, ContainerStatus, Kind, KubeNode, Pod, Store, Terminated, Write, Written, condition,
+    ConditionStatus, ContainerStatus, Kind, KindVisitor, KubeNode, Objects, Pod, Store, Terminated, Write,
+    Written, condition, visit_kinds,
 };
 
 /// An object gets all of its fields when it is made: what was written then is no change.
@@ -27,16 +28,10 @@ const LONGEST: usize = 120;
 
 /// All changes since a moment, in no order.
 pub fn of(cluster: &Cluster, from: Option<Timestamp>) -> Vec<Entry> {
-    let mut collect = Collect { from, entries: Vec::new() };
-    seen(cluster, &mut collect);
     let objects = &cluster.objects;
-    collect.written(&objects.settings);
-    collect.written(&objects.longhorn_nodes);
-    collect.written(&objects.volumes);
-    collect.written(&objects.backup_targets);
-    collect.written(&objects.kube_nodes);
-    collect.written(&objects.daemon_sets);
-    collect.written(&objects.deployments);
+    let mut collect = Collect { objects, from, entries: Vec::new(), latest: BTreeMap::new() };
+    seen(cluster, &mut collect);
+    visit_kinds(&mut collect);
     collect.made(&objects.kube_nodes);
     collect.made(&objects.longhorn_nodes);
     collect.made(&objects.engine_images);
@@ -50,16 +45,29 @@ pub fn of(cluster: &Cluster, from: Option<Timestamp>) -> Vec<Entry> {
     collect.entries
 }
 
-struct Collect {
+struct Collect<'a> {
+    objects: &'a Objects,
     from: Option<Timestamp>,
     entries: Vec<Entry>,
+    /// When each subject and field was last changed, by what was pushed.
+    latest: BTreeMap<(String, String), Timestamp>,
+}
+
+/// What managed fields tell of each kind.
+impl KindVisitor for Collect<'_> {
+    fn visit<T: Kind>(&mut self) {
+        if T::RESOURCE.keeps_writes() {
+            self.written(T::store(self.objects));
+        }
+    }
 }
 
 /// What an exporter saw: it knows what was before.
-fn seen(cluster: &Cluster, collect: &mut Collect) {
-    for edited in cluster.history.edits().filter(|edited| Some(edited.at) >= collect.from) {
+fn seen(cluster: &Cluster, collect: &mut Collect<'_>) {
+    let from = collect.from;
+    for edited in cluster.history.edits().filter(|edited| Some(edited.at) >= from) {
         let entry = Entry::edited(Some(edited.at), edited.edit.clone(), Some(edited.by.clone()));
-        collect.entries.push(entry.or_earlier(edited.or_earlier));
+        collect.push(entry.or_earlier(edited.or_earlier));
     }
 }
 
@@ -79,27 +87,27 @@ fn called(field: Written) -> &'static str {
     }
 }
 
-impl Collect {
+impl Collect<'_> {
     fn is_of_interest(&self, at: Timestamp) -> bool {
         self.from.is_none_or(|from| at >= from)
     }
 
+    fn push(&mut self, entry: Entry) {
+        if let Some((key, at)) = key(&entry).zip(entry.at) {
+            let latest = self.latest.entry(key).or_insert(at);
+            *latest = at.max(*latest);
+        }
+        self.entries.push(entry);
+    }
+
     /// Adds what no exporter saw, or did not see so well.
     fn add(&mut self, entry: Entry) {
-        let same = |known: &Entry| {
-            known.subject().is_some()
-                && known.subject() == entry.subject()
-                && known
-                    .at
-                    .zip(entry.at)
-                    .is_some_and(|(known, at)| known >= at || at.duration_since(known) <= SAME)
-        };
-        if !self.entries.iter().any(same) {
-            self.entries.push(entry);
+        let latest = key(&entry).and_then(|key| self.latest.get(&key));
+        if latest.zip(entry.at).is_none_or(|(latest, at)| at.duration_since(*latest) > SAME) {
+            self.push(entry);
         }
     }
 
-    /// What managed fields tell of a kind.
     fn written<T: Kind>(&mut self, store: &Store<T>) {
         for object in store.iter() {
             let meta = object.meta();
@@ -162,15 +170,16 @@ impl Collect {
         if end.exit_code == 0 {
             return;
         }
-        let (name, node) = (&pod.metadata.name, &pod.spec.node_name);
-        let place = if node.is_empty() { String::new() } else { format!(" on {node}") };
+        let name = &pod.metadata.name;
         let why = match end.reason.as_str() {
             "" | "Error" => String::new(),
             reason => format!(" ({})", shortened(reason, LONGEST)),
         };
         let text = format!(
-            "container {} of pod {name}{place} ended with exit code {}{why}",
-            status.name, end.exit_code
+            "container {} of pod {name}{} ended with exit code {}{why}",
+            status.name,
+            place(pod),
+            end.exit_code
         );
         let after = Some(format!("exit code {}{why}", end.exit_code));
         let edit = Edit {
@@ -179,7 +188,7 @@ impl Collect {
             before: None,
             after,
         };
-        self.entries.push(Entry { edit: Some(edit), ..Entry::new(What::PodEnded, Some(at), text) });
+        self.push(Entry { edit: Some(edit), ..Entry::new(What::PodEnded, Some(at), text) });
     }
 
     fn gone(&mut self, gone: &GonePod) {
@@ -189,21 +198,31 @@ impl Collect {
         if is_of_job || !self.is_of_interest(gone.at) {
             return;
         }
-        let node = &gone.last.spec.node_name;
-        let place = if node.is_empty() { String::new() } else { format!(" on {node}") };
         let became = match evicted(&gone.last) {
             Some(evicted) => evicted,
             None if gone.replaced_by.is_empty() => "was deleted",
             None => "was replaced",
         };
-        let text = format!("pod {}{place} {became}", meta.name);
+        let text = format!("pod {}{} {became}", meta.name, place(&gone.last));
         let edit = Edit {
             subject: format!("pod {}", meta.name),
             field: "".into(),
             before: Some(String::new()),
             after: None,
         };
-        self.entries.push(Entry { edit: Some(edit), ..Entry::new(What::PodGone, Some(gone.at), text) });
+        self.push(Entry { edit: Some(edit), ..Entry::new(What::PodGone, Some(gone.at), text) });
+    }
+}
+
+/// What was changed, for a comparison.
+fn key(entry: &Entry) -> Option<(String, String)> {
+    entry.subject().map(|(subject, field)| (subject.to_owned(), field.to_owned()))
+}
+
+fn place(pod: &Pod) -> String {
+    match pod.spec.node_name.as_str() {
+        "" => String::new(),
+        node => format!(" on {node}"),
     }
 }
 
@@ -245,7 +264,7 @@ fn written<T: Kind>(object: &T, write: &Write, field: Written, at: Timestamp) ->
 }
 
 /// The first pods of each image of the manager, unless they are as old as its DaemonSet.
-fn rollouts(cluster: &Cluster, collect: &mut Collect) {
+fn rollouts(cluster: &Cluster, collect: &mut Collect<'_>) {
     let made = cluster.manager_daemon_set().and_then(|set| set.metadata.created());
     let mut first: BTreeMap<&str, Timestamp> = BTreeMap::new();
     for pod in cluster.manager_pods() {
@@ -262,13 +281,13 @@ fn rollouts(cluster: &Cluster, collect: &mut Collect) {
             let after = Some(image.to_owned());
             let edit =
                 Edit { subject: "longhorn-manager".into(), field: "oldest pod".into(), before: None, after };
-            collect.entries.push(Entry { edit: Some(edit), ..Entry::new(What::Added, Some(at), text) });
+            collect.push(Entry { edit: Some(edit), ..Entry::new(What::Added, Some(at), text) });
         }
     }
 }
 
 /// Reboots, and cordons that are over; the API server forgets them after an hour.
-fn node_events(cluster: &Cluster, collect: &mut Collect) {
+fn node_events(cluster: &Cluster, collect: &mut Collect<'_>) {
     let mut newest: BTreeMap<(&str, bool), Timestamp> = BTreeMap::new();
     for event in cluster.objects.node_events.iter() {
         let Some(at) = event.last_seen().filter(|at| collect.is_of_interest(*at)) else { continue };
@@ -281,7 +300,7 @@ fn node_events(cluster: &Cluster, collect: &mut Collect) {
             let edit =
                 Edit { subject: format!("node {node}"), field: "rebooted".into(), before: None, after: None };
             let text = format!("node {node} was rebooted");
-            collect.entries.push(Entry { edit: Some(edit), ..Entry::new(What::Rebooted, Some(at), text) });
+            collect.push(Entry { edit: Some(edit), ..Entry::new(What::Rebooted, Some(at), text) });
         }
     }
     for ((node, cordons), at) in newest {
