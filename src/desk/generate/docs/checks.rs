@@ -52,9 +52,9 @@ Alerts are those of [rules/longhorn-health.rules.yaml](../rules/longhorn-health.
 ticket, *info* context only. Each has a runbook with its expression and the reasons for its numbers, which can be
 [set](configuration.md), alert by alert.
 
-Series are those of `/metrics`. None grows with healthy objects: there are counts, and series of their own only for objects in
-trouble. A finding of any check appears in [longhorn_health_finding](#longhorn_health_finding); the families of a check are the
-raw facts beside its verdict. A check that cannot see what it needs has none: ask
+Series are those of `/metrics`. There are counts, and series of their own for objects in trouble. Healthy ones have none, except a
+counter of restarts for each manager, and the time of the newest backup for volumes where that is a day ago. A finding of any check
+appears in [longhorn_health_finding](#longhorn_health_finding); the families of a check are the raw facts beside its verdict. A check that cannot see what it needs has none: ask
 [longhorn_health_check_unknown](#longhorn_health_check_unknown) before taking absence for health. Two exporter pods expose the
 same series, so aggregate with `max without (instance, pod, …)`, as the examples and the shipped rules do. A family is experimental
 unless it says that it is stable: it may change in any release, and the changelog then gives the query that replaces the old one
