@@ -87,7 +87,7 @@ async fn look_until_healthy(
     let live = args.source.live_options();
     let clock = live.clock;
     let live = Live::start(connection.client(), live);
-    // kinds that do not answer in time are reported in the report
+    // the report names kinds that do not answer in time
     let first = patience.min(limit.saturating_sub(begin.elapsed()));
     let _ = tokio::time::timeout(first, live.complete()).await;
     loop {

@@ -1,6 +1,6 @@
 //! The dashboard of Longhorn's own metrics.
 
-use super::{CPU, LATENCY, SNAPSHOTS};
+use super::{CPU, LATENCY, OVERCOMMIT, SNAPSHOTS};
 use crate::check::{Dashboard, Panel, Query, Step, Unit, Width};
 
 const NO_DATA: &str = "Service longhorn-backend is not scraped, or the release has no such metric";
@@ -33,6 +33,7 @@ pub const PANELS: &[Panel] = &[
         unit: Unit::Ratio,
         expr: "max by ($cluster node) (longhorn_node_storage_scheduled_bytes{$variables}) / (max by ($cluster node) (longhorn_node_storage_capacity_bytes{$variables}) - max by ($cluster node) (longhorn_node_storage_reservation_bytes{$variables}))",
         legend: "{{node}}",
+        steps: &[Step::threshold("LonghornNodeOvercommitted", &OVERCOMMIT, "orange")],
         ..LINES
     },
     Panel {
