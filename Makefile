@@ -23,7 +23,6 @@ generate: ; cargo run --quiet --locked -- generate all
 # writes the golden files of the tests again; read the difference before committing it
 golden:
 	UPDATE_GOLDEN=1 cargo test --locked --no-fail-fast --test monitoring
-	UPDATE_GOLDEN=1 cargo test --locked -p longhorn-health-source words_tests
 	UPDATE_GOLDEN=1 cargo test --locked --no-fail-fast --test clusters --test suite -- scenarios:: chain::
 
 bench: ; cargo bench --locked --bench sync

@@ -269,5 +269,3 @@ fn file(name: String, content: String) -> RecordedFile {
 
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod words_tests;
