@@ -90,7 +90,9 @@ impl Judged for Case {
         // every form can be written, and holes are filled
         let mut markdown = Vec::new();
         markdown::write(&mut markdown, &plan).unwrap();
-        junit::render(&plan).unwrap();
+        let junit = String::from_utf8(junit::render(&plan).unwrap()).unwrap();
+        let [cases, asked] = [junit.matches("<testcase ").count(), which.conditions().len()];
+        wants(cases == asked * plan.parts.len(), format!("{cases} cases of JUnit for {asked} conditions"));
         (!wrong.is_empty()).then(|| format!("{}: {}\n{text}", self.case, wrong.join("; ")))
     }
 }
