@@ -202,6 +202,9 @@ fn an_idle_deletion_is_longhorns_only_where_a_setting_explains_it() {
                  value: 'a=b:NoSchedule'\nstatus: {applied: false}\n---\n";
     assert_eq!(verdict(&gone, waits), "info settings_sync");
     assert_eq!(verdict(&gone, &waits.replace("applied: false", "applied: true")), "info deleted");
+    // what is stopped exits 0, or 143
+    let ended = |code| verdict(&deleting(last("Failed", &terminated(code, "Error"))), waits);
+    assert_eq!([ended(143), ended(137)], ["info settings_sync", "warning unknown"]);
     let report = run(&CHECK, &saw(&gone, &after())).report;
     assert!(
         report.findings[0].message.ends_with("its pod was deleted while idle"),

@@ -130,7 +130,7 @@ fn three_kills_within_an_hour_are_a_loop_and_an_answer_of_the_network_names_it()
         (finding.severity.as_str(), finding.cause.id, finding.message + &told, finding.remedy)
     };
     let (severity, cause, message, remedy) =
-        recorded(&["2026-01-02T11:20:00Z", "2026-01-02T11:35:00Z", GONE], dial);
+        recorded(&["2026-01-02T11:00:00Z", "2026-01-02T11:35:00Z", GONE], dial);
     assert_eq!((severity, cause), ("critical", "liveness_loop"));
     assert!(
         message.contains("(dial tcp 10.42.1.5:8500: i/o timeout)")
