@@ -9,12 +9,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::NotListed;
-use crate::check::{Catalogue, Finding, ObjectRef, Omitted, Severity};
+use crate::check::{Catalogue, Finding, ObjectRef, Omitted, Severity, counted};
 use crate::yaml_error;
 
 /// Which findings are accepted.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Acceptance {
     /// Id of the check.
     pub check: String,
@@ -27,6 +27,12 @@ pub struct Acceptance {
     /// Node; any without.
     #[serde(default)]
     pub node: Option<String>,
+    /// The worst severity that is accepted; any without. What gets worse is reported again.
+    #[serde(default)]
+    pub max_severity: Option<Severity>,
+    /// How many findings are accepted; any number without. With one more all of them are reported again.
+    #[serde(default)]
+    pub max_findings: Option<usize>,
     pub reason: String,
     /// The last day on which it holds; only what is left out on the command line has none.
     #[serde(default)]
@@ -83,6 +89,8 @@ impl Acceptance {
             cause: cause.map(str::to_owned),
             object: None,
             node: None,
+            max_severity: None,
+            max_findings: None,
             reason: "left out by --skip".to_owned(),
             until: None,
         };
@@ -130,19 +138,41 @@ impl Acceptance {
             && same(&self.object, Some(&finding.object.name))
             && same(&self.node, finding.node.as_deref())
     }
+
+    /// What got worse since it was accepted, where `count` findings match.
+    fn is_exceeded(&self, finding: &Finding, count: usize) -> Option<String> {
+        let of = |limit: &dyn std::fmt::Display, now: &dyn std::fmt::Display| {
+            format!("accepted up to {limit} ({}), now {now}", self.reason)
+        };
+        let worse = self.max_severity.filter(|most| finding.severity > *most);
+        let more = self.max_findings.filter(|most| count > *most);
+        let more = more.map(|most| of(&counted(most, "finding"), &count));
+        worse.map(|most| of(&most, &finding.severity)).or(more)
+    }
 }
 
-/// Takes the accepted findings out.
+/// Takes the accepted findings out. One that got worse than what was accepted says so.
 pub fn take_out(
     findings: Vec<Finding>,
     acceptances: &[Acceptance],
     now: Option<Timestamp>,
 ) -> (Vec<Finding>, Vec<Accepted>) {
     let mut accepted = Vec::new();
+    let valid = acceptances.iter().filter(|acceptance| !acceptance.has_expired(now));
+    let valid: Vec<(&Acceptance, usize)> = valid
+        .map(|acceptance| (acceptance, findings.iter().filter(|finding| acceptance.matches(finding)).count()))
+        .collect();
     let rest = findings.into_iter().filter_map(|finding| {
-        let valid = acceptances.iter().filter(|acceptance| !acceptance.has_expired(now));
-        let Some(acceptance) = valid.into_iter().find(|acceptance| acceptance.matches(&finding)) else {
-            return Some(finding);
+        let mut worse = Vec::new();
+        let matching = valid.iter().filter(|(acceptance, _)| acceptance.matches(&finding));
+        let holding = matching
+            .map(|(acceptance, count)| (acceptance, acceptance.is_exceeded(&finding, *count)))
+            .find(|(_, exceeded)| {
+                worse.extend(exceeded.clone());
+                exceeded.is_none()
+            });
+        let Some((acceptance, _)) = holding else {
+            return Some(finding.facts(worse));
         };
         accepted.push(Accepted {
             check: finding.check,
@@ -162,11 +192,16 @@ pub fn take_out(
 
 /// Findings that are only counted, with those of which all of the check or cause is accepted.
 pub fn of_omitted(cut: Omitted, acceptances: &[Acceptance], now: Option<Timestamp>) -> Vec<NotListed> {
-    let is_accepted = |check: &str, cause: &str| {
+    let is_accepted = |check: &str, cause: &str, severity: Severity| {
         let wide = |one: &&Acceptance| one.object.is_none() && one.node.is_none() && !one.has_expired(now);
+        // there are more of these than can be listed
+        let holds = |one: &&Acceptance| {
+            one.max_findings.is_none() && one.max_severity.is_none_or(|most| severity <= most)
+        };
         acceptances
             .iter()
             .filter(wide)
+            .filter(holds)
             .any(|one| one.check == check && one.cause.as_deref().is_none_or(|accepted| accepted == cause))
     };
     let not_listed = cut.into_iter().map(|((check, cause, severity), count)| NotListed {
@@ -174,7 +209,7 @@ pub fn of_omitted(cut: Omitted, acceptances: &[Acceptance], now: Option<Timestam
         cause,
         severity,
         count,
-        accepted: is_accepted(check, cause),
+        accepted: is_accepted(check, cause, severity),
     });
     not_listed.collect()
 }
@@ -207,6 +242,29 @@ mod tests {
                 take_out(vec![finding("im-1"), finding("im-2")], &acceptances, Some(time(now)));
             assert_eq!((accepted.len(), rest.len()), (expected, 2 - expected), "{now}");
         }
+    }
+
+    #[test]
+    fn what_got_worse_than_what_was_accepted_is_reported_again_and_says_so() {
+        let acceptance = |limits: &str| {
+            let yaml = ONE.replace("object: im-1, ", limits);
+            read(&yaml).unwrap()
+        };
+        let findings = || vec![finding("im-1"), finding("im-2")];
+        for (limits, expected, says) in [
+            ("maxFindings: 2, ", 0, ""),
+            ("maxFindings: 1, ", 2, "accepted up to 1 finding (ticket 7), now 2"),
+            ("maxSeverity: warning, ", 0, ""),
+            ("maxSeverity: info, ", 2, "accepted up to info (ticket 7), now warning"),
+        ] {
+            let (rest, accepted) = take_out(findings(), &acceptance(limits), None);
+            assert_eq!((rest.len(), accepted.len()), (expected, 2 - expected), "{limits}");
+            assert!(rest.iter().all(|one| one.evidence().iter().any(|fact| fact.text == says)), "{limits}");
+        }
+        let cut =
+            || -> Omitted { [(("instance_manager_stale", "orphan_held", Severity::Warning), 3)].into() };
+        let counted = |limits: &str| of_omitted(cut(), &acceptance(limits), None)[0].accepted;
+        assert_eq!(["", "maxSeverity: info, ", "maxFindings: 9, "].map(counted), [true, false, false]);
     }
 
     #[test]
