@@ -20,6 +20,14 @@ use crate::facts::text::listed;
 use crate::longhorn::Resource::*;
 use crate::longhorn::{DaemonSet, InstanceManager, Pod, Release, Setting};
 
+/// Of the kubelet's own metrics, which a busy node changes before any object of the API shows it.
+const OF_CADVISOR: Panel = Panel {
+    dashboard: Dashboard::InstanceManagers,
+    legend: "{{pod}}",
+    no_data: "cAdvisor (the kubelet) or kube-state-metrics is not scraped",
+    ..Panel::TIME_SERIES
+};
+
 pub static CHECK: Check = Check {
     id: "instance_manager_pressure",
     title: "Instance manager pressure",
@@ -54,6 +62,35 @@ pub static CHECK: Check = Check {
             width: Width::Half,
             no_data: "no instance manager pod has a liveness probe, or the exporter does not report",
             ..Panel::STAT
+        },
+        Panel {
+            title: "CPU over request",
+            description: "CPU use of each instance manager pod divided by its CPU request. Above 1, a busy node can starve it until its liveness \
+                          probe fails.",
+            unit: Unit::Ratio,
+            expr: "sum by ($cluster pod) (rate(container_cpu_usage_seconds_total{namespace=\"$namespace\", pod=~\"instance-manager-.+\", \
+                   container!=\"\", $variables}[$__rate_interval])) / sum by ($cluster pod) (kube_pod_container_resource_requests{\
+                   namespace=\"$namespace\", pod=~\"instance-manager-.+\", resource=\"cpu\", $variables})",
+            steps: &[Step::at(1.0, "orange")],
+            ..OF_CADVISOR
+        },
+        Panel {
+            title: "Memory",
+            description: "Working set of each instance manager pod. A steady climb ends in an OOM kill, and all its volumes detach.",
+            unit: Unit::Bytes,
+            expr: "sum by ($cluster pod) (container_memory_working_set_bytes{namespace=\"$namespace\", pod=~\"instance-manager-.+\", \
+                   container!=\"\", $variables})",
+            ..OF_CADVISOR
+        },
+        Panel {
+            title: "Network traffic",
+            description: "Bytes per second that each instance manager pod receives and sends: writes to replicas, and rebuilds. At the limit of the \
+                          node's link, probes and replicas time out.",
+            unit: Unit::Bytes,
+            expr: "sum by ($cluster pod) (rate(container_network_receive_bytes_total{namespace=\"$namespace\", pod=~\"instance-manager-.+\", \
+                   $variables}[$__rate_interval])) + sum by ($cluster pod) (rate(container_network_transmit_bytes_total{\
+                   namespace=\"$namespace\", pod=~\"instance-manager-.+\", $variables}[$__rate_interval]))",
+            ..OF_CADVISOR
         },
     ],
     run,

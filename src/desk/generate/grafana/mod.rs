@@ -200,6 +200,7 @@ fn expression(owner: &str, expr: &str, settings: &Settings) -> Result<String> {
             }
             // of series that are not the exporter's
             "variables" => Some(variables::filter(&[], settings)),
+            "namespace" => Some(settings.namespace.0.clone()),
             "without" => Some(super::rules::WITHOUT.to_owned()),
             "cluster" => Some(settings.cluster_list()),
             "alerts" => Some(our_alerts(settings)),

@@ -48,19 +48,19 @@ pub const PANELS: &[Panel] = &[
     Panel {
         title: "Volumes by robustness",
         description: "As the managers report it, on every release. A gap is a manager that is down, not health.",
-        expr: "count by ($cluster state) (longhorn_volume_robustness{$variables, state!=\"\"} == 1)",
+        expr: "count by ($cluster state) (longhorn_volume_robustness{state!=\"\", $variables} == 1)",
         legend: "{{state}}",
         more: &[
             Query {
-                expr: "count by ($cluster) (longhorn_volume_robustness{$variables, state=\"\"} == 1)",
+                expr: "count by ($cluster) (longhorn_volume_robustness{state=\"\", $variables} == 1)",
                 legend: "healthy",
             },
             Query {
-                expr: "count by ($cluster) (longhorn_volume_robustness{$variables, state=\"\"} == 2)",
+                expr: "count by ($cluster) (longhorn_volume_robustness{state=\"\", $variables} == 2)",
                 legend: "degraded",
             },
             Query {
-                expr: "count by ($cluster) (longhorn_volume_robustness{$variables, state=\"\"} == 3)",
+                expr: "count by ($cluster) (longhorn_volume_robustness{state=\"\", $variables} == 3)",
                 legend: "faulted",
             },
         ],
