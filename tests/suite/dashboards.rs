@@ -32,9 +32,10 @@ fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or_default()
 }
 
-/// Every panel but the headings.
+/// Every panel but the headings, those below a closed heading among them.
 fn panels(dashboard: &Value) -> Vec<&Value> {
-    list(dashboard, "panels").iter().filter(|panel| panel["type"] != "row").collect()
+    let all = list(dashboard, "panels").iter().flat_map(|panel| list(panel, "panels").iter().chain([panel]));
+    all.filter(|panel| panel["type"] != "row").collect()
 }
 
 /// Collects what is wrong, so that one run shows all of it.
@@ -202,7 +203,9 @@ fn panels_fill_the_grid_without_overlap_and_have_ids_of_their_own() {
         let (mut ids, mut taken) = (BTreeSet::new(), BTreeSet::new());
         for panel in list(&dashboard, "panels") {
             let place = format!("{} / {}", board.id(), text(panel, "title"));
-            complaints.unless(ids.insert(panel["id"].as_u64().unwrap()), &place, "id is not unique");
+            for panel in list(panel, "panels").iter().chain([panel]) {
+                complaints.unless(ids.insert(panel["id"].as_u64().unwrap()), &place, "id is not unique");
+            }
             let at = |key: &str| panel["gridPos"][key].as_u64().unwrap();
             complaints.unless(at("x") + at("w") <= 24, &place, "beyond the right edge");
             for (y, x) in

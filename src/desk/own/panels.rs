@@ -292,4 +292,15 @@ pub const PANELS: &[Panel] = &[
         no_data: "no exporter reports",
         ..Panel::TABLE.of(&STATUS)
     },
+    Panel {
+        dashboard: Dashboard::Volumes,
+        title: "Volumes in trouble",
+        description: "Each volume that a finding concerns, with its claim. A volume's name narrows this dashboard to it.",
+        columns: &["volume", "pvc_namespace", "pvc", "check", "cause"],
+        expr: "max by ($cluster check, cause, volume, pvc_namespace, pvc) (longhorn_health_finding_volume{$job}) == 1",
+        legend: "{{volume}}",
+        width: Width::Full,
+        no_data: "no finding names a volume; make sure that no check is without verdict",
+        ..Panel::TABLE
+    },
 ];

@@ -16,7 +16,8 @@ pub struct GridPos {
 
 #[derive(Debug, Default)]
 pub struct Grid {
-    y: u32,
+    /// The next free line.
+    pub y: u32,
     last_id: u32,
 }
 

@@ -8,6 +8,8 @@ mod panel;
 mod table;
 mod variables;
 
+use std::collections::BTreeSet;
+
 use anyhow::Result;
 use serde_json::{Value, json};
 
@@ -31,20 +33,34 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
 pub fn dashboard(board: Dashboard, settings: &Settings) -> Result<Value> {
     let mut grid = Grid::default();
     let mut panels = Vec::new();
-    for section in sections(board, settings) {
-        let (title, declared) = section;
-        if let Some(title) = title {
-            let (id, place) = (grid.next_id(), grid.row());
-            panels.push(json!({
-                "type": "row", "id": id, "title": title, "gridPos": place, "collapsed": false, "panels": [],
-            }));
-        }
+    let mut used: BTreeSet<&str> = BTreeSet::new();
+    for (title, declared) in sections(board, settings) {
+        let heading = title.map(|title| (title, grid.next_id(), grid.row()));
+        let below = grid.y;
         let places = grid.places(&declared.iter().map(|(_, panel)| *panel).collect::<Vec<_>>());
-        for ((area, declared), place) in declared.into_iter().zip(places) {
-            panels.push(panel::panel(grid.next_id(), declared, place, area, settings)?);
+        let drawn = declared
+            .into_iter()
+            .zip(places)
+            .map(|((area, declared), place)| panel::panel(grid.next_id(), declared, place, area, settings));
+        let mut drawn = drawn.collect::<Result<Vec<Value>>>()?;
+        let is_used = |name: &&&str| drawn.iter().any(|panel| uses(panel, name));
+        used.extend(variables::NAMES.iter().filter(is_used));
+        let Some((title, id, place)) = heading else {
+            panels.append(&mut drawn);
+            continue;
+        };
+        // what is wrong stands above; of what is not nothing is asked until someone opens it
+        let collapsed = board == Dashboard::Volumes;
+        let inside = if collapsed { std::mem::take(&mut drawn) } else { Vec::new() };
+        panels.push(json!({
+            "type": "row", "id": id, "title": title, "gridPos": place, "collapsed": collapsed, "panels": inside,
+        }));
+        if collapsed {
+            grid.y = below;
         }
+        panels.append(&mut drawn);
     }
-    let variables = variables::of(settings, |name| panels.iter().any(|panel| uses(panel, name)));
+    let variables = variables::of(settings, |name| used.contains(&name));
     let (name, question) = heading(board);
     Ok(json!({
         "description": format!("{question} {}", Target::Dashboards.header()),
@@ -92,7 +108,10 @@ fn sections(board: Dashboard, settings: &Settings) -> Vec<Row> {
         let title = (!area.causes.is_empty()).then_some(area.title);
         (title, panels_of(area).filter(on_board).collect())
     };
-    settings.declared.with_pages().map(section).filter(|(_, panels): &Row| !panels.is_empty()).collect()
+    let sections = settings.declared.with_pages().map(section);
+    let mut sections: Vec<Row> = sections.filter(|(_, panels): &Row| !panels.is_empty()).collect();
+    sections.sort_by_key(|(title, _)| title.is_some());
+    sections
 }
 
 /// The numbers of all checks together, then what is wrong by root causes, then the rest.
