@@ -32,6 +32,9 @@ const BREAKING_OUT: &[&str] = &[
     "`|[forged](javascript:forged())|`\n\n# forged\n",
     "{{ forged }}${forged}$(forged);forged",
     "nul\0forged",
+    "\n::error::forged\n##[error]forged\n",
+    // wherever a line is wrapped
+    " ::error::forged ::error::forged ::error::forged ::error::forged ::error::forged ::error::forged ::error::forged ",
 ];
 
 /// A recording whose nodes are called strange names wherever they are named, and whose conditions say so.
@@ -142,7 +145,8 @@ impl Skeleton {
         let [(_, page), (_, metrics), (_, report)] =
             served(recording.path(), &["/", "/metrics", "/api/v1/report"]).try_into().unwrap();
         let report: Value = serde_json::from_str(&report).unwrap();
-        let lines = ["table", "markdown"].map(check).map(|(out, warnings)| out + &warnings).concat();
+        let lines =
+            ["table", "wide", "markdown", "junit"].map(check).map(|(out, warnings)| out + &warnings).concat();
         Skeleton {
             page: elements(&page),
             junit: elements(&check("junit").0),
@@ -175,7 +179,8 @@ fn series(line: &str) -> String {
 }
 
 fn begins_forged(line: &str) -> bool {
-    ["forged", "time=", "# forged", "# TYPE"].iter().any(|start| line.starts_with(start))
+    let commands = ["::", "##["].iter().any(|start| line.trim_start().starts_with(start));
+    commands || ["forged", "time=", "# forged", "# TYPE"].iter().any(|start| line.starts_with(start))
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use quick_junit::{NonSuccessKind, Report as Junit, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
 use crate::check::{Check, Finding, Severity};
-use crate::report::text::xml;
+use crate::report::text::{flat, xml};
 use crate::report::{Accepted, EVERY_CHECK, Report, Unknown};
 
 /// The report as XML. `checks` are those that ran; a check without findings is a passed case.
@@ -52,7 +52,7 @@ fn properties(report: &Report) -> Vec<(&'static str, String)> {
 fn data_case(report: &Report) -> TestCase {
     let status = if report.data.known { TestCaseStatus::success() } else { TestCaseStatus::skipped() };
     let mut case = case(EVERY_CHECK, "data".to_owned(), status);
-    case.set_system_out(report.data.line.as_str());
+    case.set_system_out(flat(&report.data.line));
     case
 }
 
@@ -82,7 +82,7 @@ fn cases(report: &Report, check: &Check, fail_on: Option<Severity>) -> Vec<TestC
 }
 
 fn case(check: &str, name: String, status: TestCaseStatus) -> TestCase {
-    let mut case = TestCase::new(name, status);
+    let mut case = TestCase::new(flat(&name), status);
     case.set_classname(check);
     case
 }
@@ -100,7 +100,7 @@ fn lasting_name(finding: &Finding) -> String {
 /// Skipped, with the reason.
 fn accepted_case(one: &Accepted) -> TestCase {
     let mut status = TestCaseStatus::skipped();
-    status.set_message(one.reason.as_str());
+    status.set_message(flat(&one.reason));
     case(one.check, format!("{} {}", one.cause, one.object), status)
 }
 
@@ -112,17 +112,17 @@ fn finding_case(finding: &Finding, name: String, fail_on: Option<Severity>) -> T
     }
     let mut failure = TestCaseStatus::non_success(NonSuccessKind::Failure);
     failure.set_type(finding.severity.as_str());
-    failure.set_message(finding.message.as_str());
+    failure.set_message(flat(&finding.message));
     failure.set_description(description(finding));
     case(finding.check, name, failure)
 }
 
 fn description(finding: &Finding) -> String {
-    let mut text = format!("{}\nimpact: {}\n", finding.message, finding.impact);
+    let mut text = format!("{}\nimpact: {}\n", flat(&finding.message), flat(&finding.impact));
     for fact in finding.evidence() {
-        let _ = writeln!(text, "because: {}", fact.text);
+        let _ = writeln!(text, "because: {}", flat(&fact.text));
     }
-    let _ = writeln!(text, "fix: {}", finding.remedy.fix);
+    let _ = writeln!(text, "fix: {}", flat(&finding.remedy.fix));
     for command in &finding.remedy.commands {
         let changes = if command.changes { "# changes the cluster, needs an administrator:\n" } else { "" };
         let _ = writeln!(text, "{changes}{}", command.run);
@@ -133,7 +133,7 @@ fn description(finding: &Finding) -> String {
 fn unknown_case(unknown: &Unknown) -> TestCase {
     let mut error = TestCaseStatus::non_success(NonSuccessKind::Error);
     error.set_type("unknown");
-    error.set_message(unknown.reason.as_str());
+    error.set_message(flat(&unknown.reason));
     case(unknown.check, "verdict".to_owned(), error)
 }
 

@@ -4,7 +4,7 @@
 use quick_junit::{NonSuccessKind, Report as Junit, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
 use super::{Part, Plan, Reason, Verdict, Weight, conditions};
-use crate::report::text::xml;
+use crate::report::text::{flat, xml};
 
 /// The plan as XML.
 pub fn render(plan: &Plan) -> Result<Vec<u8>, SerializeError> {
@@ -16,7 +16,7 @@ pub fn render(plan: &Plan) -> Result<Vec<u8>, SerializeError> {
 }
 
 fn suite(plan: &Plan, part: &Part) -> TestSuite {
-    let mut suite = TestSuite::new(part.subject.as_str());
+    let mut suite = TestSuite::new(flat(&part.subject));
     suite.add_property(("verdict", part.verdict.as_str()));
     suite.add_property(("question", plan.question.as_str()));
     for (_, condition) in conditions().filter(|(of, _)| *of == plan.plan) {
@@ -35,7 +35,7 @@ fn suite(plan: &Plan, part: &Part) -> TestSuite {
             && let Some(reason) = heaviest
         {
             status.set_type(worst.as_str());
-            status.set_message(reason.text.as_str());
+            status.set_message(flat(&reason.text));
             status.set_description(described(&reasons));
         }
         let mut case = TestCase::new(condition.id(), status);
@@ -52,14 +52,14 @@ fn described(reasons: &[&Reason]) -> String {
     let mut lines = Vec::new();
     for reason in reasons {
         let word = if reason.weight == Weight::Note { "note: " } else { "" };
-        lines.push(format!("{word}{}", reason.text));
-        lines.extend(reason.evidence.iter().map(|fact| format!("because: {fact}")));
+        lines.push(format!("{word}{}", flat(&reason.text)));
+        lines.extend(reason.evidence.iter().map(|fact| format!("because: {}", flat(fact))));
         let volumes: Vec<&str> = reason.volumes.iter().map(|volume| volume.called()).collect();
         if !volumes.is_empty() {
-            lines.push(format!("volumes: {}", volumes.join(", ")));
+            lines.push(format!("volumes: {}", flat(&volumes.join(", "))));
         }
         if !reason.fix.is_empty() {
-            lines.push(format!("fix: {}", reason.fix));
+            lines.push(format!("fix: {}", flat(&reason.fix)));
         }
         lines.extend(reason.commands.iter().map(|command| match command.changes {
             true => format!("# changes the cluster:\n{}", command.run),

@@ -105,6 +105,11 @@ pub fn sentence(text: &str) -> String {
     text
 }
 
+/// A text of the cluster without lines of its own.
+pub fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// JUnit XML in which nothing hides: a page of a CI system shows it, as a terminal would.
 pub fn xml(junit: &quick_junit::Report) -> Result<Vec<u8>, quick_junit::SerializeError> {
     let xml = junit.to_string()?;

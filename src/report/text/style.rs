@@ -79,8 +79,10 @@ impl Style {
             if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
                 lines.push(std::mem::take(&mut line));
             }
-            if !line.is_empty() {
-                line.push(' ');
+            match line.is_empty() {
+                false => line.push(' '),
+                true if is_command(word) => line.push_str("· "),
+                true => {}
             }
             line.push_str(&plain(word));
         }
@@ -98,4 +100,9 @@ impl Style {
         let narrower = Style { width: self.width.saturating_sub(2), ..self };
         format!("{} …", first(narrower.lines(indent, text)))
     }
+}
+
+/// What a runner of CI takes for a command at the beginning of a line of a job's log: GitHub's, Azure's and TeamCity's.
+fn is_command(word: &str) -> bool {
+    ["::", "##[", "##vso[", "##teamcity["].iter().any(|start| word.starts_with(start))
 }
