@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 
 use super::looping::looping;
 use super::start::{START_GRACE, UnderWay};
-use super::{start_causes as causes, ways};
+use super::{nodes, start_causes as causes, ways};
 use crate::check::Way;
 use crate::cluster::Cluster;
 use crate::longhorn::Pod;
@@ -110,7 +110,9 @@ pub fn waiting<'a>(cluster: &'a Cluster, start: &UnderWay) -> Option<WaitingMana
         let log = history.crash_log(&pod.metadata.name, CONTAINER).filter(|_| lately)?;
         Some(log.text.as_str())
     };
-    let age = pod.status.start_time.get().map_or(SignedDuration::ZERO, |started| cluster.age(started));
+    // a node that comes back has its old pods, and no network for some seconds
+    let began = pod.status.start_time.get().max(nodes::ready_since(cluster, &pod.spec.node_name));
+    let age = began.map_or(SignedDuration::ZERO, |began| cluster.age(began));
     let log = present.or_else(last).filter(|_| age >= START_GRACE)?;
     let lines = log.lines().rev().filter(|line| !line.trim().is_empty()).take(LINES);
     let line = lines.into_iter().find(|line| line.contains(".svc:950") && line.contains("error="))?;

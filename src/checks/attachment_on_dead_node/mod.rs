@@ -12,10 +12,9 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use jiff::SignedDuration;
-
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::patience::NODE_DEAD;
 use crate::facts::{nodes, text};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{CsiAttachment, DataEngine, KubeNode, Owner};
@@ -88,9 +87,6 @@ gauges! {
         example "sum by (node) (longhorn_health_dead_node_attachments)";
 }
 
-/// A reboot takes less; Kubernetes marks pods for deletion after five minutes.
-const DEAD: SignedDuration = SignedDuration::from_mins(10);
-
 fn run(cluster: &Cluster, out: &mut Outcome) {
     // an empty store may be one that was not recorded
     if cluster.objects.kube_nodes.is_empty() {
@@ -110,7 +106,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     for (node, attachments) in by_node {
         let begun = Begun::At(nodes::not_ready_since(cluster, node));
         let age = observe(cluster, out, "dead", node, begun);
-        if age.at_least(DEAD, Unknown::Counts) {
+        if age.at_least(NODE_DEAD, Unknown::Counts) {
             out.sample(&HELD, &[node], attachments.len() as f64);
             out.report(finding(cluster, node, &attachments).since(age.since));
         }

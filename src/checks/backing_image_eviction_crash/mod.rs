@@ -12,15 +12,11 @@
 mod causes;
 mod finding;
 
-use jiff::SignedDuration;
-
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::patience::NEXT_LOOK;
 use crate::facts::stale_copies::{self, Exposure};
 use crate::longhorn::Resource::*;
-
-/// A copy leaves the status within seconds after the spec; minutes mean that something holds it.
-const TRANSIENT: SignedDuration = SignedDuration::from_mins(3);
 
 pub static CHECK: Check = Check {
     id: "backing_image_eviction_crash",
@@ -133,7 +129,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         let changed = pair.copy.last_state_transition_time.get();
         let key = format!("{}/{}", pair.image.metadata.name, pair.uuid);
         let age = observe(cluster, out, "status_not_spec", &key, Begun::NotBefore(changed));
-        let finding = match (pair.is_hit(), age.at_least(TRANSIENT, Unknown::Counts)) {
+        let finding = match (pair.is_hit(), age.at_least(NEXT_LOOK, Unknown::Counts)) {
             (true, _) => words.at_risk(pair),
             (false, true) => words.latent(pair),
             (false, false) => words.transient(pair),

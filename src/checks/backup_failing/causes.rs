@@ -50,7 +50,8 @@ causes! {
             change "kubectl -n <namespace> delete backups.longhorn.io <backup>",
         ] proven "the backup has failed, so it holds no complete copy; others are not touched";
     RECURRING_JOB_OVERDUE = warning "recurring_job_overdue"
-        "a recurring job has not started for longer than any pause in its schedule" but "info while its last run writes a backup"
+        "a recurring job has not started for longer than any pause in its schedule, or fails at each run"
+        but "info while its last run writes a backup"
         fix "Check the last Job of CronJob <object> and delete it if it hangs: it blocks every later run. If over 100 runs were missed, edit the \
              CronJob to restart it." [
             read CRON_JOB,
@@ -61,6 +62,11 @@ causes! {
             fix "Find out why no CronJob was created for the recurring job: read the log of the longhorn-manager that owns it." [
                 read "kubectl -n <namespace> get recurringjobs.longhorn.io <object> -o yaml",
                 read "kubectl -n <namespace> logs -l app=longhorn-manager --prefix --tail=-1 | grep <object>",
+            ]
+        way RUNS_FAIL "its last two runs failed"
+            fix "Read the log of the job's last run: it gives the reason for each volume." [
+                read "kubectl -n <namespace> logs -l recurring-job.longhorn.io=<object> --tail=100",
+                read JOBS,
             ]
         way JOBS_REFUSED "Kubernetes cannot create its Job"
             fix "Remove the obstacle that the Event names: raise the quota, delete finished Jobs, or start the webhook that does not answer. The \

@@ -8,11 +8,10 @@ use super::{causes, schedule};
 use crate::check::*;
 use crate::cluster::Readability;
 use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::patience::CRON;
 use crate::facts::{api, pods, text};
 use crate::longhorn::{CronJob, Pod, PodPhase, RecurringJob, Volume};
 
-/// How late the CronJob controller may be, and how long Longhorn may take to create a CronJob.
-const LATE: SignedDuration = SignedDuration::from_mins(10);
 /// A schedule of a day or longer may shift by an hour when DST changes.
 const CLOCKS: SignedDuration = SignedDuration::from_hours(1);
 
@@ -65,8 +64,8 @@ fn not_running(
     }
     let last = last.or(cron.metadata.created())?;
     let clocks = if pause >= SignedDuration::from_hours(20) { CLOCKS } else { SignedDuration::ZERO };
-    if cluster.age(last) < pause + LATE + clocks {
-        return None;
+    if cluster.age(last) < pause + CRON + clocks {
+        return if job.backs_up() { None } else { fails(cluster, job, cron, pause, last) };
     }
     // it takes longer than its schedule allows, which ends on its own
     let writes =
@@ -88,6 +87,27 @@ fn not_running(
     Some(finding.named(hangs.map(|job| (Name::Workload, job.name.to_string()))))
 }
 
+/// That a job has run twice since it last came to a good end. What a backup job fails at, its volumes say.
+fn fails(
+    cluster: &Cluster,
+    job: &RecurringJob,
+    cron: &CronJob,
+    pause: SignedDuration,
+    last: Timestamp,
+) -> Option<Finding> {
+    let good = cron.status.last_successful_time.get();
+    // Kubernetes before 1.21 writes no such time
+    let known = good.is_some() || !troubled_pods(cluster, &job.metadata.name).is_empty();
+    let since = good.or(cron.metadata.created())?;
+    let twice = last.duration_since(since) > pause + pause / 2;
+    (known && twice && cron.status.active.is_empty()).then(|| {
+        about(cluster, job, &causes::RECURRING_JOB_OVERDUE, &format!("({}) fails at each run", job.spec.task))
+            .way(&causes::RUNS_FAIL)
+            .since(Some(since))
+            .facts(evidence(cluster, job, cron, pause))
+    })
+}
+
 fn without_cron_job(cluster: &Cluster, out: &mut Outcome, job: &RecurringJob) -> Option<Finding> {
     // a recording may have left them out
     if cluster.readability(Resource::CronJobs) != Readability::Readable
@@ -97,7 +117,7 @@ fn without_cron_job(cluster: &Cluster, out: &mut Outcome, job: &RecurringJob) ->
     }
     let name = &job.metadata.name;
     let age = observe(cluster, out, "without_cron_job", name, Begun::NotBefore(job.metadata.created()));
-    age.at_least(LATE, Unknown::Counts).then(|| {
+    age.at_least(CRON, Unknown::Counts).then(|| {
         about(cluster, job, &causes::RECURRING_JOB_OVERDUE, "has no CronJob, so it never runs")
             .way(&causes::NO_CRON_JOB)
             .since(age.since)

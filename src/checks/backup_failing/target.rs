@@ -2,17 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use jiff::SignedDuration;
-
 use super::causes;
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
-use crate::facts::patience::DEFINITE;
+use crate::facts::patience::{DEFINITE, RETRY};
 use crate::facts::{api, text};
 use crate::longhorn::{BackupTarget, ConditionStatus, condition};
-
-/// Longhorn asks every five minutes by default, so that two questions fail.
-const SILENT: SignedDuration = SignedDuration::from_mins(10);
 
 /// What a target says that has no URL (longhorn-manager v1.5.0 to v1.12.1 controller/backup_target_controller.go).
 const NO_URL: &str = "backup target URL is empty";
@@ -70,7 +65,7 @@ pub(super) fn run<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a s
         let message = said.map_or("", |said| said.message.trim());
         let way = way(message);
         let is_definite = way.is_some_and(|way| DEFINITE_WAYS.contains(&way));
-        if age.at_least(if is_definite { DEFINITE } else { SILENT }, Unknown::Counts) {
+        if age.at_least(if is_definite { DEFINITE } else { RETRY }, Unknown::Counts) {
             out.report(finding(cluster, target, message).way(way).since(age.since));
         }
     }

@@ -120,7 +120,10 @@ causes! {
                 read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node> -o custom-columns=NAME:.metadata.name,VOLUME:.spec.volumeName,\
                       HEALTHY:.spec.healthyAt,FAILED:.spec.failedAt",
                 change "kubectl -n <namespace> delete replicas.longhorn.io <replica>",
-            ] proven "the replica never started, and holds no data";
+            ] proven "the replica never started, and holds no data"
+        way NO_OTHER_NODE "every other node already has a replica of its volumes"
+            fix "Bring node <node> back: power, network, kubelet. If it is lost, first add a node or lower numberOfReplicas: every other node already has \
+                 a replica of <volume>.";
     NODE_PRESSURE = warning "node_pressure"
         "the kubelet reports pressure on the node, so Longhorn uses neither the node nor its disks"
         fix "Free the resource that node <node> lacks: disk space of the kubelet and the container runtime, memory or process ids. Pods that the \

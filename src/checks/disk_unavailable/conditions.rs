@@ -6,9 +6,10 @@ use super::{causes, environment};
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::NODE_AWAY;
+use crate::facts::placement::{self, Obstacle};
 use crate::facts::{nodes, text, volumes};
 use crate::longhorn::{
-    Condition, ConditionStatus, KubeNode, LonghornNode, Owner, Replica, VolumeRobustness, condition,
+    Condition, ConditionStatus, KubeNode, LonghornNode, Owner, Replica, Volume, VolumeRobustness, condition,
 };
 
 /// What is counted once for all nodes, and only where a node is in trouble.
@@ -45,7 +46,7 @@ pub(super) fn run<'c>(
     let found = [away.map(|ready| not_ready(cluster, node, ready)), pressure(cluster, out, node)];
     for finding in found.into_iter().flatten() {
         let impact = match cluster.objects.replicas.of(Owner::Node, &node.metadata.name).count() {
-            0 => "none yet: no replica is on it and nothing of Longhorn runs there".to_owned(),
+            0 => "none yet: no replica is on it".to_owned(),
             count => format!(
                 "{} on it cannot be reached, so their volumes have less redundancy",
                 counted(count, "replica")
@@ -84,7 +85,12 @@ fn not_ready(cluster: &Cluster, node: &LonghornNode, ready: &Condition) -> Findi
         .fact(said("node", ready));
     let blocking = blocking(cluster, name);
     match blocking.first() {
-        None => finding,
+        None => match nowhere_else(cluster, name) {
+            None => finding,
+            Some(volume) => {
+                finding.way(&causes::NO_OTHER_NODE).with(Name::Volume, volume.metadata.name.as_str())
+            }
+        },
         Some(first) => finding
             .fact(format!(
                 "replicas there that never started and keep Longhorn from creating others: {}",
@@ -93,6 +99,16 @@ fn not_ready(cluster: &Cluster, node: &LonghornNode, ready: &Condition) -> Findi
             .way(&causes::REPLICAS_WAIT)
             .with(Name::Replica, *first),
     }
+}
+
+/// A volume with a replica on a node that no other node may take, as each has one already.
+fn nowhere_else<'c>(cluster: &'c Cluster, node: &str) -> Option<&'c Volume> {
+    let there = cluster.objects.replicas.of(Owner::Node, node);
+    let mut volumes = there.filter_map(|replica| cluster.objects.volumes.get(&replica.spec.volume_name));
+    volumes.find(|volume| {
+        let nearest = placement::places(cluster, volume).nearest_without(|name| name == node);
+        nearest == Some(Some(Obstacle::AntiAffinity))
+    })
 }
 
 /// Replicas on a node that is down which keep degraded volumes from any other.

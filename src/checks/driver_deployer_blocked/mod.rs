@@ -10,10 +10,11 @@ mod causes;
 
 use std::cell::LazyCell;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use crate::check::*;
 use crate::cluster::Readability;
+use crate::facts::patience::STARTED;
 use crate::facts::text::shortened;
 use crate::facts::{age, api, endpoints, looping, not_started};
 use crate::longhorn::Resource::*;
@@ -24,8 +25,6 @@ const MAIN: &str = "longhorn-driver-deployer";
 const MANAGERS: &str = "longhorn-manager";
 const BACKEND: &str = "longhorn-backend";
 
-/// How long the wait is a normal part of an installation: managers queue for the webhook lease.
-const NORMAL_WAIT: SignedDuration = SignedDuration::from_mins(5);
 /// The oldest Kubernetes that the deployer accepts
 /// (longhorn-manager v1.12.1 types/types.go KubernetesMinVersion).
 const OLDEST_KUBERNETES: Release = Release::new(1, 18, 0);
@@ -107,7 +106,7 @@ fn waiting(cluster: &Cluster, pod: &Pod) -> Option<Block> {
     let init = pod.status.init_container_statuses.iter().find(|status| status.name == INIT)?;
     let running = init.state.running.as_ref()?;
     let since = running.started_at.get().or(pod.status.start_time.get()).or(pod.metadata.created());
-    if since.is_some_and(|since| cluster.age(since) < NORMAL_WAIT) {
+    if since.is_some_and(|since| cluster.age(since) < STARTED) {
         return None;
     }
     let name = &pod.metadata.name;
@@ -233,7 +232,7 @@ fn by_api(cluster: &Cluster, pod: &Pod) -> Option<(&'static Cause, Evidence)> {
     }
     // a manager writes the first conditions of a new node a minute or two after it made it
     let settled =
-        |node: &&LonghornNode| node.metadata.created().is_none_or(|made| cluster.age(made) >= NORMAL_WAIT);
+        |node: &&LonghornNode| node.metadata.created().is_none_or(|made| cluster.age(made) >= STARTED);
     if let Some(node) = unsynced(cluster).find(settled) {
         let name = &node.metadata.name;
         let managers = cluster.instance_managers_on(name).count();

@@ -28,6 +28,7 @@ causes! {
              release that supports both." [read IMAGES, read VOLUMES];
     UPGRADE_STUCK = warning "upgrade_stuck"
         "the live upgrade of a volume's engine has been running for half an hour"
+        but "info where Longhorn does it only while the volume is detached"
         fix "Find out why the new replicas are down: instance manager, cordon, failed start. If all run, read the owning longhorn-manager's log. \
              Detaching and attaching the volume also switches its image." [
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
@@ -35,5 +36,11 @@ causes! {
             change "kubectl -n <namespace> patch volumes.longhorn.io <object> --type merge -p '{\"spec\":{\"numberOfReplicas\":<value>}}'",
         ]
         way SURPLUS "more replicas run than the volume wants"
-            fix "Raise numberOfReplicas to the number that run until the upgrade has ended: this release waits until both are equal.";
+            fix "Raise numberOfReplicas to the number that run until the upgrade has ended: this release waits until both are equal."
+        way SAME_COMMIT "both images were built from the same commit"
+            fix "Detach and attach the volume when its workload can pause: that switches the image. Waiting loses nothing, because both images hold \
+                 the same engine." [
+                read "kubectl -n <namespace> get engineimages.longhorn.io -o custom-columns='IMAGE:.spec.image,COMMIT:.status.gitCommit'",
+                read VOLUMES,
+            ];
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use super::{DEPLOYING, causes, images_of};
+use super::{FIRST_START, causes, images_of};
 use crate::check::*;
 use crate::facts::age::{Age, Begun, Unknown, observe};
 use crate::facts::{api, nodes, pods, text};
@@ -44,7 +44,7 @@ pub(super) fn run<'a>(
             let object = format!("{}/{}", image.metadata.name, node.metadata.name);
             let begun = Begun::NotBefore(began(cluster, image, node, pod));
             let age = observe(cluster, out, "missing", &object, begun);
-            if age.at_least(DEPLOYING, Unknown::Counts) {
+            if age.at_least(FIRST_START, Unknown::Counts) {
                 missing.push(Missing { node: &node.metadata.name, pod, age });
             }
         }

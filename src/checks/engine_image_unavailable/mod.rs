@@ -14,16 +14,12 @@ mod upgrade;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::SignedDuration;
-
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::patience::FIRST_START;
 use crate::facts::text;
 use crate::longhorn::Resource::*;
 use crate::longhorn::{DataEngine, EngineImage, EngineImageState, Volume};
-
-/// How long an image may take to reach a node: it is pulled, and an upgrade restarts every pod at once.
-const DEPLOYING: SignedDuration = SignedDuration::from_mins(10);
 
 pub static CHECK: Check = Check {
     id: "engine_image_unavailable",
@@ -120,7 +116,7 @@ fn find_unknown(cluster: &Cluster, out: &mut Outcome) {
     }
     for (image, volumes) in unknown {
         let age = observe(cluster, out, "unknown", image, Begun::At(None));
-        if !age.at_least(DEPLOYING, Unknown::Counts) {
+        if !age.at_least(FIRST_START, Unknown::Counts) {
             continue;
         }
         out.report(

@@ -11,7 +11,7 @@ use jiff::SignedDuration;
 use super::causes;
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
-use crate::facts::patience::ROLLOUT;
+use crate::facts::patience::{REBUILD, ROLLOUT};
 use crate::facts::releases::manager_release;
 use crate::facts::{text, volumes};
 use crate::longhorn::{DataEngine, InstanceState, Release, Replica, Volume, VolumeRobustness, VolumeState};
@@ -29,12 +29,44 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
         let new: Vec<&Replica> = cluster.replicas_of(name).filter(new).collect();
         let begun = new.iter().filter_map(|replica| replica.metadata.created()).min();
         if new.is_empty() {
-            continue; // not begun, or about to end
+            same_commit(cluster, out, volume); // else not begun, or about to end
+            continue;
         }
         let age = observe(cluster, out, "upgrade", name, Begun::At(begun));
         if age.at_least(patience(cluster, volume, new.len()), Unknown::Counts) {
             out.report(finding(cluster, volume, &new).since(age.since).fact(since(begun.is_some())));
         }
+    }
+}
+
+/// That Longhorn says nowhere but in its log: it exchanges the image once the volume is detached, as where an image comes from another
+/// registry (longhorn-manager v1.3.3 to v1.12.1 controller/volume_controller.go upgradeEngineForVolume). From 1.11.3 and 1.12.1 on a
+/// setting lets it exchange those whose tag has a revision while they run (controller/utils.go isRevisionedEngineImage).
+fn same_commit(cluster: &Cluster, out: &mut Outcome, volume: &Volume) {
+    let commit = |name: &str| {
+        let image = cluster.objects.engine_images.iter().find(|image| image.spec.image == name)?;
+        Some(image.status.git_commit.as_str()).filter(|commit| !commit.is_empty())
+    };
+    let (name, from, to) = (&volume.metadata.name, &volume.status.current_image, volume.spec.wanted_image());
+    let same = commit(from).filter(|_| commit(from) == commit(to));
+    let setting = cluster.setting_value("allow-live-engine-upgrade-on-same-image-commit", DataEngine::V1);
+    let has_revision = to.rsplit_once('-').is_some_and(|(_, revision)| revision.contains('.'));
+    let Some(same) = same.filter(|_| setting != "true" || !has_revision) else { return };
+    let age = observe(cluster, out, "same_commit", name, Begun::At(None));
+    if age.at_least(ROLLOUT, Unknown::Counts) {
+        out.report(
+            Finding::about(
+                &causes::UPGRADE_STUCK,
+                volumes::object(cluster, volume),
+                format!("volume {name} gets its new engine image only while it is detached"),
+            )
+            .severity(Severity::Info)
+            .way(&causes::SAME_COMMIT)
+            .since(age.since)
+            .volumes(vec![cluster.volume_ref(name)])
+            .impact("none: the engine that runs is the same")
+            .fact(format!("the volume wants image {to} and runs {from}; both are of commit {same}")),
+        );
     }
 }
 
@@ -45,12 +77,9 @@ fn since(known: bool) -> &'static str {
     }
 }
 
-/// A degraded volume is first rebuilt, which may take its time.
-const REBUILT: SignedDuration = SignedDuration::from_hours(24);
-
 fn patience(cluster: &Cluster, volume: &Volume, new: usize) -> SignedDuration {
     match volume.status.robustness {
-        VolumeRobustness::Degraded if !is_rebuilt_nowhere(cluster, volume, new) => REBUILT,
+        VolumeRobustness::Degraded if !is_rebuilt_nowhere(cluster, volume, new) => REBUILD,
         _ => ROLLOUT,
     }
 }

@@ -12,11 +12,11 @@ use crate::facts::api;
 use crate::facts::backing_images::Failure;
 use crate::facts::eviction::*;
 use crate::facts::nodes::manager_not_ready;
+use crate::facts::patience::FIRST_SIGN;
 use crate::facts::releases::manager_release;
 use crate::longhorn::{
     BackingImage, CopyState, CopyStatus, Release, Replica, Resource, SharedText, VolumeRobustness,
 };
-use jiff::SignedDuration;
 
 /// Names of backing image managers by the whole disk UUID instead of its first four characters
 /// (longhorn-manager v1.9.2 types/types.go GetBackingImageManagerName).
@@ -24,8 +24,6 @@ const LONG_NAMES: &[Release] = &[Release::new(1, 9, 2)];
 /// A copy that a replica needs is not removed (longhorn-manager v1.8.2 and v1.9.1
 /// controller/backing_image_controller.go isBIDiskFileUsedByReplicas; not in v1.7.4).
 const KEEPS_USED_COPIES: &[Release] = &[Release::new(1, 8, 2), Release::new(1, 9, 1)];
-/// Longhorn gives copies on missing disks up on its own; if it has not after this, it will not.
-const GIVE_UP: SignedDuration = SignedDuration::from_mins(30);
 
 /// What is looked up for every copy.
 struct CopyView<'a> {
@@ -184,7 +182,7 @@ impl<'a> CopyView<'a> {
             suspicion = suspicion.with(Name::Key, uuid);
         }
         if heals {
-            suspicion = suspicion.after(GIVE_UP).not_before(lost.max(image.metadata.created()));
+            suspicion = suspicion.after(FIRST_SIGN).not_before(lost.max(image.metadata.created()));
             if lost.is_none() {
                 suspicion.unknown = Unknown::Waits;
             }

@@ -19,10 +19,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::patience::RECONCILE;
 use crate::longhorn::Resource::*;
-
-/// Longhorn looks at nodes every 30 seconds; a contradiction that outlives ten rounds stays.
-const SETTLED: SignedDuration = SignedDuration::from_mins(5);
 
 pub static CHECK: Check = Check {
     id: "eviction_inconsistent",
@@ -96,7 +94,7 @@ impl Candidate {
             cause,
             finding,
             not_before: None,
-            limit: SETTLED,
+            limit: RECONCILE,
             unknown: Unknown::Counts,
             passes: false,
         }

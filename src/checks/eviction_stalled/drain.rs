@@ -6,22 +6,19 @@
 use super::causes;
 use std::collections::HashMap;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::drain::{Blocker, Budgets};
 use crate::facts::eviction::*;
 use crate::facts::nodes::{cordoned_since, manager_not_ready};
+use crate::facts::patience::{DRAIN, NEXT_LOOK};
 use crate::facts::releases::manager_release;
 use crate::facts::text::listed;
 use crate::facts::volumes::is_attached_by_hand;
 use crate::longhorn::{InstanceManager, InstanceManagerState, KubeNode, PodDisruptionBudget};
 
-/// What a usual drain takes until the workloads have left.
-const USUAL_DRAIN: SignedDuration = SignedDuration::from_mins(15);
-/// A budget that nothing keeps is removed at the next sync of its instance manager.
-const REMOVED: SignedDuration = SignedDuration::from_mins(3);
 const DRAIN_WAITS: &str =
     "a drain waits for the instance manager pod, and upgrades or reboots of the node wait for the drain";
 /// Taints by which others announce that they drain a node.
@@ -81,7 +78,7 @@ fn misdirected_finding(cluster: &Cluster, budget: &PodDisruptionBudget, node: &K
     let object = cluster.object::<PodDisruptionBudget>(name);
     let message = format!("drain of {node} is blocked by another node's PodDisruptionBudget");
     let cordoned = cordoned_since(cluster, node);
-    let lasting = cordoned.is_none_or(|since| cluster.age(since) >= USUAL_DRAIN);
+    let lasting = cordoned.is_none_or(|since| cluster.age(since) >= DRAIN);
     Finding::about(&causes::PDB_BLOCKS, object, message)
         .node(node)
         .since(cordoned)
@@ -106,8 +103,8 @@ impl<'a> DrainView<'a> {
         let age = observe(self.cluster, out, "pdb", name, Begun::NotBefore(cordoned));
         let idle = matches!(blocker, Blocker::Nothing);
         let idle = idle.then(|| observe(self.cluster, out, "pdb_without_reason", name, Begun::At(None)));
-        let left = cordoned.is_some_and(|since| self.cluster.age(since) >= USUAL_DRAIN)
-            && idle.is_some_and(|age| age.at_least(REMOVED, Unknown::Counts));
+        let left = cordoned.is_some_and(|since| self.cluster.age(since) >= DRAIN)
+            && idle.is_some_and(|age| age.at_least(NEXT_LOOK, Unknown::Counts));
         // an eviction that advances takes as long as its copies do, and one that stalls has a finding of its own
         let advances = match &blocker {
             Blocker::Replicas(here) | Blocker::Unprotected(here) if self.evicts(node) => {
@@ -115,7 +112,7 @@ impl<'a> DrainView<'a> {
             }
             _ => false,
         };
-        let blocks = wanted.is_some() && age.at_least(USUAL_DRAIN, Unknown::Counts) && !advances;
+        let blocks = wanted.is_some() && age.at_least(DRAIN, Unknown::Counts) && !advances;
         // a cordon alone asks for no drain, and one that has just begun is not held up yet
         let verb = match (&wanted, blocks || left) {
             (_, true) => "is blocked by",
@@ -182,7 +179,7 @@ impl<'a> DrainView<'a> {
         if of_deployments().any(|pod| pod.spec.node_name == *node) {
             return None;
         }
-        let soon = |at: Timestamp| at >= since && at.duration_since(since) < USUAL_DRAIN;
+        let soon = |at: Timestamp| at >= since && at.duration_since(since) < DRAIN;
         let moved = of_deployments().find(|pod| pod.metadata.created().is_some_and(soon))?;
         let (name, now_on) = (&moved.metadata.name, &moved.spec.node_name);
         Some(format!(

@@ -3,24 +3,18 @@
 use super::causes;
 use std::collections::{BTreeMap, HashMap};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::PROGRESS;
 use crate::check::*;
 use crate::facts::age::{Age, Begun, Unknown, observe};
 use crate::facts::eviction::*;
 use crate::facts::nodes::{is_down, manager_not_ready};
+use crate::facts::patience::{REBUILD, RECONCILE, STANDS};
 use crate::facts::placement;
 use crate::longhorn::{
     BackingImage, ConditionStatus, DataEngine, InstanceState, LonghornNode, Replica, ReplicaMode, condition,
 };
-
-/// Without a rebuild, replicas follow each other within minutes.
-const STALLED: SignedDuration = SignedDuration::from_mins(30);
-/// The scheduler tries again within seconds; what it does not place in minutes has no place.
-const UNPLACED: SignedDuration = SignedDuration::from_mins(5);
-/// A rebuild counts as progress for as long as the largest volumes take.
-const REBUILD: SignedDuration = SignedDuration::from_hours(24);
 
 /// What has to leave a disk.
 pub struct Left<'a> {
@@ -108,7 +102,7 @@ pub fn look(
     }
     if !unplaced.is_empty() {
         no_schedulable_disk(cluster, out, disk, &unplaced);
-    } else if !rebuilding(cluster, out, left) && age.at_least(STALLED, Unknown::Counts) {
+    } else if !rebuilding(cluster, out, left) && age.at_least(STANDS, Unknown::Counts) {
         no_progress(cluster, out, disk, left, age, moved);
     }
 }
@@ -130,7 +124,7 @@ fn last_move(cluster: &Cluster, left: &Left, asked: &HashMap<&str, Timestamp>) -
 pub fn leaving(cluster: &Cluster, out: &mut Outcome, replicas: &[&Replica]) -> bool {
     let left = Left::with(replicas.to_vec(), Vec::new());
     let moved = last_move(cluster, &left, &HashMap::new());
-    moved.is_some_and(|moved| cluster.age(moved) < STALLED) || rebuilding(cluster, out, &left)
+    moved.is_some_and(|moved| cluster.age(moved) < STANDS) || rebuilding(cluster, out, &left)
 }
 
 /// True while an engine rebuilds a replica of one of the volumes: its mode is WO until it has all
@@ -204,7 +198,7 @@ fn no_schedulable_disk(cluster: &Cluster, out: &mut Outcome, disk: &EvictingDisk
     // the one that waits longest decides
     let since = unplaced.iter().filter_map(|volume| volume.since).min();
     let age = observe(cluster, out, "unplaced", &format!("{node}/{name}"), Begun::At(since));
-    if !age.at_least(UNPLACED, Unknown::Counts) {
+    if !age.at_least(RECONCILE, Unknown::Counts) {
         return;
     }
     let first = unplaced.first().and_then(|first| cluster.objects.volumes.get(first.volume));

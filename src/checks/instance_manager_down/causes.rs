@@ -68,7 +68,14 @@ causes! {
              only once every volume is healthy without it." [
             read "kubectl get nodes -o wide",
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
-        ];
+        ]
+        way NODE_GONE "the node no longer exists in Kubernetes"
+            fix "Check that every volume with a replica on node <node> is healthy without it. Longhorn drops the instance manager once its own node \
+                 object is deleted." [
+                read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node>",
+                read "kubectl -n <namespace> get volumes.longhorn.io",
+                read "kubectl -n <namespace> get nodes.longhorn.io <node>",
+            ];
     LABEL_MISSING = warning "label_missing"
         "its object lacks labels, so Longhorn removes it or, before the fix of issue 9464, cannot sync its node"
         fix "Put the missing labels back immediately, as another instance manager has them. Do not restart managers or upgrade before: managers of \

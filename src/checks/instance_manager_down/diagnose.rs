@@ -9,12 +9,9 @@ use crate::check::*;
 use crate::facts::api;
 use crate::facts::instance_managers::{InstanceManagers, container_of, container_status_of, missing_labels};
 use crate::facts::not_started::{self, NotStarted};
-use crate::facts::patience::{NEXT_POD, NODE_AWAY};
+use crate::facts::patience::{NEXT_POD, NODE_AWAY, STARTED};
 use crate::facts::{looping, nodes, text};
 use crate::longhorn::*;
-
-/// A start takes seconds, and minutes when the image is pulled first.
-const STARTED: SignedDuration = SignedDuration::from_mins(5);
 
 /// What is wrong, since when, and whether that is long enough to act.
 pub struct ManagerTrouble {
@@ -98,8 +95,16 @@ fn lost(cluster: &Cluster, im: &InstanceManager) -> ManagerTrouble {
 
 /// The node is down; while that may be a reboot, until when it is normal.
 fn away(cluster: &Cluster, node: &str, down: Evidence) -> ManagerTrouble {
-    let says = "is unreachable: its node is down";
+    let gone = nodes::is_gone(cluster, node);
+    let says = match gone {
+        true => "is down: its node was removed",
+        false => "is unreachable: its node is down",
+    };
     let mut trouble = ManagerTrouble::plain(&causes::NODE_DOWN, says, Hits::Attached, vec![down]);
+    if gone {
+        // a reboot deletes no node
+        return ManagerTrouble { way: Some(&causes::NODE_GONE), ..trouble };
+    }
     let since = nodes::not_ready_since(cluster, node).filter(|since| cluster.age(*since) < NODE_AWAY);
     if let Some((since, until)) = since.and_then(|since| Some((since, since.checked_add(NODE_AWAY).ok()?))) {
         let text = format!(

@@ -33,6 +33,8 @@ struct Before<'a> {
     events: Vec<&'a Event>,
     /// That the node did not take the pods that followed.
     rejection: Option<&'a Event>,
+    /// Since when it has taken none.
+    rejected: Option<Timestamp>,
 }
 
 impl<'a> Before<'a> {
@@ -61,6 +63,7 @@ impl<'a> Before<'a> {
             event.last_seen().is_some_and(|seen| made.duration_since(seen).abs() <= patience)
         };
         let rejections: Vec<&Event> = pods.values().filter_map(|events| rejected(events)).collect();
+        let since = rejections.iter().filter_map(|event| event.first_seen()).min();
         let rejection =
             rejections.into_iter().filter(|event| soon(event, LATE)).max_by_key(|event| event.last_seen());
         pods.retain(|_, events| rejected(events).is_none());
@@ -77,7 +80,8 @@ impl<'a> Before<'a> {
         };
         let about_the_end =
             events.iter().any(|event| soon(event, RECREATED) || said_last(event) || waited(event));
-        Before { events: if about_the_end { events } else { Vec::new() }, rejection }
+        let rejected = since.filter(|_| rejection.is_some());
+        Before { events: if about_the_end { events } else { Vec::new() }, rejection, rejected }
     }
 
     /// When it ended, where its kubelet says so.
@@ -118,7 +122,9 @@ pub(super) fn end<'a>(
     // a kubelet that was away stops it when it is back, long after it was lost
     let was_away =
         before.events.iter().any(|event| event.reason == "NodeNotReady") || taint_manager.is_some();
-    let span = Span { end: ended.unwrap_or(made), again: made, exact: ended.is_some() && !was_away };
+    // those that the node rejected came after it
+    let ended_by = ended.or(before.rejected).unwrap_or(made);
+    let span = Span { end: ended_by, again: made, exact: ended.is_some() && !was_away };
     let mut hits = aftermath.hits(name, node, span);
     // a first pod is made within seconds, and nothing can have run in an earlier one then
     let traced = !hits.facts.is_empty() || !before.events.is_empty() || taint_manager.is_some();
@@ -135,7 +141,7 @@ pub(super) fn end<'a>(
     remember_hits(cluster, &before_it, &mut hits, out);
     let metadata = Meta { name: name.clone(), ..Meta::default() };
     let stranger = Pod { metadata, spec: pod.spec.clone(), ..Pod::default() };
-    let (nothing_seen, at) = (EndSeen::default(), ended.unwrap_or(made));
+    let (nothing_seen, at) = (EndSeen::default(), ended_by);
     let scene = ReplacementScene {
         last: &stranger,
         successor: None,
@@ -146,7 +152,8 @@ pub(super) fn end<'a>(
         node: NodeStory::of(cluster, node, Some(began), at, None),
         taint_manager,
         events: before.events,
-        events_reach_back: aftermath.reach_back(at),
+        // which of them an Event that is missing was about is unknown
+        events_reach_back: before.rejection.is_none() && aftermath.reach_back(at),
         hits: &hits,
     };
     let mut judged = judge::judge(&scene);

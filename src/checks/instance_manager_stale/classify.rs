@@ -6,6 +6,7 @@ use jiff::SignedDuration;
 use crate::check::*;
 use crate::cluster::Readability;
 use crate::facts::instance_managers::{InstanceManagers, NamedInstance, Role};
+use crate::facts::patience::{APART, NEXT_LOOK, RECONCILE};
 use crate::facts::text::duration;
 use crate::facts::{api, nodes};
 use crate::longhorn::*;
@@ -13,13 +14,6 @@ use crate::longhorn::*;
 /// Two resyncs of the node controller, which removes an idle instance manager at each
 /// (longhorn-manager v1.12.1 controller/node_controller.go, 30 s).
 const IDLE: SignedDuration = SignedDuration::from_secs(60);
-/// The same for one that does not run: its state may still be on the way to running.
-const NOT_RUNNING: SignedDuration = SignedDuration::from_mins(3);
-/// Instance managers carry no finalizer of Longhorn's, and go when their pod has ended (foreground deletion, longhorn-manager v1.3.3 to
-/// v1.12.1 datastore/longhorn.go DeleteInstanceManager), which takes seconds.
-const DELETION: SignedDuration = SignedDuration::from_mins(5);
-/// An instance and its object disagree for moments while it starts or stops.
-const TRANSITION: SignedDuration = SignedDuration::from_mins(10);
 
 /// An instance that holds an old instance manager.
 pub struct Holder<'a> {
@@ -49,7 +43,7 @@ impl<'a> StaleManager<'a> {
 /// Judges an instance manager whose deletion is under way; `None` while it is young.
 pub fn deletion<'a>(cluster: &Cluster, im: &InstanceManager) -> Option<StaleManager<'a>> {
     let asked = im.metadata.deletion_timestamp.get()?;
-    (cluster.age(asked) >= DELETION).then(|| {
+    (cluster.age(asked) >= RECONCILE).then(|| {
         let text = format!("deletionTimestamp is {asked}, {} ago", duration(cluster.age(asked)));
         let pod = ending_pod(cluster, im).map(|pod| {
             api(format!("its pod {} on {} is Terminating", pod.metadata.name, pod.spec.node_name))
@@ -93,7 +87,7 @@ pub fn classify<'a>(
                 let text = format!("state is unknown, so Longhorn keeps it until {node} answers again");
                 StaleManager::plain(&causes::NODE_DOWN, None, vec![api(text)])
             }
-            None => idle(cluster, fleet, im, NOT_RUNNING, "not_running", out),
+            None => idle(cluster, fleet, im, NEXT_LOOK, "not_running", out),
         },
         InstanceManagerState::Unrecognized => {
             out.unknown(format!(
@@ -108,7 +102,7 @@ pub fn classify<'a>(
         }
         _ => match nodes::down(cluster, node) {
             Some(down) => StaleManager::plain(&causes::NODE_DOWN, None, vec![down]),
-            None => idle(cluster, fleet, im, NOT_RUNNING, "not_running", out),
+            None => idle(cluster, fleet, im, NEXT_LOOK, "not_running", out),
         },
     }
 }
@@ -169,7 +163,7 @@ fn holder<'a>(
         Tie::Elsewhere(text) => (&causes::ORPHAN_HELD, text),
         Tie::InTransition(text) => {
             let since = out.first_seen("in_transition", &format!("{}/{name}", im.metadata.name));
-            let long = since.is_some_and(|since| cluster.age(since) >= TRANSITION);
+            let long = since.is_some_and(|since| cluster.age(since) >= APART);
             (if long { &causes::ORPHAN_HELD } else { &causes::CLEANUP_PENDING }, text)
         }
     };

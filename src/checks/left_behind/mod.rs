@@ -12,10 +12,11 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::patience::{APART, DELETION};
 use crate::facts::{api, nodes, text, volumes};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{LonghornNode, Meta, Orphan, OrphanType, Pod, Volume};
@@ -36,12 +37,18 @@ causes! {
             read "kubectl get persistentvolumes,persistentvolumeclaims -A | grep <object>",
         ];
     DELETION_STUCK = warning "deletion_stuck"
-        "a volume was deleted an hour ago and still exists" but "info while one of its replicas is on a node that is down"
+        "a volume, a node or an orphan was deleted an hour ago and still exists"
+        but "info while a replica of the volume is on a node that is down"
         fix "Read in the log of the longhorn-manager on <owner> which engine, replica or snapshot the volume waits for. Do not remove a finalizer \
              before: its data stays on the disks." [
             read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io,snapshots.longhorn.io -l longhornvolume=<volume>",
             read "kubectl -n <namespace> logs <manager> -c longhorn-manager --since=1h | grep <volume>",
-        ];
+        ]
+        way OF_ANOTHER_KIND "it is a node or an orphan"
+            fix "Read in the managers' log why <object> still exists. Do not remove a finalizer before you know." [
+                read "kubectl -n <namespace> logs -l app=longhorn-manager --prefix --tail=-1 | grep <object>",
+                read "kubectl -n <namespace> get nodes.longhorn.io,orphans.longhorn.io",
+            ];
     ORPHANS = info "orphans"
         "Longhorn found data or processes on a node that no object owns" but "warning for a hundred orphans or more"
         fix "Check whether the data is needed: such a directory remains if a replica was deleted while its disk was unavailable. If not, delete the \
@@ -57,6 +64,7 @@ pub static CHECK: Check = Check {
     needs: &[Volumes, Engines, Replicas, Orphans],
     uses: &[Settings, Pods, LonghornNodes, KubeNodes],
     causes: ALL,
+    ways: &[WAYS],
     gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornLeftBehind",
@@ -93,10 +101,6 @@ const WARN_AT: usize = 100;
 /// Replicas that failed are kept beside those that are wanted; so many times more are not.
 const TIMES: i64 = 5;
 const SPARE: i64 = 10;
-/// A volume goes before what belongs to it, and comes before it.
-const MOMENTS: SignedDuration = SignedDuration::from_mins(10);
-/// Replicas are deleted with their files, which takes seconds to minutes.
-const DELETION: SignedDuration = SignedDuration::from_hours(1);
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     piled_up(cluster, out);
@@ -152,7 +156,7 @@ fn without_volume(cluster: &Cluster, out: &mut Outcome) {
     for (volume, objects) in left {
         let newest = objects.iter().filter_map(|(_, meta)| meta.created()).max();
         let age = observe(cluster, out, "without_volume", volume, Begun::NotBefore(newest));
-        if !age.at_least(MOMENTS, Unknown::Counts) {
+        if !age.at_least(APART, Unknown::Counts) {
             continue;
         }
         let names: Vec<String> = objects.iter().map(|(kind, meta)| format!("{kind} {}", meta.name)).collect();
@@ -204,6 +208,20 @@ fn deletions(cluster: &Cluster, out: &mut Outcome) {
             finding = finding.severity(Severity::Info);
         }
         out.report(finding.facts(away));
+    }
+    let nodes = cluster.objects.longhorn_nodes.iter().map(|one| (&one.metadata, true));
+    let orphans = cluster.objects.orphans.iter().map(|one| (&one.metadata, false));
+    for (meta, is_node) in nodes.chain(orphans).filter(|(meta, _)| meta.is_deleting()) {
+        let object = match is_node {
+            true => cluster.object::<LonghornNode>(&meta.name),
+            false => cluster.object::<Orphan>(&meta.name),
+        };
+        let age = observe(cluster, out, "deletion", &meta.name, Begun::At(meta.deletion_timestamp.get()));
+        if age.at_least(DELETION, Unknown::Counts) {
+            let message = format!("{object} was deleted but still exists");
+            let finding = Finding::about(&DELETION_STUCK, object, message).since(age.since);
+            out.report(finding.way(&OF_ANOTHER_KIND).impact("no volume is affected"));
+        }
     }
 }
 

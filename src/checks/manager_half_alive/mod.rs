@@ -28,6 +28,7 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 
 use crate::check::*;
+use crate::facts::patience::RECONCILE;
 use crate::facts::{nodes, text};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{LonghornNode, Pod};
@@ -131,8 +132,6 @@ gauges! {
         example "longhorn_health_manager_stalled_objects > 0";
 }
 
-/// What a manager does at once may wait behind other work for so long.
-const RECONCILE_GRACE: SignedDuration = SignedDuration::from_mins(5);
 /// The free space of a disk in use changes within minutes.
 const SILENT_WATCH: SignedDuration = SignedDuration::from_hours(1);
 
@@ -174,9 +173,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
 /// True when the manager has been Ready for long enough to have done its work.
 fn is_settled(cluster: &Cluster, pod: &Pod) -> bool {
     let since = pod.ready_changed().max(pod.metadata.created());
-    pod.is_ready()
-        && since.is_none_or(|since| cluster.age(since) >= RECONCILE_GRACE)
-        && !pod.metadata.is_deleting()
+    pod.is_ready() && since.is_none_or(|since| cluster.age(since) >= RECONCILE) && !pod.metadata.is_deleting()
 }
 
 /// Nodes whose disks report the same free space for an hour, while those of every other node changed in the last minutes.
@@ -196,7 +193,7 @@ fn still<'a>(
     }
     let age =
         |since: &Option<jiff::Timestamp>| since.map_or(SignedDuration::ZERO, |since| cluster.age(since));
-    let mut standing = seen.iter().filter(|(_, since)| age(since) >= RECONCILE_GRACE);
+    let mut standing = seen.iter().filter(|(_, since)| age(since) >= RECONCILE);
     let (Some((node, since)), None) = (standing.next(), standing.next()) else { return BTreeMap::new() };
     if seen.len() < 3 || age(since) < SILENT_WATCH {
         return BTreeMap::new();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::RECONCILE_GRACE;
+use super::RECONCILE;
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::longhorn::{
@@ -26,7 +26,7 @@ pub(super) fn by_node<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeMap<&
     let mut all: BTreeMap<&str, Vec<Undone>> = BTreeMap::new();
     let mut note = |out: &mut Outcome, node: &'a str, begun: Begun, text: String, unreached: bool| {
         let age = observe(cluster, out, "undone", &text, begun);
-        if age.at_least(RECONCILE_GRACE, Unknown::Counts) {
+        if age.at_least(RECONCILE, Unknown::Counts) {
             all.entry(node).or_default().push(Undone { text, since: age.since_or_later(), unreached });
         }
     };

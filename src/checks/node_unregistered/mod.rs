@@ -10,20 +10,14 @@ mod unmanaged;
 
 use std::collections::BTreeMap;
 
-use jiff::SignedDuration;
-
 use crate::check::*;
 use crate::cluster::Readability;
 use crate::facts::age::began_under_watch;
 use crate::facts::nodes;
-use crate::facts::patience::NODE_AWAY;
+use crate::facts::patience::{FIRST_START, NODE_AWAY};
 use crate::facts::removal::{self, Removal};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{ConditionStatus, DaemonSet, KubeNode, LonghornNode, Owner, Pod, condition};
-
-/// A first start may take this long: 120 s for its own webhook server and 120 s for the Service, and
-/// before that a queue for the webhook lease.
-const FIRST_START: SignedDuration = SignedDuration::from_mins(10);
 
 pub static CHECK: Check = Check {
     id: "node_unregistered",

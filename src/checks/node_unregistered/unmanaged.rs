@@ -5,19 +5,16 @@
 
 use std::collections::BTreeMap;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::{causes, is_gone, knows_kube_nodes};
 use crate::check::*;
 use crate::facts::not_started::{self, NotStarted};
-use crate::facts::patience::DEFINITE;
+use crate::facts::patience::{DEFINITE, FIRST_START};
 use crate::facts::{nodes, pods, removal};
 use crate::longhorn::{ConditionStatus, ContainerStatus, LonghornNode, Pod, PodPhase, condition};
 
 const DAEMON_SET: &str = "longhorn-manager";
-
-/// A rollout that pulls an image, or a node that starts, takes some minutes.
-const MANAGER_GRACE: SignedDuration = SignedDuration::from_mins(10);
 
 /// Finds them, and says how many there are.
 pub fn run(cluster: &Cluster, out: &mut Outcome) -> usize {
@@ -48,7 +45,7 @@ pub fn run(cluster: &Cluster, out: &mut Outcome) -> usize {
         let why = why(cluster, name, pod, since);
         let patience = match why.as_ref().is_some_and(NotStarted::is_definite) {
             true => DEFINITE,
-            false => MANAGER_GRACE,
+            false => FIRST_START,
         };
         if !since.map_or(!cluster.is_watched(), |since| cluster.age(since) >= patience) {
             continue;

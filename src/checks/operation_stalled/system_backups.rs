@@ -4,15 +4,10 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::causes::*;
 use crate::check::*;
-use crate::facts::patience::PERCENT;
+use crate::facts::patience::{PERCENT, STEP, TRIED_FOR_A_DAY};
 use crate::facts::standstill::Work;
 use crate::facts::{api, text};
 use crate::longhorn::{BackupState, Resource, SystemBackupState, condition};
-
-/// A step of it has an hour; a look later it is in error.
-const STEP: SignedDuration = SignedDuration::from_mins(90);
-/// The backups of volumes and those of backing images have a day each.
-const DATA: SignedDuration = SignedDuration::from_hours(25);
 
 pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
     system_backups(cluster, out);
@@ -69,10 +64,10 @@ fn system_backups(cluster: &Cluster, out: &mut Outcome) {
                 continue;
             }
             SystemBackupState::Unset => (STEP, SignedDuration::ZERO),
-            SystemBackupState::CreatingVolumeBackups => (DATA, SignedDuration::ZERO),
-            SystemBackupState::CreatingBackingImageBackups => (DATA, DATA),
+            SystemBackupState::CreatingVolumeBackups => (TRIED_FOR_A_DAY, SignedDuration::ZERO),
+            SystemBackupState::CreatingBackingImageBackups => (TRIED_FOR_A_DAY, TRIED_FOR_A_DAY),
             SystemBackupState::Generating | SystemBackupState::Uploading | SystemBackupState::Syncing => {
-                (STEP, SignedDuration::from_hours(2 * DATA.as_hours()))
+                (STEP, SignedDuration::from_hours(2 * TRIED_FOR_A_DAY.as_hours()))
             }
         };
         // what came before it may have taken its time

@@ -7,15 +7,11 @@ use jiff::SignedDuration;
 
 use super::causes::*;
 use crate::check::*;
-use crate::facts::patience::FIRST_SIGN;
+use crate::facts::patience::{FIRST_SIGN, STEP, TRIED_FOR_A_DAY};
 use crate::facts::standstill::Work;
 use crate::facts::{api, text};
 use crate::longhorn::{Resource, SystemRestore, SystemRestoreState, condition};
 
-/// What comes before the objects: a pod, a file of the backup target. An error there ends it.
-const PREPARED: SignedDuration = SignedDuration::from_mins(90);
-/// Each kind of object is tried for a day, and all but one take seconds.
-const KIND: SignedDuration = SignedDuration::from_hours(25);
 /// A failed one stays until someone deletes it; a day later it is history.
 const NEWS: SignedDuration = SignedDuration::from_hours(24);
 
@@ -65,8 +61,8 @@ fn stalled(cluster: &Cluster, out: &mut Outcome, restore: &SystemRestore, workin
     let alone = begun && cluster.knows_all(Resource::Pods) && !working.contains(job_of(restore).as_str());
     let (patience, pod) = match state {
         _ if alone => (FIRST_SIGN, ", and its Job has no pod"),
-        SystemRestoreState::Restoring | SystemRestoreState::InProgress => (KIND, ""),
-        _ => (PREPARED, ""),
+        SystemRestoreState::Restoring | SystemRestoreState::InProgress => (TRIED_FOR_A_DAY, ""),
+        _ => (STEP, ""),
     };
     let words = format!("state {}{pod}", state.as_str());
     let work = Work {

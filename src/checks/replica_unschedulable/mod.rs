@@ -10,11 +10,11 @@
 
 use std::cell::OnceCell;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
-use crate::facts::patience::MAINTENANCE;
+use crate::facts::patience::{MAINTENANCE, PLACED};
 use crate::facts::placement::{self, Obstacle, PlacementRefusal};
 use crate::facts::{nodes, text, volumes};
 use crate::longhorn::Resource::*;
@@ -137,9 +137,6 @@ gauges! {
         example "max without (instance, pod) (longhorn_health_volume_replicas_without_disk)";
 }
 
-/// Placing takes seconds; a node that reboots is back in ten minutes.
-const SCHEDULING_GRACE: SignedDuration = SignedDuration::from_mins(10);
-
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let most = OnceCell::new();
     for volume in cluster.objects.volumes.iter() {
@@ -164,7 +161,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         let begun =
             Begun::At(scheduled.last_transition_time.get().map(|since| lost.unwrap_or(since).max(since)));
         let age = observe(cluster, out, "unscheduled", &volume.metadata.name, begun);
-        if !age.at_least(SCHEDULING_GRACE, Unknown::Counts) {
+        if !age.at_least(PLACED, Unknown::Counts) {
             continue;
         }
         let without =

@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 
 use super::*;
 use crate::facts::age::{Begun, Unknown, observe};
-use crate::facts::patience::ATTACH;
+use crate::facts::patience::{ASKED, ATTACH};
 use crate::facts::{api, text, volumes};
 use crate::longhorn::{Event, Owner, Volume};
 
@@ -17,8 +17,6 @@ use crate::longhorn::{Event, Owner, Volume};
 const RECENT: SignedDuration = SignedDuration::from_mins(15);
 /// What ends sooner was a race; of what goes on at least so much is said in ten minutes.
 const LASTING: SignedDuration = SignedDuration::from_mins(2);
-/// Images may be large.
-const PENDING: SignedDuration = SignedDuration::from_mins(15);
 /// One or two failures are a race.
 const TRIES: u64 = 3;
 
@@ -144,7 +142,7 @@ fn pending(
     }
     let object = format!("{} {}", volume.metadata.name, waiting.join(" "));
     let age = observe(cluster, out, "pending", &object, Begun::NotBefore(attached.metadata.created()));
-    if !age.at_least(PENDING, Unknown::Waits) {
+    if !age.at_least(ASKED, Unknown::Waits) {
         return None;
     }
     let users = vec![cluster.volume_ref(&volume.metadata.name)];

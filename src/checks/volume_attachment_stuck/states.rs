@@ -9,7 +9,7 @@ use super::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::backing_images::Wait;
 use crate::facts::bursts::{SHORTEST_ROUND, rounds};
-use crate::facts::patience::ATTACH;
+use crate::facts::patience::{ATTACH, NEXT_LOOK};
 use crate::facts::releases::manager_release;
 use crate::facts::{api, nodes, text, volumes, ways};
 use crate::longhorn::{
@@ -17,8 +17,6 @@ use crate::longhorn::{
     VolumeState, condition,
 };
 
-/// Longhorn tries to start an engine again and again; it takes a few tries to tell.
-const TRIES: SignedDuration = SignedDuration::from_mins(3);
 /// What happened longer ago is over.
 const RECENT: SignedDuration = SignedDuration::from_mins(15);
 /// A loop goes on within it.
@@ -358,7 +356,9 @@ fn moves<'a>(
     // those of before belong to a start that is over
     let failed = failed.filter(|failed| asked.is_none_or(|asked| failed.last >= asked));
     let error = engine.filter(|engine| engine.status.current_state == InstanceState::Error);
-    if cause == &ATTACHING && (failed.is_some() || error.is_some() && age.at_least(TRIES, Unknown::Counts)) {
+    if cause == &ATTACHING
+        && (failed.is_some() || error.is_some() && age.at_least(NEXT_LOOK, Unknown::Counts))
+    {
         return Some(cannot_start(cluster, stuck, engine, failed, error));
     }
     // a node that is gone is told as a ticket that is left over

@@ -4,18 +4,15 @@
 //! is restored, cloned or faulted (longhorn-manager v1.5.5 and v1.9.2 csi/controller_server.go ControllerPublishVolume).
 //! Before 1.5 there were no tickets.
 
-use jiff::SignedDuration;
-
 use super::*;
 use crate::cluster::Readability;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::not_started;
+use crate::facts::patience::ASKED;
 use crate::facts::releases::manager_release;
 use crate::facts::{api, text, volumes, ways};
 use crate::longhorn::{CSI_DRIVER, CsiAttachment, Owner, Pod, Volume, VolumeRobustness};
 
-/// The attacher tries again with growing pauses, of five minutes at most.
-const TICKET_GRACE: SignedDuration = SignedDuration::from_mins(15);
 const PLUGIN: &str = "longhorn-csi-plugin";
 const MANAGER: &str = "longhorn-manager";
 /// So begins the answer of a manager that was asked and refused (longhorn-manager v1.8.0 manager/volume.go Attach).
@@ -39,7 +36,7 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
         }
         let begun = Begun::NotBefore(csi.metadata.created());
         let object = format!("{} {}", volume.metadata.name, csi.metadata.name);
-        if observe(cluster, out, "unasked", &object, begun).at_least(TICKET_GRACE, Unknown::Counts) {
+        if observe(cluster, out, "unasked", &object, begun).at_least(ASKED, Unknown::Counts) {
             let [name, namespace, claim] = volumes::labels(volume);
             let severity = TICKET_WAITS.severity.as_str();
             out.sample(&STUCK, &[name, namespace, claim, TICKET_WAITS.id, severity], 1.0);

@@ -22,7 +22,7 @@ use jiff::SignedDuration;
 
 use crate::check::*;
 use crate::facts::age::{Age, Begun, Unknown, observe};
-use crate::facts::patience::MAINTENANCE;
+use crate::facts::patience::{MAINTENANCE, RECONCILE};
 use crate::facts::{nodes, text, volumes};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{DataEngine, ReplicaMode, Volume, VolumeRobustness, VolumeState};
@@ -133,9 +133,6 @@ gauges! {
         example "max without (instance, pod) (longhorn_health_volume_not_recovering) == 1";
 }
 
-/// How long a degraded volume may take to begin its rebuild, beside the wait for a failed replica.
-const REBUILD_GRACE: SignedDuration = SignedDuration::from_mins(5);
-
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let volumes = || cluster.objects.volumes.iter();
     volumes().filter_map(|volume| detached(cluster, volume)).for_each(|finding| out.report(finding));
@@ -223,7 +220,7 @@ fn healthy(cluster: &Cluster, volume: &Volume) -> i64 {
 fn patience(cluster: &Cluster) -> SignedDuration {
     let wait = cluster.setting_value("replica-replenishment-wait-interval", DataEngine::V1);
     let wait = SignedDuration::from_secs(wait.parse().unwrap_or(600)).max(SignedDuration::from_mins(10));
-    wait.saturating_add(REBUILD_GRACE)
+    wait.saturating_add(RECONCILE)
 }
 
 fn finding(cluster: &Cluster, volume: &Volume, reason: DegradedReason, age: &Age, healthy: i64) -> Finding {

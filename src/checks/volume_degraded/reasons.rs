@@ -5,14 +5,10 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 
 use super::*;
-use crate::facts::patience::RETRY;
+use crate::facts::patience::{REBUILD, RETRY, STANDS};
 use crate::facts::{api, bursts, placement, volumes};
 use crate::longhorn::{ConditionStatus, Engine, Event, Replica, condition};
 
-/// Without a change of progress for so long a rebuild does not advance: the slowest report some percent an hour.
-const STANDSTILL: SignedDuration = SignedDuration::from_mins(30);
-/// The rebuild of the largest volumes takes as long.
-const LONGEST: SignedDuration = SignedDuration::from_hours(24);
 /// Longhorn tries one replica six times at most.
 const MANY_TRIES: i64 = 3;
 /// What the engine controller writes of a rebuild that failed.
@@ -142,14 +138,14 @@ fn running(
     let stalled = |why: String| {
         DegradedReason::new(&REBUILD_STALLED, why).because(format!("the rebuild of {of} is {at}"))
     };
-    if unchanged.is_unknown() && age.at_least(LONGEST, Unknown::Waits) {
+    if unchanged.is_unknown() && age.at_least(REBUILD, Unknown::Waits) {
         let why = "rebuilding (progress unknown)".to_owned();
         return Some(RunningRebuild::Stalled(stalled(why)));
     }
     if unchanged.is_unknown() {
         out.time_tells(&REBUILD_STALLED, name);
     }
-    let Some(since) = unchanged.since.filter(|_| unchanged.at_least(STANDSTILL, Unknown::Waits)) else {
+    let Some(since) = unchanged.since.filter(|_| unchanged.at_least(STANDS, Unknown::Waits)) else {
         return Some(RunningRebuild::Advances);
     };
     let mut reason = stalled(format!("its rebuild has stalled {at}"));
@@ -307,10 +303,10 @@ fn not_rebuilding(
     let begun = Begun::NotBefore(volume.status.last_degraded_at.get());
     let idle = observe(cluster, out, "idle", &volume.metadata.name, begun);
     let queued = cluster.replicas_of(&volume.metadata.name).find(|replica| volumes::is_to_come(replica));
-    if queued.is_some() && wide.rebuilding && !age.at_least(LONGEST, Unknown::Waits) {
+    if queued.is_some() && wide.rebuilding && !age.at_least(REBUILD, Unknown::Waits) {
         return None; // behind others: a node rebuilds few at a time
     }
-    if !idle.at_least(REBUILD_GRACE, Unknown::Counts) {
+    if !idle.at_least(RECONCILE, Unknown::Counts) {
         return None;
     }
     let mut reason = DegradedReason::new(&NOT_REBUILDING, "no rebuild runs (cause unknown)");

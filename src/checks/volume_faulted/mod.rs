@@ -18,11 +18,10 @@
 mod rules;
 mod salvage;
 
-use jiff::SignedDuration;
-
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::backing_images::Wait;
+use crate::facts::patience::SALVAGE;
 use crate::facts::ways::{self, BACKING_IMAGE};
 use crate::facts::{api, nodes, text, volumes};
 use crate::longhorn::Resource::*;
@@ -130,9 +129,6 @@ gauges! {
         example "max without (instance, pod) (longhorn_health_volume_faulted) == 1";
 }
 
-/// Longhorn detaches, salvages and attaches within it.
-const PASSING: SignedDuration = SignedDuration::from_mins(1);
-
 fn run(cluster: &Cluster, out: &mut Outcome) {
     for volume in cluster.objects.volumes.iter() {
         let faulted = volume.status.robustness == VolumeRobustness::Faulted && !volume.metadata.is_deleting();
@@ -157,7 +153,7 @@ fn finding(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Finding {
     // these pass on their own, and come back as often as the engine dies
     let passes = [&ENGINE_DIED, &SALVAGE_PENDING, &NEVER_UP].contains(&cause);
     let age = passes.then(|| observe(cluster, out, cause.id, name, Begun::NotBefore(failed)));
-    let young = age.is_some_and(|age| !age.at_least(PASSING, Unknown::Counts));
+    let young = age.is_some_and(|age| !age.at_least(SALVAGE, Unknown::Counts));
     let since = failed.or(age.and_then(|age| age.since));
     let mut finding =
         Finding::about(cause, volumes::object(cluster, volume), format!("{whose} is faulted: {why}"))

@@ -11,11 +11,10 @@
 #[cfg(test)]
 mod tests;
 
-use jiff::SignedDuration;
-
 use crate::check::OfData::ReadOnly;
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::patience::NEXT_LOOK;
 use crate::facts::{text, volumes};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{Engine, Volume, VolumeState, condition};
@@ -75,9 +74,6 @@ gauges! {
         example "max without (instance, pod) (longhorn_health_volume_read_only) == 1";
 }
 
-/// Longhorn remounts at its next look, every half minute.
-const REMOUNT: SignedDuration = SignedDuration::from_mins(3);
-
 fn run(cluster: &Cluster, out: &mut Outcome) {
     for engine in cluster.objects.engines.iter() {
         let Some(read_only) = condition(&engine.status.conditions, "FilesystemReadOnly") else { continue };
@@ -90,7 +86,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         }
         let begun = Begun::At(read_only.last_transition_time.get());
         let age = observe(cluster, out, "read_only", &volume.metadata.name, begun);
-        if age.at_least(REMOUNT, Unknown::Counts) {
+        if age.at_least(NEXT_LOOK, Unknown::Counts) {
             out.sample(&READ_ONLY, &volumes::labels(volume), 1.0);
             out.report(finding(cluster, volume, engine).since(age.since));
         }

@@ -11,6 +11,7 @@ use super::configurations::one_to_restart;
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::ca_bundle::{self, Ca};
+use crate::facts::patience::DEFINITE;
 use crate::facts::text::both_ends;
 use crate::facts::{api, certificates};
 use crate::longhorn::Webhook;
@@ -20,8 +21,6 @@ use crate::longhorn::resource::VALIDATOR;
 const CLOCKS: SignedDuration = SignedDuration::from_mins(10);
 /// Managers from 1.11.3 on renew it 90 days before, others never.
 const SOON: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// Two watches do not bring both configurations at once, and a CA that changes costs a few calls.
-const LASTS: SignedDuration = SignedDuration::from_mins(1);
 /// An Event that is older is over.
 const RECENT: SignedDuration = SignedDuration::from_mins(10);
 
@@ -90,7 +89,7 @@ fn refused(
         && ca_bundle::disagree(one, other)
     {
         let age = observe(cluster, out, "ca_differs", VALIDATOR, Begun::At(None));
-        if age.at_least(LASTS, Unknown::Counts) {
+        if age.at_least(DEFINITE, Unknown::Counts) {
             let message = format!("Longhorn's {one_name} and {other_name} trust different CAs");
             let finding = about(cluster, &causes::CERTIFICATE_REFUSED, *kind, one_name, message);
             return Some(
@@ -127,7 +126,7 @@ fn said(cluster: &Cluster) -> Option<(Timestamp, String)> {
     let (last, event) = calls.iter().max_by_key(|(seen, _)| *seen)?;
     let began = |seen: &Timestamp| last.duration_since(*seen) <= SignedDuration::from_hours(1);
     let first = calls.iter().filter_map(|(_, event)| event.first_seen()).filter(began).min()?;
-    let lasts = last.duration_since(first) >= LASTS && cluster.age(*last) <= RECENT;
+    let lasts = last.duration_since(first) >= DEFINITE && cluster.age(*last) <= RECENT;
     lasts.then(|| (first, event.message.to_string()))
 }
 

@@ -3,7 +3,7 @@
 //! A manager writes them when it starts its admission webhook, after the environment check, with its own
 //! namespace (longhorn-manager v1.5.5 to v1.12.1 webhook/server/server.go runAdmissionWebhookListenAndServe).
 
-use super::{HOLD, causes, certificates, gauges};
+use super::{NO_ENDPOINT, causes, certificates, gauges};
 use crate::check::*;
 use crate::cluster::Readability;
 use crate::facts::age;
@@ -117,8 +117,8 @@ fn missing(cluster: &Cluster, kind: Resource, name: &'static str, exists: bool, 
     let seen = Some(seen).filter(|seen| age::began_under_watch(cluster, *seen));
     // managers create them while they start, so a new installation is without for a moment
     let installed = cluster.manager_daemon_set().and_then(|set| set.metadata.created());
-    let since = seen.or(installed.filter(|created| cluster.age(*created) < HOLD));
-    let cause = if since.is_some_and(|since| cluster.age(since) < HOLD) {
+    let since = seen.or(installed.filter(|created| cluster.age(*created) < NO_ENDPOINT));
+    let cause = if since.is_some_and(|since| cluster.age(since) < NO_ENDPOINT) {
         &causes::ROLLOUT
     } else {
         &causes::CONFIGURATION_MISSING

@@ -2,7 +2,7 @@
 
 use super::outage::Outage;
 use super::service::WebhookRole;
-use super::{HOLD, pods};
+use super::{NO_ENDPOINT, pods};
 use crate::cluster::Cluster;
 use crate::longhorn::{Pod, WEBHOOK_LOCK};
 
@@ -46,7 +46,7 @@ fn all_are_new(cluster: &Cluster, webhook: WebhookRole) -> bool {
     let mut pods = webhook.pods(cluster).peekable();
     let is_new = |pod: &Pod| {
         let begun = pod.status.start_time.get().or(pod.metadata.created());
-        begun.is_some_and(|begun| cluster.age(begun) < HOLD)
+        begun.is_some_and(|begun| cluster.age(begun) < NO_ENDPOINT)
     };
     pods.peek().is_some() && pods.all(is_new)
 }

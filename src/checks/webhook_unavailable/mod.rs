@@ -24,10 +24,9 @@ mod since;
 #[cfg(test)]
 mod tests;
 
-use jiff::SignedDuration;
-
 use self::service::WebhookRole;
 use crate::check::*;
+use crate::facts::patience::NO_ENDPOINT;
 use crate::longhorn::Resource::*;
 
 pub static CHECK: Check = Check {
@@ -49,9 +48,6 @@ pub static CHECK: Check = Check {
     ..Check::DEFAULT
 };
 
-/// How long a webhook may be without a ready endpoint in a rollout: the DaemonSet restarts all
-/// managers at once (maxUnavailable 100 %).
-const HOLD: SignedDuration = SignedDuration::from_mins(3);
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let mut admission_down = false;
     for webhook in WebhookRole::ALL {

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::pods::{self, States};
 use super::service::{ServiceEndpoints, WebhookRole};
 use super::since::{LISTED, since};
-use super::{HOLD, causes, configurations, impact, selector};
+use super::{NO_ENDPOINT, causes, configurations, impact, selector};
 use crate::check::*;
 use crate::cluster::Readability;
 use crate::facts::probes::ForeignProbe;
@@ -142,7 +142,7 @@ impl<'a> Outage<'a> {
         };
         let (way, values) = self.way();
         let verdict = |cause, message| Verdict { way, values, ..Verdict::of(cause, message) };
-        if self.since.is_some_and(|since| cluster.age(since) < HOLD) {
+        if self.since.is_some_and(|since| cluster.age(since) < NO_ENDPOINT) {
             return verdict(
                 &causes::ROLLOUT,
                 match self.states.ending() {
@@ -199,7 +199,7 @@ impl<'a> Outage<'a> {
     fn way(&self) -> (Option<&'static Way>, Vec<(Name, String)>) {
         let (cluster, webhook) = (self.cluster, self.webhook);
         let loops = || pods::crash_looping(cluster, webhook.pods(cluster), webhook.container(cluster)) > 0;
-        let new = self.since.is_some_and(|since| cluster.age(since) < HOLD);
+        let new = self.since.is_some_and(|since| cluster.age(since) < NO_ENDPOINT);
         let mut values = Vec::new();
         let way = if let Some(pod) = self.holder {
             values.push((Name::Manager, pod.metadata.name.to_string()));

@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::service::WebhookRole;
-use super::{HOLD, pods};
+use super::{NO_ENDPOINT, pods};
 use crate::cluster::Cluster;
 use crate::facts::age;
 
@@ -21,12 +21,14 @@ pub fn since(cluster: &Cluster, webhook: WebhookRole, seen: Option<Timestamp>) -
         });
     // no pods at all: an installation has just begun
     let set = cluster.manager_daemon_set().filter(|_| webhook.pods(cluster).next().is_none());
-    let installed = set.and_then(|set| set.metadata.created()).filter(|made| cluster.age(*made) < HOLD);
+    let installed =
+        set.and_then(|set| set.metadata.created()).filter(|made| cluster.age(*made) < NO_ENDPOINT);
     // the last lives of a loop that is older than a rollout make it look like one
-    let by_pods =
-        by_pods.filter(|since| cluster.age(*since) >= HOLD || !pods::all_loop_for_long(cluster, webhook));
+    let by_pods = by_pods
+        .filter(|since| cluster.age(*since) >= NO_ENDPOINT || !pods::all_loop_for_long(cluster, webhook));
     // every pod was asked to go, as by a change of the DaemonSet, and those that follow are not there yet
-    let replaced = webhook.told_to_go(cluster).filter(|told| set.is_some() && cluster.age(*told) < HOLD);
+    let replaced =
+        webhook.told_to_go(cluster).filter(|told| set.is_some() && cluster.age(*told) < NO_ENDPOINT);
     let told = by_pods.into_iter().chain(installed).chain(replaced).min();
     match told {
         // however short the pods say it is: it holds at least since then

@@ -19,6 +19,8 @@ narrow! {
         /// 1.6 and later.
         pub incompatible: bool,
         pub ref_count: Int,
+        /// Of what the image was built; missing until it was deployed once.
+        pub git_commit: SharedText,
         /// Missing until it was deployed once.
         pub cli_api_version: Option<Int> = "cliAPIVersion",
         pub controller_api_version: Option<Int> = "controllerAPIVersion",

@@ -167,3 +167,17 @@ fn a_cause_costs_no_more_lines_than_the_budget() {
     // the budget follows what was saved
     assert!(lines > (LINES_PER_CAUSE - 2) * causes, "set LINES_PER_CAUSE to {}", lines.div_ceil(causes));
 }
+
+/// How long trouble may last before it is told stands once, with its reason.
+#[test]
+fn every_patience_is_in_the_one_table() {
+    let table = fs::read_to_string(root().join("src/facts/patience.rs")).unwrap();
+    let mut elsewhere = Vec::new();
+    for (path, text) in files("src/checks").into_iter().filter(|(path, _)| !is_test(path)) {
+        let of_file = names(r"\.at_least\(([A-Z_]+)", &text);
+        let missing = |name: &String| !table.contains(&format!("    {name} from_"));
+        elsewhere
+            .extend(of_file.into_iter().filter(missing).map(|name| format!("{}: {name}", path.display())));
+    }
+    assert!(elsewhere.is_empty(), "declare them in src/facts/patience.rs: {elsewhere:#?}");
+}
