@@ -1,4 +1,4 @@
-//! Collects the words that the program itself is written in: what an anonymised recording may keep of a text, because it names nobody.
+//! Collects the words that the program itself is written in: what an anonymised recording may keep of a text, because it names no one.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
