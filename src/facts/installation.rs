@@ -251,19 +251,19 @@ pub fn commands(cluster: &Cluster, release: Option<Release>) -> (String, Vec<(bo
         Installer::Argo(app) => {
             let app = app.unwrap_or("longhorn");
             (
-                format!("Set the source of Argo CD's application {app} to {named}, and synchronize it."),
+                format!("Set Argo CD application {app} to {named} in its source. Then sync the application."),
                 vec![(false, format!("argocd app diff {app}")), (true, format!("argocd app sync {app}"))],
             )
         }
         Installer::FluxHelm(of, name) => (
-            format!("Set the chart version of HelmRelease {of}/{name} to {named} in its source, and reconcile it."),
+            format!("Set the chart version of HelmRelease {of}/{name} to {named} in its source. Then reconcile the HelmRelease."),
             vec![
                 (false, format!("flux -n {of} get helmrelease {name}")),
                 (true, format!("flux -n {of} reconcile helmrelease {name} --with-source")),
             ],
         ),
         Installer::FluxKustomize(of, name) => (
-            format!("Set the manifest of Kustomization {of}/{name} to {named} in its source, and reconcile it."),
+            format!("Set Kustomization {of}/{name} to the manifest of {named} in its source. Then reconcile the Kustomization."),
             vec![
                 (false, format!("flux -n {of} get kustomization {name}")),
                 (true, format!("flux -n {of} reconcile kustomization {name} --with-source")),
@@ -283,7 +283,7 @@ pub fn commands(cluster: &Cluster, release: Option<Release>) -> (String, Vec<(bo
             )
         }
         Installer::ForeignChart(name) => (
-            format!("Upgrade {name} to the chart of {named} through the distribution that installed it, whose charts have their own versions."),
+            format!("Upgrade {name} to the chart of {named} with your distribution's own tool: its charts have their own versions."),
             vec![(false, format!("helm -n {namespace} history {name}"))],
         ),
         Installer::Helm(name) => {
@@ -293,13 +293,13 @@ pub fn commands(cluster: &Cluster, release: Option<Release>) -> (String, Vec<(bo
             });
             let history = (false, format!("helm -n {namespace} history {name}"));
             (
-                format!("Upgrade the Helm release to the chart of {named}, with its present values."),
+                format!("Upgrade the Helm release to the chart of {named}, with its current values."),
                 [history].into_iter().chain(upgrade).collect(),
             )
         }
         Installer::Manifest => match published(cluster, release) {
             Some(url) => (
-                "Apply the whole manifest of the release. It includes default settings and a StorageClass, so read the difference first."
+                "Read the difference first: the manifest includes default settings and a StorageClass. Then apply the release's whole manifest."
                     .to_owned(),
                 vec![
                     (false, format!("kubectl diff --server-side --force-conflicts -f {url}")),
@@ -307,7 +307,7 @@ pub fn commands(cluster: &Cluster, release: Option<Release>) -> (String, Vec<(bo
                 ],
             ),
             None => (
-                "Apply the whole manifest of this release from the source that Longhorn was installed from; the published one differs in namespace \
+                "Apply this release's whole manifest from the source that Longhorn was installed from. The published one differs in namespace \
                  or images."
                     .to_owned(),
                 Vec::new(),

@@ -253,11 +253,19 @@ impl Reason {
     }
 }
 
-/// `1 volume is faulted`, `3 volumes are faulted` of the verbs `is|are faulted`.
+/// `1 volume is faulted`, `3 volumes are faulted` of `is|are faulted`: each word that has two forms agrees.
 pub fn held(number: usize, noun: &str, holds: &str) -> String {
-    let (verbs, rest) = holds.split_once(' ').unwrap_or((holds, ""));
-    let (one, several) = verbs.split_once('|').unwrap_or((verbs, verbs));
-    format!("{} {} {rest}", counted(number, noun), if number == 1 { one } else { several })
+    let agreed = holds.split(' ').map(|word| match word.split_once('|') {
+        Some((one, several)) => {
+            if number == 1 {
+                one
+            } else {
+                several
+            }
+        }
+        None => word,
+    });
+    format!("{} {}", counted(number, noun), agreed.collect::<Vec<_>>().join(" "))
 }
 
 /// Where conditions put what they see.

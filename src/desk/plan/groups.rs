@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Part, Reason, Weight};
+use crate::check::capitalised;
 use crate::facts::text::listed;
 
 /// A reason, with what is reported beside it.
@@ -30,7 +31,7 @@ pub fn shown(reasons: &[Reason]) -> Vec<Shown<'_>> {
             !of.is_empty() && one.reason.weight == reason.weight && of.is_subset(&names(one.reason))
         });
         match told {
-            Some(told) => told.beside.push_str(&format!("; {}", reason.text)),
+            Some(told) => told.beside.push_str(&format!(". {}", capitalised(&reason.text))),
             None => shown.push(Shown { reason, beside: String::new() }),
         }
     }
@@ -53,10 +54,14 @@ pub fn alike(parts: &[Part]) -> Vec<Shown<'_>> {
         .into_iter()
         .map(|(reason, parts)| match parts.as_slice() {
             [] => Shown { reason, beside: String::new() },
-            [only] => Shown { reason, beside: format!(" ({only})") },
-            [first, others @ ..] => {
-                Shown { reason, beside: format!(" ({first}; likewise {})", listed(others)) }
+            [first, others @ ..] if reason.text.contains(*first) => {
+                let also = format!(" (and the same for {})", listed(others));
+                Shown { reason, beside: if others.is_empty() { String::new() } else { also } }
             }
+            parts if reason.weight == Weight::Unknown => {
+                Shown { reason, beside: format!(" (affects {})", listed(parts)) }
+            }
+            parts => Shown { reason, beside: format!(" (blocks {})", listed(parts)) },
         })
         .collect();
     all.sort_by_key(|one| one.reason.weight);

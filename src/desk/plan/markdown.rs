@@ -11,8 +11,8 @@ use crate::report::text::{scope_of, sentence};
 
 /// Writes the plan.
 pub fn write(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
-    writeln!(out, "### {} {}", escaped(&plan.question), escaped(&plan.word().to_uppercase()))?;
-    writeln!(out, "{}\n\n{}\n", escaped(&sentence(&plan.answer)), escaped(&scope_of(&plan.cluster)))?;
+    writeln!(out, "### {} {}", escaped(&plan.word().to_uppercase()), escaped(&sentence(&plan.answer)))?;
+    writeln!(out, "{}\n\n{}\n", escaped(&plan.question), escaped(&scope_of(&plan.cluster)))?;
     for loss in &plan.losses {
         let names = listed(&loss.names(plan.cluster.now));
         writeln!(out, "- {}: {}", escaped(&loss.called()), escaped(&names))?;

@@ -1,4 +1,4 @@
-//! Before it breaks: may Longhorn be upgraded, may a node be drained, what is lost with what.
+//! Before it breaks: can Longhorn be upgraded, can a node be drained, what is lost with what.
 //!
 //! A plan is a table of conditions, declared like causes ([`Condition`]), and a pure function that puts them to a
 //! cluster. What an existing check finds is taken from its report and not judged again. What could not be read makes
@@ -225,17 +225,21 @@ impl<'a> Looked<'a> {
     pub fn untold(&self, checks: &[&str], out: &mut Found) {
         let number = self.missing(checks);
         if number > 0 {
-            let text =
-                format!("{} of check are not listed, because there are too many", counted(number, "finding"));
-            out.unknown(text).fix("Fix what check reports, and ask again.");
+            let text = format!(
+                "{} of `check` are not listed because there are too many",
+                counted(number, "finding")
+            );
+            out.unknown(text).fix("Fix the findings of `check`. Then run this plan again.");
         }
         let blind: Vec<&Unknown> =
             self.unknown.iter().filter(|unknown| checks.contains(&unknown.check)).collect();
         if blind.is_empty() {
             return;
         }
-        let reason = out.unknown(format!("{} without a verdict", counted(blind.len(), "check")));
-        reason.fix("Grant the permissions that these checks need (docs/access.md), or check by hand.");
+        let reason = out.unknown(held(blind.len(), "check", "lacks|lack the data for a verdict"));
+        reason.fix(
+            "Grant the permissions that these checks need (docs/access.md). Without them, check by hand.",
+        );
         for unknown in blind {
             reason.fact(format!("{}: {}", unknown.check, unknown.reason));
         }
@@ -267,7 +271,7 @@ impl<'a> Looked<'a> {
             let lost = condition.needs.iter().filter(|kind| !self.cluster.decoded_all(**kind));
             for kind in lost {
                 found
-                    .unknown(format!("objects of {kind} could not be decoded, so they were not judged"))
+                    .unknown(format!("some objects of {kind} could not be decoded, so the plan ignores them"))
                     .fix("");
             }
         } else {
@@ -280,8 +284,8 @@ impl<'a> Looked<'a> {
             reason.weight(condition.weight.max(Weight::Unknown));
             let asked = |kind: &Resource| self.cluster.resources.contains_key(kind);
             reason.fix(match condition.needs.iter().all(asked) {
-                true => "Grant the permission to read it (docs/access.md), or check by hand.",
-                false => "Use the command line, which reads it (the exporter does not): longhorn-health-exporter plan upgrade.",
+                true => "Grant the permission to read this kind (docs/access.md). Without it, check by hand.",
+                false => "Run longhorn-health-exporter plan upgrade on the command line: it reads this kind, and the exporter does not.",
             });
         }
         let mut reasons = found.filled(shared);
@@ -320,7 +324,7 @@ impl Plan {
         match (self.plan, self.verdict) {
             ("loss", Verdict::Go) if self.losses.is_empty() => "nothing",
             ("loss", Verdict::Go) => "accepted",
-            ("loss", Verdict::NotYet | Verdict::No) => "some",
+            ("loss", Verdict::NotYet | Verdict::No) => "at risk",
             (_, verdict) => verdict.said(),
         }
     }
@@ -340,7 +344,7 @@ impl Part {
     pub fn why(&self) -> String {
         let mut heavy = self.reasons.iter().filter(|reason| reason.weight != Weight::Note);
         match (heavy.next(), heavy.count()) {
-            (None, _) => "no known reason against it".to_owned(),
+            (None, _) => "no known blocker".to_owned(),
             (Some(first), 0) => first.text.clone(),
             (Some(first), more) => format!("{} (and {})", first.text, counted(more, "more reason")),
         }
@@ -354,7 +358,7 @@ pub(crate) fn reuse(found: &mut Found, finding: &Finding) {
     let reason = found.say(format!("{}{place}", finding.message));
     reason.fix(finding.remedy.fix.clone());
     reason.evidence = finding.evidence().iter().map(|fact| fact.text.clone()).collect();
-    reason.fact(format!("found by check {}, cause {}", finding.check, finding.cause));
+    reason.fact(format!("found by check {} (cause {})", finding.check, finding.cause));
     reason.volumes_in_all = finding.volumes.len();
     reason.volumes = finding.volumes.clone();
     reason.commands = finding.remedy.commands.clone();

@@ -23,15 +23,15 @@ const MAX_LOSSES: usize = 12;
 /// Writes the plan; with `all` every part with every fact, note and step.
 pub fn write(out: &mut dyn Write, plan: &Plan, style: Style, all: bool) -> io::Result<()> {
     let verdict = paint(style, plan.verdict, &format!("{:<8}", plan.word().to_uppercase()));
-    style.hang(out, &format!("{verdict}  "), MARGIN, &plan.question)?;
+    style.hang(out, &format!("{verdict}  "), MARGIN, &sentence(&plan.answer))?;
+    // a go repeats what was asked
+    if plan.verdict != Verdict::Go {
+        style.hang(out, "Question  ", MARGIN, &plan.question)?;
+    }
     let one = match plan.parts.as_slice() {
         [part] => Some(part),
         _ => None,
     };
-    let silent = one.is_some_and(|part| !part.steps.is_empty()) && plan.verdict == Verdict::Go;
-    if !silent || all {
-        style.hang(out, "Answer    ", MARGIN, &sentence(&plan.answer))?;
-    }
     style.hang(out, "Cluster   ", MARGIN, &scope_of(&plan.cluster))?;
     losses(out, plan, style, all)?;
     if one.is_none() {
@@ -127,7 +127,12 @@ fn whole(out: &mut dyn Write, part: &Part, style: Style, named: bool) -> io::Res
     for note in notes {
         let accepted = if note.accepted { " (accepted)" } else { "" };
         let fix = if note.fix.is_empty() { String::new() } else { format!(" {}", note.fix) };
-        style.hang(out, "  -         ", INDENT, &format!("{}{accepted}{fix}", sentence(&note.text)))?;
+        style.hang(
+            out,
+            "  -         ",
+            INDENT,
+            &format!("{}{fix}", sentence(&format!("{}{accepted}", note.text))),
+        )?;
         write_facts(out, note, style, true)?;
         write_commands(out, &note.commands)?;
     }
@@ -152,7 +157,7 @@ fn brief(out: &mut dyn Write, part: &Part, style: Style) -> io::Result<()> {
     match part.verdict {
         Verdict::Go => part.steps.iter().try_for_each(|step| write_step(out, step, style)),
         _ if part.steps.is_empty() => Ok(()),
-        _ => writeln!(out, "  steps     -v"),
+        _ => writeln!(out, "  steps     add -v to list them"),
     }
 }
 
@@ -170,7 +175,7 @@ fn notes(out: &mut dyn Write, reasons: &[Reason], style: Style) -> io::Result<()
     let accepted = if first.accepted { " (accepted)" } else { "" };
     let more = match notes.len() {
         1 => String::new(),
-        all => format!(" ({} more: -v)", all - 1),
+        all => format!(" (and {}: -v)", counted(all - 1, "more note")),
     };
     style.hang(out, "  note      ", INDENT, &sentence(&format!("{}{accepted}{more}", first.text)))
 }
@@ -182,7 +187,11 @@ fn together(out: &mut dyn Write, parts: &[Part], style: Style) -> io::Result<()>
         writeln!(out)?;
     }
     write_shown(out, &reasons, style)?;
-    if parts.iter().any(|part| !part.steps.is_empty()) { writeln!(out, "  steps     -v") } else { Ok(()) }
+    if parts.iter().any(|part| !part.steps.is_empty()) {
+        writeln!(out, "  steps     add -v to list them")
+    } else {
+        Ok(())
+    }
 }
 
 fn write_reason(
@@ -198,7 +207,13 @@ fn write_reason(
         Weight::Unknown => "unknown",
         Weight::Note => "note",
     };
-    let volumes = volumes_line(reason).filter(|_| !all).map(|line| format!(": {line}")).unwrap_or_default();
+    let volumes = match volumes_line(reason) {
+        Some(line) if !all && !reason.text.contains(&line) => match reason.text.contains(": ") {
+            true => format!(" ({line})"),
+            false => format!(": {line}"),
+        },
+        _ => String::new(),
+    };
     let text = sentence(&format!("{}{volumes}{beside}", reason.text));
     style.hang(out, &format!("  {word:<10}"), INDENT, &text)?;
     if let Some(volumes) = volumes_line(reason).filter(|_| all) {

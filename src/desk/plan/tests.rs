@@ -405,7 +405,7 @@ fn a_plain_go_is_a_few_lines_and_what_is_not_go_has_no_steps() {
     assert!(all.contains("worker-2  go\n") && !all.contains("kubectl drain"), "{all}");
     let not = "{case: hand, on: healthy-1.12, drain: [worker-1], lh/Setting node-drain-policy: {value: block-for-eviction}}";
     let not = screen(not, Which::Drain, 80);
-    assert!(not.contains("steps     -v") && !not.contains("kubectl drain worker-1 --"), "{not}");
+    assert!(not.contains("steps     add -v") && !not.contains("kubectl drain worker-1 --"), "{not}");
     let prose = not.lines().filter(|line| !line.trim_start().starts_with(['$', '!']));
     assert!(prose.clone().all(|line| line.chars().count() <= 80), "{not}");
     let ladder = screen("{case: ladder, on: healthy-1.3}", Which::Upgrade, 100);
@@ -421,5 +421,5 @@ fn reasons_about_one_volume_are_told_once() {
     );
     let text = screen(&last, Which::Drain, 100);
     assert_eq!(text.matches("fix:").count(), 1, "{text}");
-    assert!(text.contains("budget"), "{text}");
+    assert!(text.contains("Budget"), "{text}");
 }

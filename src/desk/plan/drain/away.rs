@@ -29,7 +29,7 @@ pub fn needs_it(draining: &Draining<'_>, out: &mut Found) {
         return;
     }
     let volumes = volumes_here(draining, |volume| only_there(draining, volume));
-    out.volumes(draining.cluster, &volumes, &format!("has|have no healthy copy without {}", draining.node));
+    out.volumes(draining.cluster, &volumes, &format!("has|have no healthy copy except on {}", draining.node));
 }
 
 /// A detached volume is rebuilt only once it is attached, and waits for nothing.

@@ -34,20 +34,24 @@ pub fn stays(draining: &Draining<'_>, out: &mut Found) {
     names.dedup();
     let volumes: Vec<&Volume> = names.iter().filter_map(|name| cluster.objects.volumes.get(name)).collect();
     let text = format!(
-        "{} {}, by node-drain-policy {}: {} without a healthy copy that another budget protects",
+        "{} {} the drain of {}: {} no other protected healthy copy (node-drain-policy {})",
         counted(budgets.len(), "PodDisruptionBudget"),
-        if budgets.len() == 1 { "stays" } else { "stay" },
-        draining.budgets.policy,
-        counted(replicas.len(), "replica")
+        if budgets.len() == 1 { "blocks" } else { "block" },
+        draining.node,
+        held(replicas.len(), "replica", "has|have"),
+        draining.budgets.policy
     );
     let replicas: Vec<&str> = replicas.iter().map(|replica| replica.metadata.name.as_str()).collect();
     let reason = match moves(draining) {
         Moves::Last => out.note(text).fix(
-            "Longhorn copies them to other nodes when the node is cordoned, and the drain waits for that.",
+            "Drain the node: once it is cordoned, Longhorn copies these replicas to other nodes, and the drain waits for that.",
         ),
         _ => out.say(text),
     };
-    reason.fact(listed(&budgets)).fact(format!("replicas {}", listed(&replicas))).volumes(cluster, &volumes);
+    reason
+        .fact(format!("PodDisruptionBudget {}", listed(&budgets)))
+        .fact(format!("replica {}", listed(&replicas)))
+        .volumes(cluster, &volumes);
 }
 
 /// Detached volumes of which a copy is on a node that is no more: no budget of the nodes with their other copies goes.
@@ -66,11 +70,14 @@ pub fn unknown_node(draining: &Draining<'_>, out: &mut Found) {
     let names: BTreeSet<&str> = lost.iter().map(|replica| replica.spec.volume_name.as_str()).collect();
     let volumes: Vec<&Volume> = names.iter().filter_map(|name| cluster.objects.volumes.get(name)).collect();
     let nodes = listed(&nodes.into_iter().collect::<Vec<_>>());
-    let holds = format!("has|have a copy on {nodes}, which Kubernetes does not have");
+    let holds = format!("has|have a copy on {nodes}, which is missing in Kubernetes");
     if let Some(reason) = out.volumes(cluster, &volumes, &holds) {
         let replicas: BTreeSet<&str> = lost.iter().map(|replica| replica.metadata.name.as_str()).collect();
         let replicas = listed(&replicas.into_iter().collect::<Vec<_>>());
-        reason.fact(format!("replicas {replicas} have never failed: Longhorn ends with an error at them and keeps every budget of {}", draining.node));
+        reason.fact(format!(
+            "Longhorn fails to check {replicas} and so keeps every PodDisruptionBudget on {}",
+            draining.node
+        ));
     }
 }
 
@@ -78,10 +85,11 @@ pub fn engine_left_over(draining: &Draining<'_>, out: &mut Found) {
     let left = draining.budgets.left_over_engines(draining.node);
     let Some((manager, _)) = left.first() else { return };
     let names: Vec<&str> = left.iter().map(|(_, name)| *name).collect();
-    let text = held(left.len(), "left-over engine", &format!("runs|run on {}", draining.node));
+    let text =
+        held(left.len(), "left-over engine process", &format!("is|are still running on {}", draining.node));
     out.say(text)
-        .fact(format!("{} in {} belongs to no Engine on this node", listed(&names), manager.metadata.name))
-        .fact("Longhorn counts it as an attached volume and keeps every budget of the node");
+        .fact(format!("no Engine on {} owns {} in {}", draining.node, listed(&names), manager.metadata.name))
+        .fact("Longhorn counts the process as an attached volume, so it keeps every PodDisruptionBudget on the node");
 }
 
 /// Only running instance managers: of others Longhorn leaves the budget alone, and their pods are gone.
@@ -118,19 +126,19 @@ pub fn how(draining: &Draining<'_>, out: &mut Found) {
     let attached = draining.cluster.objects.volumes.iter().filter(attached).count();
     let policy = draining.budgets.policy.as_str();
     let does = match policy {
-        "always-allow" => "lets the drain through, whatever is on the node",
-        "allow-if-replica-is-stopped" => "lets replicas of detached volumes go, the last copy too",
-        "block-for-eviction" => {
-            "copies every replica elsewhere first, and holds the drain until that is done"
+        "always-allow" => "never blocks a drain, not even for a last copy",
+        "allow-if-replica-is-stopped" => {
+            "does not block a drain for replicas of detached volumes, not even for the last copy"
         }
+        "block-for-eviction" => "blocks the drain until Longhorn has copied every replica to other nodes",
         "block-for-eviction-if-contains-last-replica" => {
-            "copies last copies elsewhere first, and holds the drain until that is done"
+            "blocks the drain until Longhorn has copied every last replica to other nodes"
         }
-        _ => "holds the drain while the last healthy copy of a volume is on the node",
+        _ => "blocks a drain while the node has a volume's last healthy copy",
     };
     let pods = match attached {
-        0 => "no pod here uses a Longhorn volume".to_owned(),
-        _ => format!("kubectl drain evicts the pods that use {}", counted(attached, "attached volume")),
+        0 => "no pod on the node uses a Longhorn volume".to_owned(),
+        _ => format!("the drain evicts the pods that use {}", counted(attached, "attached volume")),
     };
-    out.say(format!("{pods}; node-drain-policy {policy} {does}"));
+    out.say(format!("{pods}. Setting node-drain-policy {policy} {does}"));
 }

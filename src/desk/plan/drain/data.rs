@@ -43,7 +43,7 @@ pub fn another_away(draining: &Draining<'_>, out: &mut Found) {
             continue;
         }
         if let Some(why) = down(draining.cluster, name) {
-            out.say(format!("another node, {name}, is already down")).fact(why.text);
+            out.say(format!("{name} is already down")).fact(why.text);
         }
     }
 }
@@ -64,7 +64,11 @@ pub fn volumes_here<'a>(draining: &Draining<'a>, wanted: impl Fn(&Volume) -> boo
 
 pub fn faulted(draining: &Draining<'_>, out: &mut Found) {
     let faulted = volumes_here(draining, |volume| volume.status.health() == VolumeHealth::Faulted);
-    out.volumes(draining.cluster, &faulted, &format!("is|are faulted, with replicas on {}", draining.node));
+    out.volumes(
+        draining.cluster,
+        &faulted,
+        &format!("is|are faulted and has|have replicas on {}", draining.node),
+    );
 }
 
 pub fn rebuilding(draining: &Draining<'_>, out: &mut Found) {
@@ -109,11 +113,11 @@ pub fn last_copy(draining: &Draining<'_>, out: &mut Found) {
         let text = held(
             let_go.len(),
             "detached volume",
-            &format!("has|have the last healthy copy on {}", draining.node),
+            &format!("has|have its|their last healthy copy on {}", draining.node),
         );
         let reason = out.note(text).volumes(draining.cluster, &let_go).fix("");
         reason.fact(
-            "node-drain-policy allow-if-replica-is-stopped lets it go, and the volume waits for the node",
+            "node-drain-policy allow-if-replica-is-stopped allows the drain: the volume stays unavailable until the node is back",
         );
     }
     if alone.is_empty() {
@@ -124,7 +128,7 @@ pub fn last_copy(draining: &Draining<'_>, out: &mut Found) {
     let single = alone.iter().filter(|volume| volume.spec.number_of_replicas.0 == 1).count();
     let strict: Vec<&str> =
         alone.iter().copied().filter(strict).map(|volume| volume.metadata.name.as_str()).collect();
-    let holds = format!("has|have the last healthy copy on {}", draining.node);
+    let holds = format!("has|have its|their last healthy copy on {}", draining.node);
     let text = held(alone.len(), "volume", &holds);
     let reason = if moved { out.note(text) } else { out.say(text) };
     reason.volumes(draining.cluster, &alone);
@@ -165,13 +169,14 @@ pub fn degrades(draining: &Draining<'_>, out: &mut Found) {
     }
     let wait = draining.cluster.setting_value("replica-replenishment-wait-interval", DataEngine::V1);
     let wait = if wait.is_empty() { "600".to_owned() } else { wait };
-    let text = format!("{} degraded while the node is down", counted(degraded.len(), "volume"));
+    let text =
+        format!("{} will be degraded while {} is down", counted(degraded.len(), "volume"), draining.node);
     let reason = out.say(text);
-    reason.fact(format!("Longhorn rebuilds them elsewhere if the node is down for more than {wait} s (replica-replenishment-wait-interval)"));
+    reason.fact(format!("if the node is down for more than {wait} s (replica-replenishment-wait-interval), Longhorn rebuilds them on other nodes"));
     if one_left > 0 {
         reason.fact(format!(
-            "{} one healthy copy until then",
-            if one_left == 1 { "1 of them keeps".to_owned() } else { format!("{one_left} of them keep") }
+            "until then, {} only one healthy copy",
+            if one_left == 1 { "1 of them has".to_owned() } else { format!("{one_left} of them have") }
         ));
     }
     reason.volumes(draining.cluster, &degraded);
@@ -211,7 +216,7 @@ pub fn no_place(draining: &Draining<'_>, out: &mut Found) {
     let room = room_without(draining.cluster, leaves);
     if needed > room {
         let text = format!(
-            "replicas of {} must move, but all other disks together can take only {} more",
+            "replicas of {} must move, but all other disks have room for only {}",
             bytes(needed),
             bytes(room)
         );

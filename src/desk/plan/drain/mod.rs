@@ -71,87 +71,87 @@ impl std::fmt::Debug for Draining<'_> {
 }
 
 conditions! {
-    NODE_AWAY = NotYet "another_node_away" "another node is down, so copies on it do not count"
-        fix "Bring the other node back, and let its volumes be rebuilt, before you drain this one."
+    NODE_AWAY = NotYet "another_node_away" "another node is down, so its copies cannot be used"
+        fix "Bring that node back and wait until its volumes are rebuilt. Then drain <node>."
         read "kubectl get nodes"
         source "longhorn-manager v1.12.1 datastore/longhorn.go (IsNodeDownOrDeleted)"
         needs [LonghornNodes, KubeNodes] Drain(data::another_away);
     IS_DOWN = NotYet "node_is_down" "the node is down, and nothing on it can be drained or moved"
-        fix "Bring it back. If it is lost, ask plan drain <node> --remove."
+        fix "Bring <node> back. If it is lost, run: longhorn-health-exporter plan drain <node> --remove."
         read "kubectl get node <node>"
         source "longhorn-manager v1.12.1 controller/node_controller.go (shouldEvictReplica)"
         needs [LonghornNodes, KubeNodes] Away(away::is_down);
-    NEEDS_IT = NotYet "needs_the_node" "volumes have no healthy copy without the node, which is down"
-        fix "Bring the node back: its disks hold what is left of these volumes. If they are lost, restore the volumes from a backup first."
+    NEEDS_IT = NotYet "needs_the_node" "volumes have their only copy on the node, which is down"
+        fix "Bring the node back: only its disks have the data of these volumes. If the disks are lost, restore the volumes from a backup first."
         read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node> -o wide"
         source "longhorn-manager v1.12.1 controller/volume_controller.go (isHealthyAndActiveReplica)"
         needs [Volumes, Replicas, LonghornNodes, KubeNodes] Away(away::needs_it);
     REBUILT_WITHOUT = NotYet "rebuilt_without_it" "attached volumes are not yet healthy without the node, which is down"
-        fix "Wait until they are healthy: Longhorn rebuilds them on other nodes after replica-replenishment-wait-interval, if a disk has room."
+        fix "Wait until these volumes are healthy: Longhorn rebuilds them on other nodes after replica-replenishment-wait-interval, if a disk has room."
         read "longhorn-health-exporter check --only volume_degraded,replica_unschedulable"
         source "longhorn-manager v1.12.1 controller/volume_controller.go (replenishReplicas)"
         needs [Volumes, Replicas, LonghornNodes, KubeNodes] Away(away::rebuilt_without);
     STILL_ATTACHED = NotYet "attached_there" "volumes are still attached on the node, which is down"
-        fix "Make sure that the machine is off, then force-delete the pods that Kubernetes still counts on it. Longhorn attaches the volumes elsewhere then."
+        fix "Make sure that the machine is off. Then force-delete the pods that Kubernetes still lists on the node: Longhorn attaches the volumes elsewhere."
         read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>"
         source "longhorn-manager v1.12.1 webhook/resources/node/validator.go (Delete counts engines)"
         needs [Volumes, LonghornNodes, KubeNodes] Away(away::still_attached);
-    LEFT_OVER = Note "left_over_replicas" "replicas are left on the node, which is down"
+    LEFT_OVER = Note "left_over_replicas" "replicas still exist on the node, which is down"
         fix ""
         source "longhorn-manager v1.12.1 webhook/resources/node/validator.go (Delete counts replicas)"
         needs [Volumes, Replicas, LonghornNodes, KubeNodes] Away(away::left_over);
-    MANAGER_AWAY = NotYet "manager_away" "the node's longhorn-manager, which alone removes its instance managers' budgets, is not running"
-        fix "Bring the longhorn-manager of the node to Ready first."
+    MANAGER_AWAY = NotYet "manager_away" "the node's longhorn-manager is not Ready, and only it removes the node's PodDisruptionBudgets"
+        fix "Bring longhorn-manager on <node> back first: only it removes the PodDisruptionBudgets of the node's instance managers."
         read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide"
         source "longhorn-manager v1.12.1 controller/instance_manager_controller.go (syncInstanceManagerPDB by the owner)"
         needs [Pods] Drain(budgets::manager_away);
     FAULTED = NotYet "faulted_here" "faulted volumes have replicas on the node"
-        fix "Recover these volumes first: data that can be salvaged may be on this node."
+        fix "Recover these volumes first: this node may have data that Longhorn can salvage."
         read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node> -o wide"
         source "longhorn-manager v1.12.1 controller/volume_controller.go (ReconcileVolumeState, salvage)"
         needs [Volumes, Replicas] Drain(data::faulted);
     REBUILDING = NotYet "rebuilding_here" "volumes with a replica on the node are being rebuilt"
-        fix "Wait until they are healthy: draining now aborts the rebuild or removes the copy it reads."
+        fix "Wait until these volumes are healthy: a drain now aborts the rebuild or removes the copy it reads."
         read "longhorn-health-exporter check --only volume_degraded"
         source "longhorn-manager v1.12.1 controller/engine_controller.go (rebuildStatus)"
         needs [Volumes, Replicas, Engines] Drain(data::rebuilding);
     LAST_COPY = NotYet "last_copy" "volumes have their last healthy copy on the node"
-        fix "Give each of them another healthy replica first: raise numberOfReplicas by one and wait, or let Longhorn evict the node (plan drain \
+        fix "Give each of these volumes another healthy replica first: raise numberOfReplicas by 1 and wait, or evict the node (plan drain \
              <node> --evict)."
         read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node> -o wide"
         source "longhorn-manager v1.12.1 controller/volume_controller.go (isHealthyAndActiveReplica)"
         needs [Volumes, Replicas, KubeNodes] Drain(data::last_copy);
-    BUDGET_STAYS = NotYet "budget_stays" "the PodDisruptionBudget of an instance manager would stay, so kubectl drain would never end"
-        fix "Follow the advice on last copies first. Longhorn then removes the budget once the node is cordoned and its volumes are detached."
+    BUDGET_STAYS = NotYet "budget_stays" "an instance manager's PodDisruptionBudget would stay, so kubectl drain would never end"
+        fix "Give these volumes another healthy replica first. Longhorn then removes the PodDisruptionBudget once the node is cordoned and its volumes are detached."
         read "kubectl -n <namespace> get poddisruptionbudgets"
         source "longhorn-manager v1.3.3 to v1.12.1 controller/instance_manager_controller.go (canDeleteInstanceManagerPDB)"
         needs [InstanceManagers, Replicas, PodDisruptionBudgets, Settings, KubeNodes] Drain(budgets::stays);
-    UNKNOWN_NODE = NotYet "copy_on_unknown_node" "a copy of a detached volume is on a node that Kubernetes does not have, so kubectl drain would never end"
-        fix "Attach these volumes once, by starting what uses them: Longhorn then gives up the copy on the missing node and rebuilds it."
+    UNKNOWN_NODE = NotYet "copy_on_unknown_node" "a detached volume has a copy on a node that is missing in Kubernetes, so kubectl drain would never end"
+        fix "Attach these volumes once, by starting their workloads: Longhorn then rebuilds the copy of the missing node elsewhere."
         read "kubectl -n <namespace> get replicas.longhorn.io -o wide"
         source "longhorn-manager v1.3.3 to v1.12.1 datastore/longhorn.go (ListVolumePDBProtectedHealthyReplicasRO); issue 10833"
         needs [Replicas, KubeNodes] Drain(budgets::unknown_node);
-    ENGINE_LEFT = NotYet "engine_left_over" "an engine process runs on the node that belongs to no Engine there, so kubectl drain would never end"
-        fix "From v1.9 on, delete its Orphan. Before, delete the instance manager pod while no volume is attached on the node, and wait for the rebuilds."
+    ENGINE_LEFT = NotYet "engine_left_over" "a left-over engine process is running on the node, so kubectl drain would never end"
+        fix "From v1.9 on, delete the process's Orphan. Before v1.9, delete the instance manager pod while no volume is attached on the node, and wait for the rebuilds."
         read "kubectl -n <namespace> get orphans.longhorn.io"
         read "kubectl -n <namespace> get engines.longhorn.io -o wide"
         source "longhorn-manager v1.3.3 to v1.12.1 controller/instance_manager_controller.go (areAllInstanceRemovedFromNodeByType); issue 6764"
         needs [InstanceManagers, Engines] Drain(budgets::engine_left_over);
-    HELD = NotYet "attached_for_good" "volumes stay attached on the node, whatever kubectl drain evicts"
-        fix "Detach the volumes that were attached by hand, and exclude the node from what the DaemonSets select."
+    HELD = NotYet "attached_for_good" "volumes stay attached on the node after kubectl drain"
+        fix "Detach the volumes that were attached by hand. Exclude the node from the DaemonSets that use the others."
         read "kubectl -n <namespace> get volumeattachments.longhorn.io"
         source "longhorn-manager v1.12.1 controller/instance_manager_controller.go (areAllVolumesDetachedFromNode); setting detach-manually-attached-volumes-when-cordoned (1.6)"
         needs [Volumes, VolumeAttachments, Settings] Drain(workloads::held);
     BARE_PODS = NotYet "bare_pods" "pods without a controller use volumes on the node"
-        fix "Stop them yourself, or drain with --force, which deletes them: nothing recreates them elsewhere."
+        fix "Stop these pods yourself, or drain with --force, which deletes them. Nothing recreates them on another node."
         source "kubectl drain (k8s.io/kubectl pkg/drain filters.go unreplicatedFilter)"
         needs [Volumes] Drain(workloads::bare_pods);
     NO_PLACE = NotYet "no_place" "replicas that must leave the node have nowhere to go"
-        fix "Add room first: another node or disk, a higher storage-over-provisioning-percentage, or fewer replicas of these volumes."
+        fix "Make room first: add a node or disk, raise storage-over-provisioning-percentage, or lower these volumes' numberOfReplicas."
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go"
         needs [Volumes, Replicas, LonghornNodes, Settings] Drain(data::no_place);
-    UNWELL = NotYet "eviction_trouble" "evictions or attachments of the node have findings"
+    UNWELL = NotYet "eviction_trouble" "`check` has findings about the node's evictions or attachments"
         fix ""
         source "the checks of this program"
         needs [] Drain(budgets::unwell);
@@ -159,11 +159,11 @@ conditions! {
         fix ""
         source "longhorn-manager v1.12.1 controller/volume_controller.go; setting replica-replenishment-wait-interval"
         needs [Volumes, Replicas] Drain(data::degrades);
-    SHARED = Note "shared_volumes" "NFS servers of shared volumes run on the node"
-        fix "Expect their clients to hang until the server runs on another node; from 1.7 on rwx-volume-fast-failover shortens that."
+    SHARED = Note "shared_volumes" "NFS servers of shared (RWX) volumes are running on the node"
+        fix "Expect the volumes' clients to hang until the NFS server is running on another node. From v1.7 on, rwx-volume-fast-failover shortens that."
         source "longhorn-manager v1.12.1 controller/share_manager_controller.go"
         needs [Pods] Drain(workloads::shared);
-    HOW = Note "kubectl_drain" "what kubectl drain does here"
+    HOW = Note "kubectl_drain" "kubectl drain can evict every pod here"
         fix ""
         source "longhorn-manager v1.5.4 to v1.12.1 controller/node_controller.go (shouldEvictReplica), controller/instance_manager_controller.go"
         needs [Settings, Volumes] Drain(budgets::how);
@@ -207,7 +207,8 @@ pub fn plan(looked: Looked<'_>, asked: &Asked) -> Result<Plan, String> {
         parts.push(judged(&draining));
     }
     let verdict = parts.iter().map(|part| part.verdict).min().unwrap_or(Verdict::Unknown);
-    let (question, answer) = (steps::question(&nodes, asked, each_alone), steps::answer(&parts, each_alone));
+    let (question, answer) =
+        (steps::question(&nodes, asked, each_alone), steps::answer(&parts, asked, each_alone));
     Ok(looked.plan("drain", question, verdict, answer, parts))
 }
 

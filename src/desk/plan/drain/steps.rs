@@ -6,32 +6,52 @@ use crate::facts::kubectl::patch;
 use crate::longhorn::Owner;
 use serde_json::json;
 
-pub fn question(nodes: &[&str], asked: &Asked, each_alone: bool) -> String {
-    let what = match asked.intent {
+fn done(intent: Intent) -> &'static str {
+    match intent {
         Intent::Drain => "drained",
         Intent::Evict => "evicted",
         Intent::Reboot => "drained and restarted",
         Intent::Remove => "removed permanently",
-    };
-    match (each_alone, nodes) {
-        (true, _) => format!("Which nodes may be {what}, one at a time?"),
-        (false, [node]) => format!("May node {node} be {what}?"),
-        (false, nodes) => format!("May nodes {} be {what} at the same time?", nodes.join(", ")),
     }
 }
 
-pub fn answer(parts: &[Part], each_alone: bool) -> String {
+pub fn question(nodes: &[&str], asked: &Asked, each_alone: bool) -> String {
+    let what = done(asked.intent);
+    match (each_alone, nodes) {
+        (true, _) => format!("Which nodes can be {what}, one at a time?"),
+        (false, [node]) => format!("Can node {node} be {what}?"),
+        (false, nodes) => format!("Can nodes {} be {what} at the same time?", nodes.join(", ")),
+    }
+}
+
+pub fn answer(parts: &[Part], asked: &Asked, each_alone: bool) -> String {
+    let what = done(asked.intent);
     let named = |verdict: Verdict| -> Vec<&str> {
         parts.iter().filter(|part| part.verdict == verdict).map(|part| part.subject.as_str()).collect()
     };
-    if !each_alone && let [part] = parts {
-        return format!("{}: {}", part.verdict.said(), part.why());
+    match parts {
+        [] => return "Longhorn has no node that this plan can read".to_owned(),
+        [part] if !each_alone && part.verdict == Verdict::Go => {
+            return format!("node {} can be {what}: {}", part.subject, part.why());
+        }
+        [part] if !each_alone => return part.why(),
+        _ if named(Verdict::Go).len() == parts.len() => {
+            let how = if each_alone { "one at a time" } else { "at the same time" };
+            return format!("every node can be {what}, {how}");
+        }
+        _ => {}
     }
-    let all = [Verdict::Go, Verdict::NotYet, Verdict::No, Verdict::Unknown];
-    let said = all.into_iter().filter(|verdict| !named(*verdict).is_empty());
-    let said: Vec<String> =
-        said.map(|verdict| format!("{}: {}", verdict.said(), named(verdict).join(", "))).collect();
-    if said.is_empty() { "no node of Longhorn can be seen".to_owned() } else { said.join("; ") }
+    let all = [
+        (Verdict::NotYet, "Cannot be"),
+        (Verdict::No, "Must not be"),
+        (Verdict::Unknown, "Unknown whether it can be"),
+        (Verdict::Go, "Can be"),
+    ];
+    let said = all.into_iter().filter(|(verdict, _)| !named(*verdict).is_empty()).map(|(verdict, can)| {
+        let yet = if verdict == Verdict::NotYet { " yet" } else { "" };
+        format!("{can} {what}{yet}: {}", named(verdict).join(", "))
+    });
+    said.collect::<Vec<_>>().join(". ")
 }
 
 pub fn of(draining: &Draining<'_>, verdict: Verdict) -> Vec<Step> {
@@ -39,14 +59,14 @@ pub fn of(draining: &Draining<'_>, verdict: Verdict) -> Vec<Step> {
     let set = |spec: serde_json::Value| patch(namespace, "nodes.longhorn.io", node, &json!({ "spec": spec }));
     let drain = || {
         Step::change(
-            "Drain it. Longhorn removes the budgets of its instance managers once the node is cordoned and its volumes are detached. A dry run \
-             before the cordon is always rejected, and proves nothing.",
+            "Drain the node. Longhorn removes its instance managers' PodDisruptionBudgets once the node is cordoned and its volumes are detached. \
+             Ignore a dry run before the cordon: it always fails.",
             format!("kubectl drain {node} --ignore-daemonsets --delete-emptydir-data --timeout=30m"),
         )
     };
     let mut steps = Vec::new();
     if verdict != Verdict::Go {
-        steps.push(Step::said("Do what the reasons say, and ask again."));
+        steps.push(Step::said("Fix the reasons above. Then run this plan again."));
     }
     if draining.is_down() {
         // replicas are deleted there: only once it is proven that no volume needs them
@@ -58,26 +78,26 @@ pub fn of(draining: &Draining<'_>, verdict: Verdict) -> Vec<Step> {
     }
     if draining.intent.empties() {
         steps.push(Step::change(
-            "Request its eviction.",
+            "Disable the node's scheduling and request its eviction.",
             set(json!({ "allowScheduling": false, "evictionRequested": true })),
         ));
         steps.push(Step::read(
-            "Wait until no replica is left on it. Longhorn attaches detached volumes while it copies them.",
+            "Wait until no replica is left on the node. Longhorn attaches detached volumes while it copies them.",
             format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornnode={node} --watch"),
         ));
     }
     match draining.intent {
         Intent::Evict => {
             steps.push(Step::change(
-                "Afterwards, enable scheduling on the node again.",
+                "Enable the node's scheduling again when your work is done.",
                 set(json!({ "allowScheduling": true, "evictionRequested": false })),
             ));
             return steps;
         }
         Intent::Remove => {
             steps.push(drain());
-            steps.push(Step::change("Remove it from Kubernetes.", format!("kubectl delete node {node}")));
-            let text = "Remove it from Longhorn, unless Longhorn has done so itself.";
+            steps.push(Step::change("Delete the node in Kubernetes.", format!("kubectl delete node {node}")));
+            let text = "Delete the node in Longhorn, unless Longhorn has already done so.";
             steps.push(Step::change(
                 text,
                 format!("kubectl -n {namespace} delete nodes.longhorn.io {node} --ignore-not-found"),
@@ -86,14 +106,14 @@ pub fn of(draining: &Draining<'_>, verdict: Verdict) -> Vec<Step> {
         }
         Intent::Reboot => {
             steps.push(drain());
-            steps.push(Step::said("Restart it, and wait until Kubernetes reports it as Ready."));
+            steps.push(Step::said("Restart the node. Then wait until Kubernetes reports it as Ready."));
         }
         Intent::Drain => {
             steps.push(drain());
             steps.push(Step::said("Do your work on the node."));
         }
     }
-    steps.push(Step::change("Let it accept pods again.", format!("kubectl uncordon {node}")));
+    steps.push(Step::change("Uncordon the node.", format!("kubectl uncordon {node}")));
     steps.push(Step::read(
         "Wait until every volume has all its replicas again before you drain the next node.",
         "longhorn-health-exporter check --only volume_faulted,volume_degraded --fail-on info --wait-healthy 2h",
@@ -107,23 +127,25 @@ fn away(draining: &Draining<'_>, no_scheduling: String) -> Vec<Step> {
     let (namespace, node) = (draining.cluster.namespace.as_str(), draining.node);
     match draining.intent {
         Intent::Drain | Intent::Evict => Vec::new(),
-        Intent::Reboot => vec![Step::said("Restart it, and wait until Kubernetes calls it Ready.")],
+        Intent::Reboot => {
+            vec![Step::said("Restart the node. Then wait until Kubernetes reports it as Ready.")]
+        }
         Intent::Remove => {
-            let mut steps = vec![Step::change("Switch scheduling off.", no_scheduling)];
+            let mut steps = vec![Step::change("Disable the node's scheduling.", no_scheduling)];
             if draining.cluster.objects.replicas.of(Owner::Node, node).next().is_some() {
                 steps.push(Step::change(
-                    "Delete the replicas that are left on it: their volumes are healthy without them.",
+                    "Delete the replicas left on the node: their volumes are healthy without them.",
                     format!("kubectl -n {namespace} delete replicas.longhorn.io -l longhornnode={node}"),
                 ));
             }
             if draining.cluster.objects.kube_nodes.get(node).is_some() {
                 steps.push(Step::change(
-                    "Make sure that the machine is off, and remove it from Kubernetes.",
+                    "Make sure that the machine is off. Then delete the node in Kubernetes.",
                     format!("kubectl delete node {node}"),
                 ));
             }
             steps.push(Step::change(
-                "Remove it from Longhorn.",
+                "Delete the node in Longhorn.",
                 format!("kubectl -n {namespace} delete nodes.longhorn.io {node} --ignore-not-found"),
             ));
             steps

@@ -2,7 +2,6 @@
 
 use super::super::Found;
 use super::Draining;
-use crate::check::counted;
 use crate::facts::text::listed;
 use crate::facts::volumes;
 use crate::longhorn::{DataEngine, Pod, Volume, Workload};
@@ -28,7 +27,7 @@ pub fn held(draining: &Draining<'_>, out: &mut Found) {
     let daemons =
         |volume: &&Volume| uses(volume).iter().any(|workload| workload.workload_type == "DaemonSet");
     let by_daemons: Vec<&Volume> = attached_here(draining).filter(daemons).collect();
-    let holds = "is|are used by DaemonSets, which kubectl drain does not evict";
+    let holds = "is|are used by DaemonSet pods, which kubectl drain does not evict";
     out.volumes(draining.cluster, &by_daemons, holds);
 }
 
@@ -42,7 +41,9 @@ pub fn bare_pods(draining: &Draining<'_>, out: &mut Found) {
     }
     let pods = with_bare.iter().flat_map(|volume| uses(volume)).filter(bare);
     let pods: Vec<&str> = pods.map(|workload| workload.pod_name.as_str()).collect();
-    let text = format!("{} without a controller: {}", counted(pods.len(), "pod"), listed(&pods));
+    let text =
+        super::super::held(pods.len(), "pod", "has|have no controller that would recreate it|them elsewhere");
+    let text = format!("{text}: {}", listed(&pods));
     out.say(text).volumes(draining.cluster, &with_bare);
 }
 
@@ -58,5 +59,9 @@ pub fn shared(draining: &Draining<'_>, out: &mut Found) {
             draining.cluster.objects.volumes.get(volume)
         })
         .collect();
-    out.volumes(draining.cluster, &volumes, "is|are shared, and their NFS server moves");
+    out.volumes(
+        draining.cluster,
+        &volumes,
+        "is|are shared (RWX), and the NFS server will move to another node",
+    );
 }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::super::Found;
+use super::super::{Found, held};
 use super::Audit;
+use crate::check::counted;
 use crate::facts::redundancy::Shared;
 use crate::facts::text::listed;
 use crate::longhorn::{Replica, Volume, VolumeHealth};
@@ -34,10 +35,10 @@ fn tell<'a>(
         reason.fact(format!("with {place}: {}", listed(names)));
     }
     if let Some(more) = places.len().checked_sub(MAX_PLACES).filter(|more| *more > 0) {
-        reason.fact(format!("and with {more} more"));
+        reason.fact(format!("and with {}", counted(more, "more place")));
     }
     if never > 0 {
-        reason.fact(format!("{never} of these were never backed up"));
+        reason.fact(held(never, "volume", "was|were never backed up"));
     }
 }
 
@@ -61,7 +62,7 @@ fn only_copy(audit: &Audit<'_>, out: &mut Found, holds: &str, by_choice: bool) {
 pub fn faulted(audit: &Audit<'_>, out: &mut Found) {
     let faulted = |volume: &&Volume| volume.status.health() == VolumeHealth::Faulted;
     let volumes: Vec<&Volume> = audit.cluster.objects.volumes.iter().filter(faulted).collect();
-    out.volumes(audit.cluster, &volumes, "is|are faulted already");
+    out.volumes(audit.cluster, &volumes, "is|are already faulted");
 }
 
 pub fn one_copy(audit: &Audit<'_>, out: &mut Found) {
@@ -69,7 +70,7 @@ pub fn one_copy(audit: &Audit<'_>, out: &mut Found) {
 }
 
 pub fn by_choice(audit: &Audit<'_>, out: &mut Found) {
-    only_copy(audit, out, "wants|want one copy only", true);
+    only_copy(audit, out, "is|are set to a single copy", true);
 }
 
 pub fn one_disk(audit: &Audit<'_>, out: &mut Found) {

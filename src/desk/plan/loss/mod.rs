@@ -24,52 +24,52 @@ pub struct Audit<'a> {
 }
 
 conditions! {
-    FAULTED = NotYet "faulted_already" "volumes are faulted already, without a copy that can be used"
-        fix "Recover these volumes first: what check says about faulted volumes."
+    FAULTED = NotYet "faulted_already" "volumes are already faulted: they have no usable copy"
+        fix "Recover these volumes first: `check` gives the fix of each faulted volume."
         read "longhorn-health-exporter check --only volume_faulted"
         source "longhorn-manager v1.12.1 k8s/pkg/apis/longhorn/v1beta2/volume.go (robustness)"
         needs [Volumes] Loss(copies::faulted);
-    ONE_COPY = NotYet "one_copy" "volumes that want several copies have one healthy one"
-        fix "Let these volumes be rebuilt first: what check says about degraded volumes, and room for their replicas."
+    ONE_COPY = NotYet "one_copy" "volumes with several replicas have only one healthy copy left"
+        fix "Rebuild these volumes first: `check` shows why they are degraded, or which room their replicas lack."
         read "kubectl -n <namespace> get volumes.longhorn.io"
         source "longhorn-manager v1.12.1 controller/volume_controller.go (isHealthyAndActiveReplica)"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::one_copy);
-    BY_CHOICE = NotYet "one_copy_by_choice" "volumes want one copy only"
-        fix "Raise numberOfReplicas where that is not meant. Accept it where it is: --accept one_copy_by_choice."
+    BY_CHOICE = NotYet "one_copy_by_choice" "volumes have numberOfReplicas 1"
+        fix "Raise numberOfReplicas of these volumes. If one copy is intended, use --accept one_copy_by_choice."
         source "longhorn-manager v1.12.1 k8s/pkg/apis/longhorn/v1beta2/volume.go"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::by_choice);
-    ONE_DISK = NotYet "one_disk" "all copies of volumes are on one disk"
-        fix "Set replica-disk-soft-anti-affinity to false. Delete one of the two replicas once the volume has room elsewhere: Longhorn creates \
-             another."
+    ONE_DISK = NotYet "one_disk" "volumes have all their copies on one disk"
+        fix "Set replica-disk-soft-anti-affinity to false. Once another disk has room, delete one of the replicas: Longhorn creates \
+             another there."
         source "longhorn-manager v1.6.0 to v1.12.1 scheduler/replica_scheduler.go"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::one_disk);
-    ONE_NODE = NotYet "one_node" "all copies of volumes are on one node"
-        fix "Set replica-soft-anti-affinity to false. Delete one of the replicas once the volume has room on another node: Longhorn creates \
-             another."
+    ONE_NODE = NotYet "one_node" "volumes have all their copies on one node"
+        fix "Set replica-soft-anti-affinity to false. Once another node has room, delete one of the replicas: Longhorn creates \
+             another there."
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::one_node);
-    ONE_ZONE = NotYet "one_zone" "all copies of volumes are in one zone, although others exist"
-        fix "Set replica-zone-soft-anti-affinity to false if the loss of a zone must be survivable. Then delete one of the replicas: Longhorn \
+    ONE_ZONE = NotYet "one_zone" "volumes have all their copies in one zone, although other zones exist"
+        fix "If volumes must survive the loss of a zone, set replica-zone-soft-anti-affinity to false. Then delete one of the replicas: Longhorn \
              creates another in another zone."
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::one_zone);
-    NO_ROOM = NotYet "no_room_to_rebuild" "a lost node could not be rebuilt for lack of space"
-        fix "Add disks, or remove what is not needed, before that node fails."
+    NO_ROOM = NotYet "no_room_to_rebuild" "the other disks lack room to rebuild a lost node's replicas"
+        fix "Add disks, or delete unneeded snapshots and volumes, before that node fails."
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go (IsSchedulableToDisk)"
         needs [Volumes, Replicas, LonghornNodes, Settings] Loss(room::no_room);
     NOT_BACKED_UP = Note "not_backed_up" "volumes were never backed up"
-        fix "Add a recurring job with task backup, or accept that they have no backup."
+        fix "Add a recurring job with task backup if these volumes need backups."
         source "longhorn-manager v1.12.1 k8s/pkg/apis/longhorn/v1beta2/volume.go (lastBackupAt)"
         needs [Volumes] Loss(rest::not_backed_up);
     SNAPSHOTS = Note "many_snapshots" "volumes have many snapshots"
-        fix "Remove snapshots, or add a recurring job with task snapshot-cleanup: at 250, or at snapshot-max-count, no snapshot can be taken, so \
-             backups and rebuilds fail."
+        fix "Delete snapshots, or add a recurring job with task snapshot-cleanup. At 250 snapshots, or at snapshot-max-count, backups and rebuilds \
+             fail."
         read "kubectl -n <namespace> get snapshots.longhorn.io"
         source "longhorn-manager v1.12.1 controller/volume_controller.go (TooManySnapshots), types/setting.go (snapshot-max-count)"
         needs [Volumes] Loss(rest::many_snapshots);
-    ORPHANS = Note "orphans_by_node" "orphans take space"
-        fix "Check whether the data is needed. If not, delete them."
+    ORPHANS = Note "orphans_by_node" "orphaned replicas take up disk space"
+        fix "Delete the orphans whose data no one needs."
         read "kubectl -n <namespace> get orphans.longhorn.io"
         source "longhorn-manager v1.12.1 controller/orphan_controller.go"
         needs [Orphans] Loss(rest::orphans);
@@ -89,9 +89,9 @@ pub fn plan(looked: Looked<'_>) -> Plan {
         reasons.append(&mut looked.judge(condition, &names, |found| look(&audit, found)));
     }
     let part = Part::of("every node, disk and zone".to_owned(), reasons, Vec::new());
-    let question = "What is lost with one node, disk or zone?".to_owned();
-    let answer = answer(&part);
+    let question = "What would be lost with one node, disk or zone?".to_owned();
     let losses = places::losses(&audit);
+    let answer = answer(&part, &losses);
     Plan { losses, ..looked.plan("loss", question, part.verdict, answer, vec![part]) }
 }
 
@@ -99,18 +99,31 @@ pub fn plan(looked: Looked<'_>) -> Plan {
 const LOST: [&Condition; 6] = [&FAULTED, &ONE_COPY, &BY_CHOICE, &ONE_DISK, &ONE_NODE, &ONE_ZONE];
 
 /// What is lost, also where that was accepted; else what else stands against it.
-fn answer(part: &Part) -> String {
+fn answer(part: &Part, losses: &[Loss]) -> String {
     let is_loss = |reason: &&Reason| LOST.iter().any(|condition| condition.id() == reason.condition);
-    let said = |reason: &Reason| match reason.accepted {
-        true => format!("{} (accepted)", reason.text),
-        false => reason.text.clone(),
-    };
-    let lost: Vec<String> = part.reasons.iter().filter(is_loss).map(said).collect();
+    let lost: Vec<&Reason> = part.reasons.iter().filter(is_loss).collect();
     let mut heavy = part.reasons.iter().filter(|reason| reason.weight != Weight::Note);
-    match (lost.as_slice(), heavy.next()) {
-        ([], None) => "nothing would be lost".to_owned(),
-        ([], Some(reason)) if reason.weight == Weight::Unknown => reason.text.clone(),
-        ([], Some(reason)) => format!("nothing would be lost, but {}", reason.text),
-        (lost, _) => lost.join("; "),
+    let faulted = lost.iter().find(|reason| reason.condition == FAULTED.id());
+    let volumes: BTreeSet<&str> =
+        losses.iter().flat_map(|loss| &loss.volumes).map(|volume| volume.name.as_str()).collect();
+    let volumes = counted(volumes.len(), "volume");
+    let would = match losses {
+        [] => None,
+        [only] => Some(format!("{volumes} would be lost with {}", only.called())),
+        [first, ..] => Some(format!(
+            "{volumes} would be lost with one node, disk or zone, {} of them with {}",
+            first.volumes.len(),
+            first.called()
+        )),
+    };
+    let accepted = !lost.is_empty() && lost.iter().all(|reason| reason.accepted);
+    let accepted = if accepted { " (accepted)" } else { "" };
+    match (would, faulted, heavy.next()) {
+        (Some(would), None, _) => format!("{would}{accepted}"),
+        (Some(would), Some(faulted), _) => format!("{would}, and {}{accepted}", faulted.text),
+        (None, Some(faulted), _) => format!("{}{accepted}", faulted.text),
+        (None, None, None) => "no volume would be lost with one node, disk or zone".to_owned(),
+        (None, None, Some(reason)) if reason.weight == Weight::Unknown => reason.text.clone(),
+        (None, None, Some(reason)) => format!("no volume would be lost, but {}", reason.text),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::Found;
+use super::super::{Found, held};
 use super::Audit;
 use crate::check::counted;
 use crate::facts::text::duration;
@@ -18,7 +18,7 @@ pub fn many_snapshots(audit: &Audit<'_>, out: &mut Found) {
     let many =
         |volume: &&Volume| status(&volume.status.conditions, "TooManySnapshots") == ConditionStatus::True;
     let many: Vec<&Volume> = audit.cluster.objects.volumes.iter().filter(many).collect();
-    let holds = "has|have so many snapshots that Longhorn warns (TooManySnapshots)";
+    let holds = "has|have too many snapshots (condition TooManySnapshots)";
     out.volumes(audit.cluster, &many, holds);
 }
 
@@ -34,9 +34,9 @@ pub fn orphans(audit: &Audit<'_>, out: &mut Found) {
         return;
     }
     let all: usize = by_node.values().map(|(count, _)| count).sum();
-    let reason = out.say(format!("{} on {}", counted(all, "orphan"), counted(by_node.len(), "node")));
+    let reason = out.say(held(all, "orphan", &format!("is|are left on {}", counted(by_node.len(), "node"))));
     for (node, (count, oldest)) in by_node {
-        let age = oldest.map(|oldest| format!(", the oldest of {} ago", duration(audit.cluster.age(oldest))));
-        reason.fact(format!("node {node}: {count}{}", age.unwrap_or_default()));
+        let age = oldest.map(|oldest| format!(", the oldest {} old", duration(audit.cluster.age(oldest))));
+        reason.fact(format!("node {node}: {}{}", counted(count, "orphan"), age.unwrap_or_default()));
     }
 }

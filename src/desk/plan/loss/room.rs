@@ -58,7 +58,7 @@ pub fn no_room(audit: &Audit<'_>, out: &mut Found) {
         let room = room_without(cluster, |other| other == name);
         if needed > room {
             let text = format!(
-                "if node {name} were lost, replicas of {} would need room, but all other disks can take only {} more",
+                "if node {name} were lost, its replicas would need {}, but the other disks have room for only {}",
                 bytes(needed),
                 bytes(room)
             );
@@ -68,9 +68,9 @@ pub fn no_room(audit: &Audit<'_>, out: &mut Found) {
     if !as_many_nodes.is_empty() {
         let names: Vec<&str> = as_many_nodes.into_iter().collect();
         let text = format!(
-            "{} would stay degraded until a lost node is back: no other node, zone or disk can take the copy",
+            "{} would stay degraded while a node is lost: no other node, zone or disk can take the copy",
             counted(names.len(), "volume")
         );
-        out.say(text).weight(Weight::Note).fact(listed(&names)).fix("");
+        out.say(text).weight(Weight::Note).fact(format!("volumes {}", listed(&names))).fix("");
     }
 }

@@ -3,7 +3,6 @@
 use super::super::{Found, held};
 use super::Rung;
 use super::target::users;
-use crate::check::counted;
 use crate::cluster::Cluster;
 use crate::facts::installation;
 use crate::facts::releases::{Path, is_refused, path, release_of};
@@ -14,11 +13,14 @@ use crate::longhorn::{CustomResourceDefinition, EngineImage, InstanceManager, Re
 fn others(cluster: &Cluster, release: Release) -> Vec<String> {
     let mut others = Vec::new();
     if let Some(image) = cluster.manager_image_release().filter(|image| path(*image, release) != Path::Same) {
-        others.push(format!("DaemonSet longhorn-manager has the image of {image}"));
+        others.push(format!("DaemonSet longhorn-manager has image {image}"));
     }
     for pod in cluster.manager_pods() {
         if let Some(runs) = release_of(cluster, pod).filter(|runs| path(*runs, release) != Path::Same) {
-            others.push(format!("manager pod {} on {} runs {runs}", pod.metadata.name, pod.spec.node_name));
+            others.push(format!(
+                "manager pod {} on {} is running {runs}",
+                pod.metadata.name, pod.spec.node_name
+            ));
         }
     }
     others
@@ -47,7 +49,8 @@ pub fn managers_old(rung: &Rung<'_>, out: &mut Found) {
     let not_ready = rung.cluster.manager_pods().filter(|pod| !pod.is_ready());
     let names: Vec<&str> = not_ready.map(|pod| pod.metadata.name.as_str()).collect();
     if !names.is_empty() {
-        out.say(held(names.len(), "manager pod", "is|are not Ready")).fact(listed(&names));
+        out.say(held(names.len(), "manager pod", "is|are not Ready"))
+            .fact(format!("pods {}", listed(&names)));
     }
 }
 
@@ -61,7 +64,8 @@ pub fn definitions_left(rung: &Rung<'_>, out: &mut Found) {
     let definitions = rung.cluster.objects.custom_resource_definitions.iter().filter(other);
     let names: Vec<&str> = definitions.map(|definition| definition.metadata.name.as_str()).collect();
     if !names.is_empty() {
-        out.say(held(names.len(), "definition", "is|are of another release")).fact(listed(&names));
+        out.say(held(names.len(), "CustomResourceDefinition", "is|are from another release"))
+            .fact(format!("CustomResourceDefinitions {}", listed(&names)));
     }
 }
 
@@ -70,7 +74,7 @@ pub fn engines_left(rung: &Rung<'_>, out: &mut Found) {
     let old = |image: &&EngineImage| image.status.ref_count.0 > 0 && image.spec.image != default.value;
     for image in rung.cluster.objects.engine_images.iter().filter(old) {
         let volumes = users(rung, image);
-        let holds = format!("is|are still on engine image {}", image.spec.image);
+        let holds = format!("is|are still using engine image {}", image.spec.image);
         out.say(held(volumes.len(), "volume", &holds)).volumes(rung.cluster, &volumes);
     }
 }
@@ -86,6 +90,6 @@ pub fn instance_managers_left(rung: &Rung<'_>, out: &mut Found) {
     let number = nodes.len();
     nodes.sort_unstable();
     nodes.dedup();
-    let text = format!("{} of an older image, on {}", counted(number, "instance manager"), listed(&nodes));
-    out.say(text).fact(format!("the default is {}", default.value));
+    let text = held(number, "instance manager", &format!("has|have an old image, on {}", listed(&nodes)));
+    out.say(text).fact(format!("the default instance manager image is {}", default.value));
 }

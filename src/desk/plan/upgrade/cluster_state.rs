@@ -35,28 +35,25 @@ pub fn unwell(rung: &Rung<'_>, out: &mut Found) {
         issue.is_some_and(|issue| issue.affects(rung.from) && !issue.affects(rung.to))
     };
     let (fixed, standing): (Vec<&Finding>, Vec<&Finding>) = findings.partition(fixed);
-    let text = |finding: &Finding| format!("{} ({}/{})", finding.message, finding.check, finding.cause);
     let line = |(finding, number): &(&Finding, usize)| match number {
-        1 => text(finding),
-        more => format!("{}, and {} more like it", text(finding), more - 1),
+        1 => finding.message.clone(),
+        more => format!("{} (and {} more with this cause)", finding.message, more - 1),
     };
     match standing.as_slice() {
         [] => {
             let decide: Vec<&str> = REUSED.iter().copied().filter(|check| !WAITING.contains(check)).collect();
             rung.looked.untold(&decide, out);
         }
-        [one] => {
-            out.say(text(one));
-        }
+        [one] => reuse(out, one),
         several => {
-            let reason = out.say(format!("check has {} to fix first", counted(several.len(), "finding")));
+            let reason = out.say(format!("`check` has {} to fix first", counted(several.len(), "finding")));
             grouped(several).iter().for_each(|group| {
                 reason.fact(line(group));
             });
         }
     }
     for finding in fixed {
-        out.note(text(finding)).fix(format!("Follow the fix of {}.", rung.to));
+        out.note(finding.message.clone()).fix(format!("Upgrade: {} fixes this.", rung.to));
     }
 }
 
@@ -72,13 +69,12 @@ pub fn node_down(rung: &Rung<'_>, out: &mut Found) {
         let Some(why) = down(rung.cluster, name) else { continue };
         match rung.cluster.manager_pod_on(name) {
             Some(pod) => {
-                let text =
-                    format!("node {name} is down, and manager pod {} on it still exists", pod.metadata.name);
+                let text = format!("{name} is down, and its manager pod {} still exists", pod.metadata.name);
                 out.say(text).fact(why.text).with(Name::Node, name);
             }
             None => {
-                let fix = "Bring it back, or remove it from Longhorn so that its replicas are rebuilt first.";
-                out.say(format!("node {name} is down")).fact(why.text).fix(fix);
+                let fix = "Bring the node back. If it is lost, delete it in Longhorn, so that its replicas are rebuilt before the upgrade.";
+                out.say(format!("{name} is down")).fact(why.text).fix(fix);
             }
         }
     }
@@ -114,20 +110,22 @@ pub fn backing_images(rung: &Rung<'_>, out: &mut Found) {
     };
     let failed = with(&[CopyState::Failed, CopyState::FailedAndCleanup]);
     if !failed.is_empty() {
-        out.say(held(failed.len(), "backing image", "has|have failed copies")).fact(listed(&failed));
+        out.say(held(failed.len(), "backing image", "has|have failed copies"))
+            .fact(format!("backing images {}", listed(&failed)));
     }
     let moving =
         with(&[CopyState::Pending, CopyState::Starting, CopyState::InProgress, CopyState::ReadyForTransfer]);
     if !moving.is_empty() {
-        out.say(held(moving.len(), "backing image", "is|are being copied")).fact(listed(&moving));
+        out.say(held(moving.len(), "backing image", "is|are being copied"))
+            .fact(format!("backing images {}", listed(&moving)));
     }
     let v2 = images().filter(|image| image.spec.data_engine == DataEngine::V2);
     let v2: Vec<&str> = v2.map(|image| image.metadata.name.as_str()).collect();
     let numbers = (rung.to.minor, rung.to.patch);
     if !v2.is_empty() && (matches!(numbers, (8, 2) | (9, 0)) || rung.to.minor >= 12) {
         let text =
-            format!("{} cannot take {} of data engine v2", rung.to, counted(v2.len(), "backing image"));
-        out.say(text).fact(listed(&v2));
+            format!("{} does not support {} of data engine v2", rung.to, counted(v2.len(), "backing image"));
+        out.say(text).fact(format!("backing images {}", listed(&v2)));
     }
 }
 
@@ -141,7 +139,8 @@ pub fn backups(rung: &Rung<'_>, out: &mut Found) {
         .filter(|backup| matches!(backup.status.state, Pending | InProgress | Unset));
     let volumes: Vec<_> = running.map(|backup| backup.volume()).collect();
     if !volumes.is_empty() {
-        out.say(held(volumes.len(), "backup", "is|are being taken")).fact(format!("of {}", listed(&volumes)));
+        out.say(held(volumes.len(), "backup", "is|are being taken"))
+            .fact(format!("backups of volumes {}", listed(&volumes)));
     }
 }
 
@@ -149,7 +148,7 @@ pub fn deleting_flag(rung: &Rung<'_>, out: &mut Found) {
     let set =
         rung.cluster.setting("deleting-confirmation-flag").is_some_and(|setting| setting.value == "true");
     if set {
-        out.say("deleting-confirmation-flag is true");
+        out.say("deleting-confirmation-flag is true, which allows an uninstall");
     }
 }
 
@@ -157,7 +156,7 @@ pub fn no_backup_target(rung: &Rung<'_>, out: &mut Found) {
     let mut targets = rung.cluster.objects.backup_targets.iter();
     let by_setting = rung.cluster.setting("backup-target").is_some_and(|setting| !setting.value.is_empty());
     if !by_setting && !targets.any(|target| !target.spec.backup_target_url.is_empty()) {
-        out.say("no backup target is set up, although Longhorn does not support downgrades");
+        out.say("no backup target is configured, and Longhorn does not support downgrades");
     }
 }
 
@@ -168,14 +167,14 @@ pub fn second_managers(rung: &Rung<'_>, out: &mut Found) {
     let attached = |volume: &&Volume| volume.status.state == VolumeState::Attached;
     if rung.to.minor != rung.from.minor && rung.cluster.objects.volumes.iter().any(|volume| attached(&volume))
     {
-        out.say(format!("new instance managers request {percent} % of each node's CPU beside the old ones"));
+        out.say(format!("new instance managers request another {percent} % of each node's CPU"));
     }
 }
 
 pub fn orphans_refused(rung: &Rung<'_>, out: &mut Found) {
     let orphans = rung.cluster.objects.orphans.len();
     if orphans > 0 {
-        let holds = format!("is|are there, on which {} fails; v1.5.1 does not", rung.to);
+        let holds = format!("exists|exist, which makes|make managers of {} fail (fixed in v1.5.1)", rung.to);
         out.say(held(orphans, "orphan", &holds));
     }
 }
@@ -188,6 +187,6 @@ pub fn orphans(rung: &Rung<'_>, out: &mut Found) {
     let mut nodes: Vec<&str> = orphans.iter().map(|orphan| orphan.spec.node_id.as_str()).collect();
     nodes.sort_unstable();
     nodes.dedup();
-    let holds = format!("is|are left behind on {}", listed(&nodes));
+    let holds = format!("is|are left on {}", listed(&nodes));
     out.say(held(orphans.len(), "orphan", &holds));
 }

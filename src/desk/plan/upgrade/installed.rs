@@ -20,13 +20,13 @@ pub fn reinstalls(rung: &Rung<'_>, out: &mut Found) {
         }
         let (namespace, name) = (chart.metadata.namespace.as_str(), chart.metadata.name.as_str());
         let said =
-            if policy.is_empty() { "not set, which is reinstall".to_owned() } else { policy.to_owned() };
-        let reason = out.say(format!("HelmChart {namespace}/{name}: failurePolicy is {said}"));
+            if policy.is_empty() { "not set (default reinstall)".to_owned() } else { policy.to_owned() };
+        let reason = out.say(format!("failurePolicy of HelmChart {namespace}/{name} is {said}"));
         reason.with(Name::Object, name).with(Name::ChartNamespace, namespace);
     }
     if !was_recorded(cluster, Resource::HelmCharts) && on_k3s_or_rke2(cluster) {
-        let text = "this is K3s or RKE2, but HelmCharts are not recorded";
-        out.unknown(text).fix("Check for a HelmChart of Longhorn: kubectl get helmcharts -A.");
+        let text = "HelmCharts are not recorded, although the cluster is K3s or RKE2";
+        out.unknown(text).fix("Check whether Longhorn has a HelmChart: kubectl get helmcharts -A.");
     }
 }
 
@@ -59,7 +59,7 @@ pub fn remediation(rung: &Rung<'_>, out: &mut Found) {
     let Some(release) = cluster.objects.helm_releases.iter().find(is_it) else {
         if !was_recorded(cluster, Resource::HelmReleases) {
             let text =
-                format!("Flux installed this as HelmRelease {namespace}/{name}, which is not recorded");
+                format!("HelmRelease {namespace}/{name}, by which Flux installed Longhorn, is not recorded");
             out.unknown(text).with(Name::Object, name).with(Name::ChartNamespace, namespace);
         }
         return;
@@ -71,8 +71,8 @@ pub fn remediation(rung: &Rung<'_>, out: &mut Found) {
         _ if !acts => None,
         "uninstall" => Some(out.say(format!("{spec} has strategy uninstall"))),
         _ => Some(
-            out.note(format!("{spec} puts the old release back if the upgrade fails"))
-                .fix("Set retries to 0 for the upgrade: once the new managers have recorded their release, old ones refuse to start."),
+            out.note(format!("{spec} reinstalls the old release if the upgrade fails"))
+                .fix("Set retries to 0 for the upgrade: old managers do not start once the new managers have recorded their release."),
         ),
     };
     if let Some(reason) = reason {
@@ -80,7 +80,7 @@ pub fn remediation(rung: &Rung<'_>, out: &mut Found) {
         reason.fact(format!("retries is {}", told.retries.0));
     }
     if release.spec.suspend {
-        let text = format!("HelmRelease {namespace}/{name} is suspended, so it changes nothing");
+        let text = format!("HelmRelease {namespace}/{name} is suspended, so Flux applies no changes");
         let fix = format!("Resume it for the upgrade: flux -n {namespace} resume helmrelease {name}.");
         out.note(text).fix(fix).with(Name::Object, name).with(Name::ChartNamespace, namespace);
     }
@@ -99,8 +99,8 @@ pub fn is_rendered(cluster: &Cluster) -> bool {
 }
 
 pub fn rendered(_: &Rung<'_>, out: &mut Found) {
-    let text = "the managers' DaemonSet was rendered from the chart, but names no Helm release";
-    out.say(text).fact("no Application of Argo CD contains it either");
+    let text = "DaemonSet longhorn-manager was rendered from the chart but names no Helm release";
+    out.say(text).fact("no Argo CD Application contains the DaemonSet either");
 }
 
 /// What differs between the class and what managers made it of; they compare that text with their ConfigMap, not with
@@ -115,18 +115,17 @@ pub fn storage_class(rung: &Rung<'_>, out: &mut Found) {
         return;
     }
     let names: Vec<&str> = differs.iter().map(|(what, ..)| what.as_str()).collect();
-    let reason =
-        out.say(format!("StorageClass {DEFAULT_CLASS} was changed after its creation: {}", listed(&names)));
+    let reason = out.say(format!("StorageClass {DEFAULT_CLASS} was changed by hand: {}", listed(&names)));
     for (what, is, was) in &differs {
         reason.fact(match was.as_str() {
-            "" => format!("{what}: now {is}, created without it"),
+            "" => format!("{what}: now {is}, not set when created"),
             was => format!("{what}: now {}, created as {was}", shown(is)),
         });
     }
     let others = classes.iter().filter(|other| other.is_default() && other.metadata.name != DEFAULT_CLASS);
     let others: Vec<&str> = others.map(|other| other.metadata.name.as_str()).collect();
     if made.is_default() && !class.is_default() && !others.is_empty() {
-        reason.fact(format!("if recreated, it is a default class beside {}", listed(&others)));
+        reason.fact(format!("once recreated, the StorageClass is a default beside {}", listed(&others)));
     }
 }
 
@@ -136,9 +135,11 @@ pub fn conversion_left(rung: &Rung<'_>, out: &mut Found) {
     if !installation::applies_on_server(rung.cluster) || converted.is_empty() {
         return;
     }
-    let text = held(converted.len(), "definition", "asks|ask the webhook for conversions");
+    let text = held(converted.len(), "CustomResourceDefinition", "still uses|use the conversion webhook");
     let run = installation::unconverted(&converted);
-    out.say(text).fact(listed(&converted)).command(Command { run, changes: true });
+    out.say(text)
+        .fact(format!("CustomResourceDefinitions {}", listed(&converted)))
+        .command(Command { run, changes: true });
 }
 
 fn shown(value: &str) -> &str {
@@ -191,8 +192,7 @@ fn guards(cluster: &Cluster) -> Vec<&NetworkPolicy> {
 /// no one who is: policies add up.
 pub fn metrics_cut_off(rung: &Rung<'_>, out: &mut Found) {
     if guards(rung.cluster).is_empty() {
-        let text = "from v1.12.1 on, NetworkPolicies are on by default and block scrapes of Longhorn's metrics from other namespaces (issues 13438, \
-                    13740)";
+        let text = "from v1.12.1 on, default NetworkPolicies block scrapes of Longhorn's metrics from other namespaces (issues 13438, 13740)";
         out.say(text);
     }
 }
@@ -204,8 +204,8 @@ pub fn metrics_dark(rung: &Rung<'_>, out: &mut Found) {
     }
     let names: Vec<&str> = guards.iter().map(|policy| policy.metadata.name.as_str()).collect();
     let text = format!(
-        "NetworkPolicies let only namespace {} reach the managers, so Longhorn's own metrics can be scraped only from there",
+        "only namespace {} can scrape Longhorn's own metrics: NetworkPolicies block all others",
         rung.cluster.namespace
     );
-    out.say(text).fact(listed(&names)).weight(Weight::Note);
+    out.say(text).fact(format!("NetworkPolicies {}", listed(&names))).weight(Weight::Note);
 }

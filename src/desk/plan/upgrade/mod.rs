@@ -38,179 +38,179 @@ pub struct Rung<'a> {
 
 conditions! {
     PATH_REFUSED = No "path_refused" "Longhorn does not support this step"
-        fix "Go one minor release at a time: <instead>."
+        fix "Upgrade one minor release at a time: <instead>."
         source "longhorn-manager v1.5.0 to v1.12.1 upgrade/util/util.go (checkLHUpgradePath)"
         needs [Settings] EachStep(target::path_refused);
-    TARGET_UNKNOWN = Unknown "target_unknown" "the target is newer than this build knows"
-        fix "Use a newer build of this program, or read the release notes and the important notes of <to>."
+    TARGET_UNKNOWN = Unknown "target_unknown" "this build of longhorn-health-exporter does not know the target"
+        fix "Use a newer longhorn-health-exporter, or read the release notes and important notes of <to>."
         source "the releases known to this build"
         needs [] EachStep(target::unknown);
-    KUBERNETES_TOO_OLD = NotYet "kubernetes" "the target does not run on this Kubernetes release"
+    KUBERNETES_TOO_OLD = NotYet "kubernetes" "the target does not support this Kubernetes release"
         fix "Upgrade Kubernetes to <kubernetes> first<instead>."
         read "kubectl version"
         read "kubectl get nodes"
         source "longhorn chart/Chart.yaml kubeVersion at each tag; CHANGELOG of v1.11.3; issue 13576"
         needs [] EachStep(target::kubernetes);
-    STORED_VERSIONS = NotYet "stored_versions" "CustomResourceDefinitions of Longhorn have stored v1beta1, which 1.10 removes"
-        fix "Rewrite the objects of these kinds on <from> and remove v1beta1 from status.storedVersions, as the important notes of 1.10 describe: \
-             otherwise the API server rejects the new definitions."
+    STORED_VERSIONS = NotYet "stored_versions" "Longhorn CustomResourceDefinitions still list v1beta1 as stored, which 1.10 removes"
+        fix "On <from>, rewrite these kinds' objects and remove v1beta1 from status.storedVersions, as the important notes of 1.10 describe. \
+             Otherwise the API server rejects the new definitions."
         read "kubectl get crds -l longhorn-manager -o custom-columns=NAME:.metadata.name,STORED:.status.storedVersions"
         source "longhorn v1.9.2 and v1.10.0 deploy/longhorn.yaml (spec.versions); issues 11886, 11923"
         needs [CustomResourceDefinitions] EachStep(target::stored_versions);
     ENGINE_TOO_OLD = NotYet "engine_api" "an engine image in use has an API version that the target does not support"
-        fix "Upgrade the engines of these volumes to the default engine image. Then wait until the old image has no references."
+        fix "Upgrade these volumes' engines to the default engine image. Then wait until no volume uses the old image."
         read "kubectl -n <namespace> get engineimages.longhorn.io"
         source "longhorn-manager v1.6.0 to v1.12.1 upgrade/util/util.go (checkEngineUpgradePath)"
         needs [EngineImages, Volumes] EachStep(target::engine_api);
-    TARGET_BUG = NotYet "target_bug" "the target has a known bug whose trigger is present here"
-        fix "Use <instead>, or remove the trigger first."
+    TARGET_BUG = NotYet "target_bug" "the target has a known bug that this cluster triggers"
+        fix "Upgrade to <instead> instead, or remove the trigger first."
         source "src/facts/known_issues and src/desk/plan/upgrade/traps.rs, each with issue, file and releases"
         needs [] EachStep(traps::target_bug);
     REINSTALLS = NotYet "helm_chart_reinstalls" "K3s or RKE2 uninstalls Longhorn if the upgrade fails"
-        fix "Set spec.failurePolicy of HelmChart <object> to abort before the upgrade: the default, reinstall, uninstalls Longhorn with its volumes \
-             if an upgrade fails."
+        fix "Set spec.failurePolicy of HelmChart <object> to abort before the upgrade. The default, reinstall, uninstalls Longhorn and its volumes \
+             if the upgrade fails."
         read "kubectl -n <chart_namespace> get helmchart <object> -o yaml"
         change "kubectl -n <chart_namespace> patch helmchart <object> --type merge -p '{\"spec\":{\"failurePolicy\":\"abort\"}}'"
         source "Longhorn documentation, upgrade of Longhorn manager; k3s-io/helm-controller api/v1 HelmChartSpec"
         needs [HelmCharts] Now(installed::reinstalls);
-    FLUX_REMEDIATION = NotYet "flux_remediation" "Flux removes Longhorn, or puts the old release back, if the upgrade fails"
-        fix "Set spec.upgrade.remediation.retries of HelmRelease <object> to 0 in its source, or the strategy to rollback: uninstall removes \
-             Longhorn if an upgrade fails."
+    FLUX_REMEDIATION = NotYet "flux_remediation" "Flux uninstalls Longhorn or reinstalls the old release if the upgrade fails"
+        fix "In the source of HelmRelease <object>, set spec.upgrade.remediation.retries to 0 or the strategy to rollback. The strategy uninstall removes \
+             Longhorn if the upgrade fails."
         read "kubectl -n <chart_namespace> get helmreleases.helm.toolkit.fluxcd.io <object> -o yaml"
         source "fluxcd/helm-controller api/v2/helmrelease_types.go (UpgradeRemediation); longhorn-manager v1.5.0 upgrade/util/util.go"
         needs [HelmReleases] Now(installed::remediation);
-    UNFINISHED = NotYet "upgrade_unfinished" "an upgrade is running or was abandoned halfway"
-        fix "Let the running upgrade finish first: check the manager pods that are not Ready."
+    UNFINISHED = NotYet "upgrade_unfinished" "an earlier upgrade is still running or was abandoned"
+        fix "Finish that upgrade first: find out why manager pods are missing, outdated or not Ready."
         read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide"
         source "longhorn-manager v1.12.1 upgrade/upgrade.go (the setting current-longhorn-version is written last)"
         needs [Settings, Pods, DaemonSets] Now(after::unfinished);
-    MANAGERS_UNWELL = NotYet "unwell" "Longhorn itself has failures, so an upgrade would not succeed"
-        fix "Fix what check reports first: the upgrade needs working managers and webhooks."
+    MANAGERS_UNWELL = NotYet "unwell" "`check` has findings that would make the upgrade fail"
+        fix "Fix the findings of `check` first: the upgrade needs working managers and webhooks."
         read "longhorn-health-exporter check"
         source "the checks of this program"
         needs [] Now(cluster_state::unwell);
     NODE_DOWN = NotYet "node_down" "a node is down"
-        fix "Bring the node back, or remove it with its pods, before the upgrade: new managers wait up to ten minutes until every old manager pod \
-             is deleted, and then crash."
+        fix "Bring the node back, or remove the node and its pods, before the upgrade. New managers crash after 10 min if an old manager pod still \
+             exists."
         read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide"
         source "longhorn-manager v1.4.4 to v1.12.1 upgrade/upgrade.go (waitForOldLonghornManagersToBeFullyRemoved)"
         needs [LonghornNodes, KubeNodes, Pods] Now(cluster_state::node_down);
     NODE_PACKAGES = NotYet "node_packages" "a node lacks host packages that Longhorn needs"
-        fix "Install what is missing on these nodes."
+        fix "Install the missing packages on these nodes."
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"
         source "longhorn-manager v1.7.0 to v1.12.1 controller/monitor/environment_check_monitor.go; app/daemon.go (environmentCheck)"
         needs [LonghornNodes] Now(cluster_state::node_packages);
     FAULTED = NotYet "volumes_faulted" "volumes are faulted"
-        fix "Recover or remove these volumes first: Longhorn does not support an upgrade with them."
+        fix "Recover or delete these volumes first: Longhorn does not support an upgrade with faulted volumes."
         read "kubectl -n <namespace> get volumes.longhorn.io"
         source "Longhorn documentation, upgrade; longhorn-manager v1.12.1 controller/engine_image_controller.go (canDoLiveEngineImageUpgrade)"
         needs [Volumes] Now(volumes::faulted);
-    DEGRADED = NotYet "volumes_degraded" "attached volumes have fewer replicas than wanted"
-        fix "Wait until they are rebuilt. For volumes that can never be healthy here, such as three replicas on two nodes, use --accept \
-             volumes_degraded or lower numberOfReplicas."
+    DEGRADED = NotYet "volumes_degraded" "attached volumes have too few healthy replicas"
+        fix "Wait until these volumes are rebuilt. If they can never be healthy (3 replicas on 2 nodes), lower numberOfReplicas or use --accept \
+             volumes_degraded."
         read "kubectl -n <namespace> get volumes.longhorn.io"
         source "longhorn-manager v1.12.1 controller/engine_image_controller.go (canDoLiveEngineImageUpgrade); issue 9440"
         needs [Volumes] Now(volumes::degraded);
     BUSY = NotYet "volumes_busy" "volumes are being rebuilt, expanded, restored, cloned, migrated, attached or detached, or their engines upgraded"
-        fix "Wait until that is done, and look again."
+        fix "Wait until these operations are complete. Then run this plan again."
         read "longhorn-health-exporter check --only volume_degraded,operation_stalled"
         source "longhorn-manager v1.12.1 controller/engine_image_controller.go (canDoLiveEngineImageUpgrade), upgrade/v14xto150"
         needs [Volumes, Engines] Now(volumes::busy);
     V2_ATTACHED = NotYet "v2_attached" "volumes of data engine v2 are attached"
-        fix "Stop their workloads until the upgrade is done: v2 instance managers end with it, and v2 has no live upgrade."
+        fix "Stop these volumes' workloads until the upgrade is complete: it stops v2 instance managers, and v2 has no live upgrade."
         source "Longhorn documentation, upgrade, v2 data engine; longhorn-manager v1.12.1 manager/volume.go (UpgradeEngine)"
         needs [Volumes] Now(volumes::v2_attached);
     FAILED_REPLICAS = NotYet "replicas_failed" "failed replicas still exist"
-        fix "Wait until Longhorn has rebuilt and removed them, or delete those of volumes that are healthy without them."
+        fix "Wait until Longhorn has replaced these replicas. You can delete those of volumes that are already healthy without them."
         read "kubectl -n <namespace> get replicas.longhorn.io"
         source "longhorn-manager v1.5.5, v1.6.2 upgrade (lastHealthyAt); Longhorn documentation, upgrade"
         needs [Replicas, Volumes] Now(volumes::failed_replicas);
-    BACKING_IMAGES = NotYet "backing_images" "backing images have failed copies, are being copied, or do not work with the target"
-        fix "Wait for running copies. Delete failed copies, and images of data engine v2, if no volume needs them."
+    BACKING_IMAGES = NotYet "backing_images" "backing images have failed copies, are being copied, or are not supported by the target"
+        fix "Wait until running copies are complete. Delete failed copies, and v2 backing images, if no volume needs them."
         read "kubectl -n <namespace> get backingimages.longhorn.io -o yaml"
         source "issues 10464, 11034 (failed copies), 10805, 10969, 13181 (data engine v2)"
         needs [BackingImages] Now(cluster_state::backing_images);
     BACKUPS = NotYet "backups_in_flight" "backups are being taken"
-        fix "Wait until they are done, and ask again. Pause recurring jobs during the upgrade."
+        fix "Wait until these backups are complete: the upgrade makes them fail. Pause recurring jobs during the upgrade."
         read "kubectl -n <namespace> get backups.longhorn.io"
         source "longhorn-manager v1.12.1 controller/backup_controller.go: a backup dies with its engine's proxy"
         needs [Backups] Now(cluster_state::backups);
-    ORPHANS_REFUSED = NotYet "orphans_refused" "orphans of older releases make the managers of v1.5.0 fail"
-        fix "Use v1.5.1 or later, or delete the orphans whose data is not needed."
+    ORPHANS_REFUSED = NotYet "orphans_refused" "orphans make managers of v1.5.0 fail"
+        fix "Upgrade to v1.5.1 or later instead, or delete the orphans whose data no one needs."
         read "kubectl -n <namespace> get orphans.longhorn.io"
         source "issue 6246; longhorn-manager v1.5.1 upgrade/v14xto150"
         needs [Orphans] EachStep(cluster_state::orphans_refused);
     DELETING_FLAG = NotYet "deleting_flag" "setting deleting-confirmation-flag allows an uninstall"
-        fix "Set it to false: it protects against an upgrade that becomes an uninstall."
+        fix "Set deleting-confirmation-flag to false: while it is true, a wrong command can uninstall Longhorn."
         change "kubectl -n <namespace> patch settings.longhorn.io deleting-confirmation-flag --type merge -p '{\"value\":\"false\"}'"
         source "longhorn-manager v1.4.0 to v1.12.1 controller/uninstall_controller.go"
         needs [Settings] Now(cluster_state::deleting_flag);
-    OFFLINE_ENGINES = Note "engines_offline" "volumes whose engine cannot be upgraded while they are attached"
-        fix "Upgrade their engines once they are detached. Until then they continue with the present engine."
+    OFFLINE_ENGINES = Note "engines_offline" "attached volumes cannot have their engine upgraded before they are detached"
+        fix "Upgrade these volumes' engines once the volumes are detached. Until then, they keep working with the current engine."
         source "longhorn-manager v1.12.1 controller/engine_image_controller.go (canDoLiveEngineImageUpgrade)"
         needs [Volumes] Now(volumes::offline_engines);
-    LATER = Note "pending" "settings and instance managers wait until volumes are detached"
+    LATER = Note "pending" "settings and instance managers are waiting until volumes are detached"
         fix ""
         source "the checks danger_zone_pending and instance_manager_stale of this program"
         needs [] Now(cluster_state::pending);
-    SETTINGS_GONE = Note "settings_removed" "settings are set that the target removes or renames"
-        fix "Move the values to the new names in Helm values or GitOps: unknown names are only logged."
+    SETTINGS_GONE = Note "settings_removed" "the target removes or renames settings that this cluster uses"
+        fix "Move the values to the new names in your Helm values or GitOps source: Longhorn only logs unknown names."
         source "longhorn-manager types/setting.go at each tag; datastore/longhorn.go (DeleteRemovedSettings)"
         needs [Settings] EachStep(traps::settings_removed);
-    CHANGES = Note "changes" "the target silently changes current behaviour"
+    CHANGES = Note "changes" "the target changes behaviour without a warning"
         fix ""
         source "release notes of each release; src/desk/plan/upgrade/traps.rs"
         needs [Volumes, LonghornNodes] EachStep(traps::changes);
-    CONVERSION = Note "conversion_left" "definitions still ask a webhook for conversions, which the definitions of 1.10 and later no longer have"
-        fix "Take spec.conversion out right before the step: server-side apply leaves a part of it, which the API server refuses."
+    CONVERSION = Note "conversion_left" "CustomResourceDefinitions still use the conversion webhook, which 1.10 removes"
+        fix "Remove spec.conversion right before the step: server-side apply keeps a part of it, which the API server rejects."
         source "longhorn v1.9.2 and v1.10.0 deploy/longhorn.yaml (spec.conversion); issue 12812"
         needs [CustomResourceDefinitions] EachStep(installed::conversion_left);
-    ROOM_FOR_MANAGERS = Note "second_instance_managers" "a second set of instance managers needs its CPU request free on each node"
-        fix "Leave that much CPU free on each node until volumes have left the old instance managers."
+    ROOM_FOR_MANAGERS = Note "second_instance_managers" "each node needs free CPU for a second set of instance managers"
+        fix "Keep that much CPU free on each node until no volume uses an old instance manager."
         read "kubectl describe nodes"
         source "longhorn-manager v1.6.0 to v1.12.1 types/setting.go (guaranteed-instance-manager-cpu)"
         needs [Settings] Now(cluster_state::second_managers);
-    NEWER_PATCH = Note "newer_patch" "the target has a newer patch"
-        fix "Take <instead> instead."
+    NEWER_PATCH = Note "newer_patch" "the target is not the newest patch"
+        fix "Upgrade to <instead> instead."
         source "the releases known to this build"
         needs [] EachStep(target::newer_patch);
-    METRICS_CUT_OFF = Note "metrics_cut_off" "the target keeps others than Longhorn from Longhorn's own metrics"
-        fix "Let your Prometheus through with a NetworkPolicy of your own, or set networkPolicies.restrictInternalTraffic to false."
+    METRICS_CUT_OFF = Note "metrics_cut_off" "the target blocks scrapes of Longhorn's own metrics from other namespaces"
+        fix "Allow your Prometheus with your own NetworkPolicy, or set networkPolicies.restrictInternalTraffic to false."
         read "kubectl -n <namespace> get networkpolicies"
         source "longhorn v1.12.1 chart/templates/network-policies, deploy/longhorn.yaml; issues 13438, 13740"
         needs [NetworkPolicies, Pods] EachStep(installed::metrics_cut_off);
-    STORAGE_CLASS = Note "storage_class_changed" "the StorageClass longhorn was changed by hand, which managers do not keep"
-        fix "Make the change where the ConfigMap longhorn-storageclass comes from (Helm values persistence.*), or in a class of another name: managers delete and recreate the class when the ConfigMap changes."
+    STORAGE_CLASS = Note "storage_class_changed" "StorageClass longhorn was changed by hand, and managers undo that"
+        fix "Make the change in Helm values persistence.* or in another StorageClass: managers recreate this one when ConfigMap longhorn-storageclass changes."
         read "kubectl get storageclass longhorn -o yaml"
         source "longhorn-manager v1.3.3 to v1.12.1 controller/kubernetes_configmap_controller.go (needToUpdateStorageClass)"
         needs [StorageClasses] Now(installed::storage_class);
-    RENDERED = Note "rendered" "another tool than Helm rendered the chart"
-        fix "Find out what renders the chart (helm template, or a tool that uses it), and upgrade with it: helm upgrade finds no release."
+    RENDERED = Note "rendered" "a tool other than Helm rendered the chart"
+        fix "Upgrade with the tool that rendered the chart (such as helm template): helm upgrade finds no release."
         source "Helm 3.2 and later (annotation meta.helm.sh/release-name)"
         needs [Applications] Now(installed::rendered);
-    NO_WAY_BACK = Note "no_backup_target" "no backup target is set up"
-        fix "Set one up and take a system backup first: it is the only way back."
+    NO_WAY_BACK = Note "no_backup_target" "no backup target is configured"
+        fix "Configure a backup target and take a system backup first: that is the only way back."
         source "Longhorn documentation, upgrade; longhorn-manager v1.5.0 upgrade/util/util.go"
         needs [BackupTargets, Settings] Now(cluster_state::no_backup_target);
-    ORPHANS = Note "orphans" "orphans are left over"
-        fix "Check whether the data is needed. If not, delete them."
+    ORPHANS = Note "orphans" "orphaned data or processes are left on nodes"
+        fix "Delete the orphans whose data no one needs."
         read "kubectl -n <namespace> get orphans.longhorn.io"
         source "longhorn-manager v1.12.1 controller/orphan_controller.go"
         needs [Orphans] Now(cluster_state::orphans);
-    MANAGERS_OLD = NotYet "managers_old" "not every manager runs the installed release"
-        fix "Check the remaining manager pods: the upgrade is done when all run one release and are Ready."
+    MANAGERS_OLD = NotYet "managers_old" "some managers are outdated or not Ready"
+        fix "Find out why these manager pods are outdated or not Ready. The upgrade is complete once all run one release and are Ready."
         read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide"
         source "longhorn-manager v1.12.1 upgrade/upgrade.go"
         needs [Settings, Pods, DaemonSets] After(after::managers_old);
-    DEFINITIONS_LEFT = NotYet "definitions_left" "CustomResourceDefinitions belong to another release than the managers, so fields they do not know \
-                                                  are lost"
-        fix "Apply the definitions of <to> again, as they were installed. If the API server rejects spec.conversion, remove it from these \
+    DEFINITIONS_LEFT = NotYet "definitions_left" "CustomResourceDefinitions are from another release than the managers, so the API server drops new \
+                                                  fields"
+        fix "Apply the CustomResourceDefinitions of <to> again. If the API server rejects spec.conversion, remove it from these \
              definitions first."
         read "kubectl get crds -l longhorn-manager -o custom-columns=NAME:.metadata.name,RELEASE:.metadata.labels.app\\.kubernetes\\.io/version,CONVERSION:.spec.conversion.strategy"
         source "longhorn v1.9.2 and v1.10.2 deploy/longhorn.yaml applied to a real API server, after a downgrade that managers refused"
         needs [CustomResourceDefinitions, Settings] After(after::definitions_left);
-    UNWELL_AFTER = NotYet "unwell_after" "Longhorn itself has failures"
-        fix "Fix what check reports first: this needs working managers and webhooks."
+    UNWELL_AFTER = NotYet "unwell_after" "`check` has findings about managers, webhooks or drivers"
+        fix "Fix the findings of `check` first: the upgrade is complete only with working managers and webhooks."
         read "longhorn-health-exporter check"
         source "the checks of this program"
         needs [] After(cluster_state::unwell);
@@ -219,14 +219,14 @@ conditions! {
         read "kubectl -n <namespace> get networkpolicies"
         source "longhorn v1.12.1 chart/templates/network-policies; issues 13740, 13947"
         needs [NetworkPolicies, Pods] After(installed::metrics_dark);
-    ENGINES_LEFT = Note "engines_left" "volumes still run an engine of an older release"
-        fix "Upgrade their engines in the UI, or set concurrent-automatic-engine-upgrade-per-node-limit above 0. Detach the volumes listed as \
-             offline first."
+    ENGINES_LEFT = Note "engines_left" "volumes are still using an older engine"
+        fix "Upgrade these volumes' engines in Longhorn's UI, or set concurrent-automatic-engine-upgrade-per-node-limit above 0. Detach strict-local \
+             and standby volumes first."
         read "kubectl -n <namespace> get engineimages.longhorn.io"
         source "longhorn-manager v1.12.1 controller/engine_image_controller.go"
         needs [EngineImages, Settings, Volumes] After(after::engines_left);
-    MANAGERS_LEFT = Note "instance_managers_left" "instance managers of an older release still run"
-        fix "Detach their volumes, or move engines and replicas away: an instance manager is removed once nothing runs in it."
+    MANAGERS_LEFT = Note "instance_managers_left" "old instance managers are still running"
+        fix "Detach their volumes, or move the engines and replicas to other nodes. Longhorn removes an old instance manager once it is empty."
         read "kubectl -n <namespace> get instancemanagers.longhorn.io"
         source "longhorn-manager v1.12.1 controller/node_controller.go (syncInstanceManagers)"
         needs [InstanceManagers, Settings] After(after::instance_managers_left);
@@ -248,9 +248,9 @@ pub fn plan(looked: Looked<'_>, asked: Asked) -> Plan {
     };
     let to = asked.to.unwrap_or_else(|| newest(kubernetes).max(installed));
     let question = match asked.to {
-        Some(to) if path(installed, to) == Path::Same => format!("Is the upgrade to Longhorn {to} done?"),
-        Some(to) => format!("May Longhorn {installed} be upgraded to {to}?"),
-        None => format!("Where can Longhorn {installed} go from here?"),
+        Some(to) if path(installed, to) == Path::Same => format!("Is the upgrade to Longhorn {to} complete?"),
+        Some(to) => format!("Can Longhorn {installed} be upgraded to {to}?"),
+        None => format!("Can Longhorn {installed} be upgraded, and by which steps?"),
     };
     if path(installed, to) == Path::Same {
         let part = judged(&Rung::new(looked, installed, installed, kubernetes), Turn::After);
@@ -350,10 +350,12 @@ fn without_release(looked: Looked<'_>, asked: Asked) -> Plan {
     let blind = looked.cluster.blind_spots(&[Resource::Settings, Resource::DaemonSets]);
     let why = if blind.is_empty() { String::new() } else { format!(": {}", blind.join(", ")) };
     let reason = found.unknown(format!("the installed release is unknown{why}"));
-    reason.fix("Grant the permission to read settings and DaemonSets in Longhorn's namespace.");
+    reason.fix(
+        "Grant the permission to read settings and DaemonSets in Longhorn's namespace (docs/access.md).",
+    );
     let to = asked.to.map_or_else(|| "the next release".to_owned(), |to| to.to_string());
     let part = Part::of(format!("to {to}"), found.filled(&[]), Vec::new());
-    let question = format!("May Longhorn be upgraded to {to}?");
-    let answer = "unknown: the installed release is unknown".to_owned();
+    let question = format!("Can Longhorn be upgraded to {to}?");
+    let answer = "the installed release is unknown".to_owned();
     looked.plan("upgrade", question, part.verdict, answer, vec![part])
 }

@@ -10,14 +10,14 @@ pub fn of(rung: &Rung<'_>, part: &Part) -> Vec<Step> {
     let (namespace, to) = (rung.cluster.namespace.as_str(), rung.to);
     let mut steps = Vec::new();
     if part.verdict != Verdict::Go {
-        steps.push(Step::said("Do what the reasons say, and ask again."));
+        steps.push(Step::said("Fix the reasons above. Then run this plan again."));
     }
-    steps.push(Step::said("Take a backup of what you cannot lose: Longhorn refuses downgrades."));
+    steps.push(Step::said("Back up the data you cannot lose: Longhorn rejects downgrades."));
     steps.extend(before(&installation::installer(rung.cluster)).map(Step::said));
     let (how, commands) = installation::commands(rung.cluster, Some(to));
     let (mut change, read): (Vec<_>, Vec<_>) = commands.into_iter().partition(|(changes, _)| *changes);
     if installation::published(rung.cluster, Some(to)).is_some() {
-        steps.extend(read.into_iter().map(|(_, run)| Step::read("Read what it would change.", run)));
+        steps.extend(read.into_iter().map(|(_, run)| Step::read("Read what the upgrade would change.", run)));
     }
     steps.extend(unconverted(rung));
     steps.push(match change.pop() {
@@ -29,7 +29,7 @@ pub fn of(rung: &Rung<'_>, part: &Part) -> Vec<Step> {
         format!("kubectl -n {namespace} rollout status daemonset/longhorn-manager --timeout 15m"),
     ));
     steps.push(Step::read(
-        "Ask where it stands, and which engines are left.",
+        "Check whether the upgrade is complete, and which engines are still old.",
         format!("longhorn-health-exporter plan upgrade {to}"),
     ));
     steps
@@ -42,8 +42,8 @@ fn unconverted(rung: &Rung<'_>) -> Option<Step> {
     let converted = installation::converted(rung.cluster, Some(rung.from));
     (on_server && rung.to >= NO_CONVERSION && !converted.is_empty()).then(|| {
         Step::change(
-            "Remove the conversion from these definitions right before the next step: server-side apply leaves a part of it, which the API server \
-             rejects. Nothing is converted any more.",
+            "Remove spec.conversion from these CustomResourceDefinitions right before the next step: server-side apply keeps a part of it, which the API \
+             server rejects. Longhorn no longer converts anything.",
             installation::unconverted(&converted),
         )
     })
@@ -53,14 +53,17 @@ fn unconverted(rung: &Rung<'_>) -> Option<Step> {
 fn before(installer: &Installer<'_>) -> Option<&'static str> {
     match installer {
         Installer::Argo(_) => Some(
-            "Set preUpgradeChecker.jobEnabled to false in the values: Argo CD does not run Longhorn's check before, and this plan replaces it.",
+            "Set preUpgradeChecker.jobEnabled to false in the Helm values: Argo CD cannot run Longhorn's pre-upgrade check, and this plan replaces it.",
         ),
         _ => None,
     }
 }
 
 pub fn one(part: &Part) -> String {
-    format!("{}: {}", part.verdict.said(), part.why())
+    match part.verdict {
+        Verdict::Go => format!("Longhorn can be upgraded from {}: {}", part.subject, part.why()),
+        _ => part.why(),
+    }
 }
 
 pub fn ladder(parts: &[Part], refused: bool) -> String {
@@ -69,10 +72,10 @@ pub fn ladder(parts: &[Part], refused: bool) -> String {
     let steps: Vec<String> = rungs.iter().map(said).collect();
     match (front.first(), rungs.first()) {
         (Some(front), _) => {
-            format!("{}: {}. The steps: {}", front.verdict.said(), front.why(), steps.join(", then "))
+            format!("{}. Upgrade by these steps: {}", front.why(), steps.join(", then "))
         }
-        (None, Some(next)) => format!("next step {}: {}", said(next), next.why()),
-        (None, None) => "there is no step".to_owned(),
+        (None, Some(next)) => one(next),
+        (None, None) => "no later release is known".to_owned(),
     }
 }
 
@@ -80,6 +83,6 @@ pub fn after(part: &Part, installed: Release, newest: bool) -> String {
     let newest = if newest { " and no newer release is known" } else { "" };
     match part.verdict {
         Verdict::Go => format!("{installed} is installed on every manager{newest}"),
-        _ => format!("{}: {}", part.verdict.said(), part.why()),
+        _ => part.why(),
     }
 }

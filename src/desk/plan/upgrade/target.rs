@@ -1,6 +1,6 @@
 //! Whether the step is one that the managers of the target take, and what the target needs of the cluster.
 
-use super::super::Found;
+use super::super::{Found, held};
 use super::{Line, Rung};
 use crate::check::{Name, counted};
 use crate::cluster::Cluster;
@@ -21,34 +21,35 @@ pub fn path_refused(rung: &Rung<'_>, out: &mut Found) {
     match path(from, to) {
         Path::Same | Path::Allowed => {}
         Path::DistributionOnly if is_distribution(rung) => {
-            let text = format!("whether {to} accepts {from} depends on your distribution's build");
-            let fix = "Ask the distribution whether it allows two minor releases at once, or upgrade through <instead>.";
+            let text =
+                format!("your distribution's build decides whether {to} accepts an upgrade from {from}");
+            let fix = "Upgrade by <instead>, or ask the distribution's vendor whether two minor releases at once are supported.";
             out.unknown(text)
                 .fix(fix)
                 .with(Name::Instead, steps())
-                .fact(format!("the managers have {DISTRIBUTION}"));
+                .fact(format!("the managers have environment variable {DISTRIBUTION}"));
         }
         Path::DistributionOnly | Path::Skips => {
             let text = format!(
-                "Longhorn does not support going from {from} to {to}: it is {} later",
+                "Longhorn does not support going from {from} to {to} ({} ahead)",
                 counted(to.minor - from.minor, "minor release")
             );
             out.say(text).with(Name::Instead, steps()).fact(REFUSAL);
         }
         Path::Downgrade => {
-            let fix = "Stay, or go forward: Longhorn does not support downgrades, not even of a patch. The only way back is a new installation and \
-                       a system backup.";
+            let fix = "Stay on this release or upgrade. The only way back is a new installation that restores a system \
+                       backup.";
             out.say(format!("{to} is older than {from}, and Longhorn does not support downgrades")).fix(fix);
         }
         Path::Major => {
-            let fix = "Stay on this major release until a release supports a way to the next.";
+            let fix = "Stay on this major release until Longhorn supports an upgrade to the next one.";
             out.say(format!("{to} is another major release")).fix(fix);
         }
     }
 }
 
-const REFUSAL: &str = "with Helm the hook longhorn-pre-upgrade stops it; with kubectl and GitOps the old managers are already deleted, and the new \
-                       ones crash until the old release is put back";
+const REFUSAL: &str = "with Helm, hook longhorn-pre-upgrade stops the step. With kubectl or GitOps, the old managers are deleted and the new \
+                       ones crash until you reinstall the old release";
 
 fn is_distribution(rung: &Rung<'_>) -> bool {
     let container = rung.cluster.manager_container();
@@ -63,11 +64,13 @@ pub fn unknown(rung: &Rung<'_>, out: &mut Found) {
     let (to, newest) = (rung.to, LINES.last().map_or(0, |line| line.minor));
     match rung.line {
         None if to.major == 1 && to.minor > newest => {
-            out.unknown(format!("{to} is newer than this build knows: up to 1.{newest}"));
+            out.unknown(format!(
+                "{to} is unknown to this longhorn-health-exporter, which knows releases up to 1.{newest}"
+            ));
         }
         Some(line) if to.patch > line.last => {
             let text = format!(
-                "{to} is judged as the patches of 1.{} up to {} that this build knows",
+                "{to} is newer than this build knows, so it is judged like 1.{}.{}",
                 line.minor, line.last
             );
             out.note(text);
@@ -93,7 +96,7 @@ pub fn newer_patch(rung: &Rung<'_>, out: &mut Found) {
 pub fn kubernetes(rung: &Rung<'_>, out: &mut Found) {
     let Some(line) = rung.line else { return };
     let Some(is) = rung.kubernetes else {
-        out.unknown("the Kubernetes release is unknown: neither the API server nor a node reports it")
+        out.unknown("the Kubernetes release is unknown: neither the API server nor any node reports it")
             .fix("");
         return;
     };
@@ -109,23 +112,25 @@ pub fn kubernetes(rung: &Rung<'_>, out: &mut Found) {
     if is < Release::new(1, least, 0) {
         let other = line.advised(rung.kubernetes);
         let runs = is >= Release::new(1, line.kubernetes_for(other.patch), 0) && other != rung.to;
-        let instead = if runs { format!(", or take {other}, which runs on it") } else { String::new() };
+        let instead =
+            if runs { format!(", or upgrade Longhorn to {other}, which supports it") } else { String::new() };
         let behind = nodes(&|release| release < Release::new(1, least, 0));
         let whose = if rung.cluster.api_server.is_some() { "the API server is" } else { "kubelets are" };
-        let text = format!("{} needs Kubernetes 1.{least}, and {whose} of {is}", rung.to);
+        let text = format!("{} needs Kubernetes 1.{least}, but {whose} {is}", rung.to);
         let reason = out.say(text);
         reason.with(Name::Kubernetes, format!("1.{least}")).with(Name::Instead, instead);
         if !behind.is_empty() {
             reason.fact(format!("kubelets on {behind}"));
         }
     } else if rung.to.minor == 3 && is >= Release::new(1, NEWEST_FOR_1_3 + 1, 0) {
-        let text =
-            format!("{} installs PodSecurityPolicies, which Kubernetes has not had since 1.25", rung.to);
+        let text = format!("{} installs PodSecurityPolicies, which Kubernetes removed in 1.25", rung.to);
         out.say(text).fix("Use 1.4 or later.");
     } else if let Some(oldest) = oldest.filter(|oldest| *oldest < Release::new(1, least, 0)) {
         // the chart and the CSI sidecars ask the API server, and kubelets may be three releases older
-        let text =
-            format!("the API server runs {is}, new enough for {}; the oldest kubelet runs {oldest}", rung.to);
+        let text = format!(
+            "the oldest kubelet is {oldest}, but the API server is {is}, which is new enough for {}",
+            rung.to
+        );
         out.note(text).fix("");
     }
 }
@@ -133,7 +138,8 @@ pub fn kubernetes(rung: &Rung<'_>, out: &mut Found) {
 pub fn stored_versions(rung: &Rung<'_>, out: &mut Found) {
     let definitions = &rung.cluster.objects.custom_resource_definitions;
     if definitions.is_empty() {
-        out.unknown("no CustomResourceDefinition with the label longhorn-manager was found");
+        out.unknown("no CustomResourceDefinition has the label longhorn-manager")
+            .fix("Read status.storedVersions of Longhorn's CustomResourceDefinitions: v1beta1 must be missing from each before <to>.");
         return;
     }
     let old = |versions: &[crate::longhorn::SharedText]| versions.iter().any(|version| version == "v1beta1");
@@ -142,8 +148,9 @@ pub fn stored_versions(rung: &Rung<'_>, out: &mut Found) {
     if dirty.is_empty() {
         return;
     }
-    let text = format!("{} still list v1beta1 in status.storedVersions", counted(dirty.len(), "definition"));
-    let reason = out.say(text).fact(listed(&dirty));
+    let text =
+        held(dirty.len(), "CustomResourceDefinition", "still lists|list v1beta1 in status.storedVersions");
+    let reason = out.say(text).fact(format!("CustomResourceDefinitions {}", listed(&dirty)));
     if let Some(untrusted) = unconverted(rung.cluster, &dirty) {
         reason.fact(untrusted);
     }
@@ -162,8 +169,8 @@ fn unconverted(cluster: &Cluster, dirty: &[&str]) -> Option<String> {
         let why = ca_bundle::distrust(&conversion.webhook.client_config.ca_bundle, &right, cluster.now);
         why.filter(|_| asked).map(|why| {
             format!(
-                "the caBundle of the conversion webhook of {name} {why}: restart one longhorn-manager first, which writes its own; \
-                 objects of v1beta1 cannot be rewritten before"
+                "the conversion webhook's caBundle in {name} {why}. Restart one longhorn-manager first, which writes its own caBundle: until \
+                 then, v1beta1 objects cannot be rewritten"
             )
         })
     })
@@ -175,9 +182,8 @@ pub fn engine_api(rung: &Rung<'_>, out: &mut Found) {
         let status = &image.status;
         let (Some(is_cli), Some(is_controller)) = (status.cli_api_version, status.controller_api_version)
         else {
-            out.unknown(format!("engine image {} does not report its API versions", image.spec.image)).fix(
-                "Wait until Longhorn has deployed the image: it writes the versions into its status then.",
-            );
+            out.unknown(format!("engine image {} does not report its API versions", image.spec.image))
+                .fix("Wait until Longhorn has deployed the engine image: it then reports its API versions.");
             continue;
         };
         let within = |is: i64, (least, most): (i64, i64)| (least..=most).contains(&is);
@@ -186,21 +192,20 @@ pub fn engine_api(rung: &Rung<'_>, out: &mut Found) {
         }
         let volumes = users(rung, image);
         let text = format!(
-            "engine image {} is in use by {} but not supported by {}",
+            "engine image {} is used by {} but not supported by {}",
             image.spec.image,
             counted(volumes.len(), "volume"),
             rung.to
         );
         let versions = format!(
-            "its CLI API version is {} (accepted: {} to {}), its controller API version is {} (accepted: {} to {})",
+            "the image's CLI API version is {} (accepted: {} to {}), its controller API version is {} (accepted: {} to {})",
             is_cli.0, cli.0, cli.1, is_controller.0, controller.0, controller.1
         );
         let reason = out.say(text);
         reason.fact(versions).volumes(rung.cluster, &volumes);
         let default = rung.cluster.setting("default-engine-image");
         if default.is_some_and(|default| default.value == image.spec.image) {
-            reason
-                .fix("Go to the next minor release first: its engine image is newer than this default one.");
+            reason.fix("Upgrade to the next minor release first: its default engine image is newer.");
         }
     }
 }

@@ -28,7 +28,7 @@ struct Trap {
 const TRAPS: &[Trap] = &[
     Trap {
         issue: 9267,
-        effect: "volumes whose engine has an old name never attach again",
+        effect: "volumes whose engine has an old name can never attach again",
         // longhorn-manager v1.7.1 upgrade/v170to171 renames them
         releases: (r(7, 0), r(7, 1)),
         met: |cluster| {
@@ -51,9 +51,9 @@ const TRAPS: &[Trap] = &[
     },
     Trap {
         issue: 12656,
-        effect: "every PersistentVolume that it provisions is permanently pinned to nodes",
+        effect: "every new PersistentVolume is permanently pinned to nodes",
         releases: (r(11, 0), r(11, 1)),
-        met: |_| Some("every claim that is provisioned meets it".to_owned()),
+        met: |_| Some("every new claim triggers it".to_owned()),
     },
 ];
 
@@ -70,12 +70,13 @@ pub fn target_bug(rung: &Rung<'_>, out: &mut Found) {
     for issue in ISSUES.iter().filter(|issue| issue.affects(rung.to) && !issue.affects(rung.from)) {
         match issue.trigger(rung.cluster) {
             Trigger::Met(what) => {
-                let text = format!("with {} {} (issue {})", rung.to, issue.effect, issue.number);
+                let text = format!("{} has Longhorn issue {}: {}", rung.to, issue.number, issue.effect);
                 let reason = out.say(text).fact(what).fact(issue.until_then);
                 match issue.way_out(rung.cluster, rung.to).filter(|other| !is_refused(rung.from, *other)) {
                     Some(other) => reason.with(Name::Instead, other),
-                    None => reason
-                        .fix("Remove the trigger first: no release with the fix can be reached in one step."),
+                    None => {
+                        reason.fix("Remove the trigger first: no single step reaches a release with the fix.")
+                    }
                 };
             }
             Trigger::Possible(_) => possible.push(issue.number.to_string()),
@@ -86,7 +87,7 @@ pub fn target_bug(rung: &Rung<'_>, out: &mut Found) {
         let (first, fixed) = trap.releases;
         let has = |release: Release| first <= release && release < fixed;
         if let Some(what) = (trap.met)(rung.cluster).filter(|_| has(rung.to) && !has(rung.from)) {
-            let text = format!("with {} {} (issue {})", rung.to, trap.effect, trap.issue);
+            let text = format!("{} has Longhorn issue {}: {}", rung.to, trap.issue, trap.effect);
             out.say(text).fact(what).with(Name::Instead, fixed);
         }
     }
@@ -94,8 +95,12 @@ pub fn target_bug(rung: &Rung<'_>, out: &mut Found) {
         evicted_images(rung, out);
     }
     if !possible.is_empty() {
-        let text = format!("{} has known bugs that may strike here: issues {}", rung.to, possible.join(", "));
-        out.note(text).fix("Read them before (github.com/longhorn/longhorn/issues), or take a later patch.");
+        let text = format!(
+            "{} has known bugs that this cluster may trigger (Longhorn issues {})",
+            rung.to,
+            possible.join(", ")
+        );
+        out.note(text).fix("Read these issues (github.com/longhorn/longhorn/issues) before the upgrade, or upgrade to a later patch.");
     }
 }
 
@@ -109,13 +114,13 @@ fn evicted_images(rung: &Rung<'_>, out: &mut Found) {
     let withdraw =
         patch_requests(namespace, name, node.spec.eviction_requested, &requested_disks(node), false);
     let text = format!(
-        "{} panics while {} for an eviction",
+        "managers of {} panic during this eviction: {} moved",
         rung.to,
-        held(leaving.len(), "backing image copy", "leaves|leave")
+        held(leaving.len(), "backing image copy", "is|are being")
     );
     out.say(text)
-        .fact(listed(&copies))
-        .fix("Withdraw the eviction, or wait until these disks hold no copy, before the upgrade (issues 10464, 11034).")
+        .fact(format!("copies: {}", listed(&copies)))
+        .fix("Before the upgrade, withdraw the eviction or wait until these disks hold no copy (Longhorn issues 10464, 11034).")
         .command(Command { run: withdraw, changes: true });
 }
 
@@ -136,14 +141,14 @@ const fn gone(minor: u32, name: &'static str, default: &'static str, instead: &'
 /// From the definitions in longhorn-manager types/setting.go at the last tag of each line.
 const GONE: &[Gone] = &[
     gone(5, "allow-node-drain-with-last-healthy-replica", "false", "node-drain-policy"),
-    gone(5, "disable-replica-rebuild", "false", "nothing"),
+    gone(5, "disable-replica-rebuild", "false", "no replacement"),
     gone(5, "guaranteed-engine-cpu", "", "guaranteed-instance-manager-cpu"),
     gone(5, "guaranteed-engine-manager-cpu", "12", "guaranteed-instance-manager-cpu"),
     gone(5, "guaranteed-replica-manager-cpu", "12", "guaranteed-instance-manager-cpu"),
-    gone(5, "mkfs-ext4-parameters", "", "the parameter mkfsParams of StorageClasses"),
-    gone(8, "backup-target", "", "the BackupTarget default, which the upgrade makes of it"),
-    gone(8, "backup-target-credential-secret", "", "the BackupTarget default, which the upgrade makes of it"),
-    gone(9, "orphan-auto-deletion", "false", "orphan-resource-auto-deletion, which the upgrade makes of it"),
+    gone(5, "mkfs-ext4-parameters", "", "StorageClass parameter mkfsParams"),
+    gone(8, "backup-target", "", "BackupTarget default, which the upgrade creates from it"),
+    gone(8, "backup-target-credential-secret", "", "BackupTarget default, which the upgrade creates from it"),
+    gone(9, "orphan-auto-deletion", "false", "orphan-resource-auto-deletion, which the upgrade sets from it"),
     gone(10, "v2-data-engine-hugepage-limit", "2048", "data-engine-memory-size"),
     gone(10, "v2-data-engine-cpu-mask", "0x1", "data-engine-cpu-mask"),
     gone(11, "storage-network-for-rwx-volume-enabled", "false", "endpoint-network-for-rwx-volume"),
@@ -160,9 +165,9 @@ pub fn settings_removed(rung: &Rung<'_>, out: &mut Found) {
         return;
     }
     let names: Vec<&str> = gone.iter().map(|one| one.name).collect();
-    let reason = out.say(format!("{} removes settings that are set: {}", rung.to, listed(&names)));
+    let reason = out.say(format!("{} removes settings that you have set: {}", rung.to, listed(&names)));
     for one in gone {
-        reason.fact(format!("instead of {}: {}", one.name, one.instead));
+        reason.fact(format!("replacement of {}: {}", one.name, one.instead));
     }
 }
 
@@ -170,7 +175,7 @@ pub fn settings_removed(rung: &Rung<'_>, out: &mut Found) {
 const CHANGES: &[(Release, &str, &str)] = &[(
     r(11, 0),
     "rules that compare longhorn_volume_robustness or longhorn_volume_state with a number no longer fire (issue 10723)",
-    "Look through your own rules: these metrics have a label for the state now, and the value 1 or 0.",
+    "Change your own rules: these metrics now have a state label and the value 1 or 0.",
 )];
 
 /// What a step changes for some volumes, which is in no one's way.
@@ -188,21 +193,21 @@ const OF_VOLUMES: &[OfVolumes] = &[
             let by_hand = volume.status.kubernetes_status.workloads_status.is_empty();
             volume.status.state == VolumeState::Attached && by_hand
         },
-        holds: "is|are attached without a workload, and may keep a ticket longhorn-ui after the upgrade (issue 8339)",
-        fix: "Detach them first, or delete that ticket of their volumeattachments.longhorn.io afterwards.",
+        holds: "is|are attached without a workload and may keep a longhorn-ui ticket after the upgrade (issue 8339)",
+        fix: "Detach these volumes first, or delete ticket longhorn-ui from their volumeattachments.longhorn.io after the upgrade.",
     },
     OfVolumes {
         // nfs-ganesha 6 in longhorn-share-manager v1.7.3, v1.8.0 and v1.8.1
         step: |_, to| to == r(7, 3) || (r(8, 0) <= to && to < r(8, 2)),
         met: Volume::is_shared,
-        holds: "is|are shared, and users other than root can be refused there (issue 10621)",
-        fix: "Take v1.8.2 or later, or the image longhorn-share-manager:v1.7.3-hotfix-1.",
+        holds: "is|are shared (RWX), and the target can deny access to users other than root (issue 10621)",
+        fix: "Upgrade to v1.8.2 or later instead, or use the image longhorn-share-manager:v1.7.3-hotfix-1.",
     },
     OfVolumes {
         step: |from, to| from < r(12, 1) && r(12, 1) <= to,
         met: |volume| volume.spec.encrypted && volume.spec.migratable,
-        holds: "is|are encrypted and cannot be migrated live before the engine upgrade (issue 9205)",
-        fix: "Upgrade their engines right after: each volume grows by 16 MiB then.",
+        holds: "is|are encrypted and cannot migrate live until the engine is upgraded (issue 9205)",
+        fix: "Upgrade these volumes' engines right after the upgrade. Each volume then grows by 16 MiB.",
     },
 ];
 
@@ -226,17 +231,17 @@ pub fn changes(rung: &Rung<'_>, out: &mut Found) {
     if !diskless.is_empty() && rung.from < r(10, 0) && r(10, 0) <= rung.to {
         // longhorn-manager v1.10.0 csi/controller_server.go GetCapacity
         let text = format!(
-            "from {} on, {} without disks: pods whose claims wait for their first consumer are not scheduled there (issue 12807)",
+            "from {} on, {}: pods with WaitForFirstConsumer claims cannot be scheduled there (issue 12807)",
             r(10, 0),
-            held(diskless.len(), "node", "reports|report no capacity")
+            held(diskless.len(), "node", "without disks reports|report no capacity")
         );
         let fix = "Set volumeBindingMode of their StorageClasses to Immediate, or give these nodes a disk.";
-        out.note(text).fact(listed(&diskless)).fix(fix);
+        out.note(text).fact(format!("nodes {}", listed(&diskless))).fix(fix);
     }
     let images = !rung.cluster.objects.backing_images.is_empty();
     if images && rung.from.minor == 6 && rung.to.minor == 7 && rung.to < Release::new(1, 7, 4) {
-        let what = "files of backing images are deleted where new managers meet old CustomResourceDefinitions (issue 10644)";
-        let fix = "Apply the CustomResourceDefinitions of the target first, and only then its managers.";
+        let what = "new managers delete backing image files while the CustomResourceDefinitions are old (issue 10644)";
+        let fix = "Apply the target's CustomResourceDefinitions first. Upgrade the managers only after that.";
         out.note(format!("in {}, {what}", rung.to)).fix(fix);
     }
 }

@@ -27,7 +27,7 @@ pub fn degraded(rung: &Rung<'_>, out: &mut Found) {
     degraded.retain(|volume| !is_rebuilt(rung, volume));
     if let Some(reason) = out.volumes(rung.cluster, &degraded, "is|are degraded") {
         reason.fact(
-            "their engines cannot be upgraded live, and the restart of an instance manager can take their last replica",
+            "degraded volumes have no live engine upgrade, and an instance manager restart can stop their last replica",
         );
     }
 }
@@ -82,7 +82,7 @@ pub fn v2_attached(rung: &Rung<'_>, out: &mut Found) {
         volume.spec.data_engine == DataEngine::V2 && volume.status.state != VolumeState::Detached
     };
     let volumes: Vec<&Volume> = all(rung).filter(attached).collect();
-    out.volumes(rung.cluster, &volumes, "is|are of data engine v2 and attached");
+    out.volumes(rung.cluster, &volumes, "is|are attached and uses|use data engine v2");
 }
 
 /// A failed replica is in no one's way from 1.5.5 and 1.6.2 on; a cluster of an older release does not know when it
@@ -100,15 +100,19 @@ pub fn failed_replicas(rung: &Rung<'_>, out: &mut Found) {
         names.iter().filter_map(|name| rung.cluster.objects.volumes.get(name)).collect();
     let remembers = rung.from.has_fix(&[Release::new(1, 5, 5), Release::new(1, 6, 2)]);
     let reason = out.say(format!(
-        "{} failed, of {}",
-        counted(replicas.len(), "replica"),
-        counted(names.len(), "volume")
+        "{} of {} still {}",
+        counted(replicas.len(), "failed replica"),
+        counted(names.len(), "volume"),
+        if replicas.len() == 1 { "exists" } else { "exist" }
     ));
     reason.volumes(rung.cluster, &volumes);
     if remembers {
         reason.weight(Weight::Note);
     } else {
-        reason.fact(format!("{} does not write down when a replica was last healthy", rung.from));
+        reason.fact(format!(
+            "{} does not record when a replica was last healthy, so the upgrade may keep the wrong one",
+            rung.from
+        ));
     }
 }
 
@@ -120,6 +124,6 @@ pub fn offline_engines(rung: &Rung<'_>, out: &mut Found) {
         attached && (strict || volume.status.is_standby) && volume.spec.data_engine != DataEngine::V2
     };
     let volumes: Vec<&Volume> = all(rung).filter(offline).collect();
-    let holds = "is|are attached whose engine is upgraded only while detached (strict-local, standby)";
+    let holds = "needs|need to be detached for the engine upgrade (strict-local or standby)";
     out.volumes(rung.cluster, &volumes, holds);
 }
