@@ -140,7 +140,7 @@ impl KnownIssue {
                 format!("Upgrade to {fixed}, one minor release at a time{next}")
             }
             Some(fixed) => format!("Upgrade to {fixed} or later"),
-            None => "Upgrade once a release contains the fix of the image that runs here".to_owned(),
+            None => "Upgrade once a release with the fix exists".to_owned(),
         };
         match self.is_first {
             true => format!("{} {way_out} ({link}).", self.until_then),

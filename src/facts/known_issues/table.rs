@@ -51,7 +51,7 @@ pub const ALL: &[KnownIssue] = &[
         frames: &["(*BackingImageDataSourceController)"],
         trigger: |cluster| match cluster.objects.backing_image_data_sources.is_empty() {
             true => Trigger::Absent,
-            false => Trigger::Possible("an export of a large volume can trigger it"),
+            false => Trigger::Possible("exporting a large volume can trigger the bug"),
         },
     }),
     issue!(6264, "v1.5.1", until "pause recurring backups.", [
@@ -63,7 +63,7 @@ pub const ALL: &[KnownIssue] = &[
         ranges: &[(r(1, 5, 0), r(1, 5, 1))],
         fixed: &[r(1, 5, 1)],
         frames: &["BackupController"],
-        trigger: |_| Trigger::Possible("the annotations of claims are not read"),
+        trigger: |_| Trigger::Possible("claims' annotations, which trigger the bug, are not read"),
     }),
     issue!(6998, "v1.5.2", until "do not delete files in the backup target by hand.", [
         read "kubectl -n <namespace> get backups.longhorn.io",
@@ -74,16 +74,16 @@ pub const ALL: &[KnownIssue] = &[
         ranges: &[(r(1, 3, 2), r(1, 5, 2))],
         fixed: &[r(1, 5, 2)],
         frames: &["BackupVolumeController"],
-        trigger: |_| Trigger::Possible("the content of the backup target is not in the API"),
+        trigger: |_| Trigger::Possible("the backup target's content, which triggers the bug, is not in the API"),
     }),
-    issue!(7919, "v1.6.1", until "attach and detach few volumes at a time, and restart a stalled instance manager once it is empty.", [], {
+    issue!(7919, "v1.6.1", until "attach and detach few volumes at a time. Restart a stalled instance manager once it is empty.", [], {
         effect: "a deadlocked instance manager stops attach and detach",
         harms: Harms::InstanceManagers,
         // the instance manager of 1.6.0; the change log of 1.6.1 names the fix
         ranges: &[(r(1, 6, 0), r(1, 6, 1))],
         fixed: &[r(1, 6, 1)],
         frames: &[],
-        trigger: |_| Trigger::Possible("attaching and detaching can trigger it at any time"),
+        trigger: |_| Trigger::Possible("any attach or detach can trigger the bug"),
     }),
     issue!(8098, "v1.7.0", until "if managers panic, stop scraping port 9500 of longhorn-manager.", [], {
         effect: "managers can panic while collecting volume metrics",
@@ -92,12 +92,12 @@ pub const ALL: &[KnownIssue] = &[
         ranges: &[(r(1, 4, 0), r(1, 7, 0))],
         fixed: &[r(1, 7, 0)],
         frames: &["(*VolumeCollector)"],
-        trigger: |_| Trigger::Possible("any scrape of the manager's own metrics can trigger it"),
+        trigger: |_| Trigger::Possible("any scrape of the manager's own metrics can trigger the bug"),
     }),
     issue!(9073, "v1.6.3", until "set default-data-path to a device or directory that every node has.", [
         read "kubectl -n <namespace> get settings.longhorn.io default-data-path",
     ], {
-        effect: "a missing default-data-path device stops a new manager",
+        effect: "a missing default-data-path device crashes new managers",
         // a fatal error, no panic: v1.6.0 types/types.go CreateDefaultDisk
         harms: Harms::Other,
         ranges: &[(r(1, 6, 0), r(1, 6, 3))],
@@ -105,8 +105,8 @@ pub const ALL: &[KnownIssue] = &[
         frames: &["creating default block-type disk"],
         trigger: block_device_by_default,
     }),
-    issue!(9464, "v1.6.3 or v1.7.2", first "Put the labels back first: releases with the fix delete an instance manager without them, with everything \
-                                            that runs in it.", [
+    issue!(9464, "v1.6.3 or v1.7.2", first "Restore the missing labels first: fixed releases delete an instance manager without them, with all its \
+                                            engines and replicas.", [
         read "kubectl -n <namespace> get instancemanagers.longhorn.io --show-labels",
     ], {
         effect: "an instance manager without labels stops its node's sync",
@@ -118,7 +118,7 @@ pub const ALL: &[KnownIssue] = &[
         frames: &[],
         trigger: unlabelled_instance_manager,
     }),
-    issue!(10019, "v1.7.3", until "watch the CPU of rpm processes on the hosts.", [
+    issue!(10019, "v1.7.3", until "watch the CPU use of rpm processes on the nodes.", [
         read "kubectl get nodes -o wide",
     ], {
         effect: "the package check keeps the RPM database busy",
@@ -128,7 +128,7 @@ pub const ALL: &[KnownIssue] = &[
         frames: &[],
         trigger: rpm_host,
     }),
-    issue!(10464, "v1.8.2", until "look for stale backing image copies before you evict a node or a disk.", [
+    issue!(10464, "v1.8.2", until "check for stale backing image copies before you evict a node or disk.", [
         read "kubectl -n <namespace> get backingimages.longhorn.io -o yaml",
     ], {
         effect: "eviction during backing image cleanup crashes managers",
@@ -161,7 +161,7 @@ pub const ALL: &[KnownIssue] = &[
         frames: &[],
         trigger: recurring_job,
     }),
-    issue!(11034, "v1.8.2 or v1.9.1", until "look for stale backing image copies before you evict a node or a disk.", [
+    issue!(11034, "v1.8.2 or v1.9.1", until "check for stale backing image copies before you evict a node or disk.", [
         read "kubectl -n <namespace> get backingimages.longhorn.io -o yaml",
     ], {
         effect: "a stale backing image copy still crashes managers",
@@ -180,7 +180,7 @@ pub const ALL: &[KnownIssue] = &[
         ranges: &[(r(1, 4, 0), r(1, 9, 1))],
         fixed: &[r(1, 9, 1)],
         frames: &["SupportBundleController"],
-        trigger: |_| Trigger::Possible("support bundles are not read"),
+        trigger: |_| Trigger::Possible("support bundles, which trigger the bug, are not read"),
     }),
     issue!(11420, "v1.9.2", until "avoid rebuilds of v2 volumes.", [
         read "kubectl -n <namespace> get volumes.longhorn.io -o wide",
@@ -191,11 +191,11 @@ pub const ALL: &[KnownIssue] = &[
         fixed: &[r(1, 9, 2)],
         frames: &["waitForV2EngineRebuild"],
         trigger: |cluster| match v2_volume(cluster) {
-            true => Trigger::Possible("v2 volumes exist, and any rebuild of one can trigger it"),
+            true => Trigger::Possible("v2 volumes exist, and any rebuild of one can trigger the bug"),
             false => Trigger::Absent,
         },
     }),
-    issue!(11864, "v1.10.1", until "set guaranteed-instance-manager-cpu to another value than 0, such as the default 12, before the upgrade to 1.10.0.", [
+    issue!(11864, "v1.10.1", until "set guaranteed-instance-manager-cpu above 0 (default 12) before the upgrade to 1.10.0.", [
         read "kubectl -n <namespace> get settings.longhorn.io guaranteed-instance-manager-cpu",
     ], {
         effect: "guaranteed-instance-manager-cpu 0 stops every manager",
@@ -216,7 +216,7 @@ pub const ALL: &[KnownIssue] = &[
         frames: &["ShareManagerController"],
         trigger: rwx_volume,
     }),
-    issue!(11994, "v1.10.1", until "let the engine image be deployed on every node, including tainted ones.", [
+    issue!(11994, "v1.10.1", until "make sure that the engine image is deployed on every node, including tainted ones.", [
         read "kubectl -n <namespace> get engineimages.longhorn.io -o wide",
     ], {
         effect: "an engine image missing on one node blocks attaching",
@@ -232,10 +232,10 @@ pub const ALL: &[KnownIssue] = &[
         ranges: &[(r(1, 10, 0), r(1, 10, 1))],
         fixed: &[r(1, 10, 1)],
         frames: &[],
-        trigger: |_| Trigger::Possible("any I/O of a volume can trigger it"),
+        trigger: |_| Trigger::Possible("any volume I/O can trigger the bug"),
     }),
-    issue!(12233, "v1.9.2-hotfix-1, v1.10.1-hotfix-1 or v1.10.2", until "start few replicas at a time: set replica-auto-balance to disabled and \
-                                                                         avoid many parallel rebuilds.", [
+    issue!(12233, "v1.9.2-hotfix-1, v1.10.1-hotfix-1 or v1.10.2", until "set replica-auto-balance to disabled and avoid many parallel \
+                                                                         rebuilds.", [
         read "kubectl -n <namespace> get settings.longhorn.io replica-auto-balance",
         change "kubectl -n <namespace> patch settings.longhorn.io replica-auto-balance --type merge -p '{\"value\":\"disabled\"}'",
     ], {
@@ -246,13 +246,13 @@ pub const ALL: &[KnownIssue] = &[
         fixed: &[hotfix(9, 2, 1), hotfix(10, 1, 1), r(1, 10, 2)],
         // 12386 is the same: the replica that is nil is read one function further on
         frames: &["(*ReplicaController).CreateInstance", "(*ReplicaController).getDiskNameFromUUID"],
-        trigger: |_| Trigger::Possible("any start of a replica can trigger it"),
+        trigger: |_| Trigger::Possible("any replica start can trigger the bug"),
     }),
-    issue!(12573, "v1.11.1", until "set the image longhorn-instance-manager:v1.11.0-hotfix-1, then detach and attach the volumes of each old \
-                                    instance manager soon: one that holds volumes keeps leaking.", [
+    issue!(12573, "v1.11.1", until "use image longhorn-instance-manager:v1.11.0-hotfix-1. Detach and attach the volumes of old instance \
+                                    managers soon: they leak while in use.", [
         read "kubectl -n <namespace> get instancemanagers.longhorn.io -o custom-columns=NAME:.metadata.name,NODE:.spec.nodeID,IMAGE:.spec.image",
     ], {
-        effect: "instance managers leak memory until killed",
+        effect: "instance managers leak memory until OOM-killed",
         harms: Harms::InstanceManagers,
         // the instance manager's image counts, see the trigger; the manager's own code has no part in it
         ranges: &[(r(1, 11, 0), r(1, 11, 1))],
@@ -272,10 +272,10 @@ pub const ALL: &[KnownIssue] = &[
             false if cluster.manager_pods().next().is_some() => {
                 Trigger::Met("no manager is Ready".to_owned())
             }
-            _ => Trigger::Possible("it happens when no manager is Ready"),
+            _ => Trigger::Possible("the bug occurs once no manager is Ready"),
         },
     }),
-    issue!(13087, "v1.11.3", until "limit parallel rebuilds: set concurrent-replica-rebuild-per-node-limit to 1, and do not evict whole nodes.", [
+    issue!(13087, "v1.11.3", until "set concurrent-replica-rebuild-per-node-limit to 1, and do not evict whole nodes.", [
         read "kubectl -n <namespace> get settings.longhorn.io concurrent-replica-rebuild-per-node-limit",
         change "kubectl -n <namespace> patch settings.longhorn.io concurrent-replica-rebuild-per-node-limit --type merge -p '{\"value\":\"1\"}'",
     ], {
@@ -285,7 +285,7 @@ pub const ALL: &[KnownIssue] = &[
         ranges: &[(r(1, 9, 0), r(1, 10, 4)), (r(1, 11, 0), r(1, 11, 3))],
         fixed: &[r(1, 10, 4), r(1, 11, 3)],
         frames: &[],
-        trigger: |_| Trigger::Possible("many parallel rebuilds can trigger it, such as after a lost node"),
+        trigger: |_| Trigger::Possible("many parallel rebuilds can trigger the bug, such as after the loss of a node"),
     }),
     issue!(13245, "v1.11.3", until "delete backups one at a time.", [
         read "kubectl -n <namespace> get backups.longhorn.io",
@@ -295,12 +295,12 @@ pub const ALL: &[KnownIssue] = &[
         ranges: &[(r(1, 8, 0), r(1, 11, 3))],
         fixed: &[r(1, 11, 3)],
         frames: &["setInprogressDeletionMap"],
-        trigger: |_| Trigger::Possible("any deletion of a backup can trigger it"),
+        trigger: |_| Trigger::Possible("any deletion of a backup can trigger the bug"),
     }),
-    issue!(13482, "v1.12.1", until "watch the workloads for EROFS errors, and restart those that report one.", [
+    issue!(13482, "v1.12.1", until "check the workloads' logs for EROFS errors, and restart workloads that report one.", [
         read "kubectl get nodes -o wide",
     ], {
-        effect: "kernels from 6.12 on hide read-only file systems",
+        effect: "Longhorn misses read-only file systems on kernels from 6.12",
         harms: Harms::Other,
         // FilesystemReadOnly came with 1.5.5; ext4 says emergency_ro instead of ro
         ranges: &[(r(1, 5, 5), r(1, 11, 4)), (r(1, 12, 0), r(1, 12, 1))],

@@ -12,7 +12,7 @@ pub(super) fn backing_image_eviction(cluster: &Cluster) -> Trigger {
         None if cluster.objects.backing_images.is_empty() && cluster.can_read(Resource::BackingImages) => {
             Trigger::Absent
         }
-        None => Trigger::Possible("it happens when a node or disk with backing images is evicted"),
+        None => Trigger::Possible("evicting a node or disk with backing images can trigger the bug"),
     }
 }
 
@@ -20,14 +20,14 @@ pub(super) fn recurring_job(cluster: &Cluster) -> Trigger {
     match cluster.objects.recurring_jobs.iter().next() {
         Some(job) => Trigger::Met(format!("recurring job {} exists", job.metadata.name)),
         None if cluster.can_read(Resource::RecurringJobs) => Trigger::Absent,
-        None => Trigger::Possible("recurring jobs cannot be read"),
+        None => Trigger::Possible("recurring jobs, which trigger the bug, cannot be read"),
     }
 }
 
 pub(super) fn block_device_by_default(cluster: &Cluster) -> Trigger {
     match cluster.setting("default-data-path").is_some_and(|path| path.value.starts_with("/dev/")) {
         true => Trigger::Possible(
-            "default-data-path is a block device; the API does not show which nodes have it",
+            "default-data-path is a block device, and the API does not show which nodes have that device",
         ),
         false => Trigger::Absent,
     }
@@ -54,11 +54,12 @@ pub(super) fn rpm_host(cluster: &Cluster) -> Trigger {
     let readable = cluster.can_read(Resource::KubeNodes) && !cluster.objects.kube_nodes.is_empty();
     let mut nodes = cluster.objects.kube_nodes.iter();
     match nodes.find(|node| rpm(&node.status.node_info.os_image)) {
-        Some(node) => {
-            Trigger::Met(format!("node {} runs {}", node.metadata.name, node.status.node_info.os_image))
-        }
+        Some(node) => Trigger::Met(format!(
+            "node {} has an RPM database ({})",
+            node.metadata.name, node.status.node_info.os_image
+        )),
         None if readable => Trigger::Absent,
-        None => Trigger::Possible("hosts with an RPM database are affected; nodes could not be read"),
+        None => Trigger::Possible("nodes with an RPM database trigger the bug, but nodes could not be read"),
     }
 }
 
@@ -78,7 +79,9 @@ pub(super) fn cpu_mask_above_the_share(cluster: &Cluster) -> Trigger {
     let nodes = cluster.objects.kube_nodes.iter().filter(of_longhorn);
     let smallest = nodes.filter_map(cores).fold(f64::INFINITY, f64::min);
     match smallest * percent < f64::from(bits) || percent == 0.0 {
-        true => Trigger::Met(format!("{SHARE} is {percent} for the v2 data engine, also if that is off")),
+        true => Trigger::Met(format!(
+            "{SHARE} is {percent} for the v2 data engine, which counts even if that engine is off"
+        )),
         false => Trigger::Absent,
     }
 }
@@ -100,7 +103,7 @@ pub(super) fn disk_without_size(cluster: &Cluster) -> Trigger {
     let sizes = disks.any(|status| status.storage_maximum.0 > 0);
     match found.filter(|_| balances && sizes) {
         Some(text) => Trigger::Met(text),
-        None if balances => Trigger::Possible("a disk that reports no size triggers it"),
+        None if balances => Trigger::Possible("any disk that reports no size triggers the bug"),
         None => Trigger::Absent,
     }
 }
@@ -121,7 +124,7 @@ pub(super) fn leaking_instance_manager(cluster: &Cluster) -> Trigger {
         cluster.objects.instance_managers.iter().filter(|one| leaks(&one.spec.image)).collect();
     match managers.first() {
         Some(first) => Trigger::Met(format!(
-            "{} of image v1.11.0, {} on node {} among them",
+            "{} with image v1.11.0, including {} on node {}",
             crate::check::counted(managers.len(), "instance manager"),
             first.metadata.name,
             first.spec.node_id
@@ -141,7 +144,7 @@ pub(super) fn new_kernel(cluster: &Cluster) -> Trigger {
     };
     match cluster.objects.kube_nodes.iter().any(|node| new(&node)) {
         true => {
-            Trigger::Possible("nodes run a kernel from 6.12 on; it happens when a file system has errors")
+            Trigger::Possible("nodes have kernel 6.12 or later, and a file system error triggers the bug")
         }
         false => Trigger::Absent,
     }
