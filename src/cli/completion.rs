@@ -8,7 +8,7 @@ use super::{Failure, exit, print};
 /// Options of `completion`.
 #[derive(Debug, Args)]
 pub struct CompletionArgs {
-    /// The shell
+    /// Shell to complete for
     #[arg(value_enum)]
     shell: Shell,
 }

@@ -14,16 +14,16 @@ use crate::report::evaluate;
 
 /// Options of `diff`.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes:\n  0   no incident of at least a warning began or became worse\n  \
-                        1   one did\n  \
-                        2   one of the looks has no verdict\n  \
+#[command(after_help = "Exit codes:\n  0   no incident at warning or above began or became worse\n  \
+                        1   such an incident began or became worse\n  \
+                        2   unknown: one of the recordings has no verdict\n  \
                         64  bad usage or unreadable input")]
 pub struct DiffArgs {
-    /// The earlier recording, in any form that check --from reads
+    /// Earlier recording, in any form that check --from reads
     #[arg(value_name = "OLD")]
     old: PathBuf,
 
-    /// The later recording
+    /// Later recording
     #[arg(value_name = "NEW")]
     new: PathBuf,
 
@@ -31,7 +31,7 @@ pub struct DiffArgs {
     #[arg(long, short = 'n', default_value = source::NAMESPACE, env = "LONGHORN_HEALTH_NAMESPACE")]
     namespace: String,
 
-    /// How to print it
+    /// Format of the comparison
     #[arg(long, short = 'o', value_enum, default_value_t = DiffFormat::Table)]
     output: DiffFormat,
 }
@@ -55,7 +55,7 @@ pub fn run(args: DiffArgs) -> Result<u8, Failure> {
         && from > to
     {
         return Err(Failure::usage(anyhow!(
-            "{} is of {from}, after {} of {to}: give the earlier recording first",
+            "{} ({from}) is later than {} ({to}); name the earlier recording first",
             args.old.display(),
             args.new.display()
         )));

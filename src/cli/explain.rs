@@ -11,7 +11,7 @@ use crate::checks::CATALOGUE;
 /// Options of `explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// Id of a check, as in reports and metrics; with a cause only that
+    /// Id of a check, or of one of its causes, as in reports and metrics
     #[arg(value_name = "CHECK[/CAUSE]", value_parser = subject)]
     subject: Subject,
 }

@@ -16,8 +16,8 @@ use crate::source::connect;
 /// Which clusters are looked at.
 #[derive(Debug, Args)]
 pub struct FleetArgs {
-    /// Check every context of the kubeconfig in parallel: one table, worst first, with the exit code of
-    /// the worst. Several --context do the same for those
+    /// Check every context of the kubeconfig in parallel, in one table with the worst first and its exit
+    /// code. Several --context do the same for those contexts
     #[arg(long, help_heading = "Source", conflicts_with_all = ["demo", "from", "context"])]
     all_contexts: bool,
 }
@@ -61,7 +61,10 @@ impl FleetArgs {
         }
         let known = known()?;
         if let Some(wrong) = wanted.iter().find(|name| !known.contains(name)) {
-            return Err(Failure::usage(anyhow!("no context '{wrong}'; there are {}", known.join(", "))));
+            return Err(Failure::usage(anyhow!(
+                "the kubeconfig has no context '{wrong}'; it has {}",
+                known.join(", ")
+            )));
         }
         wanted.sort();
         wanted.dedup();

@@ -18,13 +18,13 @@ pub struct GenerateArgs {
     /// What to generate
     #[arg(value_enum, default_value = "all")]
     target: Target,
-    /// Write nothing; print how existing files differ, and exit with 1 if they do
+    /// Print how existing files differ and exit with 1 if they do; write nothing
     #[arg(long, value_parser = BoolishValueParser::new(), env = "LONGHORN_HEALTH_CHECK_GENERATED")]
     check: bool,
     /// Your own thresholds, durations, severities and labels (docs/configuration.md)
     #[arg(long, value_name = "FILE", env = "LONGHORN_HEALTH_GENERATE_CONFIG")]
     config: Option<PathBuf>,
-    /// Directory of rules/, dashboards/, deploy/ and docs/
+    /// Directory to write rules/, dashboards/, deploy/ and docs/ into
     #[arg(long, value_name = "DIR", default_value = ".", env = "LONGHORN_HEALTH_OUT")]
     out: PathBuf,
 }
@@ -51,7 +51,7 @@ pub fn run(args: GenerateArgs) -> Result<u8, Failure> {
         }
     }
     if drifted {
-        eprintln!("generated files differ from the checks; fix with: {}", fix(&args));
+        eprintln!("generated files differ from the checks; to update them: {}", fix(&args));
         return Ok(exit::FINDINGS);
     }
     Ok(exit::OK)

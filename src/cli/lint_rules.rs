@@ -17,13 +17,13 @@ use crate::longhorn::Release;
 /// Options of `lint-rules`.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes:\n  0   nothing is wrong\n  1   errors or warnings\n  \
-                        2   something could not be judged\n  64  bad usage or unreadable input")]
+                        2   unknown: something could not be judged\n  64  bad usage or unreadable input")]
 pub struct LintArgs {
-    /// Rule files, PrometheusRules, values of charts, Grafana dashboards; directories of them; - for standard input
+    /// Rule files, PrometheusRules, chart values or Grafana dashboards, directories of these, or - for standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
-    /// Release of Longhorn whose metrics they are to fit [default: the newest known]
+    /// Longhorn release whose metrics the queries must match [default: the newest known]
     #[arg(long, value_name = "VERSION", value_parser = super::plan::release)]
     release: Option<Release>,
 
@@ -102,14 +102,14 @@ fn read(path: &Path, files: &mut Vec<(String, String)>, unread: &mut Vec<Problem
 fn message(problem: &Problem) -> String {
     let said = &problem.said;
     let instead =
-        if said.instead.is_empty() { String::new() } else { format!(". Instead: {}", said.instead) };
+        if said.instead.is_empty() { String::new() } else { format!(". Use instead: {}", said.instead) };
     format!("{}: {}{instead}", problem.place, said.message)
 }
 
 fn summary(linted: &Linted) -> String {
     let of = |level: Level| linted.problems.iter().filter(|problem| problem.said.level == level).count();
     format!(
-        "{}, {}, {} in {} about Longhorn, in {}, for {}\n",
+        "{}, {}, {} in {} on Longhorn metrics ({}), for {}\n",
         counted(of(Level::Error), "error"),
         counted(of(Level::Warning), "warning"),
         match of(Level::Unknown) {
@@ -136,7 +136,7 @@ fn table(linted: &Linted) -> String {
             if said.instead.is_empty() {
                 String::new()
             } else {
-                format!("        instead: {}", plain(&said.instead))
+                format!("        use instead: {}", plain(&said.instead))
             },
         ];
         lines.iter().filter(|line| !line.is_empty()).for_each(|line| text.push_str(&format!("{line}\n")));

@@ -21,7 +21,7 @@ impl FromStr for ListenAddress {
         if well_formed {
             Ok(ListenAddress(text.to_owned()))
         } else {
-            Err("use [HOST]:PORT, for example :10945 or [::1]:10945".to_owned())
+            Err("not an address; use [HOST]:PORT, such as :10945 or [::1]:10945".to_owned())
         }
     }
 }
@@ -64,13 +64,13 @@ impl ListenAddress {
     fn explain(&self, error: std::io::Error) -> anyhow::Error {
         let hint = match error.kind() {
             std::io::ErrorKind::AddrInUse => {
-                "the port is in use; stop what uses it, or choose another one with --web.listen-address"
+                "the port is in use; stop the process that uses it, or set another port with --web.listen-address"
             }
             std::io::ErrorKind::PermissionDenied => {
-                "not permitted; choose a port above 1023 with --web.listen-address"
+                "not permitted; use a port above 1023 with --web.listen-address"
             }
             std::io::ErrorKind::AddrNotAvailable => {
-                "this machine does not have that address; see --web.listen-address"
+                "this machine lacks that address; set another with --web.listen-address"
             }
             _ => return anyhow!("cannot listen on {self}: {error}; see --web.listen-address"),
         };

@@ -9,7 +9,7 @@ use super::{Failure, exit};
 /// Options of `man`.
 #[derive(Debug, Args)]
 pub struct ManArgs {
-    /// Directory for the pages
+    /// Directory to write the pages into
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 }

@@ -46,22 +46,22 @@ enum Task {
     Serve(serve::ServeArgs),
     /// Check the cluster once, print what is wrong, and set the exit code
     Check(check::CheckArgs),
-    /// Compare two recordings: what began, what ended, and what was changed in between
+    /// Compare two recordings: what began, ended and changed between them
     Diff(diff::DiffArgs),
     /// Check before you act: an upgrade, a drain, or the loss of a node, disk or zone
     Plan(plan::PlanArgs),
-    /// Find queries in your own rules and dashboards that a Longhorn release cannot answer
+    /// Find queries in your own rules and dashboards that fail on a Longhorn release
     #[cfg(feature = "lint-rules")]
     LintRules(lint_rules::LintArgs),
     /// Record the cluster into a directory or an archive, for check --from
     Record(record::RecordArgs),
     /// Print the runbook of an alert
     Runbook(runbook::RunbookArgs),
-    /// Print what a check finds and what its causes mean
+    /// Print what a check finds, its causes and their fixes
     Explain(explain::ExplainArgs),
-    /// Write rules, dashboards, deploy files and docs from the checks, or check whether they are up to date
+    /// Write rules, dashboards, deploy files and docs, or check that they are up to date
     Generate(generate::GenerateArgs),
-    /// Print a script that completes this command line: source <(longhorn-health-exporter completion bash)
+    /// Print a script for shell completion: source <(longhorn-health-exporter completion bash)
     Completion(completion::CompletionArgs),
     /// Write a manual page for each subcommand
     #[command(hide = true)]

@@ -26,17 +26,17 @@ pub struct PlanArgs {
 
 #[derive(Debug, Subcommand)]
 enum PlanTask {
-    /// May Longhorn be upgraded, by which steps, and what stands against it; afterwards, whether it is done
+    /// Can Longhorn be upgraded, by which steps, and what blocks it? After an upgrade: is it complete?
     Upgrade(UpgradeArgs),
-    /// May nodes be drained, restarted, emptied or removed: what blocks it, what is lost, and in which order
+    /// Can nodes be drained, restarted, emptied or removed? What blocks it, what would be lost, and the steps
     Drain(DrainArgs),
-    /// What is lost with each node, disk and zone, what could not be rebuilt, and what no one backs up
+    /// Volumes that would be lost with one node, disk or zone, or have no room for a rebuild or no backup
     Loss(LossArgs),
 }
 
 #[derive(Debug, Args)]
 struct UpgradeArgs {
-    /// Release to go to, v1.10 for its newest patch; without it the steps to the newest release that is known
+    /// Target release; v1.10 means its newest patch [default: all steps to the newest known release]
     #[arg(value_name = "VERSION", value_parser = release)]
     to: Option<Release>,
 
@@ -46,11 +46,11 @@ struct UpgradeArgs {
 
 #[derive(Debug, Args)]
 struct DrainArgs {
-    /// Nodes that are to go at the same time
+    /// Nodes to drain at the same time
     #[arg(value_name = "NODE")]
     nodes: Vec<String>,
 
-    /// Every node on its own: which may go now, one after the other
+    /// Check every node by itself: which can be drained now, one at a time
     #[arg(long, conflicts_with = "nodes")]
     all: bool,
 
@@ -71,15 +71,15 @@ struct LossArgs {
 #[derive(Debug, Args)]
 #[group(multiple = false)]
 struct IntentArgs {
-    /// Empty them of replicas
+    /// Move all replicas off the nodes
     #[arg(long)]
     evict: bool,
 
-    /// Drain and restart them
+    /// Drain the nodes and restart them
     #[arg(long)]
     reboot: bool,
 
-    /// Remove them permanently
+    /// Remove the nodes permanently
     #[arg(long)]
     remove: bool,
 }
@@ -108,7 +108,7 @@ struct CommonArgs {
     #[arg(long, short = 'o', value_enum, default_value_t = PlanFormat::Table, env = "LONGHORN_HEALTH_OUTPUT")]
     output: PlanFormat,
 
-    /// Show every fact and note
+    /// Show all facts, notes and steps
     #[arg(long, short = 'v')]
     details: bool,
 
@@ -134,7 +134,7 @@ enum PlanFormat {
 }
 
 pub fn release(text: &str) -> Result<Release, String> {
-    upgrade::target::meant(text).ok_or_else(|| "not a release; write it as v1.9.2".to_owned())
+    upgrade::target::meant(text).ok_or_else(|| "not a release; use the form v1.9.2".to_owned())
 }
 
 /// Runs `plan`.
@@ -143,9 +143,9 @@ pub fn run(args: PlanArgs) -> Result<u8, Failure> {
         PlanTask::Upgrade(UpgradeArgs { to, common }) => {
             common.answer(Which::Upgrade, |looked| Ok(upgrade::plan(looked, upgrade::Asked { to })))
         }
-        PlanTask::Drain(DrainArgs { nodes, all: false, .. }) if nodes.is_empty() => {
-            Err(Failure::usage(anyhow!("no node is named; name one, or take --all for each node on its own")))
-        }
+        PlanTask::Drain(DrainArgs { nodes, all: false, .. }) if nodes.is_empty() => Err(Failure::usage(
+            anyhow!("no node given; name a node, or use --all to check every node by itself"),
+        )),
         PlanTask::Drain(DrainArgs { nodes, all: _, intent, common }) => {
             let asked = drain::Asked { nodes, intent: intent.intent() };
             common.answer(Which::Drain, |looked| drain::plan(looked, &asked))
@@ -164,7 +164,7 @@ impl CommonArgs {
             let as_json = match self.output {
                 PlanFormat::Table => false,
                 PlanFormat::Json => true,
-                _ => return Err(Failure::usage(anyhow!("several clusters are printed as table or json"))),
+                _ => return Err(Failure::usage(anyhow!("several clusters need -o table or -o json"))),
             };
             let rows = fleet::rows(&sources, &wanted, patience, |source, cluster| {
                 let plan = self.planned(which, cluster, &source.options(now)?.address, &plan)?;

@@ -24,7 +24,7 @@ use crate::source::recording::{RecordedFile, Recording};
                         2   something could not be read; the recording names it, and --from treats it as unknown\n  \
                         64  bad usage")]
 pub struct RecordArgs {
-    /// Path of the recording: a new or empty directory, or a new file named .tar.gz
+    /// Path of the recording: a new or empty directory, or a new .tar.gz file
     #[arg(long, short = 'o', value_name = "DIR|FILE.tar.gz")]
     output: PathBuf,
 
@@ -40,15 +40,15 @@ pub struct RecordArgs {
     #[arg(long, value_name = "NAME", env = "LONGHORN_HEALTH_CONTEXT")]
     context: Option<String>,
 
-    /// Replace names of nodes, claims, volumes, namespaces and workloads, and addresses; the verdict stays the same
+    /// Replace addresses and the names of nodes, claims, volumes, namespaces and workloads; the verdict stays the same
     #[arg(long, value_parser = BoolishValueParser::new(), env = "LONGHORN_HEALTH_ANONYMIZE")]
     anonymize: bool,
 
-    /// Anonymize this recording instead of one of the cluster
+    /// Anonymize this recording instead of recording the cluster
     #[arg(long, value_name = "PATH", requires = "anonymize", conflicts_with_all = ["kubeconfig", "context"])]
     from: Option<PathBuf>,
 
-    /// Time for each answer of the API server
+    /// Time to wait for each answer of the API server
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = positive_duration, env = "LONGHORN_HEALTH_TIMEOUT")]
     timeout: SignedDuration,
 }
@@ -96,7 +96,7 @@ impl RecordArgs {
         }
         output.finish(&self.namespace, Timestamp::now()).map_err(place)?;
         eprintln!(
-            "written; read it before you share it, then: {} check --from {}",
+            "recording written; read it before you share it. To check it: {} check --from {}",
             super::called(),
             self.output.display()
         );
@@ -108,7 +108,7 @@ impl RecordArgs {
             eprintln!("warning: not recorded: {}", plain(unread));
         }
         eprintln!(
-            "{} objects and {} logs recorded; check them with: {} check --from {}",
+            "{} objects and {} logs recorded. To check them: {} check --from {}",
             recorded.objects,
             recorded.logs,
             super::called(),
@@ -147,7 +147,7 @@ impl RecordOutput {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let kind = if name.ends_with(".tar.gz") || name.ends_with(".tgz") {
             if path.exists() {
-                return Err(io::Error::other("already exists; a recording overwrites nothing"));
+                return Err(io::Error::other("already exists; use a new file name"));
             }
             // a copy of an unfinished file has a name that says so
             let unfinished = path.with_file_name(format!("{name}.unfinished"));
@@ -157,7 +157,7 @@ impl RecordOutput {
         } else {
             std::fs::create_dir_all(path)?;
             if std::fs::read_dir(path)?.next().is_some() {
-                return Err(io::Error::other("is not empty; give a new or empty directory"));
+                return Err(io::Error::other("is not empty; use a new or empty directory"));
             }
             OutputKind::Directory(path.to_owned())
         };

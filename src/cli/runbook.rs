@@ -11,7 +11,7 @@ use crate::generate::docs;
 /// Options of `runbook`.
 #[derive(Debug, Args)]
 pub struct RunbookArgs {
-    /// Name of the alert; without one, the alerts are listed
+    /// Name of the alert [default: list all alerts]
     #[arg(value_name = "ALERT", hide_possible_values = true, value_parser = PossibleValuesParser::new(
         DECLARED.alerts().map(|alert| alert.name)
     ))]
@@ -23,7 +23,7 @@ pub fn run(args: RunbookArgs) -> Result<u8, Failure> {
     let page = match args.alert {
         Some(alert) => {
             let page = docs::runbook(&alert, &DECLARED)
-                .ok_or_else(|| Failure::usage(anyhow!("no runbook of this name")))?;
+                .ok_or_else(|| Failure::usage(anyhow!("no runbook has this name")))?;
             docs::without_head(page)
         }
         None => DECLARED.alerts().map(|alert| format!("{:40} {}\n", alert.name, alert.summary)).collect(),

@@ -41,13 +41,13 @@ const WORKERS: usize = 2;
 /// Options of `serve`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "With --demo the objects keep their initial times while the clock advances, so their ages grow. With --from the verdict is for the time of the recording and never changes."
+    after_help = "With --demo, objects keep their initial times while the clock advances, so their ages grow. With --from, the verdict is for the time of the recording and never changes."
 )]
 pub struct ServeArgs {
     #[command(flatten)]
     source: SourceArgs,
 
-    /// File that keeps ages of facts across restarts; its directory must be writable
+    /// File that keeps the ages of facts across restarts; the directory must be writable
     #[arg(
         long,
         value_name = "FILE",
@@ -68,7 +68,7 @@ pub struct ServeArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Web")]
 struct WebArgs {
-    /// Address to listen on; may be given several times
+    /// Address to listen on; can be given several times
     #[arg(
         long = "web.listen-address",
         value_name = "[HOST]:PORT",
@@ -98,11 +98,11 @@ struct WebArgs {
     max_requests: usize,
 
     /// File with TLS, users, headers and a rate limit, in the format of Prometheus' exporter-toolkit.
-    /// It and the files it names are reloaded when they change
+    /// The exporter reloads the file and all files in it when they change
     #[arg(long = "web.config.file", value_name = "FILE", env = "LONGHORN_HEALTH_WEB_CONFIG_FILE")]
     config_file: Option<PathBuf>,
 
-    /// Who may read metrics, page and report; health endpoints are open to anyone
+    /// Who can read metrics, page and report; anyone can read health endpoints
     #[arg(long = "web.auth", value_enum, default_value_t = WebAuth::None, value_name = "WAY", env = "LONGHORN_HEALTH_WEB_AUTH")]
     auth: WebAuth,
 
@@ -110,7 +110,7 @@ struct WebArgs {
     #[arg(long = "web.runbook-url", value_name = "URL", value_parser = address, env = "LONGHORN_HEALTH_WEB_RUNBOOK_URL")]
     runbook_url: Option<String>,
 
-    /// URL of Grafana; the page then links to the dashboards
+    /// URL of Grafana, for links from the page to the dashboards
     #[arg(long = "web.grafana-url", value_name = "URL", value_parser = address, env = "LONGHORN_HEALTH_WEB_GRAFANA_URL")]
     grafana_url: Option<String>,
 
@@ -138,7 +138,7 @@ impl WebArgs {
 enum WebAuth {
     /// Anyone, or the users of the web configuration
     None,
-    /// The Kubernetes API: a bearer token whose owner may get the path; needs TLS
+    /// Bearer tokens whose owner may get the path in the Kubernetes API; needs TLS
     Kubernetes,
 }
 
@@ -161,9 +161,9 @@ fn telemetry_path(text: &str) -> Result<String, String> {
         ["/", "/livez", "/healthz", "/readyz", "/-/healthy", "/-/ready", "/api/v1/report", "/report.txt"];
     let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "/-_.~".contains(c));
     if !text.starts_with('/') || !plain {
-        Err("use a plain path that begins with /, for example /metrics".to_owned())
+        Err("not a plain path; use a path that begins with /, such as /metrics".to_owned())
     } else if TAKEN.contains(&text) || text.starts_with("/runbooks/") {
-        Err(format!("{text} is taken by another page"))
+        Err(format!("{text} is already used by another page; use another path"))
     } else {
         Ok(text.to_owned())
     }
@@ -175,7 +175,8 @@ fn address(text: &str) -> Result<String, String> {
     match plain && !text.contains(['?', '#', '"']) && !text.contains(char::is_whitespace) {
         true => Ok(text.to_owned()),
         false => {
-            Err("use an address such as https://grafana.example.org, without query and fragment".to_owned())
+            Err("not a base URL; use one such as https://grafana.example.org, without query or fragment"
+                .to_owned())
         }
     }
 }
@@ -201,7 +202,7 @@ pub fn run(args: ServeArgs) -> Result<u8, Failure> {
 async fn serve(args: ServeArgs, answering: &Handle) -> Result<u8, Failure> {
     // bad configuration is reported before a port is bound
     if args.source.context.len() > 1 {
-        return Err(Failure::usage(anyhow!("serve watches one cluster: give one --context")));
+        return Err(Failure::usage(anyhow!("serve watches one cluster; use one --context")));
     }
     let mut signals = Signals::listen().map_err(Failure::unknown)?;
     let mut options = args.source.options(Timestamp::now())?;
@@ -265,7 +266,7 @@ async fn serve(args: ServeArgs, answering: &Handle) -> Result<u8, Failure> {
             Ok(exit::OK)
         }
         // half an exporter would look healthy; the kubelet restarts us whole
-        Err(what) => Err(Failure::unknown(anyhow!("{what} unexpectedly; see the log"))),
+        Err(what) => Err(Failure::unknown(anyhow!("{what} unexpectedly; read the log"))),
     }
 }
 
@@ -283,7 +284,7 @@ async fn open_connection(args: &ServeArgs) -> Result<Option<Connection>, Failure
             let plugin = connection.plugin().unwrap_or_default();
             tracing::warn!(
                 plugin,
-                "waiting for the credentials of the Kubernetes API; nothing is known until then"
+                "waiting for credentials for the Kubernetes API; every check is unknown until then"
             );
         }
     }
@@ -303,15 +304,15 @@ fn open_web(args: &ServeArgs) -> Result<(Access, Transport), Failure> {
     };
     let tls = file.clone().filter(|file| file.serves_tls());
     if by_kubernetes && tls.is_none() {
-        let message = "--web.auth=kubernetes needs TLS, because tokens must not travel in clear text; \
-                       give --web.config.file with tls_server_config";
+        let message = "--web.auth=kubernetes needs TLS, because tokens must not be sent in clear text; \
+                       use --web.config.file with tls_server_config";
         return Err(Failure::usage(anyhow!(message)));
     }
     if by_kubernetes && http::is_open_to_all(&args.web.telemetry_path) {
         let path = &args.web.telemetry_path;
         return Err(Failure::usage(anyhow!(
-            "Kubernetes lets every account get {path}, so --web.auth=kubernetes would not protect it; \
-             choose another --web.telemetry-path"
+            "Kubernetes lets every account get {path}, so --web.auth=kubernetes cannot protect it; \
+             use another --web.telemetry-path"
         )));
     }
     let mut access = Access::open();

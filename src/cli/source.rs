@@ -58,15 +58,15 @@ pub struct SourceArgs {
     #[arg(long, value_name = "NAME", env = "LONGHORN_HEALTH_CLUSTER_NAME")]
     pub cluster_name: Option<String>,
 
-    /// File of accepted findings, each with a reason and a last day; counted separately, never hidden. Read once, during startup
+    /// File of accepted findings, each with a reason and a last day; still shown, counted separately. Read once, at startup
     #[arg(long, value_name = "FILE", env = "LONGHORN_HEALTH_ACCEPTED")]
     pub accepted: Option<PathBuf>,
 
-    /// Read the end of the log of managers that crashed or hang, which needs permission to get pods/log
+    /// Read the last log lines of managers that crashed or are hanging (needs permission to get pods/log)
     #[arg(long, value_enum, default_value_t = CrashLogsArg::Auto, env = "LONGHORN_HEALTH_CRASH_LOGS")]
     pub crash_logs: CrashLogsArg,
 
-    /// Treat a kind as unknown if the API server has not answered for this long, at least 90s
+    /// Time without an answer after which a kind is unknown, at least 90s
     #[arg(long, value_name = "DURATION", default_value = "3m", value_parser = stale_after, env = "LONGHORN_HEALTH_STALE_AFTER")]
     pub stale_after: SignedDuration,
 }
@@ -74,22 +74,22 @@ pub struct SourceArgs {
 /// Whether logs of crashed managers are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum CrashLogsArg {
-    /// If permissions allow it; otherwise causes come from fingerprints
+    /// If permitted; otherwise, exit codes and run times give the cause
     Auto,
     /// Never
     Off,
 }
 
 pub fn moment(text: &str) -> Result<Timestamp, String> {
-    text.parse().map_err(|_| "not a time; write it as 2026-03-01T04:30:00Z".to_owned())
+    text.parse().map_err(|_| "not a time; use the form 2026-03-01T04:30:00Z".to_owned())
 }
 
 /// A duration such as `90s`, `15m` or `1h30m`.
 pub fn positive_duration(text: &str) -> Result<SignedDuration, String> {
     match text.parse::<SignedDuration>() {
         Ok(duration) if duration > SignedDuration::ZERO => Ok(duration),
-        Ok(_) => Err("must be longer than zero".to_owned()),
-        Err(_) => Err("not a duration; write it as 90s, 15m or 1h30m".to_owned()),
+        Ok(_) => Err("must be longer than 0s".to_owned()),
+        Err(_) => Err("not a duration; use the form 90s, 15m or 1h30m".to_owned()),
     }
 }
 
@@ -109,7 +109,7 @@ fn stale_after(text: &str) -> Result<SignedDuration, String> {
 #[derive(Debug, Error)]
 pub enum SourceError {
     /// The demo cluster has a namespace of its own.
-    #[error("the demo cluster has Longhorn in namespace {NAMESPACE}, not in {0}; omit --namespace")]
+    #[error("the demo cluster has no namespace {0}, only {NAMESPACE}; omit --namespace")]
     DemoNamespace(String),
     /// The recording cannot be used.
     #[error(transparent)]
@@ -183,7 +183,7 @@ impl SourceArgs {
         };
         for one in accepted.iter().filter(|one| one.has_expired(Some(now))) {
             let until = one.until.map(|until| until.to_string()).unwrap_or_default();
-            eprintln!("warning: no longer accepted since {until}: {} ({})", one.check, plain(&one.reason));
+            eprintln!("warning: acceptance expired on {until}: {} ({})", one.check, plain(&one.reason));
         }
         Ok(ReportOptions { address: self.address(), accepted, ..ReportOptions::default() })
     }
@@ -259,7 +259,7 @@ fn acceptances(path: &Path) -> anyhow::Result<Vec<Acceptance>> {
     // one without a writer would keep its reader waiting forever; that of a shell (<(…)) has one
     let is_pipe = path.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo());
     if is_pipe && !path.starts_with("/dev/fd") && !path.starts_with("/proc") {
-        bail!("cannot read {name}: a named pipe; give a file");
+        bail!("cannot read {name}: it is a named pipe; use a file");
     }
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
     Acceptance::parse(&CATALOGUE, &name.to_string(), &text)

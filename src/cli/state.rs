@@ -35,7 +35,7 @@ impl Keeper {
                 tracing::warn!(
                     path,
                     of = saved.namespace,
-                    "the state belongs to another namespace; ages start now"
+                    "the state file is for another namespace; ages start now"
                 );
             }
             Loaded::History(saved) => {
@@ -46,7 +46,7 @@ impl Keeper {
             }
             Loaded::SetAside { reason, kept } => {
                 let kept = kept.map(|kept| kept.display().to_string());
-                tracing::warn!(path, reason, kept, "the state cannot be used; ages start now");
+                tracing::warn!(path, reason, kept, "the state file cannot be used; ages start now");
             }
         }
         Keeper { file, live, namespace, failing: false }
@@ -83,9 +83,9 @@ impl Keeper {
         let (path, failing) = (self.file.path().display(), error.is_some());
         match error {
             Some(error) if !self.failing => {
-                tracing::warn!(%path, error, "the state cannot be saved; retrying")
+                tracing::warn!(%path, error, "the state file cannot be written; retrying")
             }
-            None if self.failing => tracing::info!(%path, "the state is saved again"),
+            None if self.failing => tracing::info!(%path, "the state file can be written again"),
             _ => {}
         }
         self.failing = failing;

@@ -146,10 +146,10 @@ pub fn of(cluster: &Cluster, of_data: &[(OfData, Vec<String>)]) -> (Counts, Data
         true => line(&counts, &hurt),
         false if cluster.readability(Resource::Volumes) != Readability::Readable => NOT_KNOWN.to_owned(),
         false if !absent => {
-            "not known: whether a longhorn-manager still updates it cannot be read".to_owned()
+            "unknown: cannot read whether a longhorn-manager still updates the volumes".to_owned()
         }
         false if cluster.objects.volumes.is_empty() => format!("no volumes in {}", cluster.namespace),
-        false => "not known: no longhorn-manager is running to update it".to_owned(),
+        false => "unknown: no longhorn-manager is running to update the volumes".to_owned(),
     };
     (counts, Data { known, hurt, line, at_risk: at_risk::of(cluster) })
 }
@@ -206,7 +206,7 @@ fn look(
     Some((how, HurtVolume { volume: cluster.volume_ref(name), copies, rebuilt_percent }))
 }
 
-const NOT_KNOWN: &str = "not known: volumes could not be read";
+const NOT_KNOWN: &str = "unknown: volumes could not be read";
 
 fn line(counts: &Counts, hurt: &[HurtVolumes]) -> String {
     let mut parts = Vec::new();
@@ -279,7 +279,7 @@ mod tests {
         // as an uninstallation leaves it
         assert_eq!(line(&crate::testing::live_at(now, "")), "no volumes in longhorn-system");
         let one = crate::testing::live_at(now, &volume("a", "x", "detached", "unknown"));
-        assert_eq!(line(&one), "not known: no longhorn-manager is running to update it");
+        assert_eq!(line(&one), "unknown: no longhorn-manager is running to update the volumes");
         let mut blind = one;
         for readability in [Readability::Forbidden, Readability::NotServed, Readability::Stale] {
             blind.resources.entry(Resource::Volumes).or_default().readability = readability;
@@ -300,7 +300,7 @@ mod tests {
             let data = of(&live, &[]).1;
             (data.known, data.line)
         };
-        let lost = "not known: whether a longhorn-manager still updates it cannot be read";
+        let lost = "unknown: cannot read whether a longhorn-manager still updates the volumes";
         assert_eq!(of_rights(true), (false, lost.to_owned()));
         assert_eq!(of_rights(false), (true, "1 volume detached".to_owned()), "a right that was never given");
     }

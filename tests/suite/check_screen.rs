@@ -237,7 +237,7 @@ fn accepted_findings_are_counted_apart_until_their_last_day() {
     let (text, error, code) = accept("2020-12-31");
     assert_eq!(code, 1, "{text}");
     assert!(text.contains("\nwarning  -  backup_failing/target_unavailable  "), "{text}");
-    assert!(error.contains("no longer accepted since 2020-12-31: backup_failing (OPS-17)"), "{error}");
+    assert!(error.contains("acceptance expired on 2020-12-31: backup_failing (OPS-17)"), "{error}");
 }
 
 #[test]

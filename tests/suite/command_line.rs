@@ -177,12 +177,12 @@ fn what_cannot_be_meant_is_refused() {
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let pipe = pipe.display().to_string();
     for (arguments, part) in [
-        (&["check", "--demo", "-n", "nope"][..], "in namespace longhorn-system, not in nope"),
-        (&["serve", "--demo", "-n", "nope"], "in namespace longhorn-system, not in nope"),
+        (&["check", "--demo", "-n", "nope"][..], "has no namespace nope, only longhorn-system"),
+        (&["serve", "--demo", "-n", "nope"], "has no namespace nope, only longhorn-system"),
         (&["check", "--demo", "--details", "99"], "no incident 99: there are "),
-        (&["check", "--demo", "--details", "0"], "give the number of an incident, from 1"),
-        (&["check", "--demo", "--accepted", &pipe], "a named pipe; give a file"),
-        (&["serve", "--demo", "--accepted", &pipe], "a named pipe; give a file"),
+        (&["check", "--demo", "--details", "0"], "use an incident's number, 1 or higher"),
+        (&["check", "--demo", "--accepted", &pipe], "a named pipe; use a file"),
+        (&["serve", "--demo", "--accepted", &pipe], "a named pipe; use a file"),
         (&["serve", "--demo", "--stale-after", "30s"], "must be at least 90s"),
     ] {
         let output = run(arguments);

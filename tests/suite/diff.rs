@@ -95,5 +95,5 @@ fn the_later_recording_does_not_come_first() {
     });
     let output = diff(directory.path(), &["new.json", "old.json"]);
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.code() == Some(64) && said.contains("give the earlier recording first"), "{said}");
+    assert!(output.status.code() == Some(64) && said.contains("name the earlier recording first"), "{said}");
 }

@@ -121,7 +121,7 @@ fn a_credentials_plugin_that_hangs_keeps_nothing_but_the_api_waiting() {
     assert!(get(serve.address, "/metrics").contains("longhorn_health_exporter_resource_state{"));
     serve.signal("TERM");
     assert!(serve.process.wait().unwrap().success());
-    assert!(serve.before.contains("waiting for the credentials"), "{}", serve.before);
+    assert!(serve.before.contains("waiting for credentials"), "{}", serve.before);
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn a_port_in_use_is_told_in_one_line_that_says_what_to_do() {
     assert_eq!(
         said.trim_end(),
         format!(
-            "error: cannot listen on {address}: the port is in use; stop what uses it, or choose another one with \
+            "error: cannot listen on {address}: the port is in use; stop the process that uses it, or set another port with \
              --web.listen-address"
         )
     );

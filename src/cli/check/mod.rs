@@ -29,7 +29,7 @@ use crate::report::{
 /// Options of `check`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit codes:\n  0   nothing reaches --fail-on\n  1   something does\n  2   unknown: needed data could not be read\n  \
+    after_help = "Exit codes:\n  0   no finding reaches --fail-on\n  1   a finding reaches --fail-on\n  2   unknown: needed data could not be read\n  \
                         64  bad usage or unreadable input\n  \
                         130 interrupted while waiting (143: terminated)"
 )]
@@ -44,22 +44,22 @@ pub struct CheckArgs {
     #[arg(long, short = 'o', value_enum, default_value_t = OutputFormat::Table, env = "LONGHORN_HEALTH_OUTPUT")]
     output: OutputFormat,
 
-    /// Colours in the table: auto has them on a terminal, unless NO_COLOR is set
+    /// Colour the table: auto only on a terminal, unless NO_COLOR is set
     #[arg(long, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN", env = "LONGHORN_HEALTH_COLOR")]
     color: ColorChoice,
 
-    /// Show everything about every incident, or about incident N: evidence and all commands
+    /// Show all evidence and commands of every incident, or of incident N
     #[arg(long, short = 'v', value_name = "N", num_args = 0..=1, default_missing_value = "all", value_parser = details)]
     details: Option<Details>,
 
-    /// Add what changed in this time, newest first: settings, nodes, images, pods that ended
+    /// Also list changes in this time, newest first: settings, nodes, images, pods that ended
     #[arg(long, value_name = "DURATION", value_parser = positive_duration)]
     since: Option<SignedDuration>,
 
     #[command(flatten)]
     shown: ShownArgs,
 
-    /// Lowest severity that sets exit code 1; with never, only unreadable data fails
+    /// Lowest severity that sets exit code 1; never: only unreadable data sets an exit code
     #[arg(long, value_enum, default_value_t = FailOn::Warning, value_name = "SEVERITY", env = "LONGHORN_HEALTH_FAIL_ON")]
     fail_on: FailOn,
 
@@ -71,7 +71,7 @@ pub struct CheckArgs {
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = positive_duration, env = "LONGHORN_HEALTH_TIMEOUT")]
     timeout: SignedDuration,
 
-    /// Check again until nothing reaches --fail-on, nothing is unknown and no volume lacks a replica, for at most this long
+    /// Check again, for at most this long, until nothing reaches --fail-on or is unknown and no volume lacks a replica
     #[arg(long, value_name = "DURATION", value_parser = positive_duration, conflicts_with_all = ["demo", "from"], env = "LONGHORN_HEALTH_WAIT_HEALTHY")]
     wait_healthy: Option<SignedDuration>,
 }
@@ -80,7 +80,7 @@ pub struct CheckArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Shown")]
 struct ShownArgs {
-    /// Only findings that affect this node; may be given several times
+    /// Only findings that affect this node; can be given several times
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     node: Vec<String>,
 
@@ -92,11 +92,11 @@ struct ShownArgs {
     #[arg(long, value_name = "NAMESPACE/NAME", value_delimiter = ',')]
     pvc: Vec<String>,
 
-    /// Only incidents of at least this severity; does not change the exit code
+    /// Only incidents with at least this severity; the exit code stays the same
     #[arg(long, value_enum)]
     severity: Option<ShownFrom>,
 
-    /// Leave out a check or one of its causes; its findings are counted as accepted
+    /// Leave out a check or one of its causes; its findings count as accepted
     #[arg(long, value_name = "CHECK[/CAUSE]", value_delimiter = ',', value_parser = skip, env = "LONGHORN_HEALTH_SKIP")]
     skip: Vec<Acceptance>,
 }
@@ -110,7 +110,7 @@ enum ShownFrom {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum OutputFormat {
-    /// For people: what to do first, in a screen
+    /// For people: the incidents and fixes on one screen
     Table,
     /// One line per finding, for grep and awk
     Wide,
@@ -149,7 +149,7 @@ fn details(text: &str) -> Result<Details, String> {
     match text.parse() {
         _ if text == "all" => Ok(Details::All),
         Ok(number) if number > 0 => Ok(Details::Of(number)),
-        _ => Err("give the number of an incident, from 1, or no number for all".to_owned()),
+        _ => Err("use an incident's number, 1 or higher, or no number for all incidents".to_owned()),
     }
 }
 
@@ -215,11 +215,13 @@ impl CheckArgs {
     fn side_by_side(&self, sources: &[SourceArgs], now: Timestamp) -> Result<u8, Failure> {
         let as_json = match self.output {
             _ if self.wait_healthy.is_some() => {
-                return Err(Failure::usage(anyhow!("--wait-healthy waits for one cluster")));
+                return Err(Failure::usage(anyhow!(
+                    "--wait-healthy needs a single cluster; use one --context"
+                )));
             }
             OutputFormat::Table | OutputFormat::Wide => false,
             OutputFormat::Json => true,
-            _ => return Err(Failure::usage(anyhow!("several clusters are printed as table or json"))),
+            _ => return Err(Failure::usage(anyhow!("several clusters need -o table or -o json"))),
         };
         let rows =
             fleet::rows(sources, &Wanted::by_checks(), self.timeout.unsigned_abs(), |source, cluster| {

@@ -71,7 +71,7 @@ pub fn plain_selector(expr: &Expr) -> Option<&VectorSelector> {
 pub fn ours_instead(metric: &Metric) -> String {
     match metric.ours.is_empty() {
         true => String::new(),
-        false => format!("alert {} of this program", metric.ours.join(", ")),
+        false => format!("alert {} of longhorn-health-exporter", metric.ours.join(", ")),
     }
 }
 

@@ -81,7 +81,7 @@ impl Judge<'_> {
         let Some((name, _)) = selector.and_then(|selector| self.known(selector)) else { return };
         if FOR_COUNTERS.contains(&call.func.name) && !COUNTERS.iter().any(|end| name.ends_with(end)) {
             let message =
-                format!("{name} is a gauge: {} takes each fall for a restart from 0", call.func.name);
+                format!("{name} is a gauge, but {} counts every decrease as a counter reset", call.func.name);
             self.say(Level::Warning, "gauge", message, "delta or deriv".to_owned());
         }
     }
@@ -97,16 +97,13 @@ impl Judge<'_> {
         {
             for label in by.labels.iter().filter(|label| !inner.contains(*label) && !is_of_target(label)) {
                 if LABELS.contains(label.as_str()) {
-                    let message =
-                        format!("what is aggregated by {label} has no such label in {}", self.release);
+                    let message = format!(
+                        "the expression aggregates by {label}, a label that its series lack in {}",
+                        self.release
+                    );
                     let there: Vec<&str> =
                         inner.iter().map(String::as_str).filter(|label| !is_of_target(label)).collect();
-                    self.say(
-                        Level::Warning,
-                        "absent_label",
-                        message,
-                        format!("its labels are {}", listed(&there)),
-                    );
+                    self.say(Level::Warning, "absent_label", message, format!("one of {}", listed(&there)));
                 }
             }
         }
@@ -144,7 +141,7 @@ impl Judge<'_> {
         let divisor = plain_selector(&binary.rhs).and_then(|selector| self.known(selector));
         let Some((name, _)) = divisor.filter(|(name, _)| REQUESTS.contains(&name.as_str())) else { return };
         if binary.op.id() == token::T_DIV {
-            let message = format!("{name} is 0 where nothing is requested, and the quotient is then +Inf");
+            let message = format!("{name} is 0 if nothing is requested, so the quotient is +Inf");
             self.say(Level::Warning, "division_by_zero", message, format!("({name} > 0)"));
         }
     }
@@ -165,8 +162,8 @@ impl Judge<'_> {
         };
         let wrong = self.said.iter().any(|said| said.level == Level::Error);
         if VANISHING.iter().any(|start| name.starts_with(start)) && !metric.ours.is_empty() && !wrong {
-            let message = format!("{name} ends with the manager that serves it, and the alert with it");
-            let instead = format!("or absent_over_time({name}[10m]) beside it; or {}", ours_instead(metric));
+            let message = format!("{name} ends when its manager goes down, and so does the alert");
+            let instead = format!("add `or absent_over_time({name}[10m])`, or use {}", ours_instead(metric));
             self.say(Level::Note, "vanishes", message, instead);
         }
     }
@@ -235,7 +232,8 @@ impl Judge<'_> {
             let message = self.one_of_each(&name);
             self.say(Level::Warning, "dialect", message, instead);
         } else {
-            let message = format!("{name} is 0 to {greatest} in {}: this can never hold", self.release);
+            let message =
+                format!("{name} is 0 to {greatest} in {}, so the comparison can never match", self.release);
             self.say(Level::Error, id, message, instead);
         }
         true
@@ -249,7 +247,7 @@ impl Judge<'_> {
 
     pub(super) fn one_of_each(&self, name: &str) -> String {
         format!(
-            "in {} {name} has a series for each state, one of them 1 and the others 0: without a state this is the same for every volume",
+            "{name} has one series per state in {}, so without a state the result is the same for every volume",
             self.release
         )
     }

@@ -133,7 +133,7 @@ pub fn lint(files: &[(String, String)], release: Release) -> Result<Linted, Stri
     };
     let builder = std::thread::Builder::new().stack_size(STACK);
     let problems = std::thread::scope(|scope| builder.spawn_scoped(scope, judge).map(|thread| thread.join()));
-    let mut problems = problems.ok().and_then(Result::ok).ok_or("the expressions could not be judged")?;
+    let mut problems = problems.ok().and_then(Result::ok).ok_or("no expression could be judged")?;
     problems.append(&mut unread);
     let has = |level: Level| problems.iter().any(|problem| problem.said.level == level);
     let bad = has(Level::Error) || has(Level::Warning);
@@ -142,7 +142,7 @@ pub fn lint(files: &[(String, String)], release: Release) -> Result<Linted, Stri
     let judged = if judged_as == release {
         release.to_string()
     } else {
-        format!("{release}, judged as {judged_as}, the newest known")
+        format!("{release} (unknown, so judged as {judged_as}, the newest known)")
     };
     Ok(Linted {
         schema: "v1",
@@ -207,7 +207,7 @@ impl<'a> Reader<'a> {
             Err(_) => yaml(text).map_err(|error| {
                 let error = error.to_string();
                 format!(
-                    "neither YAML nor JSON: {} (a Helm template is rendered first)",
+                    "neither YAML nor JSON: {} (render Helm templates first)",
                     error.lines().next().unwrap_or_default()
                 )
             })?,

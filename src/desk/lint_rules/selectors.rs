@@ -30,8 +30,8 @@ impl Judge<'_> {
             |name: &&&String| Metric::of(name).is_some_and(|metric| metric.labels(self.release).is_some());
         let message = match (fits.is_empty(), fits.iter().any(|name| there(&name))) {
             (_, true) => return,
-            (true, _) => format!("no metric of Longhorn in any release fits {}", matcher.value),
-            (false, _) => format!("{} has no metric that fits {}", self.release, matcher.value),
+            (true, _) => format!("no Longhorn metric in any release matches {}", matcher.value),
+            (false, _) => format!("{} has no metric that matches {}", self.release, matcher.value),
         };
         let id = if fits.is_empty() { "unknown_metric" } else { "absent_metric" };
         self.say(Level::Error, id, message, String::new());
@@ -48,7 +48,7 @@ impl Judge<'_> {
         }
         let Some(metric) = Metric::of(&name) else {
             let known: Vec<&str> = NAMES.iter().map(String::as_str).collect();
-            let message = format!("{name} is no metric of Longhorn in any release up to the newest known");
+            let message = format!("{name} is not a Longhorn metric in any known release");
             let near = did_you_mean::hint(&name, &known);
             return self.say(
                 Level::Error,
@@ -58,7 +58,7 @@ impl Judge<'_> {
             );
         };
         let Some(labels) = metric.labels(self.release) else {
-            let message = format!("{} does not have {name}, which is there {}", self.release, metric.there());
+            let message = format!("{} lacks {name}, which exists {}", self.release, metric.there());
             return self.say(Level::Error, "absent_metric", message, ours_instead(metric));
         };
         self.asked += 1;
@@ -74,7 +74,7 @@ impl Judge<'_> {
         let apart = states || wrong || !selector.matchers.find_matchers("state").is_empty();
         if !apart && self.has_dialect(metric) {
             let message = self.one_of_each(&name);
-            self.say(Level::Warning, "dialect", message, "a matcher on state, or by (state)".to_owned());
+            self.say(Level::Warning, "dialect", message, "add a matcher on state, or by (state)".to_owned());
         }
     }
 
@@ -89,8 +89,10 @@ impl Judge<'_> {
             let of_ours =
                 LABELS.contains(label) || metric.values.values().flatten().chain(&metric.codes).any(means);
             if is_negative(matcher) && of_ours {
-                let message =
-                    format!("{name} has no label {label} in {}: this matches every series", self.release);
+                let message = format!(
+                    "{name} has no label {label} in {}, so the matcher matches every series",
+                    self.release
+                );
                 self.say(Level::Warning, "absent_label", message, String::new());
             }
             return;
@@ -107,7 +109,7 @@ impl Judge<'_> {
         let meant =
             metric.values.iter().find(|(_, values)| values.iter().any(|value| matcher.is_match(value)));
         if let Some((other, _)) = meant.filter(|(other, _)| labels.contains(other.as_str())) {
-            let message = format!("{name} never had a label {label}");
+            let message = format!("{name} has never had a label {label}");
             let instead = format!("{other}{}\"{}\"", matcher.op, matcher.value);
             return self.say(Level::Error, "unknown_label", message, instead);
         }
@@ -117,7 +119,7 @@ impl Judge<'_> {
             true => (Level::Warning, if known.is_empty() { String::new() } else { near }),
             false => (Level::Note, String::new()),
         };
-        let message = format!("{name} never had a label {label}; it is there only where your scrape adds it");
+        let message = format!("{name} has never had a label {label}, unless your scrape adds it");
         self.say(level, "unknown_label", message, instead);
     }
 
@@ -131,8 +133,10 @@ impl Judge<'_> {
             let idle =
                 of.iter().find(|one| is_negative(one) && values.iter().all(|value| one.is_match(value)));
             if let Some(matcher) = idle {
-                let message =
-                    format!("{name} never has {label} {}: this matches every series", matcher.value);
+                let message = format!(
+                    "{name} never has {label} {}, so the matcher matches every series",
+                    matcher.value
+                );
                 self.say(Level::Warning, "unknown_value", message, format!("one of {}", values.join(", ")));
                 continue;
             }

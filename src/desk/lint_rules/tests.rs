@@ -244,7 +244,7 @@ fn the_published_rules_died_with_1_11() {
     let instead = &after.problems[0].said.instead;
     assert_eq!(
         instead,
-        "longhorn_volume_robustness{state=\"faulted\"} == 1; or alert LonghornVolumeFaulted, LonghornVolumeNotRecovering of this program"
+        "longhorn_volume_robustness{state=\"faulted\"} == 1; or alert LonghornVolumeFaulted, LonghornVolumeNotRecovering of longhorn-health-exporter"
     );
 }
 

@@ -35,7 +35,7 @@ pub fn scope_of(cluster: &ClusterSummary) -> String {
         None => "at an unknown time".to_owned(),
     });
     if cluster.recorded {
-        parts.push("recorded".to_owned());
+        parts.push("recording".to_owned());
     }
     parts.extend(cluster.wrong_clock());
     parts.join(" · ")

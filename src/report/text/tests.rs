@@ -77,10 +77,10 @@ fn a_recording_without_times_has_no_moment() {
         (printed(&report, Style::DEFAULT, Details::Brief), json["cluster"].get("now").cloned())
     };
     let (text, now) = of(&cluster(MANAGER));
-    assert!(text.contains("in longhorn-system · at an unknown time · recorded"), "{text}");
+    assert!(text.contains("in longhorn-system · at an unknown time · recording"), "{text}");
     assert_eq!(now, None);
     let (text, now) = of(&cluster_at("2026-01-01T00:00:00Z", MANAGER));
-    assert!(text.contains("· 2026-01-01 00:00 UTC · recorded"), "{text}");
+    assert!(text.contains("· 2026-01-01 00:00 UTC · recording"), "{text}");
     assert_eq!(now, Some("2026-01-01T00:00:00Z".into()));
 }
 
