@@ -24,14 +24,14 @@ pub const ALERTS: &[Alert] = &[
             least: 3_600.0,
             unit: "seconds",
             is_range: true,
-            why: "A cluster whose exporter is gone for longer is forgotten: a week outlives every weekend. Clusters that must never \
-                  be forgotten are listed as expected_clusters, or have this rule in a Prometheus of their own.",
+            why: "The alert stops expecting a cluster whose exporter has been missing for longer. A week covers every weekend. List clusters that \
+                  it must always expect in expected_clusters, or run this rule in their own Prometheus.",
         }],
         summary: "The longhorn-health-exporter is down: nothing checks Longhorn's health.",
-        description: "Prometheus has no longhorn-health-exporter that it can scrape. Until it is back no other alert about \
-                      the health of Longhorn can fire. Check its pod.",
-        why: "Ten minutes are longer than a rollout of the exporter or the restart of its node. With a cluster label \
-              each cluster that had an exporter in the last week is asked for; without any series the alert fires too.",
+        description: "Prometheus cannot scrape longhorn-health-exporter. Until it can, no other alert about Longhorn's \
+                      health can fire. Check the exporter's pod.",
+        why: "10 min are longer than a rollout of the exporter or the restart of its node. With a cluster label, the alert expects \
+              every cluster that had an exporter in the last week. It also fires without any series.",
         runbook: include_str!("LonghornHealthExporterDown.md"),
         ..Alert::DEFAULT
     },
@@ -44,13 +44,13 @@ pub const ALERTS: &[Alert] = &[
             cases: include_str!("LonghornHealthInhibitor.test.yaml"),
         },
         severity: Severity::Info,
-        summary: "Internal: mutes an alert whose root cause already fires.",
+        summary: "Internal: mutes an alert whose root cause is already firing.",
         description: "{{ $labels.alert }}{{ with $labels.node }} on node {{ . }}{{ end }} follows from {{ \
-                      $labels.root_alert }}, which fires. In Alertmanager this alert mutes the consequence for as long as \
-                      the root fires. Route it to no one.",
-        why: "It begins with the alert of the root and ends with it, so that a consequence which outlives its root is \
-              heard. The cause of a crash loop is in the series and not among the labels of its alert: a changed \
-              cause would start the alert over.",
+                      $labels.root_alert }}, which is firing. Alertmanager uses this alert to mute the consequence while the \
+                      root is firing. Route it to no one.",
+        why: "This alert starts and ends with the root's alert, so a consequence that outlives its root is \
+              heard. A crash loop's cause is in the series, not in the alert's labels: otherwise a changed cause would restart \
+              the alert.",
         runbook: include_str!("LonghornHealthInhibitor.md"),
         ..Alert::DEFAULT
     },
@@ -59,10 +59,10 @@ pub const ALERTS: &[Alert] = &[
         when: When::Flag { gauge: &gauges::RESOURCE_STATE, labels: &[("state", "pending")] },
         for_: "8m",
         severity: Severity::Critical,
-        summary: "The Longhorn health exporter has not read the cluster yet.",
+        summary: "The Longhorn health exporter has not read the cluster since it started.",
         description: "longhorn-health-exporter has had no answer from the Kubernetes API for {{ $labels.resource }} since \
-                      its start. Checks that need it are unknown. Read its log.",
-        why: "A first sync takes seconds, on the largest clusters a minute; eight minutes are longer than an API \
+                      it started. Checks that need this kind are unknown. Read the exporter's log.",
+        why: "A first sync takes seconds, on the largest clusters a minute. 8 min are longer than an API \
               server takes to restart.",
         runbook: include_str!("LonghornHealthNotSynced.md"),
         ..Alert::DEFAULT
@@ -71,12 +71,12 @@ pub const ALERTS: &[Alert] = &[
         name: "LonghornHealthResourceStale",
         when: When::Flag { gauge: &gauges::RESOURCE_STATE, labels: &[("state", "stale")] },
         for_: "5m",
-        summary: "The Longhorn health exporter works with old data.",
-        description: "The Kubernetes API no longer answers longhorn-health-exporter for {{ $labels.resource }}. Checks \
-                      that need it are unknown. longhorn_health_exporter_api_errors_total and its log have the reason.",
-        why: "The exporter itself calls a kind stale only after three minutes without an answer \
-              (--stale-after); five more are longer than an API server takes to restart. With a scrape and an \
-              evaluation a minute this fires within ten minutes of the first answer that did not come.",
+        summary: "The Longhorn health exporter is working with old data.",
+        description: "The Kubernetes API has stopped answering longhorn-health-exporter for {{ $labels.resource }}. Checks \
+                      that need this kind are unknown. Read the exporter's log or longhorn_health_exporter_api_errors_total for the reason.",
+        why: "The exporter reports a kind as stale only after 3 min without an answer \
+              (--stale-after). 5 more minutes are longer than an API server takes to restart. With a scrape and evaluation \
+              interval of 1 min, this fires within 10 min of the first missed answer.",
         runbook: include_str!("LonghornHealthResourceStale.md"),
         ..Alert::DEFAULT
     },
@@ -86,10 +86,10 @@ pub const ALERTS: &[Alert] = &[
         for_: "15m",
         severity: Severity::Info,
         summary: "The Longhorn health exporter is not allowed to read a kind.",
-        description: "The Kubernetes API refuses longhorn-health-exporter access to {{ $labels.resource }}. Grant \
-                      it, or switch this alert off if it is denied deliberately.",
-        why: "Cluster-wide kinds may be denied deliberately, so this alone wakes no one: when a verdict \
-              is lost by it, LonghornHealthCheckUnknown says so. A quarter of an hour tolerates changes of roles.",
+        description: "The Kubernetes API denies longhorn-health-exporter access to {{ $labels.resource }}. Grant \
+                      access, or switch this alert off if you denied access deliberately.",
+        why: "Access to cluster-wide kinds can be denied deliberately, so this alert alone wakes no one. If a check loses its verdict, \
+              LonghornHealthCheckUnknown fires. 15 min tolerate changes of roles.",
         runbook: include_str!("LonghornHealthAccessDenied.md"),
         ..Alert::DEFAULT
     },
@@ -97,12 +97,12 @@ pub const ALERTS: &[Alert] = &[
         name: "LonghornHealthCheckUnknown",
         when: When::Flag { gauge: &gauges::CHECK_UNKNOWN, labels: &[] },
         for_: "5m",
-        summary: "A Longhorn health check has no verdict.",
-        description: "Check {{ $labels.check }} is unknown: it cannot read what it needs. No finding does not mean \
-                      healthy. Open the page of the exporter, which names the reason.",
-        why: "A kind that does not answer makes its checks unknown after three minutes; five more are longer than \
-              an API server takes to restart. With one scrape and one evaluation a minute this fires within ten \
-              minutes of the first missed answer.",
+        summary: "A Longhorn health check cannot read what it needs.",
+        description: "Check {{ $labels.check }} is unknown: it cannot read what it needs. It may miss a failure. \
+                      Read the reason on the exporter's page.",
+        why: "Checks become unknown 3 min after a kind stops answering. 5 more minutes are longer than \
+              an API server takes to restart. With a scrape and evaluation interval of 1 min, this fires within 10 min \
+              of the first missed answer.",
         runbook: include_str!("LonghornHealthCheckUnknown.md"),
         ..Alert::DEFAULT
     },
@@ -113,13 +113,12 @@ pub const ALERTS: &[Alert] = &[
             cases: include_str!("LonghornHealthCopiesAtRisk.test.yaml"),
         },
         for_: "2h",
-        summary: "Volumes are less redundant than they are meant to be, and nothing fixes that.",
-        description: "{{ $value }} volumes would be lost with one {{ $labels.failure_domain }} (copy: one healthy copy is left, and \
-                      a detached volume is not rebuilt), although volume or settings ask for more. Nothing fixes that. \
-                      `plan loss` and the page of the exporter name them.",
-        why: "Longhorn moves no copy for this on its own: anti-affinity counts only when a replica is placed, and a detached volume is not \
-              rebuilt. Two hours are longer than a volume takes to be attached again, and than an eviction or a rebuild that is about to part \
-              the copies mostly takes. Attached volumes on their last copy are a matter of LonghornVolumeNotRecovering.",
+        summary: "Longhorn volumes lack the redundancy that they should have.",
+        description: "{{ $value }} volumes would be lost with one {{ $labels.failure_domain }} (copy: the only healthy copy of a detached volume). \
+                      Longhorn does not fix this by itself. Run `longhorn-health-exporter plan loss` to list the volumes and fixes.",
+        why: "Longhorn moves no copy for this by itself: anti-affinity counts only when a replica is placed, and detached volumes are not \
+              rebuilt. 2 h are longer than most evictions and rebuilds take to separate the copies, and than a volume takes to be attached \
+              again. For attached volumes on their last copy, LonghornVolumeNotRecovering fires.",
         runbook: include_str!("LonghornHealthCopiesAtRisk.md"),
         ..Alert::DEFAULT
     },
@@ -130,12 +129,12 @@ pub const ALERTS: &[Alert] = &[
             cases: include_str!("LonghornHealthClockSkew.test.yaml"),
         },
         for_: "10m",
-        summary: "The clocks of the Longhorn health exporter and of the API server disagree.",
-        description: "The clocks of longhorn-health-exporter and of the Kubernetes API server differ by {{ $value | \
-                      humanizeDuration }}. Ages in its findings are wrong by as much. Check the time synchronisation of \
-                      the exporter's node and of the control plane.",
-        why: "Checks compare times of objects with the exporter's clock in steps of minutes. Clocks under NTP agree \
-              within a second, and one that was just set has ten minutes to settle.",
+        summary: "The Longhorn health exporter's clock differs from the API server's.",
+        description: "The clocks of longhorn-health-exporter and the Kubernetes API server differ by {{ $value | \
+                      humanizeDuration }}. Ages in findings are wrong by that much. Check time synchronisation on \
+                      the exporter's node and the control plane.",
+        why: "Checks compare object timestamps with the exporter's clock in steps of minutes. Clocks under NTP agree \
+              within a second. A clock that was just set has 10 min to settle.",
         runbook: include_str!("LonghornHealthClockSkew.md"),
         ..Alert::DEFAULT
     },
@@ -147,11 +146,11 @@ pub const ALERTS: &[Alert] = &[
         },
         for_: "10m",
         summary: "The Longhorn health exporter cannot use its changed web configuration.",
-        description: "The changed web configuration of longhorn-health-exporter, or a certificate or key in it, cannot be \
-                      used. The one before it serves until its certificate expires or the pod restarts; then nothing can \
-                      be scraped. Read its log, which names the file and the reason.",
-        why: "Files that are replaced one after the other are half new for a moment; ten minutes are longer. One \
-              pod of two is enough, as each reads its own files.",
+        description: "longhorn-health-exporter cannot use its changed web configuration, certificate or key. It keeps the \
+                      previous one until the certificate expires or the pod restarts. Read the exporter's log: it names the \
+                      file and the reason.",
+        why: "Files that are replaced one after the other do not match for a moment. 10 min are longer. One \
+              pod of two is enough, because each pod reads its own files.",
         runbook: include_str!("LonghornHealthBadWebConfig.md"),
         ..Alert::DEFAULT
     },

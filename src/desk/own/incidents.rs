@@ -26,9 +26,8 @@ pub const INCIDENT_ALERTS: &[Alert] = &[
 const INCIDENT: Alert = Alert {
     summary: "{{ $labels.title }}.",
     description: "{{ $labels.title }}.{{ with $labels.claim }} Data: {{ . }} is {{ $labels.data }}.{{ end }}{{ with $labels.fix }} \
-                  Fix: {{ . }}{{ end }}{{ with $labels.follows }} What follows: {{ . }}.{{ end }}",
-    why: "The findings behind it have waited already; the rest is for a rollout or an API server that restarts. What follows from an \
-          incident or which claim it hurts may change: that is another alert of the same group, and the old one keeps firing until the \
-          new one does.",
+                  Fix: {{ . }}{{ end }}{{ with $labels.follows }} Consequences: {{ . }}.{{ end }}",
+    why: "The findings have already waited. The remaining time covers a rollout or an API server restart. If an incident's consequences or \
+          most affected claim change, another alert of the same group starts. The old alert keeps firing until the new one fires.",
     ..Alert::DEFAULT
 };

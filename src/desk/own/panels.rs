@@ -21,7 +21,7 @@ pub const INCIDENTS_PANEL: &str = "Incidents";
 pub const PANELS: &[Panel] = &[
     Panel {
         title: "Critical incidents",
-        description: "Problems to act on now. Without data the exporter is down or has not synced: not health.",
+        description: "Incidents to fix now. No data does not mean healthy: the exporter is down or not synced.",
         expr: "sum by ($cluster job) (max without ($without) (longhorn_health_incidents{$job, severity=\"critical\"}))",
         legend: "critical",
         steps: GOOD_IS_ZERO,
@@ -30,7 +30,7 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         title: "Warnings",
-        description: "Problems to look at in working hours.",
+        description: "Incidents to fix in working hours.",
         expr: "sum by ($cluster job) (max without ($without) (longhorn_health_incidents{$job, severity=\"warning\"}))",
         legend: "warning",
         steps: WARN_FROM_ONE,
@@ -39,7 +39,7 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         title: "Firing alerts",
-        description: "Alerts of these rules that fire now. Grey is no proof of health: the rules may not be loaded.",
+        description: "Alerts of these rules that are firing. Grey does not mean healthy: the rules may be missing.",
         expr: "count by ($cluster alertstate) (max without ($without) (ALERTS{$alerts, alertstate=\"firing\", severity!=\"info\"}))",
         legend: "firing",
         steps: &[Step::at(1.0, "orange")],
@@ -48,7 +48,7 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         title: "Checks without verdict",
-        description: "Checks that could not see what they need. Their silence does not mean health.",
+        description: "Checks that cannot read what they need. They may miss failures.",
         expr: "max by ($cluster job) (longhorn_health_checks{$job, state=\"unknown\"})",
         legend: "unknown",
         steps: WARN_FROM_ONE,
@@ -57,7 +57,7 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         title: "Exporter pods up",
-        description: "Exporters that Prometheus can scrape. Without one, nothing on this page is known.",
+        description: "Exporter pods that Prometheus can scrape. At 0, this dashboard has no data.",
         expr: "sum by ($cluster job) (up{$job})",
         legend: "up",
         steps: &[Step::at(0.0, "red"), Step::at(1.0, "green")],
@@ -66,7 +66,7 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         title: "Age of the oldest data",
-        description: "How long ago the Kubernetes API last answered for the kind that waited longest. A minute is fine; after three the exporter calls a kind stale (--stale-after).",
+        description: "Age of the Kubernetes API's last answer, for the kind with the oldest. 1 min is normal. Above 3 min (--stale-after), the kind is stale.",
         unit: Unit::Seconds,
         expr: "time() - min by ($cluster job) (longhorn_health_exporter_last_success_timestamp_seconds{$job})",
         legend: "oldest",
@@ -76,27 +76,27 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         title: INCIDENTS_PANEL,
-        description: "What is wrong, told by root causes; what follows from one is not listed. Check leads to the dashboard, cause to the runbook.",
+        description: "Root causes of everything that is wrong now, without their consequences. Check links to the dashboard, cause to the runbook.",
         columns: &["severity", "title", "check", "cause", "Value"],
         expr: "max by ($cluster severity, check, cause) (longhorn_health_incident_findings{$job}) * on ($cluster check, cause) group_left (title, runbook, dashboard) topk by ($cluster check, cause) (1, max by ($cluster check, cause, title, runbook, dashboard) (longhorn_health_cause_info{$job}))",
         legend: "{{check}} {{cause}}",
         width: Width::Full,
-        no_data: "no incident; make sure that no check is without verdict",
+        no_data: "no incident, if every check has a verdict",
         ..Panel::TABLE
     },
     Panel {
         title: "Findings",
-        description: "Everything that is wrong now. Check leads to the dashboard, cause to the runbook, node to what else is there. The page of the exporter has evidence and remedy.",
+        description: "Everything that is wrong now. Check links to the dashboard, cause to the runbook, node to its other findings. The exporter's page has evidence and fixes.",
         columns: &["severity", "check", "cause", "object_kind", "object", "node", "disk"],
         expr: "(max by ($cluster severity, check, cause, object_kind, object, node, disk) (longhorn_health_finding{$job}) == 1) * on ($cluster check, cause) group_left (runbook, dashboard) max by ($cluster check, cause, runbook, dashboard) (longhorn_health_cause_info{$job})",
         legend: "{{check}} {{cause}} {{object}}",
         width: Width::Full,
-        no_data: "nothing is found; make sure that no check is without verdict",
+        no_data: "no finding, if every check has a verdict",
         ..Panel::TABLE
     },
     Panel {
         title: "Firing alerts, one by one",
-        description: "What Alertmanager has been told. The alert leads to its runbook and to the dashboard that tells more.",
+        description: "Alerts sent to Alertmanager. Each links to its runbook and dashboard.",
         columns: &["severity", "alertname", "check", "cause", "object", "node"],
         expr: "max by ($cluster severity, alertname, check, cause, object, node) (ALERTS{$alerts, alertstate=\"firing\"}) == 1",
         legend: "{{alertname}} {{object}} {{node}}",
@@ -104,17 +104,17 @@ pub const PANELS: &[Panel] = &[
         ..Panel::TABLE
     },
     Panel {
-        title: "Volumes that are affected",
-        description: "Volumes and their claims that a finding concerns: whom to tell.",
+        title: "Affected volumes",
+        description: "Volumes that a finding affects, and the claims whose users you must inform.",
         columns: &["check", "cause", "volume", "pvc_namespace", "pvc"],
         expr: "(max by ($cluster check, cause, volume, pvc_namespace, pvc) (longhorn_health_finding_volume{$job}) == 1) * on ($cluster check, cause) group_left (runbook, dashboard) max by ($cluster check, cause, runbook, dashboard) (longhorn_health_cause_info{$job})",
         legend: "{{volume}}",
-        no_data: "no finding names a volume; make sure that no check is without verdict",
+        no_data: "no finding names a volume, if every check has a verdict",
         ..Panel::TABLE
     },
     Panel {
         title: "Worst finding of each check over time",
-        description: "Shows what began together and what followed. Checks that found nothing have no row. A gap is an end, or an exporter that was down.",
+        description: "What began first and what followed. Checks without findings have no row. A gap means that the finding ended or the exporter was down.",
         unit: Unit::Severity,
         expr: "max by ($cluster check) (4 * (longhorn_health_check_findings{$job, severity=\"critical\"} > bool 0) or 3 * (longhorn_health_check_findings{$job, severity=\"warning\"} > bool 0) or 2 * (longhorn_health_check_unknown{$job} > bool 0) or (longhorn_health_check_findings{$job, severity=\"info\"} > bool 0))",
         legend: "{{check}}",
@@ -132,47 +132,47 @@ pub const PANELS: &[Panel] = &[
         ..Panel::TIME_SERIES
     },
     Panel {
-        title: "Volumes whose data is affected",
-        description: "Each volume once, by the worst: faulted, not served (RWX), read-only, on the last copy, rebuilding, degraded.",
-        no_data: "no volume is, or the exporter does not report",
+        title: "Volumes by worst state",
+        description: "Each volume once, by its worst state: faulted, not served (RWX), read-only, last copy, rebuilding, degraded.",
+        no_data: "no such volume, or the exporter is down",
         ..Panel::TIME_SERIES.of(&VOLUMES_AFFECTED)
     },
     Panel {
-        title: "Volumes that are lost with one of something",
-        description: "Volumes whose healthy copies are on one disk, one node or in one zone, or that have one copy; by choice: neither \
-                      volume nor settings ask for more. /plan/loss of the exporter names them.",
+        title: "Volumes at risk",
+        description: "Volumes that would be lost with one copy, disk, node or zone. By choice: the volume or its settings allow that. The \
+                      exporter's /plan/loss lists them.",
         legend: "{{failure_domain}}, by choice: {{by_choice}}",
-        no_data: "no volume is, or the exporter does not report",
+        no_data: "no such volume, or the exporter is down",
         ..Panel::TIME_SERIES.of(&VOLUMES_AT_RISK)
     },
     Panel {
         title: "Volumes by robustness",
-        description: "Volumes as Longhorn itself reports them; nothing is known about the replicas of detached ones.",
+        description: "Volumes by robustness in Longhorn. It does not check the replicas of detached volumes.",
         no_data: "the exporter is down or not synced",
         ..Panel::TIME_SERIES.of(&VOLUMES)
     },
     Panel {
         dashboard: Dashboard::Exporter,
         title: "State of each kind",
-        description: "Kinds that are not readable, which makes checks unknown; \
-                      not_served is normal for kinds that are younger than the Longhorn release.",
+        description: "Kinds that cannot be read, so checks that need them are unknown. \
+                      not_served is normal for kinds that this Longhorn release does not have yet.",
         columns: &["state", "resource"],
         no_data: "every kind is readable, or the exporter is down",
         ..Panel::TABLE.of(&RESOURCE_STATE)
     },
     Panel {
         dashboard: Dashboard::Exporter,
-        title: "Failed calls",
-        description: "Lists and watches that failed, by reason. Single expired ones are normal.",
+        title: "Failed API requests",
+        description: "Failed list and watch requests, by reason. An occasional `expired` is normal.",
         expr: "sum by ($cluster reason) (increase(longhorn_health_exporter_api_errors_total{$job}[$__rate_interval]))",
         legend: "{{reason}}",
-        no_data: "no call failed, or the exporter serves a recording",
+        no_data: "no request failed, or the exporter serves a recording",
         ..Panel::TIME_SERIES
     },
     Panel {
         dashboard: Dashboard::Exporter,
-        title: "Clock against the API server's",
-        description: "How far the clock of each exporter pod is ahead of the API server's. Beyond a minute ages in \
+        title: "Clock skew",
+        description: "How far each exporter pod's clock is ahead of the API server's. Above 60 s, ages in \
                       findings are wrong.",
         unit: Unit::Seconds,
         expr: "max by ($cluster instance) (longhorn_health_exporter_clock_skew_seconds{$job})",
@@ -182,8 +182,8 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         dashboard: Dashboard::Exporter,
-        title: "Time per evaluation and page",
-        description: "How long the checks run and how long a page takes to write, for each exporter pod.",
+        title: "Evaluation time",
+        description: "Time each exporter pod takes to run the checks and to write its metrics page.",
         unit: Unit::Seconds,
         expr: "max by ($cluster instance) (longhorn_health_exporter_evaluation_duration_seconds{$job})",
         legend: "checks {{instance}}",
@@ -197,7 +197,7 @@ pub const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Exporter,
         title: "CPU",
-        description: "CPU that each exporter pod uses.",
+        description: "CPU use of each exporter pod.",
         unit: Unit::Cores,
         expr: "sum by ($cluster instance) (rate(process_cpu_seconds_total{$job}[$__rate_interval]))",
         legend: "{{instance}}",
@@ -207,7 +207,7 @@ pub const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Exporter,
         title: "Memory",
-        description: "Resident memory of each exporter pod. It grows with the number of objects, not with time.",
+        description: "Resident memory of each exporter pod. Use grows with the number of objects, not with time.",
         unit: Unit::Bytes,
         expr: "max by ($cluster instance) (process_resident_memory_bytes{$job})",
         legend: "{{instance}}",
@@ -216,11 +216,11 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         dashboard: Dashboard::Exporter,
-        title: "Web configurations that are not in force",
-        description: "Exporter pods whose changed --web.config.file, or a certificate that it names, cannot be used. \
-                      They go on with the one before it.",
+        title: "Unusable web configurations",
+        description: "Exporter pods that cannot use their changed --web.config.file or one of its certificates. \
+                      These pods keep the previous one.",
         expr: "sum by ($cluster job) (1 - min by ($cluster job, instance) (longhorn_health_exporter_web_config_last_reload_successful{$job}))",
-        legend: "not in force",
+        legend: "unusable",
         steps: WARN_FROM_ONE,
         width: Width::Half,
         no_data: "the exporter is down, or has no web configuration",
@@ -228,8 +228,8 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         dashboard: Dashboard::Exporter,
-        title: "Web configuration in force",
-        description: "When each exporter pod read the web configuration that is in force, certificates included.",
+        title: "Web configuration read",
+        description: "When each exporter pod read the web configuration and certificates that it uses now.",
         unit: Unit::FromNow,
         columns: &["instance", "Value"],
         expr: "max by ($cluster instance) (longhorn_health_exporter_web_config_last_reload_success_timestamp_seconds{$job}) * 1000",
@@ -240,7 +240,7 @@ pub const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Fleet,
         title: "Clusters",
-        description: "A row for each cluster that has an exporter. The cluster leads to its overview. A cluster that is missing here has no exporter that Prometheus can scrape.",
+        description: "Every cluster with an exporter, linked to its overview. If a cluster is missing, Prometheus cannot scrape its exporter.",
         columns: &[
             "status", "Value #B", "Value #C", "Value #D", "Value #E", "Value #F", "Value #G", "Value #H",
             "Value #I", "release", "exporter",
@@ -289,7 +289,7 @@ pub const PANELS: &[Panel] = &[
             },
         ],
         width: Width::Full,
-        no_data: "no exporter reports",
+        no_data: "Prometheus scrapes no exporter",
         ..Panel::TABLE.of(&STATUS)
     },
     Panel {

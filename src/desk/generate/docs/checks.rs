@@ -78,8 +78,8 @@ kube-state-metrics alone can carry. They have the label `source: kube-state-metr
 
 fn kinds(page: &mut Document, check: &Check) {
     let rows = [
-        ("needs", check.needs, "The check is unknown without any one of them."),
-        ("uses", check.uses, "The check runs without them, and knows less."),
+        ("needs", check.needs, "The check is unknown if it cannot read one of them."),
+        ("uses", check.uses, "The check runs without them, but knows less."),
     ];
     let rows = rows.into_iter().filter(|(_, kinds, _)| !kinds.is_empty());
     let list = |kinds: &[crate::longhorn::Resource]| {
@@ -151,5 +151,5 @@ fn overview(page: &mut Document, declared: &Declared) {
         let what = check.summary.split_inclusive(". ").next().unwrap_or_default();
         [link, what.trim_end().to_owned(), found.join(", ")]
     });
-    page.table(["check", "what it sees", "severity"], rows);
+    page.table(["check", "what it finds", "severity"], rows);
 }

@@ -18,11 +18,9 @@ pub fn page() -> String {
     page.heading(2, "Keys");
     table(&mut page, &schema, &schema);
     page.heading(2, "Keys of an alert");
-    page.paragraph("Under `alerts`, by name of the alert. What is left out stays as shipped.");
+    page.paragraph("Set these under `alerts`, by alert name. Keys that you omit keep their shipped values.");
     table(&mut page, &schema, at(&schema, "/$defs/AlertConfig"));
-    page.paragraph(
-        "What each alert has as shipped, its thresholds among it, stands in its [runbook](checks.md).",
-    );
+    page.paragraph("Each alert's [runbook](checks.md) lists its shipped values and thresholds.");
     page.finish()
 }
 

@@ -27,7 +27,7 @@ pub fn page(declared: &Declared) -> String {
         });
         own.into_iter().chain(ways)
     });
-    page.table(["check", "cause", "command", "proven, or asked for"], rows);
+    page.table(["check", "cause", "command", "proof, or question to you"], rows);
     page.paragraph(
         "Commands that depend on the case are made by the check: a failed replica that is in the way of the next one (`replica_unschedulable`), a \
          second replica without data of a strict-local volume (`volume_attachment_stuck`), the budget of another node (`eviction_stalled`), \

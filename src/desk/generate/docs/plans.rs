@@ -1,4 +1,4 @@
-//! docs/plan.md: what the plans ask, from their conditions.
+//! docs/plan.md: the conditions of the plans.
 
 use super::markdown::{Document, codes};
 use crate::plan::{Condition, Weight, conditions};
@@ -6,30 +6,34 @@ use crate::plan::{Condition, Weight, conditions};
 pub fn page() -> String {
     let mut page = Document::new("Plans: before it breaks");
     page.paragraph(
-        "`plan` answers before something is done: may Longhorn be upgraded, may a node be drained, what is lost with what. It reads what \
-         `check` reads, `plan upgrade` also the API server's release, definitions, StorageClasses, NetworkPolicies and what Helm, Flux and \
-         Argo CD have of Longhorn, live, from a recording or a support bundle (`--from`), or the demo (`--demo`), and changes nothing.",
+        "`plan` answers before you act: can Longhorn be upgraded, can a node be drained, and what would be lost with a node, disk or zone? It \
+         reads the same objects as `check` and changes nothing. `plan upgrade` also reads the API server's release, \
+         CustomResourceDefinitions, StorageClasses, NetworkPolicies, and Longhorn's objects of Helm, Flux and Argo CD. The source is a live \
+         cluster, a recording or support bundle (`--from`), or the demo (`--demo`).",
     );
     page.code(
         "console",
-        "longhorn-health-exporter plan upgrade            # the steps to the newest release that is known\n\
-         longhorn-health-exporter plan upgrade v1.10.2    # one step; afterwards: is it done?\n\
+        "longhorn-health-exporter plan upgrade            # all steps to the newest known release\n\
+         longhorn-health-exporter plan upgrade v1.10.2    # one step; after it: is the upgrade complete?\n\
          longhorn-health-exporter plan drain node-1       # also --evict, --reboot, --remove\n\
-         longhorn-health-exporter plan drain --all        # each node on its own\n\
-         longhorn-health-exporter plan loss               # what is lost with each node, disk and zone",
+         longhorn-health-exporter plan drain --all        # every node by itself\n\
+         longhorn-health-exporter plan loss               # volumes lost with one node, disk or zone",
     );
     page.paragraph(
-        "The verdict is *go*, *not yet*, *no* or *unknown*. What decides and could not be read makes it unknown, never go. Exit codes: 0 go, \
-         1 no or not yet, 2 unknown, 64 bad usage. `-o json` follows [plan.schema.json](plan.schema.json); `-o markdown` and `-o junit` are for \
-         CI. `--accept` ignores a condition in the verdict; it is still shown. `plan loss` says *nothing*, *some* or *accepted* instead: volumes of one \
-         copy count until you take `--accept one_copy_by_choice`. `serve` answers the same at `/plan/upgrade?to=v1.10.2`, \
-         `/plan/drain?node=node-1&intent=reboot` and `/plan/loss`: a page for browsers, text otherwise, JSON with `o=json`. What only \
-         `plan upgrade` reads it asks the API server for when someone opens that page, at most every half minute.",
+        "The verdict is *go*, *not yet*, *no* or *unknown*. If needed data cannot be read, the verdict is unknown, never go. Exit codes: 0 go, \
+         1 no or not yet, 2 unknown, 64 bad usage. `-o json` follows [plan.schema.json](plan.schema.json). `-o markdown` and `-o junit` are for \
+         CI. `--accept` ignores a condition in the verdict but still shows it. The verdicts of `plan loss` are *nothing*, *at risk* and *accepted*. \
+         Volumes with a single copy by choice count until you use `--accept one_copy_by_choice`.",
+    );
+    page.paragraph(
+        "`serve` answers the same questions at `/plan/upgrade?to=v1.10.2`, `/plan/drain?node=node-1&intent=reboot` and `/plan/loss`: as a page \
+         for browsers, as text otherwise, as JSON with `o=json`. It lists the kinds that only `plan upgrade` needs when you open that page, at \
+         most once in 30 s.",
     );
     page.heading(2, "In a pipeline");
     page.paragraph(
-        "Before a chart of Longhorn is rolled out, by an Argo CD PreSync hook or a Job: exit codes other than 0 stop it; \
-         `deploy/plan/job.yaml` is one.",
+        "Run a plan before you roll out a Longhorn chart, in an Argo CD PreSync hook or a Job such as `deploy/plan/job.yaml`. Any exit code \
+         except 0 stops the rollout.",
     );
     page.code(
         "yaml",
@@ -38,17 +42,17 @@ pub fn page() -> String {
          artifacts: {when: always, reports: {junit: plan.xml}}",
     );
     page.paragraph(
-        "kured and system-upgrade-controller take one node after the other: a job before them that runs `plan drain --all --reboot` \
-         ends with 0 when each node may go on its own.",
+        "kured and system-upgrade-controller restart one node at a time. Run `plan drain --all --reboot` in a job before them: exit code 0 \
+         means that every node can be restarted by itself.",
     );
     for (plan, title) in [
-        ("upgrade", "What plan upgrade asks"),
-        ("drain", "What plan drain asks"),
-        ("loss", "What plan loss asks"),
+        ("upgrade", "Conditions of plan upgrade"),
+        ("drain", "Conditions of plan drain"),
+        ("loss", "Conditions of plan loss"),
     ] {
         page.heading(2, title);
         let rows = conditions().filter(|(of, _)| *of == plan).map(|(_, condition)| row(condition));
-        page.table(["condition", "when it is the case", "is", "needs", "from"], rows);
+        page.table(["condition", "what it finds", "verdict", "needs", "source"], rows);
     }
     page.finish()
 }

@@ -129,37 +129,31 @@ fn rank(area: &Check, panel: &check::Panel) -> u8 {
 /// Name, and the question that the dashboard answers.
 fn heading(board: Dashboard) -> (&'static str, &'static str) {
     match board {
-        Dashboard::Fleet => {
-            ("Fleet", "Which clusters need someone now? A row for each; the cluster leads to its overview.")
+        Dashboard::Fleet => ("Fleet", "Every cluster with its status, linked to its overview."),
+        Dashboard::Overview => ("Overview", "Longhorn's status, its incidents, and what to do."),
+        Dashboard::Volumes => {
+            ("Volumes", "Volumes that lack replicas, cannot attach or cannot be written, and why.")
         }
-        Dashboard::Overview => ("Overview", "Is Longhorn healthy, and if not, what is wrong and what to do?"),
-        Dashboard::Volumes => (
-            "Volumes",
-            "Which volumes lack replicas, do not attach, or cannot be written, and what stands in the way?",
-        ),
         Dashboard::InstanceManagers => (
             "Instance managers and upgrades",
-            "Which instance managers are down, were replaced, or are still there after an upgrade, and why?",
+            "Instance managers that are down, replaced or left over from an upgrade, and why.",
         ),
         Dashboard::Managers => (
             "Managers and webhook",
-            "Which managers crash and why, do they start in time, and does the admission webhook answer?",
+            "Managers that crash or start slowly, and the admission webhook's state.",
         ),
         Dashboard::Eviction => (
             "Eviction and drain",
-            "Does eviction progress, do its flags contradict each other, and is it safe?",
+            "Progress of evictions and drains, contradictory eviction flags, and crash risks.",
         ),
-        Dashboard::Storage => (
-            "Storage and backups",
-            "Can disks, engine images, CSI and shares be used, and are volumes backed up?",
-        ),
+        Dashboard::Storage => {
+            ("Storage and backups", "State of disks, engine images, CSI, RWX shares and backups.")
+        }
         Dashboard::LonghornMetrics => (
             "Longhorn's own metrics",
-            "How full are disks and volumes, how fast is I/O, and what do instance managers use? No exporter is needed.",
+            "Disk and volume usage, I/O latency, and CPU and memory of instance managers. Needs no exporter.",
         ),
-        Dashboard::Exporter => {
-            ("Exporter", "Does the exporter see everything, and how fresh is what it sees?")
-        }
+        Dashboard::Exporter => ("Exporter", "What the exporter can read, and how old its data is."),
     }
 }
 

@@ -15,7 +15,7 @@ const AHEAD: Threshold = Threshold {
     least: 3600.0,
     unit: "seconds",
     is_range: false,
-    why: "Four days, as kubernetes-mixin warns of file systems: a disk can be ordered or cleaned in working hours.",
+    why: "kubernetes-mixin also warns 4 days ahead for file systems: you can order or clean up a disk in working hours.",
 };
 
 /// Scheduled over schedulable.
@@ -25,7 +25,7 @@ const OVERCOMMIT: Threshold = Threshold {
     least: 1.0,
     unit: "times",
     is_range: false,
-    why: "Longhorn places up to storage-over-provisioning-percentage, 100 by default and often 200. Half as much again as there is runs \
+    why: "Longhorn allocates up to storage-over-provisioning-percentage, 100 by default and often 200. At 1.5 times their space, disks run \
           full when thinly provisioned volumes are written.",
 };
 
@@ -36,7 +36,7 @@ const SNAPSHOTS: Threshold = Threshold {
     least: 1.0,
     unit: "times",
     is_range: false,
-    why: "A volume without snapshots holds at most its own size. Twice as much means that snapshots hold another whole volume.",
+    why: "A volume without snapshots takes at most its own size. At twice its size, snapshots take as much as the whole volume.",
 };
 
 /// Mean latency in seconds.
@@ -46,7 +46,7 @@ const LATENCY: Threshold = Threshold {
     least: 0.001,
     unit: "seconds",
     is_range: false,
-    why: "A tenth of a second is ten times what a healthy replicated write on a disk takes; databases stall.",
+    why: "0.1 s is ten times as long as a healthy replicated write on a disk. Databases stall.",
 };
 
 /// CPU used over CPU requested.
@@ -56,7 +56,7 @@ const CPU: Threshold = Threshold {
     least: 0.5,
     unit: "times",
     is_range: false,
-    why: "As in Longhorn's own example: three times the request is what the node gives only while it has nothing else to do.",
+    why: "Longhorn's own example uses 3. A node gives three times the request only while it is otherwise idle.",
 };
 
 /// The alerts.
@@ -71,10 +71,10 @@ pub const ALERTS: &[Alert] = &[
         },
         for_: "1h",
         thresholds: &[AHEAD],
-        summary: "A Longhorn disk will be full soon at the rate of the last hours.",
-        description: "Disk {{ $labels.disk }} on node {{ $labels.node }} will be full within the next days at the rate of the last six hours. Once \
-                      it is full, volumes with a replica on it fail. Find out what grows and add a disk.",
-        why: "Six hours level out a rebuild and a nightly backup; an hour ends with them. Below half a steep line is a restore, not a trend.",
+        summary: "A Longhorn disk will soon be full at its current growth.",
+        description: "Disk {{ $labels.disk }} on node {{ $labels.node }} will be full within days at its growth of the last 6 h. Replicas on \
+                      a full disk fail. Find out which replicas are growing and add a disk.",
+        why: "6 h level out a rebuild or a nightly backup. 1 h is longer than either. Below half full, steep growth is a restore, not a trend.",
         runbook: include_str!("LonghornDiskFillingUp.md"),
         ..Alert::DEFAULT
     },
@@ -87,10 +87,10 @@ pub const ALERTS: &[Alert] = &[
         },
         for_: "1h",
         thresholds: &[OVERCOMMIT],
-        summary: "Replicas on a node may grow beyond its disks.",
-        description: "The replicas on node {{ $labels.node }} may grow to {{ $value | humanize1024 }}B, far more than its disks have. When their \
-                      volumes are written, the disks run full and replicas fail. Add disks or move replicas.",
-        why: "Replicas come and go within minutes while Longhorn balances them. Longhorn has the metric since 1.10.1.",
+        summary: "Replicas on a Longhorn node can grow beyond its disks.",
+        description: "The replicas on node {{ $labels.node }} can grow to {{ $value | humanize1024 }}B, far more than its disks have. If that \
+                      space is written, the disks run full and replicas fail. Add disks or move replicas.",
+        why: "Replicas come and go within minutes while Longhorn balances them. Longhorn has had the metric since 1.10.1.",
         runbook: include_str!("LonghornNodeOvercommitted.md"),
         ..Alert::DEFAULT
     },
@@ -103,10 +103,10 @@ pub const ALERTS: &[Alert] = &[
         },
         for_: "6h",
         thresholds: &[SNAPSHOTS],
-        summary: "A Longhorn volume's snapshots hold more than the volume itself.",
-        description: "Each replica of volume {{ $labels.volume }} takes {{ $value | humanize1024 }}B, a multiple of the volume's size. The rest is \
-                      snapshots and space that the file system freed. Delete snapshots that no one needs, then trim the file system.",
-        why: "A backup needs a snapshot for its time only; six hours are longer than most backups.",
+        summary: "A Longhorn volume's snapshots take more space than the volume.",
+        description: "Each replica of volume {{ $labels.volume }} takes {{ $value | humanize1024 }}B, a multiple of the volume's size. Snapshots \
+                      and untrimmed blocks fill the disks. Delete unneeded snapshots, then trim the file system.",
+        why: "A backup needs its snapshot only while it is running. 6 h are longer than most backups.",
         runbook: include_str!("LonghornVolumeSnapshotsLarge.md"),
         ..Alert::DEFAULT
     },
@@ -120,11 +120,11 @@ pub const ALERTS: &[Alert] = &[
         },
         for_: "3m",
         severity: Severity::Critical,
-        summary: "A Longhorn volume was faulted when a manager reported it last.",
-        description: "Volume {{ $labels.volume }} had no usable replica when a longhorn-manager reported it last. Nothing can be read or \
-                      written. Check its replicas, and that the managers run.",
-        why: "The series ends with the manager that owns the volume, which often fails on the same node. Its last value is remembered for half an \
-              hour. Up to 1.10 the value is a code, 3 for faulted; from 1.11 on there is a label state.",
+        summary: "A Longhorn volume was faulted when a manager last reported it.",
+        description: "Volume {{ $labels.volume }} had no usable replica when a longhorn-manager last reported it. It cannot be read or \
+                      written. Check the volume's replicas, and that the managers are running.",
+        why: "The series ends with the manager that owns the volume, which often fails on the same node. The alert uses its last value for \
+              30 min. Up to 1.10, the value is a code (3 is faulted). From 1.11 on, the series have a state label.",
         runbook: include_str!("LonghornVolumeLastSeenFaulted.md"),
         ..Alert::DEFAULT
     },
@@ -135,10 +135,10 @@ pub const ALERTS: &[Alert] = &[
             cases: include_str!("LonghornBackupInError.test.yaml"),
         },
         for_: "15m",
-        summary: "Backups of a Longhorn volume failed.",
-        description: "Backups of volume {{ $labels.volume }} failed. The newest data may have no copy outside the cluster. Read the \
-                      error of the Backup and check the backup target, then delete the failed ones.",
-        why: "A failed backup stays until it is deleted, or until failed-backup-ttl is over (1,440 minutes by default). Value 4 is Error on every \
+        summary: "Backups of a Longhorn volume have failed.",
+        description: "Backups of volume {{ $labels.volume }} have failed. The newest data may have no copy outside the cluster. Read the \
+                      Backup's error and check the backup target, then delete the failed backups.",
+        why: "A failed backup stays until you delete it or failed-backup-ttl expires (1,440 min by default). Value 4 means Error on every \
               release.",
         runbook: include_str!("LonghornBackupInError.md"),
         ..Alert::DEFAULT
@@ -152,9 +152,9 @@ pub const ALERTS: &[Alert] = &[
         },
         for_: "15m",
         thresholds: &[LATENCY],
-        summary: "A Longhorn volume answers slowly.",
-        description: "Reads or writes of volume {{ $labels.volume }} have been slow for a quarter of an hour. What uses it waits. Compare the disks and the network of the nodes of its replicas: the slowest one sets the pace.",
-        why: "Rebuilds and backups slow a volume for minutes. The metric is in nanoseconds, of the last second before the scrape.",
+        summary: "A Longhorn volume's reads or writes are slow.",
+        description: "Reads or writes of volume {{ $labels.volume }} have been slow for 15 min. Its pods are waiting for I/O. Compare disks and network on its replicas' nodes: the slowest replica sets the pace.",
+        why: "Rebuilds and backups slow a volume down for minutes. The metric is the mean of the last second before the scrape, in nanoseconds.",
         runbook: include_str!("LonghornVolumeLatencyHigh.md"),
         ..Alert::DEFAULT
     },
@@ -167,10 +167,10 @@ pub const ALERTS: &[Alert] = &[
         },
         for_: "15m",
         thresholds: &[CPU],
-        summary: "A Longhorn instance manager uses far more CPU than it is promised.",
-        description: "Instance manager {{ $labels.instance_manager }} on node {{ $labels.node }} uses a multiple of the CPU that it requests. When the \
-                      node becomes busy, its liveness probe can fail and all its volumes detach. Raise guaranteed-instance-manager-cpu.",
-        why: "A rebuild lasts minutes. An instance manager without a request (v2, or 0 in the setting) is left out: there is nothing to compare with.",
+        summary: "A Longhorn instance manager is using far more CPU than it requests.",
+        description: "Instance manager {{ $labels.instance_manager }} on node {{ $labels.node }} is using a multiple of its CPU request. If the \
+                      node becomes busy, the liveness probe can fail, and all its volumes detach. Raise guaranteed-instance-manager-cpu.",
+        why: "A rebuild takes minutes. Instance managers without a CPU request (v2, or setting 0) are left out.",
         runbook: include_str!("LonghornInstanceManagerCpuHigh.md"),
         ..Alert::DEFAULT
     },

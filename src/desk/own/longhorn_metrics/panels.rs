@@ -3,7 +3,7 @@
 use super::{CPU, LATENCY, OVERCOMMIT, SNAPSHOTS};
 use crate::check::{Dashboard, Panel, Query, Step, Unit, Width};
 
-const NO_DATA: &str = "Service longhorn-backend is not scraped, or the release has no such metric";
+const NO_DATA: &str = "Prometheus does not scrape longhorn-backend, or the release lacks the metric";
 
 const LINES: Panel = Panel { dashboard: Dashboard::LonghornMetrics, no_data: NO_DATA, ..Panel::TIME_SERIES };
 
@@ -11,8 +11,8 @@ const LINES: Panel = Panel { dashboard: Dashboard::LonghornMetrics, no_data: NO_
 pub const PANELS: &[Panel] = &[
     Panel {
         title: "Disk usage",
-        description: "Share of each disk that is used, by Longhorn or by anything else. Longhorn places no more replicas above \
-                      storage-minimal-available-percentage.",
+        description: "Used share of each disk, by Longhorn and everything else. Longhorn places no replica on a disk with less than \
+                      storage-minimal-available-percentage free.",
         unit: Unit::Ratio,
         expr: "max by ($cluster node, disk) (longhorn_disk_usage_bytes{$variables}) / max by ($cluster node, disk) (longhorn_disk_capacity_bytes{$variables})",
         legend: "{{node}} {{disk}}",
@@ -20,7 +20,7 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         title: "Disk usage in four days",
-        description: "Share of each disk that will be used in four days if it grows as in the last six hours. From 1 on it is full by then.",
+        description: "Predicted use of each disk in four days, from its growth in the last 6 h. At 1, the disk is full.",
         unit: Unit::Ratio,
         expr: "max by ($cluster node, disk) (predict_linear(longhorn_disk_usage_bytes{$variables}[6h], 345600)) / max by ($cluster node, disk) (longhorn_disk_capacity_bytes{$variables})",
         legend: "{{node}} {{disk}}",
@@ -29,7 +29,7 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         title: "Overcommit",
-        description: "What replicas may grow to, by node, over what its disks have. Above 1 the disks run full if all volumes are written. From 1.10.1 on.",
+        description: "Maximum size of each node's replicas divided by its disk space. Above 1, fully written volumes fill the disks. From 1.10.1 on.",
         unit: Unit::Ratio,
         expr: "max by ($cluster node) (longhorn_node_storage_scheduled_bytes{$variables}) / (max by ($cluster node) (longhorn_node_storage_capacity_bytes{$variables}) - max by ($cluster node) (longhorn_node_storage_reservation_bytes{$variables}))",
         legend: "{{node}}",
@@ -37,8 +37,8 @@ pub const PANELS: &[Panel] = &[
         ..LINES
     },
     Panel {
-        title: "Actual size over capacity",
-        description: "What a replica of each volume takes over the volume's size; the ten largest. Above 1 are snapshots.",
+        title: "Actual size per capacity",
+        description: "Space that one replica takes divided by the volume's size, for the ten largest. Above 1: snapshots or untrimmed blocks.",
         unit: Unit::Ratio,
         expr: "topk by ($cluster) (10, max by ($cluster volume, pvc_namespace, pvc) (longhorn_volume_actual_size_bytes{$variables}) / max by ($cluster volume, pvc_namespace, pvc) (longhorn_volume_capacity_bytes{$variables}))",
         legend: "{{volume}} {{pvc}}",
@@ -47,7 +47,7 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         title: "Volumes by robustness",
-        description: "As the managers report it, on every release. A gap is a manager that is down, not health.",
+        description: "Robustness as the managers report it. A gap does not mean healthy: a manager is down.",
         expr: "count by ($cluster state) (longhorn_volume_robustness{state!=\"\", $variables} == 1)",
         legend: "{{state}}",
         more: &[
@@ -75,7 +75,7 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         title: "Write latency",
-        description: "Mean time of a write, by volume; the ten slowest. The slowest replica of a volume sets the pace.",
+        description: "Mean write time of the ten slowest volumes. A volume's slowest replica sets the pace.",
         unit: Unit::Seconds,
         expr: "topk by ($cluster) (10, max by ($cluster volume, pvc_namespace, pvc) (longhorn_volume_write_latency{$variables}) / 1e9)",
         legend: "{{volume}} {{pvc}}",
@@ -84,7 +84,7 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         title: "Read latency",
-        description: "Mean time of a read, by volume; the ten slowest. Reads are answered by one replica.",
+        description: "Mean read time of the ten slowest volumes. One replica answers each read.",
         unit: Unit::Seconds,
         expr: "topk by ($cluster) (10, max by ($cluster volume, pvc_namespace, pvc) (longhorn_volume_read_latency{$variables}) / 1e9)",
         legend: "{{volume}} {{pvc}}",
@@ -92,8 +92,8 @@ pub const PANELS: &[Panel] = &[
         ..LINES
     },
     Panel {
-        title: "CPU of instance managers over request",
-        description: "CPU use of each instance manager divided by its CPU request. Above 1 a busy node can throttle it. Needs a metrics server.",
+        title: "Instance manager CPU",
+        description: "CPU use of each instance manager divided by its CPU request (needs metrics-server). Above 1, a busy node can throttle it.",
         unit: Unit::Ratio,
         expr: "max by ($cluster node, instance_manager) (longhorn_instance_manager_cpu_usage_millicpu{$variables}) / max by ($cluster node, instance_manager) (longhorn_instance_manager_cpu_requests_millicpu{$variables} > 0)",
         legend: "{{node}} {{instance_manager}}",
@@ -101,16 +101,16 @@ pub const PANELS: &[Panel] = &[
         ..LINES
     },
     Panel {
-        title: "Memory of instance managers",
-        description: "Memory that each instance manager uses. Needs a metrics server. A steady climb ends in an OOM kill, and all its volumes detach.",
+        title: "Instance manager memory",
+        description: "Memory use of each instance manager (needs metrics-server). Steady growth ends in an OOM kill, and all its volumes detach.",
         unit: Unit::Bytes,
         expr: "max by ($cluster node, instance_manager) (longhorn_instance_manager_memory_usage_bytes{$variables})",
         legend: "{{node}} {{instance_manager}}",
         ..LINES
     },
     Panel {
-        title: "Work queued in managers",
-        description: "Items that wait in the queues of longhorn-manager's controllers; the ten longest. One that only grows is a controller that is stuck.",
+        title: "Manager work queues",
+        description: "Items waiting in the ten longest queues of longhorn-manager's controllers. If a queue only grows, its controller is stuck.",
         expr: "topk by ($cluster) (10, max by ($cluster name, instance) (longhorn_workqueue_depth{$variables}))",
         legend: "{{name}} {{instance}}",
         width: Width::Full,
