@@ -241,8 +241,8 @@ fn what_is_absent_is_never_green() {
 #[test]
 fn what_is_empty_is_never_health_alone() {
     let blind = [
-        "exporter", "cannot be read", "make sure", "rules are loaded", "no such target", "does not scrape",
-        "if every check has a verdict",
+        "exporter", "cannot be read", "make sure", "rules are loaded", "no such target", "is not scraped",
+        "does not scrape", "if every check has a verdict",
     ];
     each_panel(|complaints, place, panel| {
         let said = text(&panel["fieldConfig"]["defaults"], "noValue");
