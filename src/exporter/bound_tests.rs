@@ -55,7 +55,7 @@ fn too_many_findings_are_counted_and_the_worst_are_listed() {
     assert!(some.findings.is_sorted_by_key(|finding| std::cmp::Reverse(finding.severity)));
     let line = some.not_listed_line().unwrap();
     assert!(
-        line.contains("more findings are counted but not listed: ") && line.contains("volume_faulted/"),
+        line.contains("more findings are counted but not listed (") && line.contains("volume_faulted/"),
         "{line}"
     );
 }

@@ -36,7 +36,8 @@ impl PlanQuery {
                 ("to", to) => {
                     let release = upgrade::target::meant(to);
                     asked.to = Some(
-                        release.ok_or_else(|| format!("no release '{}'; write it as v1.9.2", plain(to)))?,
+                        release
+                            .ok_or_else(|| format!("not a release: '{}'; use the form v1.9.2", plain(to)))?,
                     );
                 }
                 ("node", nodes) => {
@@ -52,7 +53,7 @@ impl PlanQuery {
                 }
                 ("o", "json") => asked.form = Some(Form::Json),
                 ("o", "text") => asked.form = Some(Form::Text),
-                ("o", other) => return Err(format!("no such form '{}'; text or json", plain(other))),
+                ("o", other) => return Err(format!("no such form '{}'; use text or json", plain(other))),
                 (other, _) => {
                     let hint = did_you_mean::hint(other, &PARAMETERS);
                     return Err(format!("no such parameter '{}'; {hint}", plain(other)));

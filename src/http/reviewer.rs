@@ -54,7 +54,7 @@ impl Reviewer {
     /// too many unknown tokens wait, 500 when the API server does not answer.
     pub async fn authorize(&self, request: &Parts, client: IpAddr) -> Result<(), Refusal> {
         let Some(token) = scheme(&request.headers, "bearer") else {
-            return Err(unauthenticated("a bearer token is needed"));
+            return Err(unauthenticated("a bearer token is required"));
         };
         let path = asked_path(request.uri.path());
         match in_time(&request.headers, self.review(token, path, client)).await? {
@@ -135,8 +135,8 @@ async fn in_time(
         Ok(Err(NoVerdict::Failed(error))) => error,
         Err(_) => format!("no answer within {patience:?}"),
     };
-    tracing::error!(%error, "a request is refused because the Kubernetes API could not be asked about its token");
-    let message = "the Kubernetes API could not be asked about the token; see the exporter's log";
+    tracing::error!(%error, "a request is rejected because the Kubernetes API did not review its token");
+    let message = "the Kubernetes API did not review the token; read the exporter's log";
     Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, message))
 }
 

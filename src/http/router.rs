@@ -141,8 +141,11 @@ impl Router {
         let work =
             tokio::task::spawn_blocking(move || router.render(route, &query, &headers, beside.as_deref()));
         work.await.unwrap_or_else(|error| {
-            tracing::error!(%error, "an answer could not be made");
-            Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the answer could not be made; see the log"))
+            tracing::error!(%error, "an answer could not be created");
+            Err(Refusal::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "the answer could not be created; read the log",
+            ))
         })
     }
 
@@ -152,7 +155,7 @@ impl Router {
         let share = if is_scrape { Share::All } else { Share::Half };
         self.answers.take(is_scrape, share, config.rate).map_err(|full| {
             let (status, many) = match full {
-                NoPlace::Places => (StatusCode::SERVICE_UNAVAILABLE, "too many requests are running already"),
+                NoPlace::Places => (StatusCode::SERVICE_UNAVAILABLE, "too many requests are already running"),
                 NoPlace::Rate => (StatusCode::TOO_MANY_REQUESTS, "too many requests"),
             };
             Refusal::new(status, format!("{many}, try again later")).with(header::RETRY_AFTER, "1")
@@ -353,7 +356,7 @@ impl Router {
 }
 
 fn not_synced() -> Refusal {
-    let message = "not synced yet: there is no verdict until every kind is listed or denied";
+    let message = "not synced yet: every check is unknown until each kind is listed or denied";
     Refusal::new(StatusCode::SERVICE_UNAVAILABLE, message).with(header::RETRY_AFTER, "1")
 }
 
@@ -485,7 +488,7 @@ pub mod tests {
         let taken = [(); 2].map(|()| answers.take(true, Share::All, None));
         let answer = get(&router, "GET", "/metrics", &[]).await;
         assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE);
-        assert_eq!(&body(answer).await[..], b"too many requests are running already, try again later\n");
+        assert_eq!(&body(answer).await[..], b"too many requests are already running, try again later\n");
         assert_eq!(get(&router, "GET", "/livez", &[]).await.status(), StatusCode::OK);
         drop(taken);
         assert_eq!(get(&router, "GET", "/metrics", &[]).await.status(), StatusCode::OK);

@@ -105,10 +105,13 @@ impl Acceptance {
         for one in &accepted {
             one.validate(catalogue).with_context(|| format!("{name}: {}", one.check))?;
             if one.reason.trim().is_empty() {
-                bail!("{name}: {}: give a reason", one.check);
+                bail!("{name}: {} has no reason; add one", one.check);
             }
             if one.until.is_none() {
-                bail!("{name}: {}: give until, the last day on which it is accepted (2026-12-31)", one.check);
+                bail!(
+                    "{name}: {} has no until; add the last day of the acceptance, such as 2026-12-31",
+                    one.check
+                );
             }
         }
         Ok(accepted)
@@ -271,8 +274,8 @@ mod tests {
     fn a_file_needs_a_reason_and_a_day_and_names_what_exists() {
         for (wrong, part) in [
             (ONE.replace("reason: 'ticket 7', ", ""), "reason"),
-            (ONE.replace("ticket 7", " "), "give a reason"),
-            (ONE.replace(", until: 2026-03-31", ""), "give until"),
+            (ONE.replace("ticket 7", " "), "has no reason; add one"),
+            (ONE.replace(", until: 2026-03-31", ""), "has no until; add"),
             (ONE.replace("2026-03-31", "soon"), "until"),
             (ONE.replace("instance_manager_stale", "instance_manager_stall"), "instance_manager_stale"),
             (ONE.replace("orphan_held", "orphan_hold"), "orphan_held"),

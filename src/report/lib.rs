@@ -458,6 +458,6 @@ impl Report {
             .for_each(|some| *by_cause.entry((some.check, some.cause)).or_default() += some.count);
         let causes: Vec<_> =
             by_cause.iter().map(|((check, cause), count)| format!("{check}/{cause} {count}")).collect();
-        (all > 0).then(|| format!("{all} more findings are counted but not listed: {}", causes.join(", ")))
+        (all > 0).then(|| format!("{all} more findings are counted but not listed ({})", causes.join(", ")))
     }
 }

@@ -20,7 +20,7 @@ gauges! {
         absent "there is no such incident",
         example "count by (severity) (max without (instance, pod) (longhorn_health_incident_findings))";
     INCIDENT_INFO = Gauge "longhorn_health_incident_info" ["check", "cause", "severity", "object", "node", "title", "follows", "claim", "data", "fix", "runbook"]
-        "1 for each of the 50 worst incidents. Labels: the root's meaning, object and node, its consequences, the most affected claim, and the fix.",
+        "1 for each of the 50 worst incidents. Labels: root cause, object, node, consequences, most affected claim and fix.",
         absent "there is no such incident",
         example "max without (instance, pod) (longhorn_health_incident_info{severity=\"critical\"}) == 1";
     FINDINGS = Gauge "longhorn_health_check_findings" ["check", "severity"]
@@ -36,7 +36,7 @@ gauges! {
         absent "the finding names no volume, or longhorn_health_exporter_truncated_findings counts it",
         example "count by (pvc_namespace) (max without (instance, pod) (longhorn_health_finding_volume))";
     ALERT_FOLLOWS = Gauge "longhorn_health_alert_follows" ["alert", "cause", "node", "root_alert", "root_node"]
-        "1 for every alert that follows from a root alert at least as severe. LonghornHealthInhibitor uses it to mute the consequence.",
+        "1 for every alert that follows from an equally or more severe root alert. LonghornHealthInhibitor mutes such alerts.",
         absent "one of the alert's findings follows from no other finding",
         example "count by (root_alert, alert) (max without (instance, pod) (longhorn_health_alert_follows))";
     FINDINGS_TRUNCATED = Gauge "longhorn_health_exporter_truncated_findings" ["check"]
@@ -64,12 +64,12 @@ gauges! {
         absent BEFORE_SYNC,
         example "max without (instance, pod) (longhorn_health_volumes{robustness=\"faulted\"}) > 0";
     VOLUMES_AFFECTED = Gauge "longhorn_health_volumes_affected" ["state"]
-        "Number of volumes by their worst state: faulted, not_served (RWX without NFS server), read_only, last_copy, rebuilding, degraded, \
-         never_up (faulted before first use).",
+        "Number of volumes by worst state: faulted, not_served (RWX), read_only, last_copy, rebuilding, degraded, never_up (faulted but \
+         never written).",
         absent "no volume is in this state, or the first sync is not complete",
         example "max by (state) (longhorn_health_volumes_affected)";
     VOLUMES_AT_RISK = Gauge "longhorn_health_volumes_at_risk" ["failure_domain", "by_choice"]
-        "Number of volumes that would be lost with one copy, disk, node or zone. by_choice is true if the volume or its settings allow that.",
+        "Number of volumes that one copy, disk, node or zone would lose. by_choice: true if volume or settings allow that.",
         absent "there is no such volume, or needed data could not be read",
         example "max without (instance, pod) (longhorn_health_volumes_at_risk{by_choice=\"false\"}) > 0";
     BYTES_AT_RISK = Gauge "longhorn_health_volumes_at_risk_bytes" ["failure_domain", "by_choice"]
@@ -81,7 +81,7 @@ gauges! {
         absent "the kind is readable",
         example "longhorn_health_exporter_resource_state{state=\"forbidden\"} == 1";
     LAST_SUCCESS = Gauge "longhorn_health_exporter_last_success_timestamp_seconds" []
-        "Unix time of the Kubernetes API's last answer for the kind that has waited longest. Forbidden and missing kinds do not count.",
+        "Unix time of the Kubernetes API's last answer for the longest-waiting kind. Forbidden and missing kinds do not count.",
         absent "the API has not answered yet, or the exporter serves a recording or the demo",
         example "time() - longhorn_health_exporter_last_success_timestamp_seconds";
     OBJECTS = Gauge "longhorn_health_exporter_objects" []
@@ -129,7 +129,7 @@ gauges! {
         absent NO_WEB_CONFIG,
         example "time() - longhorn_health_exporter_web_config_last_reload_success_timestamp_seconds";
     EVALUATED = Gauge "longhorn_health_exporter_evaluation_timestamp_seconds" []
-        "Unix time of the check run that this page shows, at most 45 s ago. For the data's age, see \
+        "Unix time of the check run on this page, at most 45 s ago. Data age: \
          longhorn_health_exporter_last_success_timestamp_seconds.",
         absent "--web.disable-exporter-metrics is set",
         example "time() - longhorn_health_exporter_evaluation_timestamp_seconds > 60";

@@ -65,7 +65,7 @@ pub const PANELS: &[Panel] = &[
         ..Panel::STAT
     },
     Panel {
-        title: "Age of the oldest data",
+        title: "Oldest data",
         description: "Age of the Kubernetes API's last answer, for the kind with the oldest. 1 min is normal. Above 3 min (--stale-after), the kind is stale.",
         unit: Unit::Seconds,
         expr: "time() - min by ($cluster job) (longhorn_health_exporter_last_success_timestamp_seconds{$job})",
@@ -86,7 +86,7 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         title: "Findings",
-        description: "Everything that is wrong now. Check links to the dashboard, cause to the runbook, node to its other findings. The exporter's page has evidence and fixes.",
+        description: "Everything that is wrong now. Check links to the dashboard, cause to the runbook, node to its findings. The exporter's page has the fixes.",
         columns: &["severity", "check", "cause", "object_kind", "object", "node", "disk"],
         expr: "(max by ($cluster severity, check, cause, object_kind, object, node, disk) (longhorn_health_finding{$job}) == 1) * on ($cluster check, cause) group_left (runbook, dashboard) max by ($cluster check, cause, runbook, dashboard) (longhorn_health_cause_info{$job})",
         legend: "{{check}} {{cause}} {{object}}",
@@ -95,7 +95,7 @@ pub const PANELS: &[Panel] = &[
         ..Panel::TABLE
     },
     Panel {
-        title: "Firing alerts, one by one",
+        title: "List of firing alerts",
         description: "Alerts sent to Alertmanager. Each links to its runbook and dashboard.",
         columns: &["severity", "alertname", "check", "cause", "object", "node"],
         expr: "max by ($cluster severity, alertname, check, cause, object, node) (ALERTS{$alerts, alertstate=\"firing\"}) == 1",
@@ -113,7 +113,7 @@ pub const PANELS: &[Panel] = &[
         ..Panel::TABLE
     },
     Panel {
-        title: "Worst finding of each check over time",
+        title: "Worst finding per check",
         description: "What began first and what followed. Checks without findings have no row. A gap means that the finding ended or the exporter was down.",
         unit: Unit::Severity,
         expr: "max by ($cluster check) (4 * (longhorn_health_check_findings{$job, severity=\"critical\"} > bool 0) or 3 * (longhorn_health_check_findings{$job, severity=\"warning\"} > bool 0) or 2 * (longhorn_health_check_unknown{$job} > bool 0) or (longhorn_health_check_findings{$job, severity=\"info\"} > bool 0))",
@@ -139,8 +139,8 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         title: "Volumes at risk",
-        description: "Volumes that would be lost with one copy, disk, node or zone. By choice: the volume or its settings allow that. The \
-                      exporter's /plan/loss lists them.",
+        description: "Volumes that one copy, disk, node or zone would lose. By choice: the volume or its settings allow that. Listed at \
+                      /plan/loss.",
         legend: "{{failure_domain}}, by choice: {{by_choice}}",
         no_data: "no such volume, or the exporter is down",
         ..Panel::TIME_SERIES.of(&VOLUMES_AT_RISK)

@@ -43,7 +43,7 @@ impl Cards<'_> {
         html! {
             @for finding in written { (self.card(finding)) }
             @if !places.is_empty() {
-                p.more { "The same: " (places.join(", ")) "; all are in " a href="api/v1/report" { "the report" } }
+                p.more { "Also here: " (places.join(", ")) ". Full list: " a href="api/v1/report" { "the report" } }
             }
         }
     }

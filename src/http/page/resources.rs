@@ -34,7 +34,7 @@ pub fn counts(moment: &Moment) -> Markup {
                 dt { (name) }
                 dd {
                     @if unread(kind) {
-                        "–" ul { li { "could not be read" } }
+                        "–" ul { li { "cannot be read" } }
                     } @else {
                         (count) ul { @for (name, count) in parts { li { (count) " " (name) } } }
                     }
@@ -61,10 +61,10 @@ pub fn freshness(moment: &Moment, wall: Timestamp) -> Markup {
     html! {
         details.read open[troubled > 0] {
             summary {
-                h2 { "What was read" } " "
-                span.count { (resources.len() - troubled) " of " (resources.len()) " kinds without trouble" }
+                h2 { "Kinds that are read" } " "
+                span.count { (resources.len() - troubled) " of " (resources.len()) " kinds read without errors" }
             }
-            div.scroll tabindex="0" role="region" aria-label="What was read" { table.freshness {
+            div.scroll tabindex="0" role="region" aria-label="Kinds that are read" { table.freshness {
                 thead { tr {
                     th scope="col" { "Kind" }
                     th scope="col" { "State" }
@@ -98,6 +98,6 @@ fn words(readability: Readability, synced: bool) -> &'static str {
         Readability::Forbidden => "access denied",
         Readability::Stale => "stale",
         Readability::NotRecorded => "not in the recording",
-        Readability::Incomplete => "lost in part",
+        Readability::Incomplete => "partly lost",
     }
 }

@@ -14,12 +14,12 @@ pub fn section(report: &Report) -> Markup {
     let risks = report.data.at_risk.as_deref();
     html! {
         @if risks != Some(&[]) { section {
-            h2 { "What is lost with what" }
+            h2 { "Volumes at risk" }
             @match risks {
-                None => p { "Not known: volumes, replicas, nodes or settings could not be read." },
+                None => p { "Unknown: volumes, replicas, nodes or settings could not be read." },
                 Some(risks) => {
                     dl.facts { @for risk in risks { div { dt { (told(risk)) } dd { (whose(risk)) } } } }
-                    p { a href="plan/loss" { "All that is lost with each node, disk and zone" } }
+                    p { a href="plan/loss" { "All volumes that one node, disk or zone would lose" } }
                 }
             }
         } }
@@ -28,8 +28,8 @@ pub fn section(report: &Report) -> Markup {
 
 fn whose(risk: &AtRisk) -> String {
     let chosen = match risk.promised {
-        true => ", although volume or settings ask for more",
-        false => ", as it was chosen",
+        true => ", although the volume or its settings require more",
+        false => ", by choice",
     };
     let mut names: Vec<&str> = risk.volumes.iter().take(MAX_NAMED).map(|volume| volume.called()).collect();
     let more = format!("{} more", risk.count.saturating_sub(names.len()));
@@ -43,7 +43,7 @@ fn whose(risk: &AtRisk) -> String {
 fn told(risk: &AtRisk) -> String {
     let volumes = counted(risk.count, "volume");
     match (risk.place, risk.promised) {
-        (Place::Copy, true) => format!("{volumes} with one copy left, detached: nothing is rebuilt"),
+        (Place::Copy, true) => format!("{volumes} detached with one copy left: no rebuild while detached"),
         (Place::Copy, false) => format!("{volumes} with one copy"),
         (place, _) => format!("{volumes} with all copies {}", place.with()),
     }
@@ -83,7 +83,7 @@ mod tests {
         let page = page(Some(vec![risk]));
         assert!(page.contains("2 volumes with all copies on one node"), "{page}");
         assert!(
-            page.contains("3 GiB, although volume or settings ask for more: db/&lt;data&gt;, 1 more"),
+            page.contains("3 GiB, although the volume or its settings require more: db/&lt;data&gt;, 1 more"),
             "{page}"
         );
         assert!(page.contains("href=\"plan/loss\""), "{page}");
@@ -92,6 +92,6 @@ mod tests {
     #[test]
     fn nothing_is_said_where_nothing_is_and_what_is_not_known_is() {
         assert_eq!(page(Some(Vec::new())), "");
-        assert!(page(None).contains("Not known"));
+        assert!(page(None).contains("Unknown"));
     }
 }

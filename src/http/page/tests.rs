@@ -194,5 +194,5 @@ fn findings_with_the_same_cause_are_written_out_a_few_times_and_then_named() {
         .collect();
     let page = page_of(cluster(&pods));
     assert_eq!(page.matches("<div class=\"body\" id=\"manager_crash_loop.").count(), 5, "{page}");
-    assert!(page.contains("<p class=\"more\">The same: worker-6, worker-7, "), "{page}");
+    assert!(page.contains("<p class=\"more\">Also here: worker-6, worker-7, "), "{page}");
 }

@@ -113,7 +113,7 @@ impl WebConfigReader<'_> {
         let mut config = WebConfig::default();
         for (user, hash) in file.basic_auth_users.unwrap_or_default() {
             if let Err(error) = hash.value.parse::<bcrypt::HashParts>() {
-                let message = format!("the password of user {user} is not a bcrypt hash: {error}");
+                let message = format!("user {user}'s password is not a bcrypt hash: {error}");
                 return Err(self.wrong(&hash, message));
             }
             config.users.insert(user, hash.value);
@@ -151,11 +151,12 @@ impl WebConfigReader<'_> {
         ] {
             let Some(value) = value.filter(|value| !value.value.is_empty()) else { continue };
             if let Some(choices) = choices.filter(|all| !all.contains(&&*value.value.to_lowercase())) {
-                let message = format!("{name} may be {}", choices.join(" or "));
+                let message = format!("{name} must be {}", choices.join(" or "));
                 return Err(self.wrong(&value, message));
             }
-            let header = HeaderValue::from_str(&value.value)
-                .map_err(|_| self.wrong(&value, format!("{name} has characters that no header may have")))?;
+            let header = HeaderValue::from_str(&value.value).map_err(|_| {
+                self.wrong(&value, format!("{name} has characters that a header cannot have"))
+            })?;
             set.push((name, header));
         }
         Ok(set)
@@ -170,11 +171,11 @@ impl WebConfigReader<'_> {
         let interval = match interval {
             Some(interval) => interval,
             None if text.value == "0" => Duration::ZERO,
-            None => return Err(self.wrong(text, "interval is not a duration such as 1s or 500ms")),
+            None => return Err(self.wrong(text, "interval is not a duration; use one such as 1s or 500ms")),
         };
         let burst = rate.value.burst.unwrap_or(DEFAULT_BURST);
         if burst == 0 && !interval.is_zero() {
-            return Err(self.wrong(rate, "a burst of 0 would refuse every request"));
+            return Err(self.wrong(rate, "burst 0 would reject every request; use 1 or more"));
         }
         Ok((!interval.is_zero()).then_some(Rate { interval, burst }))
     }

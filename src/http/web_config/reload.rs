@@ -100,7 +100,7 @@ impl WebConfigFile {
                 Ok(Err(error)) => tracing::error!(%error, "the web configuration could not be read"),
                 Err(_) => tracing::error!(
                     file = %self.path.display(),
-                    "the files of the web configuration cannot be read; the last version stays in force"
+                    "the web configuration's files cannot be read; keeping the previous version"
                 ),
             }
         }
@@ -119,12 +119,12 @@ impl WebConfigFile {
         state.seen = seen;
         match config {
             Ok(config) => {
-                tracing::info!(file = %self.path.display(), "web configuration read again");
+                tracing::info!(file = %self.path.display(), "web configuration reloaded");
                 state.config = Arc::new(config);
                 state.reload = WebConfigReload { successful: true, last_success: (self.clock)() };
             }
             Err(error) => {
-                tracing::error!(%error, "the changed web configuration cannot be used; the previous one stays in force");
+                tracing::error!(%error, "the changed web configuration cannot be used; keeping the previous version");
                 state.reload.successful = false;
             }
         }
@@ -146,7 +146,7 @@ impl WebConfigFile {
         if before.users.is_empty() || !config.users.is_empty() {
             return Ok(config);
         }
-        let message = "basic_auth_users cannot be removed as a whole without a restart";
+        let message = "removing all basic_auth_users needs a restart";
         Err(WebConfigError::at(&self.path.display().to_string(), None, message))
     }
 

@@ -104,7 +104,7 @@ fn what_is_wrong_is_told_with_file_and_line() {
         ),
         (
             "http_server_config:\n  headers:\n    X-Frame-Options: allow\n".to_owned(),
-            "web.yml:3: x-frame-options may be deny or sameorigin",
+            "web.yml:3: x-frame-options must be deny or sameorigin",
         ),
         (
             "http_server_config: {http3: true}\n".to_owned(),
@@ -112,12 +112,12 @@ fn what_is_wrong_is_told_with_file_and_line() {
         ),
         (
             "rate_limit:\n  interval: soon\n".to_owned(),
-            "web.yml:2: interval is not a duration such as 1s or 500ms",
+            "web.yml:2: interval is not a duration; use one such as 1s or 500ms",
         ),
         ("rate_limit: {burst: 2}\n".to_owned(), "web.yml:1: rate_limit needs an interval, such as 1s"),
         (
             "basic_auth_users:\n  alice: secret\n".to_owned(),
-            "web.yml:2: the password of user alice is not a bcrypt hash: ",
+            "web.yml:2: user alice's password is not a bcrypt hash: ",
         ),
         ("basic_auth_users: [a]\n".to_owned(), "web.yml:1: "),
         ("a: [\n".to_owned(), "web.yml:"),

@@ -253,7 +253,7 @@ fn signals_that_mean_no_end_do_not_end_the_process() {
     let serve = Serve::start(Some(&files.web("")));
     files.web("http_server_config: {headers: {X-Frame-Options: deny}}\n");
     for (signal, line) in [
-        ("HUP", "web configuration read again"),
+        ("HUP", "web configuration reloaded"),
         ("USR1", "SIGUSR1 is ignored"),
         ("USR2", "SIGUSR2 is ignored"),
     ] {

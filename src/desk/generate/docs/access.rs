@@ -9,15 +9,15 @@ use crate::generate::deploy::rbac::{Right, rights};
 pub fn page(declared: &Declared) -> String {
     let mut page = Document::new("Access rights");
     page.paragraph(
-        "What the exporter may be granted, as the chart and `deploy/kustomize` do: to `list` and `watch`, and `get` on the \
-         crash logs of longhorn-manager. No Secrets, and nothing that changes the cluster. Every right but `longhorn` can \
-         be denied; [checks.md](checks.md) says which kinds each check needs.",
+        "The exporter needs `list` and `watch`, and `get` on longhorn-manager's crash logs. The chart and `deploy/kustomize` grant these \
+         rights. It needs no Secrets and changes nothing in the cluster. You can deny every right except `longhorn`. \
+         [checks.md](checks.md) lists the kinds that each check needs.",
     );
     let rights = rights(declared.catalogue.checks);
     let name = |right: &Right| format!("`{}`, {}", right.id, right.kind());
     let rows = rights.iter().map(|right| [name(right), right.purpose.clone(), right.without.clone()]);
     page.table(["right", "for", "without it"], rows);
-    page.heading(2, "What each grants");
+    page.heading(2, "Rules of each right");
     let rows = rights.iter().map(|right| [name(right), granted(right)]);
     page.table(["right", "grants"], rows);
     page.finish()

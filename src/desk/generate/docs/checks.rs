@@ -19,7 +19,7 @@ pub fn page(settings: &Settings) -> Result<String> {
         causes(&mut page, area.causes.iter().copied());
         kinds(&mut page, area);
         let rows = area.alerts.iter().map(|alert| row(alert, settings));
-        page.table(["alert", "severity", "for", "says"], rows);
+        page.table(["alert", "severity", "for", "summary"], rows);
         area.gauges.iter().for_each(|gauge| series(&mut page, gauge));
         for record in area.records {
             recorded(&mut page, area, record, settings)?;
@@ -35,7 +35,7 @@ pub fn page(settings: &Settings) -> Result<String> {
     page.heading(2, LONGHORN_METRICS.id);
     page.paragraph(OF_LONGHORN);
     page.table(
-        ["alert", "severity", "for", "says"],
+        ["alert", "severity", "for", "summary"],
         LONGHORN_METRICS.alerts.iter().map(|alert| row(alert, settings)),
     );
     Ok(page.finish())
@@ -44,9 +44,9 @@ pub fn page(settings: &Settings) -> Result<String> {
 const INTRODUCTION: &str = "\
 A check is one way in which Longhorn fails. Its id and its causes are label values of
 [longhorn_health_finding](#longhorn_health_finding), fields of the [report](report.schema.json) and, for ids, values of
-`check --only`. A check without one of the kinds it needs is *unknown*, never healthy:
-[longhorn_health_check_unknown](#longhorn_health_check_unknown) names it and `check` ends with 2 unless something else is
-found.
+`check --only`. If a check cannot read a kind that it needs, it is *unknown*, never healthy.
+[longhorn_health_check_unknown](#longhorn_health_check_unknown) names the check, and `check` exits with 2 unless it finds
+a failure.
 
 Alerts are those of [rules/longhorn-health.rules.yaml](../rules/longhorn-health.rules.yaml): *critical* means act now, *warning* a
 ticket, *info* context only. Each has a runbook with its expression and the reasons for its numbers, which can be

@@ -25,9 +25,9 @@ pub fn page() -> String {
 }
 
 const INTRODUCTION: &str = "\
-`generate --config FILE` reads one YAML file with everything that can be set about rules, dashboards and runbooks. An unknown key, or a
-value that Prometheus, Alertmanager or Grafana would reject, is an error that names the line, the key and what is legal; nothing is
-written then. [configuration.schema.json](configuration.schema.json) is for editors.";
+`generate --config FILE` reads one YAML file with all settings for rules, dashboards and runbooks. An unknown key, or a value that Prometheus,
+Alertmanager or Grafana would reject, is an error. The error names the line, the key and the accepted values, and nothing is written.
+[configuration.schema.json](configuration.schema.json) is for editors.";
 
 const EXAMPLE: &str = "\
 # yaml-language-server: $schema=configuration.schema.json

@@ -5,12 +5,12 @@ use crate::check::{Cause, Check, Remedy, takes_away};
 use crate::generate::catalogue::Declared;
 
 pub fn page(declared: &Declared) -> String {
-    let mut page = Document::new("Advice that takes something away");
+    let mut page = Document::new("Destructive advice");
     page.paragraph(
-        "Every cause, or way of one, whose advice deletes, restores, salvages, scales to 0, forces or empties a field that Longhorn decides by, and on what that \
-         rests: what the check has seen, and what only you can see and are asked to. Where neither holds, the finding reads and changes \
-         nothing. The commands are printed and never run, and a reader of them is always first where one would help to decide. A command \
-         of this kind in a cause without a proof stops the build.",
+        "This page lists every cause whose advice deletes, restores, salvages, scales to 0, forces, or empties a field that Longhorn uses for decisions. The last \
+         column shows the proof: what the check has seen, or what only you can see and must check. Without a proof, the finding has only commands that \
+         read. The exporter prints these commands and never runs them. A reading command comes first if it helps you to decide. A destructive command \
+         in a cause without a proof stops the build.",
     );
     let advised = declared
         .catalogue
@@ -29,9 +29,9 @@ pub fn page(declared: &Declared) -> String {
     });
     page.table(["check", "cause", "command", "proof, or question to you"], rows);
     page.paragraph(
-        "Commands that depend on the case are made by the check: a failed replica that is in the way of the next one (`replica_unschedulable`), a \
-         second replica without data of a strict-local volume (`volume_attachment_stuck`), the budget of another node (`eviction_stalled`), \
-         workloads to be scaled down (`instance_manager_stale`), webhook configurations that name what is not there. They stand as *in words* above.",
+        "*In words* means that the check creates the command for the case: a failed replica that blocks the next one (`replica_unschedulable`), a \
+         strict-local volume's second replica without data (`volume_attachment_stuck`), another node's PodDisruptionBudget (`eviction_stalled`), \
+         workloads to scale down (`instance_manager_stale`), or webhook configurations that name a missing Service.",
     );
     page.finish()
 }

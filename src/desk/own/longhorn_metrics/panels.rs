@@ -19,7 +19,7 @@ pub const PANELS: &[Panel] = &[
         ..LINES
     },
     Panel {
-        title: "Disk usage in four days",
+        title: "Predicted disk usage",
         description: "Predicted use of each disk in four days, from its growth in the last 6 h. At 1, the disk is full.",
         unit: Unit::Ratio,
         expr: "max by ($cluster node, disk) (predict_linear(longhorn_disk_usage_bytes{$variables}[6h], 345600)) / max by ($cluster node, disk) (longhorn_disk_capacity_bytes{$variables})",

@@ -34,11 +34,10 @@ pub fn stays(draining: &Draining<'_>, out: &mut Found) {
     names.dedup();
     let volumes: Vec<&Volume> = names.iter().filter_map(|name| cluster.objects.volumes.get(name)).collect();
     let text = format!(
-        "{} {} the drain of {}: {} no other protected healthy copy (node-drain-policy {})",
-        counted(budgets.len(), "PodDisruptionBudget"),
-        if budgets.len() == 1 { "blocks" } else { "block" },
+        "{} the drain of {} to protect {} (node-drain-policy {})",
+        held(budgets.len(), "PodDisruptionBudget", "blocks|block"),
         draining.node,
-        held(replicas.len(), "replica", "has|have"),
+        counted(replicas.len(), "replica"),
         draining.budgets.policy
     );
     let replicas: Vec<&str> = replicas.iter().map(|replica| replica.metadata.name.as_str()).collect();
@@ -49,8 +48,8 @@ pub fn stays(draining: &Draining<'_>, out: &mut Found) {
         _ => out.say(text),
     };
     reason
-        .fact(format!("PodDisruptionBudget {}", listed(&budgets)))
-        .fact(format!("replica {}", listed(&replicas)))
+        .fact(format!("PodDisruptionBudgets: {}", listed(&budgets)))
+        .fact(format!("no other PodDisruptionBudget protects a healthy copy of {}", listed(&replicas)))
         .volumes(cluster, &volumes);
 }
 

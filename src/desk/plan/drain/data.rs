@@ -43,7 +43,10 @@ pub fn another_away(draining: &Draining<'_>, out: &mut Found) {
             continue;
         }
         if let Some(why) = down(draining.cluster, name) {
-            out.say(format!("{name} is already down")).fact(why.text);
+            out.say(format!("{name} is already down")).fact(why.text).fix(format!(
+                "Bring {name} back and wait until its volumes are rebuilt. Then drain {}.",
+                draining.node
+            ));
         }
     }
 }
@@ -133,18 +136,18 @@ pub fn last_copy(draining: &Draining<'_>, out: &mut Found) {
     let reason = if moved { out.note(text) } else { out.say(text) };
     reason.volumes(draining.cluster, &alone);
     if single > 0 {
-        reason.fact(format!("{} by choice: one replica is wanted", counted(single, "volume")));
+        reason.fact(held(single, "volume", "is|are set to one replica (numberOfReplicas 1)"));
     }
     if moved {
-        reason.fix("Wait: Longhorn copies them to other nodes before the node goes down.");
+        reason.fix("Drain the node: Longhorn copies these replicas to other nodes before the drain ends.");
     } else if draining.intent == Intent::Reboot || draining.budgets.lets_all_go() {
-        reason.fact("a restart does not lose them, but they cannot be used until the node is back");
+        reason.fact("the volumes keep their data over a restart, but cannot be used until the node is back");
     }
     if !strict.is_empty() && moved {
         reason.weight(Weight::NotYet);
         let names = listed(&strict);
-        reason.fact(format!("strict-local volumes cannot be moved while they are attached: {names}"));
-        reason.fix("Detach the strict-local volumes, set their dataLocality to disabled and give them a second replica.");
+        reason.fact(format!("Longhorn cannot move attached strict-local volumes ({names})"));
+        reason.fix("Detach the strict-local volumes. Then set their dataLocality to disabled and give them a second replica.");
     }
 }
 
@@ -172,10 +175,10 @@ pub fn degrades(draining: &Draining<'_>, out: &mut Found) {
     let text =
         format!("{} will be degraded while {} is down", counted(degraded.len(), "volume"), draining.node);
     let reason = out.say(text);
-    reason.fact(format!("if the node is down for more than {wait} s (replica-replenishment-wait-interval), Longhorn rebuilds them on other nodes"));
+    reason.fact(format!("if the node is down for more than {wait} s (replica-replenishment-wait-interval), Longhorn rebuilds these volumes on other nodes"));
     if one_left > 0 {
         reason.fact(format!(
-            "until then, {} only one healthy copy",
+            "{} only one healthy copy until then",
             if one_left == 1 { "1 of them has".to_owned() } else { format!("{one_left} of them have") }
         ));
     }

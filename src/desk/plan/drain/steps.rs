@@ -41,15 +41,15 @@ pub fn answer(parts: &[Part], asked: &Asked, each_alone: bool) -> String {
         }
         _ => {}
     }
-    let all = [
-        (Verdict::NotYet, "Cannot be"),
-        (Verdict::No, "Must not be"),
-        (Verdict::Unknown, "Unknown whether it can be"),
-        (Verdict::Go, "Can be"),
-    ];
-    let said = all.into_iter().filter(|(verdict, _)| !named(*verdict).is_empty()).map(|(verdict, can)| {
-        let yet = if verdict == Verdict::NotYet { " yet" } else { "" };
-        format!("{can} {what}{yet}: {}", named(verdict).join(", "))
+    let all = [Verdict::NotYet, Verdict::No, Verdict::Unknown, Verdict::Go];
+    let said = all.into_iter().filter(|verdict| !named(*verdict).is_empty()).map(|verdict| {
+        let names = named(verdict).join(", ");
+        match verdict {
+            Verdict::NotYet => format!("{names} cannot be {what} yet"),
+            Verdict::No => format!("{names} must not be {what}"),
+            Verdict::Unknown => format!("Whether {names} can be {what} is unknown"),
+            Verdict::Go => format!("{names} can be {what}"),
+        }
     });
     said.collect::<Vec<_>>().join(". ")
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::{Found, held};
+use super::super::Found;
 use super::Audit;
 use crate::check::counted;
 use crate::facts::redundancy::Shared;
@@ -32,13 +32,13 @@ fn tell<'a>(
     let never = volumes.iter().filter(|volume| !volume.status.last_backup_at.is_set()).count();
     let Some(reason) = out.volumes(audit.cluster, &volumes, holds) else { return };
     for (place, names) in places.iter().take(MAX_PLACES) {
-        reason.fact(format!("with {place}: {}", listed(names)));
+        reason.fact(format!("lost with {place}: {}", listed(names)));
     }
     if let Some(more) = places.len().checked_sub(MAX_PLACES).filter(|more| *more > 0) {
         reason.fact(format!("and with {}", counted(more, "more place")));
     }
     if never > 0 {
-        reason.fact(held(never, "volume", "was|were never backed up"));
+        reason.fact(format!("{never} of these {} never backed up", if never == 1 { "was" } else { "were" }));
     }
 }
 

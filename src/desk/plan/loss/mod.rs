@@ -30,7 +30,7 @@ conditions! {
         source "longhorn-manager v1.12.1 k8s/pkg/apis/longhorn/v1beta2/volume.go (robustness)"
         needs [Volumes] Loss(copies::faulted);
     ONE_COPY = NotYet "one_copy" "volumes with several replicas have only one healthy copy left"
-        fix "Rebuild these volumes first: `check` shows why they are degraded, or which room their replicas lack."
+        fix "Rebuild these volumes first: `check` shows what blocks each rebuild, such as a lack of room."
         read "kubectl -n <namespace> get volumes.longhorn.io"
         source "longhorn-manager v1.12.1 controller/volume_controller.go (isHealthyAndActiveReplica)"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::one_copy);

@@ -139,7 +139,7 @@ pub fn stored_versions(rung: &Rung<'_>, out: &mut Found) {
     let definitions = &rung.cluster.objects.custom_resource_definitions;
     if definitions.is_empty() {
         out.unknown("no CustomResourceDefinition has the label longhorn-manager")
-            .fix("Read status.storedVersions of Longhorn's CustomResourceDefinitions: v1beta1 must be missing from each before <to>.");
+            .fix("Make sure that no Longhorn CustomResourceDefinition lists v1beta1 in status.storedVersions before you upgrade to <to>.");
         return;
     }
     let old = |versions: &[crate::longhorn::SharedText]| versions.iter().any(|version| version == "v1beta1");

@@ -2,7 +2,7 @@
 
 use super::super::{Found, Weight, held};
 use super::Rung;
-use crate::check::{Command, Name};
+use crate::check::{Command, Name, counted};
 use crate::cluster::Cluster;
 use crate::facts::eviction::{leaving_images, patch_requests, requested_disks};
 use crate::facts::known_issues::{ALL as ISSUES, Trigger};
@@ -96,8 +96,9 @@ pub fn target_bug(rung: &Rung<'_>, out: &mut Found) {
     }
     if !possible.is_empty() {
         let text = format!(
-            "{} has known bugs that this cluster may trigger (Longhorn issues {})",
+            "{} has {} that this cluster may trigger (Longhorn issue {})",
             rung.to,
+            counted(possible.len(), "known bug"),
             possible.join(", ")
         );
         out.note(text).fix("Read these issues (github.com/longhorn/longhorn/issues) before the upgrade, or upgrade to a later patch.");
