@@ -102,7 +102,7 @@ fn without_a_token_nobody_is_asked_and_health_is_open() {
         let arguments = [&["--cacert", &*ca][..], more].concat();
         let answer = bench.serve.curl("/metrics", &arguments);
         assert_eq!(answer.status, 401, "{answer:?}");
-        assert_eq!(answer.body(), "a bearer token is needed\n");
+        assert_eq!(answer.body(), "a bearer token is required\n");
     }
     for path in ["/livez", "/readyz", "/-/healthy", "/-/ready"] {
         assert_eq!(bench.serve.curl(path, &["--cacert", &ca]).body(), "ok\n");
@@ -124,7 +124,7 @@ fn a_review_that_fails_refuses_until_it_works_again() {
         bench.server.fault(resource, fault.clone());
         let answer = bench.get("/metrics", "token-of-prometheus", &[]);
         assert_eq!(answer.status, 500, "{fault:?}");
-        let body = "the Kubernetes API could not be asked about the token; see the exporter's log\n";
+        let body = "the Kubernetes API did not review the token; read the exporter's log\n";
         assert_eq!(answer.body(), body);
         bench.server.clear_faults();
     }
