@@ -29,8 +29,8 @@ fn an_unknown_key_is_refused_by_name() {
 fn tokens_need_tls() {
     let files = Files::new();
     files.write("web.yml", "http_server_config: {http2: false}\n");
-    let expected = "error: --web.auth=kubernetes needs TLS, because tokens must not travel in clear text; \
-                    give --web.config.file with tls_server_config\n";
+    let expected = "error: --web.auth=kubernetes needs TLS, because tokens must not be sent in clear text; \
+                    use --web.config.file with tls_server_config\n";
     assert_eq!(refused(&files, &["--web.auth=kubernetes"]), expected);
     let output = exporter(None, &["--web.auth=kubernetes"]).output().unwrap();
     assert_eq!(output.status.code(), Some(64));
