@@ -55,7 +55,7 @@ relations! {
     eviction_inconsistent [no_usable_copy] ShownWith eviction_inconsistent [missing_disk], same Object, "no usable copy";
     // An engine starts in the instance manager of the node, with its engine image, and with replicas that have a place. Up to 1.7 an
     // engine waits for every replica of its volume.
-    volume_attachment_stuck [attaching, ticket_waits] ShownWith
+    volume_attachment_stuck [attaching, ticket_waits, migration_broke] ShownWith
         engine_image_unavailable [missing_on_node] replica_unschedulable [*] attachment_on_dead_node [*],
         same Volume, "volume not attached";
     volume_attachment_stuck [attaching, detaching, ticket_waits] ShownWith
@@ -64,6 +64,9 @@ relations! {
     volume_attachment_stuck [mount_failing] ShownWith
         csi_plugin_down [not_registered, plugin_crashing, plugin_not_running, plugin_missing] disk_unavailable [node_environment],
         same Node, "volume cannot be mounted" on nodes;
+    // An engine that dies takes the device along, and dies with its instance manager.
+    volume_attachment_stuck [mount_failing] ShownWith volume_attachment_stuck [attach_loop], same Volume, "volume cannot be mounted";
+    volume_attachment_stuck [attach_loop] ShownWith instance_manager_replaced [*], same Node, "engines keep dying" on nodes;
     driver_deployer_blocked [mount_propagation] ShownWith disk_unavailable [node_environment], same Cluster, "driver deployer ends";
     // Where no node is Ready, each single one follows from what all share, and so does a Service whose pods are all called not Ready.
     disk_unavailable [node_not_ready] CausedBy disk_unavailable [no_node_ready], same Cluster, "node not Ready" on nodes;
@@ -96,6 +99,8 @@ relations! {
     volume_degraded [not_rebuilding, waits_for_node] CausedBy instance_manager_down [*], same Volume, "volume degraded";
     // What stays of a replica is not taken up again while its disk is not ready.
     volume_degraded [not_rebuilding] ShownWith disk_unavailable BROKEN, same Volume, "volume degraded";
+    // A rebuild begins with a snapshot.
+    volume_degraded [rebuild_looping] ShownWith snapshot_chain_long [at_limit], same Volume, "rebuild keeps failing";
     // A live upgrade, a restore that does not end and a read-only file system keep a rebuild away (longhorn-manager v1.12.1
     // controller/volume_controller.go replenishReplicas, engine_controller.go).
     volume_degraded [not_rebuilding] ShownWith

@@ -120,10 +120,7 @@ causes! {
     CONTAINER_CANNOT_START = critical "container_cannot_start"
         "the manager's container or its hook fails"
         fix "Fix what the container runtime's message names on node <node>: a path to mount, /proc, seccomp or AppArmor, or the runtime itself. The \
-             kubelet then retries automatically." [
-            read "kubectl -n <namespace> describe pod <object>",
-            read "kubectl describe node <node>",
-        ]
+             kubelet then retries automatically." [read "kubectl -n <namespace> describe pod <object>", read "kubectl describe node <node>"]
         way NOT_SHARED "its node's mounts are not shared"
             fix "Make the node's mounts shared, now and at every boot: Longhorn needs bidirectional mount propagation. On k3d, kind and Docker \
                  Desktop, mount the data path with :shared."
@@ -291,11 +288,7 @@ causes! {
         ];
     OOM_KILLED = critical "oom_killed" "the manager was OOM-killed"
         fix "Find out what uses the memory of node <node>: the container has no limit, so the node ran out. If someone set a limit, remove it: \
-             Longhorn ships none." [
-            read "kubectl describe node <node>",
-            read "kubectl top node <node>",
-            read "kubectl top pod -A --sort-by=memory",
-        ];
+             Longhorn ships none." [read "kubectl describe node <node>", read "kubectl top node <node>", read "kubectl top pod -A --sort-by=memory"];
     PROBE_KILLED = critical "probe_killed"
         "a probe kills the manager"
         fix "Remove the liveness or startup probe of container longhorn-manager, also in the source of its manifest: no release of Longhorn has \

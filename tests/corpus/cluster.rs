@@ -41,6 +41,10 @@ pub struct Facts {
     log: String,
     /// The log of its present run.
     current_log: String,
+    /// The last logs of other pods, by pod.
+    crash_logs: BTreeMap<String, String>,
+    /// The logs of their present runs.
+    logs: BTreeMap<String, String>,
     /// How the driver deployer is; there is none without it.
     deployer: Option<Deployer>,
     /// Flags of the managers, instead of those of the release.
@@ -125,6 +129,8 @@ impl Facts {
     pub fn has_log(&self) -> bool {
         !self.log.is_empty()
             || !self.current_log.is_empty()
+            || !self.crash_logs.is_empty()
+            || !self.logs.is_empty()
             || self.deployer.as_ref().is_some_and(|deployer| !deployer.log.is_empty())
     }
 }
@@ -224,9 +230,21 @@ pub fn files(case: &Case, with_log: bool) -> Vec<(String, String)> {
         ("longhorn-manager-1.longhorn-manager.log", &facts.current_log),
         ("longhorn-driver-deployer-1.longhorn-driver-deployer.previous.log", of_deployer),
     ];
-    let logs = logs.into_iter().filter(|(_, log)| with_log && !log.is_empty());
-    files.extend(logs.map(|(name, log)| (name.to_owned(), log.to_owned())));
+    let logs = logs.map(|(name, log)| (name.to_owned(), log.to_owned())).into_iter();
+    let logs = logs.chain(by_pod(&facts.crash_logs, ".previous")).chain(by_pod(&facts.logs, ""));
+    files.extend(logs.filter(|(_, log)| with_log && !log.is_empty()));
     files
+}
+
+/// Files of logs of pods, each of the container that its pod is named after.
+fn by_pod<'a>(logs: &'a BTreeMap<String, String>, which: &'a str) -> impl Iterator<Item = (String, String)> {
+    logs.iter().map(move |(pod, log)| {
+        let container = match pod.starts_with("instance-manager") {
+            true => "instance-manager",
+            false => pod.rsplit_once('-').map_or(pod.as_str(), |(workload, _)| workload),
+        };
+        (format!("{pod}.{container}{which}.log"), log.clone())
+    })
 }
 
 fn nodes(case: &Case, cluster: &mut Fixture) {

@@ -110,10 +110,13 @@ const READ: &[(&str, &str, &str)] = &[
         "FailedAttachVolume",
         "Multi-Attach error for volume \"…\" Volume is already …",
     ),
+    // pkg/volume/util/operationexecutor/operation_generator.go
+    ("kubelet", "FailedMapVolume", "MapVolume.MapPodDevice failed for volume \"…\" : …"),
 ];
 
-/// Who else writes Events: Longhorn's controllers, the node problem detector, the resizer of CSI.
-const OTHERS: [&str; 4] = ["longhorn-", "external-resizer", "node-problem-detector", "kernel-monitor"];
+/// Who else writes Events: Longhorn's controllers, the node problem detector, the resizer of CSI, the autoscaler.
+const OTHERS: [&str; 5] =
+    ["longhorn-", "external-resizer", "node-problem-detector", "kernel-monitor", "cluster-autoscaler"];
 
 /// An Event with where it stands.
 struct Found {

@@ -53,11 +53,7 @@ causes! {
         "a recurring job has not started for longer than any pause in its schedule, or fails at each run"
         but "info while its last run writes a backup"
         fix "Check the last Job of CronJob <object> and delete it if it hangs: it blocks every later run. If over 100 runs were missed, edit the \
-             CronJob to restart it." [
-            read CRON_JOB,
-            read JOBS,
-            change "kubectl -n <namespace> delete jobs <workload>",
-        ] proven "the Job is the active one of an overdue CronJob, and writes no backup"
+             CronJob to restart it." [read CRON_JOB, read JOBS, change "kubectl -n <namespace> delete jobs <workload>"] proven "the Job is the active one of an overdue CronJob, and writes no backup"
         way NO_CRON_JOB "it has no CronJob"
             fix "Find out why no CronJob was created for the recurring job: read the log of the longhorn-manager that owns it." [
                 read "kubectl -n <namespace> get recurringjobs.longhorn.io <object> -o yaml",

@@ -75,9 +75,9 @@ pub(super) fn run<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a s
 /// The error code of an object store that answered, and refused: it can be reached (longhorn/backupstore s3/s3_service.go and the AWS SDK,
 /// `AWS Error: CODE MESSAGE`; Azure's and others' in the middle of their message).
 fn answer(message: &str) -> Option<&str> {
-    const CODES: [&str; 8] = [
+    const CODES: [&str; 9] = [
         "RequestTimeTooSkewed", "SignatureDoesNotMatch", "InvalidAccessKeyId", "AccessDenied",
-        "NoSuchBucket", "AuthenticationFailed", "ServiceUnavailable", "SlowDown",
+        "NoSuchBucket", "AuthenticationFailed", "ServiceUnavailable", "SlowDown", "InvalidArgument",
     ];
     let code = message.split("AWS Error:").nth(1).and_then(|rest| rest.split_whitespace().next());
     let code = code.filter(|code| code.len() > 3 && code.chars().all(|c| c.is_ascii_alphanumeric()));

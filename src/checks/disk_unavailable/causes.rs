@@ -21,7 +21,7 @@ const INSTALL_NFS: &str = "Install an NFS client on node <node> (nfs-common, on 
 
 causes! {
     DISK_UUID_MISMATCH = warning "disk_uuid_mismatch"
-        "another disk is at the registered path"
+        "another disk is at its path"
         fix "Mount the disk at <value> on node <node>, by UUID (fstab). If it was replaced, disable scheduling. Once its volumes are healthy without \
              it, remove it and add it again." [read DISK, read REPLICAS] proven "the fix asks for a \
                                                                                                                             replaced disk, and \
@@ -51,18 +51,22 @@ causes! {
         fix "Read the kernel log of node <node>: a failing device makes a file system read-only. Check the device, then unmount and repair the file \
              system and mount it at <value>." [read DISK, read REPLICAS];
     DISK_UNREADABLE = warning "disk_unreadable"
-        "its path is missing or returns errors"
+        "its path cannot be read"
         fix "Check on node <node> that <value> exists and can be read (ls <value>, dmesg). Usually a mount is missing or stale, or the device has I/O \
-             errors." [read DISK, read REPLICAS];
+             errors." [read DISK, read REPLICAS]
+        way NO_DEVICE "its PCI device is missing"
+            fix "Check on node <node> that PCI device <value> exists and no other driver or virtual machine has it. If its address changed, add the \
+                 disk again under the new one."
+            [read "ssh <node> 'lspci -nnk -s <value>; sudo dmesg | grep <value>'", read DISK];
     DISK_SERVICE_UNREACHABLE = warning "disk_service_unreachable"
-        "no instance manager serves the disk"
+        "no instance manager serves it"
         fix "Check the instance manager of node <node> that serves the disk, and that the disk's data engine is enabled (block-type disks: v2)." [
             read DISK,
             read REPLICAS,
             read "kubectl -n <namespace> get instancemanagers.longhorn.io -l longhorn.io/node=<node>",
         ];
     DISK_NOT_READY = warning "disk_not_ready"
-        "the disk is not ready (cause unknown)"
+        "it is not ready (cause unknown)"
         fix "Look up the reason given in the evidence for <value> on node <node> (ls <value>, dmesg). Longhorn uses the disk again once that is \
              fixed." [read DISK, read REPLICAS]
         way V2_CREATING "the v2 data engine is still creating its disks"
@@ -108,11 +112,7 @@ causes! {
         ];
     NODE_NOT_READY = warning "node_not_ready" "the Kubernetes node has not been Ready for five minutes"
         fix "Bring node <node> back. If it is lost, power it off and force-delete its pods that use volumes. Do not delete the node until every \
-             volume is healthy without it." [
-            read NODE,
-            read REPLICAS,
-            read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
-        ] proven "the node is lost and off, and every volume is healthy without it"
+             volume is healthy without it." [read NODE, read REPLICAS, read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>"] proven "the node is lost and off, and every volume is healthy without it"
         way REPLICAS_WAIT "replicas there never started"
             fix "Bring node <node> back: power, network, kubelet. Until then, delete only replicas like <replica> that never started: they block new \
                  ones (issue 13571). Delete neither other replicas nor the node." [
@@ -131,9 +131,7 @@ causes! {
     NODE_ENVIRONMENT = info "node_environment"
         "the node lacks something that some volumes need" but "warning if such volumes exist there"
         fix "Install or load on node <node> (on immutable nodes, in the image) what the evidence names: an NFS client, shared mounts, or 2 MiB huge \
-             pages with a kubelet restart." [
-            read CONDITIONS,
-        ]
+             pages with a kubelet restart." [read CONDITIONS]
         way MODULES "kernel modules are not loaded"
             fix "Load <value> on node <node>, now and at every boot. Longhorn checks again every half hour." [
                 change "ssh <node> 'sudo modprobe -a <value> && printf \"%s\\n\" <value> | sudo tee /etc/modules-load.d/longhorn.conf'",
@@ -147,7 +145,10 @@ causes! {
         way PACKAGES "packages are missing" fix INSTALL [read WIDE, read CONDITIONS]
         way NFS_APT "the NFS client is missing (apt)" fix INSTALL_NFS [change APT, read CONDITIONS]
         way NFS_YUM "the NFS client is missing (yum)" fix INSTALL_NFS [change YUM, read CONDITIONS]
-        way NFS "the NFS client is missing" fix INSTALL_NFS [read WIDE, read CONDITIONS];
+        way NFS "the NFS client is missing" fix INSTALL_NFS [read WIDE, read CONDITIONS]
+        way MULTIPATHD "multipathd runs"
+            fix "Exclude Longhorn's devices in /etc/multipath.conf on node <node> and restart multipathd, which otherwise claims them (Longhorn's page \
+                 troubleshooting-volume-with-multipath)." [read "ssh <node> 'sudo multipath -ll; lsblk'", read CONDITIONS];
 }
 
 /// A disk of a node is not ready.

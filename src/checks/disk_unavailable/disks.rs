@@ -29,6 +29,13 @@ impl Disk<'_> {
         if self.spec.path.is_empty() { "its path" } else { &self.spec.path }
     }
 
+    /// True for one that is named by the address of its device, as `0000:2a:00.0`.
+    fn is_pci(&self) -> bool {
+        let path = self.path();
+        path.matches(':').count() == 2
+            && path.chars().all(|c| c.is_ascii_hexdigit() || matches!(c, ':' | '.'))
+    }
+
     pub fn node_name(&self) -> &str {
         &self.node.metadata.name
     }
@@ -87,6 +94,9 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
         );
     if cause == &causes::DISK_NOT_READY && ready.message.contains("current state: creating") {
         finding = finding.way(&causes::V2_CREATING);
+    }
+    if cause == &causes::DISK_UNREADABLE && disk.is_pci() {
+        finding = finding.way(&causes::NO_DEVICE);
     }
     finding = finding.facts(
         nodes::manager_not_ready(cluster, disk.node_name())

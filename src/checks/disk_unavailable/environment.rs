@@ -115,6 +115,7 @@ fn way<'a>(cluster: &Cluster, node: &str, lack: &'a Condition) -> Option<(&'stat
         ("NFSClientInstalled", _, Some(Packages::Apt)) => (&causes::NFS_APT, "nfs-common"),
         ("NFSClientInstalled", _, Some(Packages::Yum)) => (&causes::NFS_YUM, "nfs-utils"),
         ("NFSClientInstalled", ..) => (&causes::NFS, ""),
+        ("Multipathd", ..) => (&causes::MULTIPATHD, ""),
         _ => return None,
     })
 }

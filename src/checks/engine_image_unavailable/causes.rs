@@ -16,9 +16,7 @@ causes! {
     MISSING_ON_NODE = warning "missing_on_node"
         "the image is missing on a Ready node" but "info if no volume needs it there"
         fix "Let the image's pod start on node <node>. Usually an image pull, a taint missing from setting taint-toleration, a node selector or a full \
-             disk keeps it away." [
-            read PODS, read DAEMON_SET, read PLACED,
-        ];
+             disk keeps it away." [read PODS, read DAEMON_SET, read PLACED];
     IMAGE_UNKNOWN = warning "image_unknown" "volumes name an image that has no EngineImage"
         fix "Add image <image> again, in Longhorn's UI or as an EngineImage. Once it is deployed, upgrade the engines of these volumes to the \
              default image." [read IMAGES, read VOLUMES];

@@ -18,9 +18,7 @@ causes! {
     COPY_NOT_STARTING = warning "copy_not_starting"
         "a copy of a backing image is wanted on a disk, but its status never appears"
         fix "Find out why the copy is not created: read the logs of the backing image manager of disk <disk> and of the longhorn-manager of node \
-             <node>." [
-            read IMAGE_MANAGERS, read IMAGE, read MANAGERS,
-        ]
+             <node>." [read IMAGE_MANAGERS, read IMAGE, read MANAGERS]
         way ALIKE "another disk's UUID begins with the same four characters"
             fix "Upgrade to 1.9.2 or later. Until then, keep copies off one of the two disks: request its eviction, or give it a new UUID while it \
                  is empty.";
@@ -49,16 +47,11 @@ causes! {
     SUSPENDED_NODE_DOWN = warning "suspended_node_down"
         "eviction is requested on a node that is down: Longhorn suspends it silently"
         fix "Bring node <node> back until the disk is empty. If it is lost, check that every volume has a healthy replica elsewhere. Only then delete \
-             the node in Kubernetes." [
-            read ON_NODE, read NODE, read "kubectl -n <namespace> get volumes.longhorn.io",
-        ] proven "the node is lost, and every volume has a healthy replica elsewhere";
+             the node in Kubernetes." [read ON_NODE, read NODE, read "kubectl -n <namespace> get volumes.longhorn.io"] proven "the node is lost, and every volume has a healthy replica elsewhere";
     DISK_NOT_READY_HIDES_REPLICAS = warning "disk_not_ready_hides_replicas"
         "a disk being evicted is not ready and looks empty, although it holds replicas"
         fix "Make disk <disk> of node <node> ready again: mount, file system, device. Only if it is lost, delete each replica once its volume is \
-             healthy without it, then the disk." [
-            read "kubectl -n <namespace> get replicas.longhorn.io -l longhorndiskuuid=<key> -o wide",
-            read NODE,
-        ] proven "the disk is lost, and each replica is deleted only once its volume is healthy without it";
+             healthy without it, then the disk." [read "kubectl -n <namespace> get replicas.longhorn.io -l longhorndiskuuid=<key> -o wide", read NODE] proven "the disk is lost, and each replica is deleted only once its volume is healthy without it";
     NO_CANDIDATE_DISK = warning "no_candidate_disk"
         "a detached volume has a replica to evict but does not attach, because no disk can take the replica"
         fix "Make room: enable scheduling on another node or disk, add a disk, or fix the tags and anti-affinity of <claim>. Longhorn attaches the \
@@ -119,9 +112,7 @@ causes! {
     NO_USABLE_COPY = warning "no_usable_copy"
         "every copy of a backing image is failed or unknown, so volumes on it cannot start"
         fix "Bring a node with a copy back. If every copy is lost, prepare the image again under its name, with identical content (compare checksums): \
-             any other content corrupts its volumes." [
-            read IMAGE, read NODES, read IMAGE_MANAGERS,
-        ]
+             any other content corrupts its volumes." [read IMAGE, read NODES, read IMAGE_MANAGERS]
         way UNUSED "no volume uses the image"
             fix "Fix what the image's message names, then delete the image and prepare it again. Nothing is lost: no volume uses it."
             proven "no volume uses the image";

@@ -35,6 +35,13 @@ causes! {
         way BY_HAND "a volume is attached by hand"
             fix "Detach the volumes that were attached by hand to node <node>, in Longhorn's UI: no drain does that, unless setting \
                  detach-manually-attached-volumes-when-cordoned is true. Then move the workloads of the others."
+        way ENGINE_LEFT_OVER "an engine process has no Engine"
+            fix "Delete its Orphan (v1.9 or later). Before, delete the instance manager pod while no volume is attached on the node, and wait for the \
+                 rebuilds." [
+                read "kubectl -n <namespace> get orphans.longhorn.io",
+                read "kubectl -n <namespace> get instancemanagers.longhorn.io <object> -o jsonpath='{.status.instanceEngines}'",
+                read "kubectl -n <namespace> get engines.longhorn.io -o wide",
+            ]
         way REPLICAS_LEAVE "replicas must leave first"
             fix "Wait for the eviction. If it does not advance, read its own findings."
         way ON_UNKNOWN_NODE "a copy's node is unknown"

@@ -22,8 +22,10 @@ use crate::longhorn::{InstanceManager, InstanceManagerState, KubeNode, PodDisrup
 const DRAIN_WAITS: &str =
     "a drain waits for the instance manager pod, and upgrades or reboots of the node wait for the drain";
 /// Taints by which others announce that they drain a node.
-const DRAIN_TAINTS: &[&str] =
-    &["ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted", "karpenter.sh/disruption"];
+const DRAIN_TAINTS: &[&str] = &[
+    "ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted", "karpenter.sh/disruption",
+    "kubevirt.io/drain",
+];
 
 /// The cordoned nodes and what is needed to judge them.
 struct DrainView<'a> {
@@ -197,8 +199,17 @@ impl<'a> DrainView<'a> {
                     let volume = cluster.objects.volumes.get(&one.name);
                     volume.is_some_and(|volume| is_attached_by_hand(cluster, volume, node))
                 };
-                let way = if volumes.iter().any(by_hand) { &causes::BY_HAND } else { &causes::ATTACHED };
-                (format!("volumes are still attached on the node: {}", listed(instances)), way, volumes)
+                let left = self.budgets.left_over_engines(node);
+                if cluster.knows_all(Resource::Engines)
+                    && instances.iter().all(|one| left.iter().any(|(_, name)| name == one))
+                {
+                    let text =
+                        format!("{} runs there and belongs to no Engine on this node", listed(instances));
+                    (text, &causes::ENGINE_LEFT_OVER, Vec::new())
+                } else {
+                    let way = if volumes.iter().any(by_hand) { &causes::BY_HAND } else { &causes::ATTACHED };
+                    (format!("volumes are still attached on the node: {}", listed(instances)), way, volumes)
+                }
             }
             Blocker::Replicas(left) => (
                 format!(

@@ -40,10 +40,7 @@ causes! {
     POD_TERMINATING = critical "pod_terminating"
         "its pod has been Terminating for more than 3 minutes, so no other can take its place"
         fix "Read the kubelet's and containerd's logs on the node, then restart them. Force-delete the pod only once none of its processes runs there: \
-             Longhorn then creates the next." [
-            read "kubectl -n <namespace> describe pod <object>",
-            read "kubectl describe node <node>",
-        ] proven "the fix asks to check first that no process of the pod runs on the node";
+             Longhorn then creates the next." [read "kubectl -n <namespace> describe pod <object>", read "kubectl describe node <node>"] proven "the fix asks to check first that no process of the pod runs on the node";
     POD_MISSING = critical "pod_missing" "it has no pod and none is created" but "warning for the first 3 minutes, info for 2 where nothing ran in it"
         fix "Find out why the node's longhorn-manager does not create a pod: only that manager does, usually within two minutes." [
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",

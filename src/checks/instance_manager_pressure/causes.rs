@@ -21,9 +21,7 @@ causes! {
     CPU_REQUEST_LOW = info "cpu_request_low"
         "the pod requests less CPU than the settings ask for, or they ask for none"
         fix "Set guaranteed-instance-manager-cpu (default 12 percent of a node). Longhorn applies it to idle instance managers, so detach each \
-             node's volumes in a maintenance window." [
-            read "kubectl -n <namespace> get settings.longhorn.io guaranteed-instance-manager-cpu",
-        ];
+             node's volumes in a maintenance window." [read "kubectl -n <namespace> get settings.longhorn.io guaranteed-instance-manager-cpu"];
     PRIORITY_CLASS_MISMATCH = warning "priority_class_mismatch"
         "the pod's PriorityClass never matches the setting, so Longhorn keeps replacing idle pods"
         fix "Set priority-class to the class that the pods get (by globalDefault or an admission policy), while all volumes are detached. Until then, \

@@ -42,17 +42,11 @@ causes! {
         ways PROBE;
     OOM_KILLED = warning "oom_killed" "it was OOM-killed"
         fix "Check that its volumes are attached again. Then find what fills the node's memory, or remove the pod's memory limit if there is one \
-             (Longhorn sets none)." [
-            read "kubectl describe node <node>",
-            read "kubectl -n <namespace> top pod --containers <object>",
-        ];
+             (Longhorn sets none)." [read "kubectl describe node <node>", read "kubectl -n <namespace> top pod --containers <object>"];
     EVICTED = warning "evicted"
         "it was evicted" but "info when a drain evicted it and no volume was affected"
         fix "Check that its volumes are attached again. Then free the resource that the node lacked, or make drains respect Longhorn's \
-             PodDisruptionBudget." [
-            read "kubectl describe node <node>",
-            read "kubectl -n <namespace> get poddisruptionbudgets <object>",
-        ]
+             PodDisruptionBudget." [read "kubectl describe node <node>", read "kubectl -n <namespace> get poddisruptionbudgets <object>"]
         way PREEMPTED "a pod of a higher PriorityClass took its place"
             fix "Check that its volumes are attached again. Then make room on node <node>: a pod of a higher PriorityClass took its CPU or memory, and \
                  the next does the same."
@@ -66,10 +60,7 @@ causes! {
     TAINTED = warning "tainted"
         "a NoExecute taint on its node, which is Ready, removed it" but "info when no engine ended"
         fix "Remove the taint, or let Longhorn tolerate it (setting taint-toleration, with all volumes detached). Until then, the node takes no \
-             instance manager." [
-            read "kubectl get node <node> -o jsonpath='{.spec.taints}'",
-            read VOLUMES,
-        ]
+             instance manager." [read "kubectl get node <node> -o jsonpath='{.spec.taints}'", read VOLUMES]
         way TAINT_GONE "the taint has been removed since"
             fix "Check that its volumes are attached again. Then find out who or what put the taint, now removed, on node <node>."
             [read "kubectl -n default get events --field-selector involvedObject.kind=Node,involvedObject.name=<node>"]
@@ -77,14 +68,10 @@ causes! {
     SANDBOX_LOST = warning "sandbox_lost"
         "the kubelet stopped it without a deletion or a failed probe, probably because its sandbox was lost"
         fix "Check that its volumes are attached again. Then search the node's containerd log for `shim disconnected` and for what ended the pause \
-             process." [
-            read "kubectl describe node <node>",
-        ];
+             process." [read "kubectl describe node <node>"];
     PANIC = warning "panic" "its process exited with code 2, probably a Go panic"
         fix "Check that its volumes are attached again, and save the instance manager's log. After a panic during many rebuilds (issue 13087, fixed in \
-             1.11.3 and 1.12.0), limit parallel rebuilds." [
-            read "kubectl -n <namespace> logs <object> --tail=200",
-        ];
+             1.11.3 and 1.12.0), limit parallel rebuilds." [read "kubectl -n <namespace> logs <object> --tail=200"];
     SETTINGS_SYNC = info "settings_sync" "Longhorn replaced it while it was idle, to apply settings"
         fix "Do nothing: this is expected." [read PODS];
     STALE_CLEANUP = info "stale_cleanup" "Longhorn removed it because it was old or no longer needed"

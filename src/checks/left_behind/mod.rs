@@ -48,6 +48,12 @@ causes! {
             fix "Read in the managers' log why <object> still exists. Do not remove a finalizer before you know." [
                 read "kubectl -n <namespace> logs -l app=longhorn-manager --prefix --tail=-1 | grep <object>",
                 read "kubectl -n <namespace> get nodes.longhorn.io,orphans.longhorn.io",
+            ]
+        way HALF_UNINSTALLED "Longhorn's own pods were deleted first"
+            fix "Apply the manifest of the same release again, then remove Longhorn with its uninstaller: only running managers and webhooks let its \
+                 finalizers go." [
+                read "kubectl -n <namespace> get daemonsets,deployments,pods",
+                read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
             ];
     ORPHANS = info "orphans"
         "Longhorn found data or processes on a node that no object owns" but "warning for a hundred orphans or more"
@@ -62,7 +68,7 @@ pub static CHECK: Check = Check {
     title: "Orphans and leftovers",
     summary: "Data, processes, engines or replicas without an owner, and replicas of a volume that pile up.",
     needs: &[Volumes, Engines, Replicas, Orphans],
-    uses: &[Settings, Pods, LonghornNodes, KubeNodes],
+    uses: &[Settings, Pods, LonghornNodes, KubeNodes, DaemonSets],
     causes: ALL,
     ways: &[WAYS],
     gauges: GAUGES,
@@ -174,8 +180,12 @@ fn without_volume(cluster: &Cluster, out: &mut Outcome) {
 }
 
 fn deletions(cluster: &Cluster, out: &mut Outcome) {
+    let set = cluster.manager_daemon_set();
+    let dismantled = cluster.knows_all(DaemonSets)
+        && set.is_none_or(|set| set.metadata.is_deleting())
+        && cluster.manager_pods().all(|pod| pod.metadata.is_deleting());
     // nothing goes while no manager works, which others say
-    if !cluster.manager_pods().any(Pod::is_ready) {
+    if !dismantled && !cluster.manager_pods().any(Pod::is_ready) {
         return;
     }
     for volume in cluster.objects.volumes.iter().filter(|volume| volume.metadata.is_deleting()) {
@@ -207,6 +217,9 @@ fn deletions(cluster: &Cluster, out: &mut Outcome) {
         if away.is_some() {
             finding = finding.severity(Severity::Info);
         }
+        if dismantled {
+            finding = finding.way(&HALF_UNINSTALLED);
+        }
         out.report(finding.facts(away));
     }
     let nodes = cluster.objects.longhorn_nodes.iter().map(|one| (&one.metadata, true));
@@ -220,7 +233,8 @@ fn deletions(cluster: &Cluster, out: &mut Outcome) {
         if age.at_least(DELETION, Unknown::Counts) {
             let message = format!("{object} was deleted but still exists");
             let finding = Finding::about(&DELETION_STUCK, object, message).since(age.since);
-            out.report(finding.way(&OF_ANOTHER_KIND).impact("no volume is affected"));
+            let way = if dismantled { &HALF_UNINSTALLED } else { &OF_ANOTHER_KIND };
+            out.report(finding.way(way).impact("no volume is affected"));
         }
     }
 }

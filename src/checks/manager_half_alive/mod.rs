@@ -75,9 +75,7 @@ causes! {
     ROTATION_STOPPED = info "rotation_stopped"
         "managers work, but none rotates the webhook certificates until one is restarted"
         fix "Restart one manager at the next opportunity: it takes the Lease. A manager that failed to renew it for 30 s (API server outage) never \
-             tries again." [
-            read "kubectl -n <namespace> get lease <object> -o yaml",
-        ];
+             tries again." [read "kubectl -n <namespace> get lease <object> -o yaml"];
     LEASE_UNSTEADY = info "lease_unsteady"
         "the Lease for rotating webhook certificates changes hands more than twice a day per manager"
         fix "Check the managers' age and restarts: each change is one that ended or lost the API server. If both are fine, check the API server and \

@@ -4,6 +4,7 @@ use super::causes::*;
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, began_under_watch, observe};
 use crate::facts::backing_images::Failure;
+use crate::facts::not_started::{self, NotStarted};
 use crate::facts::patience::{DEFINITE, FIRST_SIGN, RETRY};
 use crate::facts::standstill::{Standstill, Work};
 use crate::facts::{api, text, volumes};
@@ -132,7 +133,21 @@ fn failed(cluster: &Cluster, image: &BackingImage, failure: Option<Failure>) -> 
     .facts(said.map(|said| api(text::both_ends(said, 400)).quoting(said)))
     .fact(tries)
     .facts((!states.is_empty()).then(|| api(format!("its copies are {}", states.join(", ")))));
-    if unused { finding.way(&NEVER_USED) } else { finding }
+    let source = cluster.objects.backing_image_data_sources.get(name).filter(|_| unreached(said));
+    match source {
+        Some(source) => finding.way(&NO_SOURCE).node(&source.spec.node_id),
+        None if unused => finding.way(&NEVER_USED),
+        None => finding,
+    }
+}
+
+/// That a download did not get as far as an answer.
+fn unreached(said: Option<&str>) -> bool {
+    const WORDS: [&str; 6] = [
+        "proxyconnect", "no such host", "connection refused", "i/o timeout", "network is unreachable",
+        "no route to host",
+    ];
+    said.is_some_and(|said| WORDS.iter().any(|words| said.contains(words)))
 }
 
 fn finding(
@@ -177,6 +192,14 @@ fn finding(
             says += &format!(": {}", text::both_ends(&status.message, 300));
         }
         finding = finding.node(&source.spec.node_id).fact(api(says).quoting(&status.message));
+        // types/types.go BackingImageDataSourcePodNamePrefix
+        let pod = cluster.objects.pods.get(&format!("backing-image-ds-{name}"));
+        let container = pod.and_then(|pod| pod.status.container_statuses.first());
+        let why = pod.zip(container).map(|(pod, one)| not_started::of_pod(cluster, pod, &one.name));
+        if let Some((pod, why)) = pod.zip(why.filter(NotStarted::is_definite)) {
+            finding = finding.way(why.way).with(Name::Pod, pod.metadata.name.as_str());
+            finding = finding.facts(not_started::evidence(&why));
+        }
     }
     if !states.is_empty() {
         finding = finding.fact(format!("its copies are {}", states.join(", ")));

@@ -1,6 +1,7 @@
 //! Its causes.
 
 use crate::check::causes;
+use crate::facts::ways::NOT_STARTED;
 
 causes! {
     EXPANSION_FAILED = warning "expansion_failed"
@@ -93,7 +94,8 @@ causes! {
             read "kubectl -n <namespace> describe backingimagedatasources.longhorn.io <backing_image>",
             read "kubectl -n <namespace> get pods -l longhorn.io/component=backing-image-manager -o wide",
             read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep backing-image",
-        ];
+        ]
+        ways NOT_STARTED;
     BACKING_IMAGE_FAILED = warning "backing_image_failed"
         "every copy of a backing image failed, so its volumes cannot be attached"
         fix "Fix what the message names: the source, the network or the disk. Do not delete the image: its volumes hold only what differs from it." [
@@ -106,5 +108,11 @@ causes! {
                  its spec has no effect. It never held data." [
                 read "kubectl -n <namespace> get backingimages.longhorn.io <backing_image> -o yaml",
                 change "kubectl -n <namespace> delete backingimages.longhorn.io <backing_image>",
-            ] proven "no volume on the image was ever up, so that nothing is written on it";
+            ] proven "no volume on the image was ever up, so that nothing is written on it"
+        way NO_SOURCE "its source cannot be reached"
+            fix "Make the source reachable for pods on node <node>: DNS, firewall, or the proxy (with the cluster's networks in no-proxy). Longhorn \
+                 then fetches it again." [
+                read "kubectl -n <namespace> describe backingimagedatasources.longhorn.io <backing_image>",
+                read "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --tail=2000 | grep <backing_image>",
+            ];
 }

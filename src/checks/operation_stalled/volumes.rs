@@ -65,7 +65,7 @@ fn expansion(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Opti
         mark,
         progress: 0,
         size: 0,
-        begun: None,
+        begun: refused_since(cluster, volume),
         patience: FIRST_SIGN,
     };
     if let Some(still) = work.stands(cluster, out, &EXPANSION_STALLED) {
@@ -86,6 +86,18 @@ fn expansion(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Opti
             .facts([still.evidence]),
         );
     }
+}
+
+/// Since when the resizer has failed at the claim, as Events of all namespaces in a recording tell.
+fn refused_since(cluster: &Cluster, volume: &Volume) -> Option<Timestamp> {
+    let (namespace, claim) =
+        (&volume.status.kubernetes_status.namespace, &volume.status.kubernetes_status.pvc_name);
+    let of_claim = |event: &&crate::longhorn::Event| {
+        event.reason == "VolumeResizeFailed"
+            && event.involved_object.namespace == *namespace
+            && event.occurrences() >= 3
+    };
+    cluster.events_about(claim).filter(of_claim).filter_map(|event| event.first_seen()).min()
 }
 
 fn restore(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engine) {

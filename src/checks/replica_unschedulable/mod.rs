@@ -20,23 +20,23 @@ use crate::facts::{nodes, text, volumes};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{Condition, ConditionStatus, DataLocality, Volume, VolumeRobustness, condition};
 
+const NODES: &str = "kubectl -n <namespace> get nodes.longhorn.io";
+const VOLUME: &str = "kubectl -n <namespace> describe volumes.longhorn.io <object>";
+
 causes! {
     SPACE_SHORT = warning "space_short"
         "the disks that could take the replica have too little free space (storage-minimal-available-percentage)",
         changed_by: BY_MINIMUM
         fix "Free space on a disk (delete unneeded snapshots and volumes, trim file systems), or add a disk. Lowering \
-             storage-minimal-available-percentage risks full disks, which stop every replica on them." [
-            read "kubectl -n <namespace> get nodes.longhorn.io",
-            read "kubectl -n <namespace> describe volumes.longhorn.io <object>",
-        ] proven "the fix asks for what is not needed";
+             storage-minimal-available-percentage risks full disks, which stop every replica on them." [read NODES, read VOLUME] proven "the fix asks for what is not needed";
     OVER_PROVISIONED = warning "over_provisioned"
         "the disks that could take the replica are already fully allocated (storage-over-provisioning-percentage)",
         changed_by: BY_PERCENTAGE
         fix "Add a disk, or lower the reserved space of one. If the volumes use much less than their sizes, raise \
              storage-over-provisioning-percentage instead." [
             read "kubectl -n <namespace> get settings.longhorn.io storage-over-provisioning-percentage",
-            read "kubectl -n <namespace> get nodes.longhorn.io",
-            read "kubectl -n <namespace> describe volumes.longhorn.io <object>",
+            read NODES,
+            read VOLUME,
         ] proven "the replica has failed and still counts on the disk that the next one needs, and the volume has a healthy one"
         way FAILED_COUNTS "a failed replica of it still counts on the disk"
             fix "Delete its failed replica <replica>, which still counts on the disk. The volume has a healthy one, and Longhorn creates another in \
@@ -54,44 +54,38 @@ causes! {
         "every node, zone or disk that could take the replica already has one of the volume"
         fix "Add a node (or a zone, if zones are kept apart), or lower numberOfReplicas (now <value>) to the number of nodes." [
             read "kubectl -n <namespace> get settings.longhorn.io replica-soft-anti-affinity replica-zone-soft-anti-affinity",
-            read "kubectl -n <namespace> get nodes.longhorn.io",
-            read "kubectl -n <namespace> describe volumes.longhorn.io <object>",
+            read NODES,
+            read VOLUME,
         ];
     TAGS_UNMET = warning "tags_unmet" "no free node or disk has the tags that the volume selects"
-        fix "Give a node and a disk the tags that the volume selects, or remove the selectors from the volume." [
-            read "kubectl -n <namespace> get nodes.longhorn.io",
-            read "kubectl -n <namespace> describe volumes.longhorn.io <object>",
-        ];
+        fix "Give a node and a disk the tags that the volume selects, or remove the selectors from the volume." [read NODES, read VOLUME];
     NODES_UNAVAILABLE = warning "nodes_unavailable"
         "the nodes or disks that could take the replica are down, cordoned, being evicted or not schedulable"
         but "info during the first hour of a cordon"
         fix "Bring the nodes back, uncordon them, or enable scheduling on them and their disks: the evidence gives the reason of each. Longhorn \
-             then continues." [
-            read "kubectl -n <namespace> get nodes.longhorn.io",
-            read "kubectl -n <namespace> describe volumes.longhorn.io <object>",
-        ]
+             then continues." [read NODES, read VOLUME]
         way NO_DISK "no node has a disk"
             fix "Add a disk to a node. With create-default-disk-labeled-nodes on, label the nodes instead \
                  (node.longhorn.io/create-default-disk=true): Longhorn then adds the default disk." [
                 read "kubectl -n <namespace> get settings.longhorn.io create-default-disk-labeled-nodes",
                 read "kubectl get nodes -L node.longhorn.io/create-default-disk",
                 read "kubectl -n <namespace> get nodes.longhorn.io -o yaml | grep -A3 'disks:'",
-            ];
+            ]
+        way CORDONED "the others are cordoned"
+            fix "Uncordon node <node> if its maintenance is over: Longhorn then places the replica."
+            [read "kubectl get nodes", change "kubectl uncordon <node>"];
     LOCAL_ONLY = warning "local_only"
         "data locality requires the replica on one node, which cannot take it" but "info with best-effort if the volume has all its replicas"
         fix "Free space on node <node>, or move the workload to a node that has room. With strict-local, change dataLocality while the volume is \
-             detached." [
-            read "kubectl -n <namespace> get nodes.longhorn.io",
-            read "kubectl -n <namespace> describe volumes.longhorn.io <object>",
-        ];
+             detached." [read NODES, read VOLUME];
     UNEXPLAINED = warning "unexplained"
         "Longhorn finds no disk, although one could take the replica according to readable objects"
         fix "Check that an instance manager and the engine image are ready on the disk's node. Then read the log of the longhorn-manager that owns \
              the volume." [
             read "kubectl -n <namespace> get instancemanagers.longhorn.io",
             read "kubectl -n <namespace> get engineimages.longhorn.io",
-            read "kubectl -n <namespace> get nodes.longhorn.io",
-            read "kubectl -n <namespace> describe volumes.longhorn.io <object>",
+            read NODES,
+            read VOLUME,
         ];
 }
 
@@ -197,8 +191,11 @@ fn finding(
     let (cause, mut why) = cause(refusals.as_deref(), only);
     let none = |refusals: &[PlacementRefusal]| refusals.iter().all(PlacementRefusal::is_for_want_of_disks);
     let no_disk = only.is_none() && refusals.as_deref().is_some_and(|all| !all.is_empty() && none(all));
+    let cordoned = cordoned(cluster, refusals.as_deref());
     if no_disk {
         why = NO_DISK.briefly.to_owned();
+    } else if cordoned.is_some() {
+        why = CORDONED.briefly.to_owned();
     }
     let (size, most) = (volume.spec.size.0, *most.get_or_init(|| placement::most_of_a_disk(cluster)));
     let too_large = cause == &OVER_PROVISIONED && 0 < most && most < size;
@@ -237,6 +234,9 @@ fn finding(
     if no_disk {
         return finding.way(&NO_DISK);
     }
+    if let Some(node) = cordoned {
+        return finding.way(&CORDONED).node(node);
+    }
     if cause != &OVER_PROVISIONED {
         return finding;
     }
@@ -274,11 +274,22 @@ fn cause(refusals: Option<&[PlacementRefusal]>, only: Option<&str>) -> (&'static
             },
         ),
         Some(Obstacle::Tags) => (&TAGS_UNMET, "no disk has its tags".to_owned()),
-        Some(Obstacle::AntiAffinity) => (&ANTI_AFFINITY, "each node/zone has one".to_owned()),
+        Some(Obstacle::AntiAffinity) => (&ANTI_AFFINITY, "all have one".to_owned()),
         Some(Obstacle::Node | Obstacle::Disk) => {
             (&NODES_UNAVAILABLE, "the others are unavailable".to_owned())
         }
     }
+}
+
+/// A node that could take the replica, where all of those are cordoned.
+fn cordoned<'a>(cluster: &Cluster, refusals: Option<&'a [PlacementRefusal]>) -> Option<&'a str> {
+    let nearest = placement::nearest(refusals?)?;
+    if ![Obstacle::Node, Obstacle::Disk].contains(&nearest) {
+        return None;
+    }
+    let near = || refusals.into_iter().flatten().filter(|one| one.obstacle != Obstacle::AntiAffinity);
+    let all = near().all(|one| nodes::is_cordoned(cluster, &one.node));
+    near().next().filter(|_| all).map(|one| one.node.as_str())
 }
 
 /// The one node or disk that comes into question, if there is but one.

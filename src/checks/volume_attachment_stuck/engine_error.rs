@@ -39,11 +39,7 @@ ways! { ENGINE_ERROR:
     V2_INITIATOR "its v2 initiator fails"
         fix "Read the error and the log of the v2 instance manager on node <node>. There check that kernel module nvme_tcp is loaded and huge pages \
              are free."
-        [
-            read VOLUME_OBJECTS,
-            read "ssh <node> 'lsmod | grep -E \"nvme_tcp|vfio_pci|uio_pci_generic\"; grep Huge /proc/meminfo'",
-            read MANAGERS_THERE,
-        ];
+        [read VOLUME_OBJECTS, read "ssh <node> 'lsmod | grep -E \"nvme_tcp|vfio_pci|uio_pci_generic\"; grep Huge /proc/meminfo'", read MANAGERS_THERE];
 }
 
 /// What stands in the error of an engine of v1, in lower case, the more particular first. The engine calls iscsiadm in the namespaces of its

@@ -150,7 +150,7 @@ causes! {
         "a live migration was aborted, and the volume attaches to neither of its two nodes"
         fix "Find out on which node the virtual machine of <claim> should run, and delete the pod on the other: Longhorn attaches the volume as soon \
              as one ticket is left." [read TICKETS, read OF_KUBERNETES] proven "the fix asks on which node the virtual machine should run"
-        way DETACHING_LOOP "it has two engines left, and no ticket"
+        way DETACHING_LOOP "it has two engines left"
             fix "Follow Longhorn's page troubleshooting-migratable-rwx-volume-stuck-in-detaching-loop: the volume keeps both engines of the migration and \
                  flaps. Do not delete the volume. Upgrade to 1.10.0 or later, which ends this." [
                 read "kubectl -n <namespace> get volumes.longhorn.io <volume> -o jsonpath='{.spec.nodeID} {.spec.migrationNodeID} {.status.currentNodeID} {.status.currentMigrationNodeID}'",
@@ -180,6 +180,12 @@ causes! {
                  /dev/longhorn there (fsck, xfs_repair)."
         way NFS_CLIENT "the NFS client fails"
             fix "Check that node <node> has an NFS client and NFS 4.1 in its kernel, and that it reaches port 2049 of the share endpoint."
+        way NO_ADDRESS "its share has no address"
+            fix "Delete pod share-manager-<volume> while its workloads can pause: Longhorn then creates the share's Service again, with the address \
+                 that the present network setting needs." [
+                read "kubectl -n <namespace> get sharemanagers.longhorn.io <volume> -o jsonpath='{.status.endpoint}'",
+                read "kubectl -n <namespace> get services <volume> -o yaml",
+            ]
         way DEVICE_EXCHANGED "the device was replaced under the pod"
             fix "Scale the workload to 0 until the volume is detached, then up again: the kubelet then mounts the new device. The old one was \
                  replaced when its engine died.";

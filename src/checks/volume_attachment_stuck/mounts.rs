@@ -104,11 +104,14 @@ fn failing(cluster: &Cluster, volume: &Volume, attached: &str, event: &Event) ->
 }
 
 /// Parts of errors that are known, in lower case, and the way that they show.
-const ERRORS: [(&[&str], &Way); 6] = [
+const ERRORS: [(&[&str], &Way); 7] = [
     (&["mount point busy", "apparently in use by the system", "cannot use device"], &DEVICE_BUSY),
     (&["missing passphrase", "crypto_luks", "failed to find the secret"], &NO_PASSPHRASE),
     (&["cryptsetup", "luks", "/dev/mapper/"], &NOT_DECRYPTED),
     (&["fsck", "unexpected inconsistency", "structure needs cleaning", "superblock"], &DAMAGED),
+    // a Service that became headless, as by a change of the network for RWX volumes (longhorn-manager v1.9.0 to v1.12.1
+    // controller/share_manager_controller.go syncShareManagerEndpoint, cleanupServiceAndEndpoint)
+    (&["resolve server none:"], &NO_ADDRESS),
     (&["mount.nfs", "mount -t nfs", "nfs-common"], &NFS_CLIENT),
     (&["staging path is no longer valid"], &DEVICE_EXCHANGED),
 ];

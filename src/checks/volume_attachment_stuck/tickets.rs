@@ -56,6 +56,7 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
             }
         }
         match waiting {
+            Some(_) if is_between_engines(cluster, volume) => {} // find_broken_migrations
             Some(ticket) if is_broken_migration(cluster, volume, &tickets) => {
                 find(cluster, out, &MIGRATION_BROKE, volume, ticket, &tickets);
             }
@@ -141,29 +142,33 @@ fn is_broken_migration(cluster: &Cluster, volume: &Volume, tickets: &[Ticket]) -
     refuses && volume.spec.migratable && volume.status.state == VolumeState::Detached && csi > 1
 }
 
+/// True for a migratable volume whose migration is over, and that has kept both engines, while no ticket or one is left.
+fn is_between_engines(cluster: &Cluster, volume: &Volume) -> bool {
+    let name = volume.metadata.name.as_str();
+    let attachment = cluster.objects.volume_attachments.get(name);
+    volume.spec.migratable
+        && volume.spec.migration_node_id.is_empty()
+        && !volume.status.current_migration_node_id.is_empty()
+        && volume.status.state != VolumeState::Attached
+        && !volume.metadata.is_deleting()
+        && cluster.engines_of(name).count() > 1
+        && attachment.is_none_or(|attachment| attachment.spec.attachment_tickets.len() < 2)
+}
+
 /// Migratable volumes whose migration no one asks for any more, which still have its engine, and are attached nowhere: up to 1.9 Longhorn
 /// cannot choose between the two engines (longhorn-manager v1.9.2 controller/volume_controller.go processMigration; Longhorn's knowledge base,
 /// troubleshooting-migratable-rwx-volume-stuck-in-detaching-loop). One that is taken back is attached meanwhile.
 pub(super) fn find_broken_migrations(cluster: &Cluster, out: &mut Outcome) {
-    for volume in cluster.objects.volumes.iter() {
+    for volume in cluster.objects.volumes.iter().filter(|volume| is_between_engines(cluster, volume)) {
         let (name, status) = (volume.metadata.name.as_str(), &volume.status);
         let attachment = cluster.objects.volume_attachments.get(name);
-        let is_over =
-            volume.spec.migration_node_id.is_empty() && !status.current_migration_node_id.is_empty();
-        if !volume.spec.migratable
-            || !is_over
-            || status.state == VolumeState::Attached
-            || volume.metadata.is_deleting()
-            || cluster.engines_of(name).count() < 2
-            || attachment.is_some_and(|attachment| !attachment.spec.attachment_tickets.is_empty())
-        {
-            continue;
-        }
+        let waits = attachment.and_then(|attachment| tickets(cluster, attachment).next());
         let failures = cluster.events_about(name).filter(|event| event.reason == "MigrationFailed");
         let failures = bursts::times(failures);
         // it says so at each round
         let unknown = if failures >= 3 { Unknown::Counts } else { Unknown::Waits };
-        let age = observe(cluster, out, "migration_over", name, Begun::At(None));
+        let begun = Begun::At(waits.as_ref().and_then(|ticket| ticket.since));
+        let age = observe(cluster, out, "migration_over", name, begun);
         if !age.at_least(ATTACH, unknown) {
             continue;
         }
@@ -179,11 +184,13 @@ pub(super) fn find_broken_migrations(cluster: &Cluster, out: &mut Outcome) {
         .volumes(users)
         .way(&DETACHING_LOOP)
         .fact(format!(
-            "spec.migrationNodeID is empty, status.currentMigrationNodeID is {}, and no ticket asks for the volume",
-            status.current_migration_node_id
+            "spec.migrationNodeID is empty, status.currentMigrationNodeID is {}, and {} asks for the volume",
+            status.current_migration_node_id,
+            waits.map_or("no ticket".to_owned(), |ticket| format!("a ticket of {}", ticket.node))
         ))
         .facts((failures > 0).then(|| {
-            EvidenceSource::Event.says(format!("MigrationFailed on the volume, {}", counted(failures, "time")))
+            EvidenceSource::Event
+                .says(format!("MigrationFailed on the volume, {}", counted(failures, "time")))
         }));
         sample(out, volume, &MIGRATION_BROKE);
         out.report(finding);

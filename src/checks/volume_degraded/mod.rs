@@ -59,10 +59,7 @@ causes! {
     UNSCHEDULABLE = warning "unschedulable"
         "no disk can take the missing replica" but "info during the first hour of a node's maintenance"
         fix "Make room for the replica: another node or disk, more space, or fewer tags. The evidence gives the figures of each disk. Longhorn then \
-             continues." [
-            read "kubectl -n <namespace> get nodes.longhorn.io",
-            read "kubectl -n <namespace> describe volumes.longhorn.io <object>",
-        ];
+             continues." [read "kubectl -n <namespace> get nodes.longhorn.io", read "kubectl -n <namespace> describe volumes.longhorn.io <object>"];
     WAITS_FOR_NODE = warning "waits_for_node"
         "a failed replica is on a node that is down or cordoned" but "info during the first hour of a cordon"
         fix "Bring node <node> back: Longhorn rebuilds from what is left on it. If it is lost, delete it from Kubernetes: the replica is then created \

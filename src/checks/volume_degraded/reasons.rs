@@ -244,7 +244,7 @@ fn unschedulable(cluster: &Cluster, volume: &Volume, age: &Age) -> Option<Degrad
     if scheduled.status != ConditionStatus::False {
         return None;
     }
-    let mut reason = DegradedReason::new(&UNSCHEDULABLE, "no disk can take another replica")
+    let mut reason = DegradedReason::new(&UNSCHEDULABLE, "no disk can take another")
         .because(format!("condition Scheduled is False, reason {}: {}", scheduled.reason, scheduled.message));
     for refusal in placement::refusals(cluster, volume).unwrap_or_default().iter().take(SHOWN) {
         reason = reason.because(refusal.text.clone());

@@ -41,10 +41,7 @@ causes! {
     REPLICAS_UNREACHABLE = critical "replicas_unreachable"
         "the replicas that hold the data are on nodes that are down, or on disks that Longhorn cannot use"
         fix "Bring node <node> and its disk back, or free space if it is full: it has the newest copy. Do not delete replicas: they are the only \
-             copies." [
-            read "kubectl -n <namespace> get nodes.longhorn.io <node> -o yaml",
-            read REPLICAS,
-        ] proven "the node of the newest copy is deleted from Kubernetes and its disk is lost; the backup is restored into a new volume, and \
+             copies." [read "kubectl -n <namespace> get nodes.longhorn.io <node> -o yaml", read REPLICAS] proven "the node of the newest copy is deleted from Kubernetes and its disk is lost; the backup is restored into a new volume, and \
                   nothing is deleted"
         way NODE_GONE "the node of the newest copy no longer exists"
             fix "Find the disk of replica <replica>, which has the newest copy, and add it to another node. If it is lost, restore the last backup. Do \
@@ -81,10 +78,7 @@ causes! {
     RESTORE_FAILED = critical "restore_failed"
         "every replica failed while data was being restored into the volume, and auto-salvage does not cover that"
         fix "Restore the backup into another volume once the reason is fixed (an older backup if a block is damaged). Delete this volume once that one \
-             is healthy." [
-            read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml",
-            read REPLICAS,
-        ] proven "every replica failed during the restore, so the data is in the backup; this volume is deleted once the other is healthy";
+             is healthy." [read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml", read REPLICAS] proven "every replica failed during the restore, so the data is in the backup; this volume is deleted once the other is healthy";
     NO_DATA = critical "no_data"
         "no replica is left that ever held all data of the volume"
         fix "Search disks (replicas/<object>-*) and orphans for a deleted replica's directory: one is enough to export the volume. Otherwise restore \

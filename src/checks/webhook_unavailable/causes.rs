@@ -106,10 +106,7 @@ causes! {
     CONFIGURATION_UNTRUSTED = critical "configuration_untrusted"
         "a webhook configuration of Longhorn has no CA bundle, so the API server trusts no answer"
         fix "Restart one manager: its startup writes the CA of Secret longhorn-webhook-ca. If the bundle disappears again, find out who removes it \
-             (GitOps, a CA injector)." [
-            read "kubectl get <webhook> -o yaml",
-            change "kubectl -n <namespace> delete pod <manager>",
-        ] proven "the configuration has no CA bundle, and the startup of a manager writes it";
+             (GitOps, a CA injector)." [read "kubectl get <webhook> -o yaml", change "kubectl -n <namespace> delete pod <manager>"] proven "the configuration has no CA bundle, and the startup of a manager writes it";
     CA_EXPIRED = critical "ca_expired"
         "the CA of a webhook configuration has expired or is not valid yet, so the API server trusts no answer"
         fix "Correct a wrong clock of the control plane first. If the clocks are right, restart one manager: its startup writes the CA of Secret \

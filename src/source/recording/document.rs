@@ -307,12 +307,12 @@ pub(super) fn resource_of(object: &Tree) -> Option<Resource> {
     Some(Resource::of_event(object.text(&["metadata", "namespace"]), about[0], about[1]))
 }
 
-/// What a kubelet says of a volume that it cannot mount stands in the namespace of the pod: the one thing that is read of other
-/// namespaces, if the recording has it.
-pub(super) fn is_failed_mount(resource: Resource, object: &Tree) -> bool {
+/// What a kubelet says of a volume that it cannot mount, and the resizer of a claim, stands in the namespace of the pod: all that is read
+/// of other namespaces, if the recording has it.
+pub(super) fn is_about_a_claim(resource: Resource, object: &Tree) -> bool {
     resource == Resource::Events
-        && object.text(&["reason"]) == "FailedMount"
-        && object.text(&["involvedObject", "kind"]) == "Pod"
+        && [("FailedMount", "Pod"), ("VolumeResizeFailed", "PersistentVolumeClaim")]
+            .contains(&(object.text(&["reason"]), object.text(&["involvedObject", "kind"])))
 }
 
 /// Whether this is the kind of a list, of anything or of objects that are read.

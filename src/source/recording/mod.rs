@@ -540,7 +540,7 @@ impl Recording {
         // a fresh installation has managers and no object of Longhorn's kinds yet
         let of_longhorn = resource.is_longhorn() || name == "longhorn-manager";
         let elsewhere = !object_namespace.is_empty() && home.is_some_and(|home| home != object_namespace);
-        if elsewhere && !document::is_failed_mount(resource, object) {
+        if elsewhere && !document::is_about_a_claim(resource, object) {
             if of_longhorn {
                 self.other_homes.insert(object_namespace.to_owned());
             }

@@ -93,10 +93,11 @@ fn of_other_namespaces_only_what_a_kubelet_fails_to_mount_is_read() {
         + &event("b", "shop", "FailedMount", "Pod")
         + &event("c", "shop", "Killing", "Pod")
         + &event("d", "shop", "FailedMount", "PersistentVolumeClaim")
+        + &event("e", "shop", "VolumeResizeFailed", "PersistentVolumeClaim")
         + "---\napiVersion: v1\nkind: Pod\nmetadata: {name: b, namespace: shop}\n";
     let objects = read(text, "longhorn-system").unwrap().objects;
     let names: Vec<_> = objects.events.iter().map(|event| event.metadata.name.to_string()).collect();
-    assert_eq!(names, ["a", "b"]);
+    assert_eq!(names, ["a", "b", "e"]);
     assert_eq!(objects.pods.iter().count(), 0);
 }
 
