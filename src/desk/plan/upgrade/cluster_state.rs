@@ -30,6 +30,8 @@ fn grouped<'a>(findings: &[&'a Finding]) -> Vec<(&'a Finding, usize)> {
 /// on it: where the target has the fix, that is said.
 pub fn unwell(rung: &Rung<'_>, out: &mut Found) {
     let findings = rung.looked.found(REUSED).filter(|finding| !WAITING.contains(&finding.check));
+    // a node that is down has a condition of its own
+    let findings = findings.filter(|finding| finding.cause != "node_down");
     let fixed = |finding: &&Finding| {
         let issue = known_issues::ALL.iter().find(|issue| *finding.cause == *issue.cause);
         issue.is_some_and(|issue| issue.affects(rung.from) && !issue.affects(rung.to))

@@ -54,7 +54,13 @@ fn was_recorded(cluster: &Cluster, kind: Resource) -> bool {
 /// What Flux does when an upgrade fails: nothing, unless it is asked to try again.
 pub fn remediation(rung: &Rung<'_>, out: &mut Found) {
     let cluster = rung.cluster;
-    let Installer::FluxHelm(namespace, name) = installer(cluster) else { return };
+    // one that has yet to take it over has left no mark
+    let to_come = cluster.objects.helm_releases.iter().next();
+    let to_come = to_come.map(|one| (one.metadata.namespace.as_str(), one.metadata.name.as_str()));
+    let (namespace, name) = match (installer(cluster), to_come) {
+        (Installer::FluxHelm(namespace, name), _) | (_, Some((namespace, name))) => (namespace, name),
+        _ => return,
+    };
     let is_it = |release: &&crate::longhorn::HelmRelease| release.metadata.name == name;
     let Some(release) = cluster.objects.helm_releases.iter().find(is_it) else {
         if !was_recorded(cluster, Resource::HelmReleases) {
@@ -86,9 +92,9 @@ pub fn remediation(rung: &Rung<'_>, out: &mut Found) {
     }
 }
 
-/// False without the mark of Flux, where HelmReleases matter to no one.
+/// False without the mark of Flux, where HelmReleases matter to no one, unless one is there.
 pub fn is_of_flux(cluster: &Cluster) -> bool {
-    matches!(installer(cluster), Installer::FluxHelm(..))
+    matches!(installer(cluster), Installer::FluxHelm(..)) || !cluster.objects.helm_releases.is_empty()
 }
 
 /// Objects that Helm itself installed name their release (Helm 3.2 and later); those that say Helm and name none were
