@@ -194,7 +194,12 @@ async fn read(kubeconfig: &Path) {
         let mut url = list.clone();
         loop {
             let request = http::Request::get(url).body(Vec::new()).expect("a request");
-            let mut page: Value = client.request(request).await.expect("a page");
+            let mut page: Value = match client.request(request).await {
+                Ok(page) => page,
+                // such as cert-manager's
+                Err(kube::Error::Api(status)) if status.code == 404 => break,
+                Err(error) => panic!("{error}"),
+            };
             if let Value::Array(items) = page["items"].take() {
                 kept.extend(items);
             }

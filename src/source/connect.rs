@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use super::plugin::{Plugin, PluginError, Renewed};
 use super::watch::{describe, is_untrusted, reason_of, speaks_no_tls};
-use super::{ApiErrorReason, answer, kubeconfig};
+use super::{ApiErrorReason, answer, client, kubeconfig};
 use crate::cluster::{Absence, Cluster, Readability};
 use crate::longhorn::Release;
 
@@ -191,7 +191,7 @@ impl Connection {
             let client = renewed.clone().client(config.default_namespace);
             return Ok(Connection { client, url, plugin: Some(ConnectPlugin { renewed, command, place }) });
         }
-        let client = Client::try_from(config)
+        let client = client::client(config)
             .map_err(|error| ConnectError::Kubeconfig { place, reason: describe(&error) })?;
         Ok(Connection { client, url, plugin: None })
     }

@@ -12,6 +12,7 @@ pub(crate) use ::facts;
 pub(crate) use model::{cluster, edits, history, longhorn, sync, word_enum, yaml_error};
 
 mod answer;
+mod client;
 pub mod connect;
 pub mod demo;
 pub mod fixed;
