@@ -10,13 +10,13 @@ pub fn refused(line: &str) -> Option<String> {
         |rest: &str, word| rest.rsplit_once(word).map(|(_, time)| time.trim_matches(['"', '\\']).to_owned());
     if let Some(rest) = said.strip_prefix("certificate has expired") {
         return Some(match (bound(rest, " is after "), bound(rest, " is before ")) {
-            (Some(until), _) => format!("it expired at {until}, by the node's clock"),
-            (_, Some(from)) => format!("it is valid only from {from} on, by the node's clock"),
-            _ => "it has expired or is not valid yet".to_owned(),
+            (Some(until), _) => format!("the certificate expired at {until}, by the node's clock"),
+            (_, Some(from)) => format!("the certificate is valid only from {from} on, by the node's clock"),
+            _ => "the certificate has expired or is not yet valid".to_owned(),
         });
     }
     Some(match said.starts_with("certificate signed by unknown authority") {
-        true => "it is signed by an authority that this cluster's pods do not trust".to_owned(),
+        true => "the certificate is signed by an authority that this cluster's pods do not trust".to_owned(),
         false => said.to_owned(),
     })
 }
@@ -40,16 +40,19 @@ mod tests {
         for (said, expected) in [
             (
                 "x509: certificate has expired or is not yet valid: current time 2026-03-01T11:59:20Z is after 2026-03-01T02:14:11Z",
-                "it expired at 2026-03-01T02:14:11Z, by the node's clock",
+                "the certificate expired at 2026-03-01T02:14:11Z, by the node's clock",
             ),
             (
                 "x509: certificate has expired or is not yet valid: current time 1970-01-01T00:00:20Z is before 2026-03-01T02:14:11Z",
-                "it is valid only from 2026-03-01T02:14:11Z on, by the node's clock",
+                "the certificate is valid only from 2026-03-01T02:14:11Z on, by the node's clock",
             ),
-            ("x509: certificate has expired or is not yet valid", "it has expired or is not valid yet"),
+            (
+                "x509: certificate has expired or is not yet valid",
+                "the certificate has expired or is not yet valid",
+            ),
             (
                 "x509: certificate signed by unknown authority (possibly because of \"crypto/rsa: verification error\")",
-                "it is signed by an authority that this cluster's pods do not trust",
+                "the certificate is signed by an authority that this cluster's pods do not trust",
             ),
             (
                 "x509: certificate is valid for 10.0.0.1, not 10.43.0.1",

@@ -85,8 +85,10 @@ pub fn to_release(cluster: &Cluster, release: Option<Release>, definitions: bool
     }
     let look = format!("kubectl -n {} get daemonset longhorn-manager -o yaml", cluster.namespace);
     let (fix, commands) = commands(cluster, release);
-    let remedy = Remedy::new(format!("{fix} {reason}"));
-    let remedy = without_conversion(cluster, release, remedy, definitions);
+    let remedy = match without_conversion(cluster, release, definitions) {
+        Some((first, commands)) => Remedy { fix: format!("{fix} {first}"), ..commands },
+        None => Remedy::new(format!("{fix} {reason}")),
+    };
     let remedy = commands.into_iter().fold(remedy, |remedy, (changes, run)| match changes {
         true => remedy.change(run),
         false => remedy.read(run),
@@ -135,14 +137,11 @@ pub fn applies_on_server(cluster: &Cluster) -> bool {
 fn without_conversion(
     cluster: &Cluster,
     release: Option<Release>,
-    mut remedy: Remedy,
     definitions: bool,
-) -> Remedy {
+) -> Option<(String, Remedy)> {
     let installed =
         cluster.setting("current-longhorn-version").and_then(|setting| Release::parse(&setting.value));
-    let Some((from, _)) = installed.zip(release).filter(|(_, to)| *to >= NO_CONVERSION) else {
-        return remedy;
-    };
+    let (from, _) = installed.zip(release).filter(|(_, to)| *to >= NO_CONVERSION)?;
     let crosses = from < NO_CONVERSION;
     let mut converted = converted(cluster, installed);
     // checks do not read definitions
@@ -150,26 +149,24 @@ fn without_conversion(
         converted = CONVERTED.to_vec();
     }
     if converted.is_empty() || !(crosses || definitions) || !applies_on_server(cluster) {
-        return remedy;
+        return None;
     }
     // played: managers that crash-loop are the webhook, so no object can be rewritten meanwhile
-    remedy.fix.push_str(&if crosses {
+    let first = if crosses {
         format!(
-            " From 1.9 to 1.10 the API server rejects five definitions: remove their /spec/conversion first. If it names status.storedVersions \
-             instead, apply the manifest of {from} again. Once its managers are Ready, migrate the objects from v1beta1, as the important notes of \
-             1.10 describe; patching storedVersions alone loses objects."
+            "Before that, remove /spec/conversion from five CRDs. If the API server names status.storedVersions, go back to {from} and follow \
+             1.10's important notes: patching storedVersions alone loses objects."
         )
     } else {
-        " After an attempted downgrade to 1.9 or earlier, the API server rejects five definitions: first remove /spec/conversion from those whose \
-         conversion is Webhook."
-            .to_owned()
-    });
-    remedy
+        "Before that, remove /spec/conversion from the CRDs whose conversion is Webhook, which the API server rejects otherwise.".to_owned()
+    };
+    let commands = Remedy::default()
         .read(
             "kubectl get customresourcedefinitions -o custom-columns=NAME:.metadata.name,STORED:.status.storedVersions,\
              CONVERSION:.spec.conversion.strategy | grep longhorn.io",
         )
-        .change(unconverted(&converted))
+        .change(unconverted(&converted));
+    Some((first, commands))
 }
 
 /// Changes container longhorn-manager, which restarts all managers; where a tool would take a patch back, through its source.
@@ -212,14 +209,15 @@ pub fn back_to(cluster: &Cluster, installed: Release, refused: Release) -> Remed
     let namespace = &cluster.namespace;
     let look = format!("kubectl -n {namespace} get settings.longhorn.io current-longhorn-version");
     let next = releases::next_step(cluster, installed);
-    let next = next
-        .map(|next| format!(" The next release that Longhorn accepts from there is {next}."))
-        .unwrap_or_default();
+    let next = next.map(|next| format!(" The next supported release is {next}.")).unwrap_or_default();
     let refuses = format!("Longhorn does not support going from {installed} to {refused}.{next}");
     if published(cluster, Some(installed)).is_some() && names_images_of(cluster, refused) {
-        let remedy = Remedy::new(format!("Apply the manifest of {installed} again: {refuses}"));
+        let fix = format!("Apply the manifest of {installed} again: {refuses}");
         let converted = refused < NO_CONVERSION && installed >= NO_CONVERSION;
-        let remedy = without_conversion(cluster, Some(installed), remedy, converted);
+        let remedy = match without_conversion(cluster, Some(installed), converted) {
+            Some((first, commands)) => Remedy { fix: format!("{fix} {first}"), ..commands },
+            None => Remedy::new(fix),
+        };
         return changed_by_tool(cluster, Some(installed), remedy).read(look);
     }
     let remedy = Remedy::new(format!("Put the image back to {installed}: {refuses}"));
@@ -412,7 +410,7 @@ mod tests {
         );
         let remedy = to_release(&with("", "v1.8.0"), Release::parse("v1.10.1"), false, "");
         assert!(remedy.fix.starts_with("Put the image back to v1.8.0"), "{}", remedy.fix);
-        assert!(remedy.fix.contains("accepts from there is v1.9.2"), "{}", remedy.fix);
+        assert!(remedy.fix.contains("next supported release is v1.9.2"), "{}", remedy.fix);
     }
 
     fn applied(definitions: &str, installed: &str, images: &str) -> Cluster {

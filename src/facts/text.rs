@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 
 use jiff::SignedDuration;
 
-use crate::check::{VolumeRef, counted};
+use crate::check::{VolumeRef, counted, said};
 
 /// How many names a sentence has.
 const SHOWN: usize = 5;
@@ -67,6 +67,18 @@ pub fn both_ends(text: &str, longest: usize) -> String {
     format!("{begin}…{end}")
 }
 
+/// What a machine said, as evidence quotes it: the message of a log line, in one line of at most 240 characters, as the words that tell may stand in its middle.
+pub fn quoted(said: &str) -> String {
+    const LONGEST: usize = 240;
+    let said = said::one_line(said);
+    format!("\"{}\"", both_ends(said.trim_start_matches("Error starting manager: "), LONGEST))
+}
+
+/// A fact with what a machine said about it, if anything.
+pub fn with_quote(fact: String, said: &str) -> String {
+    if said.trim().is_empty() { fact } else { format!("{fact}: {}", quoted(said)) }
+}
+
 /// These volumes for a headline: claims where bound, else volume names.
 pub fn claims_of(volumes: &[VolumeRef]) -> String {
     first_of(volumes.iter().map(claim_of), volumes.len())
@@ -127,5 +139,7 @@ mod tests {
         assert_eq!(both_ends("äöü", 3), "äöü");
         assert_eq!(both_ends("begin, middle and end", 9), "beg…nd end");
         assert_eq!(both_ends("äöü", 0), "…");
+        assert_eq!(quoted(" one\n  line "), "\"one line\"");
+        assert_eq!(quoted(&"a".repeat(400)).chars().count(), 243);
     }
 }

@@ -13,23 +13,23 @@ const GAVE_UP: &str = "kubectl -n <namespace> logs <pod> -c longhorn-manager --p
 
 // Why a manager does not reach the Service of a webhook, no matter what serves it. Deleting its pod changes none of it.
 ways! { UNREACHED:
-    NO_SUCH_NAME "DNS denies the webhook Service's name"
-        means "its last attempt failed in DNS: the Service's name does not resolve, a server answers that it does not exist"
+    NO_SUCH_NAME "DNS denies the webhook's name"
+        means "the last attempt failed in DNS: a server answered that the Service's name does not exist"
         fix "Find the DNS server that denies the Service's name, often the node's (resolv.conf, search domain). Otherwise check the kubelet's cluster \
              domain, and whether the Service was deleted."
         [read SERVICE, read DNS, read WAITS, read GAVE_UP];
     NO_DNS "DNS does not answer for the webhook"
-        means "its last attempt failed in DNS: no server answers for the Service's name"
-        fix "Restore cluster DNS for this node: the CoreDNS pods, and UDP and TCP port 53 from this node to them."
+        means "the last attempt failed in DNS: no server answered for the Service's name"
+        fix "Restore cluster DNS for <node>: check the CoreDNS pods, and UDP and TCP port 53 from <node> to them."
         [read DNS, read ON_NODE, read WAITS, read GAVE_UP];
-    NO_ROUTE "no route to the webhook, or a firewall"
-        means "its last attempt was rejected (no route to host): by a firewall, or because no route exists between the nodes"
+    NO_ROUTE "a firewall or a missing route"
+        means "the last attempt was rejected (no route to host): by a firewall, or because no route exists between the nodes"
         fix "Open the nodes' firewall for the pod network (firewalld rejects it, nm-cloud-setup of RHEL removes its routes). Then check the CNI and \
              the routes between the nodes."
         [read ON_NODE, read SLICES, read WAITS, read GAVE_UP];
     TIMEOUT "packets to the webhook are lost"
-        means "its last attempt timed out: packets to the Service or to the pod behind it are lost"
-        fix "Check the pod network of this node: firewall, kube-proxy, the CNI, and hairpin traffic if the only endpoint is on the same node."
+        means "the last attempt timed out: packets to the Service or its pod are being lost"
+        fix "Check <node>'s pod network: firewall, kube-proxy and CNI. If the only endpoint is on the same node, check hairpin traffic too."
         [read ON_NODE, read SLICES, read WAITS, read GAVE_UP];
 }
 

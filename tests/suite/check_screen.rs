@@ -262,7 +262,10 @@ fn the_demo_is_a_screen_with_its_four_causes_first() {
     {
         let item = format!("{number} critical  ");
         let line = text.lines().find(|line| line.starts_with(&item)).unwrap_or_else(|| panic!("{text}"));
-        assert!(line.contains(word), "{number}: {text}");
+        let rest = text.split_once(line).map_or("", |(_, rest)| rest);
+        let wrapped: Vec<&str> =
+            [line].into_iter().chain(rest.lines().skip(1).take(1)).map(str::trim).collect();
+        assert!(wrapped.join(" ").contains(word), "{number}: {text}");
     }
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
     let readme = std::fs::read_to_string(path).unwrap();
@@ -334,7 +337,7 @@ fn a_cluster_of_320_nodes_with_one_trouble_is_one_item() {
     assert!(text.lines().count() <= 30, "{} lines\n{text}", text.lines().count());
     assert!(
         text.contains(
-            "open-iscsi is missing; also on 319\n            nodes (worker-2, -3, -4 and 316 more)\n"
+            "open-iscsi is missing; also on\n            319 nodes (worker-2, -3, -4 and 316 more)\n"
         ),
         "{text}"
     );
@@ -357,7 +360,7 @@ fn every_incident_names_its_root_first() {
         ),
         (
             "incident-002-open-iscsi-missing",
-            "critical  longhorn-manager on worker-1 crash-loops (149×): open-iscsi is missing",
+            "critical  longhorn-manager on worker-1 crash-loops (149 restarts): open-iscsi is missing",
         ),
         ("incident-003-backing-image-eviction-crash", "critical  Eviction of worker-2 crashes its manager"),
         ("incident-003-before-the-crash", "critical  Eviction of worker-2 crashes its manager"),

@@ -51,6 +51,6 @@ pub fn of(report: &Value) -> Vec<String> {
 }
 
 fn reassures(text: &str) -> bool {
-    let running = text.replace("running I/O continues", "");
+    let running = text.replace("Running I/O continues", "").replace("running I/O continues", "");
     REASSURES.iter().any(|phrase| running.contains(phrase))
 }

@@ -14,7 +14,7 @@ const MACHINES: &[&str] = &[
 const INTERPRETED: &[(&str, &str)] = &[
     // probes that failed before the kill, which the headline counts
     ("instance_manager_replaced", "event Unhealthy"),
-    ("manager_start_stuck", "its readiness probe was still refused"),
+    ("manager_start_stuck", "readiness probe was still refused"),
     // that it could not be attached is the finding
     ("volume_attachment_stuck", " failed to attach to node "),
     ("volume_attachment_stuck", " is not ready for workloads"),

@@ -42,8 +42,8 @@ static LIST: [&Cause; CAUSES.len()] = {
 pub static CHECK: Check = Check {
     id: "known_bad_release",
     title: "Known bad releases",
-    summary: "The installed Longhorn release has a known bug whose trigger can be read from the API and is present. The cause is the number of the \
-              issue. Bugs with an unreadable trigger are listed as facts of the release.",
+    summary: "The installed Longhorn release has a known bug, and this cluster has its trigger. The cause is the issue's number. Bugs whose \
+              trigger the API does not show are listed as facts of the release.",
     needs: &[DaemonSets, Settings],
     uses: &[BackingImages, LonghornNodes, InstanceManagers, Volumes, RecurringJobs, KubeNodes],
     causes: &LIST,
@@ -54,20 +54,19 @@ pub static CHECK: Check = Check {
         only: Some(Severity::Warning),
         side_by_side: true,
         for_: "1h",
-        summary: "This Longhorn release has a known bug, and the cluster has its trigger.",
-        description: "This release of Longhorn has a known bug ({{ $labels.cause }}), and this cluster has its trigger. {{ reReplaceAll \"issue_\" \
-                      \"https://github.com/longhorn/longhorn/issues/\" $labels.cause }} describes it. Upgrade; the finding names the release, and \
-                      how to avoid the bug until then.",
-        why: "An upgrade is planned, not done at night; an hour passes over triggers that come and go. What \
-              hurts at once has an alert of its own.",
+        summary: "This Longhorn release has a known bug that this cluster can trigger.",
+        description: "This Longhorn release has a known bug that this cluster can trigger: {{ reReplaceAll \"issue_\" \
+                      \"https://github.com/longhorn/longhorn/issues/\" $labels.cause }}. Upgrade to the release in the finding, which also has \
+                      the workaround until then.",
+        why: "An upgrade is planned, not done at night; an hour passes over triggers that come and go. What hurts at once has an alert of its own.",
         runbook: include_str!("LonghornKnownBadRelease.md"),
         ..Alert::DEFAULT
     }],
     panels: &[Panel {
         dashboard: Dashboard::Managers,
         title: "Known issues of this release",
-        description: "Bugs of the installed release whose trigger this cluster has. The exporter's report and page also list bugs with an \
-                      unreadable trigger. Upgrade to fix them.",
+        description: "Bugs of the installed release that this cluster can trigger. Upgrade to fix them. The report also lists bugs whose \
+                      trigger cannot be checked.",
         columns: &["cause"],
         no_data: "the trigger of no known issue is met, or the exporter does not report",
         ..Panel::TABLE.of_findings("known_bad_release")
@@ -79,7 +78,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     RELEASE = Gauge "longhorn_health_release_info" ["version", "installed"]
-        "1 with the Longhorn release of the managers (their image tag) and the release that Longhorn has recorded as installed.",
+        "Always 1. Labels: the managers' release (image tag) and the release recorded as installed.",
         absent "neither the manager's image tag nor the setting current-longhorn-version names a release",
         example "longhorn_health_release_info{version=~\"v1[.]7[.].*\"}";
 }
@@ -88,7 +87,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     let Some(release) = releases::manager_release(cluster) else {
         if cluster.manager_daemon_set().is_some() {
             out.unknown(
-                "neither the manager image's tag nor the setting current-longhorn-version is a release",
+                "neither the manager image's tag nor setting current-longhorn-version names a release",
             );
         }
         return;
@@ -117,8 +116,8 @@ fn daemon_set(cluster: &Cluster) -> ObjectRef {
 fn headline(issue: &KnownIssue, release: Release) -> String {
     let KnownIssue { number, effect, .. } = issue;
     match issue.affects(release) {
-        true => format!("{release} has Longhorn issue {number}: {effect}"),
-        false => format!("{release} still has Longhorn issue {number}: {effect}"),
+        true => format!("Longhorn {release} has bug {number}: {effect}"),
+        false => format!("Longhorn {release} still has bug {number}: {effect}"),
     }
 }
 
@@ -130,7 +129,7 @@ fn finding(
     fact: String,
 ) -> Finding {
     let impact = match issue.ends_the_manager() {
-        true => "one manager or all can crash in a loop; their volumes are then not reconciled",
+        true => "managers can crash-loop, and volumes of a crashed manager cannot attach, detach or rebuild",
         false => issue.effect,
     };
     Finding::about(cause, daemon_set(cluster), headline(issue, release))

@@ -23,9 +23,9 @@ use crate::longhorn::{LonghornNode, Meta, Orphan, OrphanType, Pod, Volume};
 
 causes! {
     REPLICAS_PILED_UP = warning "replicas_piled_up"
-        "a volume has many more replicas than it wants: new ones are created and fail, and none is removed"
-        fix "Read the newest replica's conditions and its instance manager's log. Do not delete replicas before: Longhorn removes failed ones once the \
-             volume is healthy." [
+        "a volume has far too many replicas: new ones are created and fail, and none is removed"
+        fix "Read the newest replica's conditions and its instance manager's log: they show why new replicas fail. Do not delete replicas: \
+             Longhorn removes failed ones once the volume is healthy." [
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<volume> --sort-by=.metadata.creationTimestamp",
             read "kubectl -n <namespace> get volumes.longhorn.io <volume> -o jsonpath='{.status.conditions}'",
         ];
@@ -39,8 +39,8 @@ causes! {
     DELETION_STUCK = warning "deletion_stuck"
         "a volume, a node or an orphan was deleted an hour ago and still exists"
         but "info while a replica of the volume is on a node that is down"
-        fix "Read in the log of the longhorn-manager on <owner> which engine, replica or snapshot the volume waits for. Do not remove a finalizer \
-             before: its data stays on the disks." [
+        fix "Read in the log of the longhorn-manager on <owner> which engine, replica or snapshot the volume is waiting for. Do not remove a \
+             finalizer: the data would stay on disk." [
             read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io,snapshots.longhorn.io -l longhornvolume=<volume>",
             read "kubectl -n <namespace> logs <manager> -c longhorn-manager --since=1h | grep <volume>",
         ]
@@ -50,15 +50,15 @@ causes! {
                 read "kubectl -n <namespace> get nodes.longhorn.io,orphans.longhorn.io",
             ]
         way HALF_UNINSTALLED "Longhorn's own pods were deleted first"
-            fix "Apply the manifest of the same release again, then remove Longhorn with its uninstaller: only running managers and webhooks let its \
-                 finalizers go." [
+            fix "Apply the manifest of the same release again, then remove Longhorn with its uninstaller: only running managers and webhooks remove its \
+                 finalizers." [
                 read "kubectl -n <namespace> get daemonsets,deployments,pods",
                 read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
             ];
     ORPHANS = info "orphans"
         "Longhorn found data or processes on a node that no object owns" but "warning for a hundred orphans or more"
-        fix "Check whether the data is needed: such a directory remains if a replica was deleted while its disk was unavailable. If not, delete the \
-             Orphan objects; this deletes the data." [
+        fix "Check whether the data is needed: a directory remains if its replica was deleted while the disk was unavailable. If not, delete \
+             the Orphan objects, which deletes the data." [
             read "kubectl -n <namespace> get orphans.longhorn.io -l longhornnode=<node> --sort-by=.metadata.creationTimestamp",
         ] proven "no object owns the data; the fix asks to check that it is not needed";
 }
@@ -77,9 +77,9 @@ pub static CHECK: Check = Check {
         when: When::Found(&[&REPLICAS_PILED_UP, &WITHOUT_VOLUME, &DELETION_STUCK, &ORPHANS]),
         only: Some(Severity::Warning),
         for_: "30m",
-        summary: "Longhorn leaves replicas, engines or orphans behind.",
-        description: "Longhorn left objects behind: {{ $labels.object }}. They take space and slow every manager down. \
-                      Find out where they come from before you delete any.",
+        summary: "Longhorn has left replicas, engines or orphans behind.",
+        description: "Longhorn has left objects behind: {{ $labels.object }}. They take space and slow every manager down. Find out where they \
+                      come from before you delete any.",
         why: "Deleting a volume or rebuilding a replica leaves such things for moments; half an hour is longer than that.",
         runbook: include_str!("LonghornLeftBehind.md"),
         ..Alert::DEFAULT
@@ -129,11 +129,11 @@ fn piled_up(cluster: &Cluster, out: &mut Outcome) {
         let healthy = of_volume.iter().filter(|replica| volumes::is_healthy(replica)).count();
         let failed = of_volume.iter().filter(|replica| replica.spec.failed_at.is_set()).count();
         let message =
-            format!("{} has {} replicas but wants {wanted}", text::claims_of(&users), of_volume.len());
+            format!("{} has {} replicas instead of {wanted}", text::claims_of(&users), of_volume.len());
         let mut finding = Finding::about(&REPLICAS_PILED_UP, volumes::object(cluster, volume), message)
             .volumes(users)
-            .impact("every manager reads and writes all of them, and each may take space on a disk")
-            .fact(format!("{healthy} of them are healthy, {failed} failed"));
+            .impact("none for volumes. Every manager gets slower, and each replica may take space on a disk.")
+            .fact(format!("replicas: {healthy} healthy, {failed} failed"));
         let ages = of_volume.iter().filter_map(|replica| replica.metadata.created());
         if let (Some(first), Some(last)) = (ages.clone().min(), ages.max()) {
             finding = finding.since(Some(first)).fact(format!("created from {first} to {last}"));
@@ -170,10 +170,10 @@ fn without_volume(cluster: &Cluster, out: &mut Outcome) {
             Finding::about(
                 &WITHOUT_VOLUME,
                 cluster.object::<Volume>(volume),
-                format!("{} of volume {volume}, which does not exist", counted(objects.len(), "object")),
+                format!("{} of volume {volume} still exist without the volume", counted(objects.len(), "object")),
             )
             .since(age.since)
-            .impact("they take space and nothing manages them; replicas among them hold data of the volume")
+            .impact("none for other volumes. The objects take space, and replicas among them hold the volume's data.")
             .facts([api(text::listed(&names)), age.evidence()]),
         );
     }
@@ -200,10 +200,8 @@ fn deletions(cluster: &Cluster, out: &mut Outcome) {
         let replicas = replicas.map(|one| format!("replica {} on {}", one.metadata.name, one.spec.node_id));
         let left: Vec<String> = engines.chain(replicas).collect();
         let left = match left.is_empty() {
-            true => {
-                "its engine and replicas are deleted, so probably one of its snapshots is stuck".to_owned()
-            }
-            false => format!("left of it: {}", text::listed(&left)),
+            true => "the engine and replicas are deleted, so probably a snapshot is stuck".to_owned(),
+            false => format!("still existing: {}", text::listed(&left)),
         };
         let away = cluster.replicas_of(name).find_map(|one| nodes::down(cluster, &one.spec.node_id));
         let users = vec![cluster.volume_ref(name)];
@@ -211,7 +209,7 @@ fn deletions(cluster: &Cluster, out: &mut Outcome) {
         let mut finding = Finding::about(&DELETION_STUCK, volumes::object(cluster, volume), message)
             .since(age.since)
             .volumes(users)
-            .impact("its space is not reclaimed, and no volume of its name can be created")
+            .impact("the volume's space is not reclaimed, and no volume of that name can be created")
             .with(Name::Owner, volume.status.owner_id.as_str())
             .fact(left);
         if away.is_some() {
@@ -234,7 +232,7 @@ fn deletions(cluster: &Cluster, out: &mut Outcome) {
             let message = format!("{object} was deleted but still exists");
             let finding = Finding::about(&DELETION_STUCK, object, message).since(age.since);
             let way = if dismantled { &HALF_UNINSTALLED } else { &OF_ANOTHER_KIND };
-            out.report(finding.way(way).impact("no volume is affected"));
+            out.report(finding.way(way).impact("none for volumes"));
         }
     }
 }
@@ -252,20 +250,20 @@ fn orphans(cluster: &Cluster, out: &mut Outcome) {
         let mut finding = Finding::about(
             &ORPHANS,
             cluster.object::<LonghornNode>(node),
-            format!("{} on node {node}", counted(all, "orphan")),
+            format!("{node} has {}", counted(all, "orphan")),
         )
         .severity(severity)
         .node(node)
         .since(oldest)
-        .impact("they take disk space, or memory in instance managers; no volume is affected");
+        .impact("none for volumes. Orphans take disk space, or memory in instance managers.");
         for (orphan_type, orphans) in types {
             out.sample(&ORPHAN_COUNT, &[node, orphan_type.as_str()], orphans.len() as f64);
             let first = orphans.iter().min_by_key(|orphan| orphan.metadata.created());
             let of = |key| first.and_then(|orphan| orphan.spec.parameters.get(key)).map(|text| text.as_str());
             let named = of("DataName").or(of("InstanceName")).unwrap_or_default();
             finding = finding.fact(format!(
-                "{} of type {}, the oldest {named}",
-                orphans.len(),
+                "{} of type {} (oldest: {named})",
+                counted(orphans.len(), "orphan"),
                 orphan_type.as_str()
             ));
         }

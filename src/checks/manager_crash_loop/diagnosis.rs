@@ -15,8 +15,9 @@ use super::{causes, facts, host, kubelet, remedy};
 use crate::check::*;
 use crate::facts::known_issues::{self, KnownIssue};
 use crate::facts::looping::{self, Loop};
+use crate::facts::text::quoted;
 use crate::facts::unreached::webhook_in;
-use crate::facts::{api, certificates, complaints, probes, releases, text, unreached};
+use crate::facts::{api, certificates, complaints, probes, releases, unreached};
 use crate::history::CrashLog;
 use crate::longhorn::{BackupState, Pod, Release};
 
@@ -45,7 +46,7 @@ impl Diagnosis {
     /// Takes over what the log of another manager tells, where this one's cannot be read.
     pub fn take_over(&mut self, twin: &Diagnosis, node: &str) {
         let text = format!(
-            "the manager of {node} ended with the same exit code after the same time, and its log shows why: probably the same here"
+            "the manager on {node} ended after the same time with the same exit code, so the reason in that manager's log probably applies here too"
         );
         self.evidence.push(EvidenceSource::Log.says(text));
         let (evidence, source) = (std::mem::take(&mut self.evidence), self.source);
@@ -97,9 +98,9 @@ pub fn diagnose(
         let message = if message.is_empty() { "the kubelet gives no further reason" } else { message };
         // the last end may have told it
         if ended != message.trim() {
-            case.evidence.push(api(format!("{reason}: {}", shortened(message))).quoting(message));
+            case.evidence.push(api(format!("{reason}: {}", quoted(message))).quoting(message));
         }
-        case.headline = Some("its container cannot start".to_owned());
+        case.headline = Some("its container cannot be started".to_owned());
         if message.contains("not a shared mount") {
             case.is_way(&causes::NOT_SHARED);
         } else if message.contains("exec: ") && message.contains("permission denied") {
@@ -115,7 +116,8 @@ pub fn diagnose(
         return case.is(found, EvidenceSource::Event);
     }
     if crash.end.is_some_and(|end| end.reason == "OOMKilled") {
-        let text = "only exit code 137 would mean that it was OOM-killed itself: here, one of its processes was killed earlier";
+        let text =
+            "OOMKilled without exit code 137 means only that one process of the container was killed earlier";
         case.add(EvidenceSource::Api, text);
     }
     if let Some(found) = case.by_log(crash) {
@@ -141,7 +143,7 @@ fn describe(crash: &Loop<'_>) -> String {
     // Longhorn writes no termination message; the container runtime does when it cannot start a container
     let message = match end.message.trim() {
         "" => String::new(),
-        message => format!(": {}", shortened(message)),
+        message => format!(": {}", quoted(message)),
     };
     format!("{restarts}; the last run ended with exit code {} ({reason}) {run}{message}", end.exit_code)
 }
@@ -152,7 +154,7 @@ impl<'c> CrashedManager<'c> {
     }
 
     fn quote(&mut self, which: &str, line: &str) {
-        let fact = EvidenceSource::Log.says(format!("{which}: {}", shortened(line)));
+        let fact = EvidenceSource::Log.says(format!("{which}: {}", quoted(line)));
         self.evidence.push(fact.quoting(line));
     }
 
@@ -164,9 +166,7 @@ impl<'c> CrashedManager<'c> {
             causes::WEBHOOK_UNSERVED if self.values.is_empty() => {
                 self.is_of(Name::Service, "longhorn-admission-webhook")
             }
-            causes::PORT_IN_USE if self.values.is_empty() => {
-                self.is_of(Name::Value, "one of the ports 9500 to 9503")
-            }
+            causes::PORT_IN_USE if self.values.is_empty() => self.is_of(Name::Value, "ports 9500 to 9503"),
             _ if self.remedy.is_empty() => self.remedy = remedy::remedy(&self, cause, source),
             _ => {}
         }
@@ -201,13 +201,12 @@ impl<'c> CrashedManager<'c> {
             return None;
         };
         let which = match self.unread() {
-            None => "the last log",
+            None => "the last run's log",
             Some(why) => {
-                let text = format!(
-                    "the log of the last run could not be read ({why}); an earlier run's log is shown"
-                );
+                let text =
+                    format!("the last run's log could not be read ({why}), so an earlier run's log is shown");
                 self.add(EvidenceSource::History, text);
-                "the log of an earlier run"
+                "an earlier run's log"
             }
         };
         match last_word(&log.text) {
@@ -216,8 +215,9 @@ impl<'c> CrashedManager<'c> {
                 Some(self.in_particular(found, line, &log.text))
             }
             Some(LastWord::Panic(line, stack)) => {
-                let place = panicking_function(stack).unwrap_or("a function that the log does not name");
-                let panic = EvidenceSource::Log.says(format!("{} in {place}", shortened(line)));
+                let place = panicking_function(stack).unwrap_or("an unnamed function");
+                let panic =
+                    EvidenceSource::Log.says(format!("the manager panicked in {place}: {}", quoted(line)));
                 self.evidence.push(panic.quoting(&format!("{line} in {place}")));
                 self.panic_in(line, stack)
             }
@@ -231,7 +231,7 @@ impl<'c> CrashedManager<'c> {
                 Some(&causes::UNKNOWN)
             }
             None => {
-                self.add(EvidenceSource::Log, format!("{which} has no fatal line and no panic"));
+                self.add(EvidenceSource::Log, format!("{which} contains neither a fatal line nor a panic"));
                 None
             }
         }
@@ -248,13 +248,13 @@ impl<'c> CrashedManager<'c> {
             }
             causes::WEBHOOK_CALL_FAILED => {
                 self.is_unreached("admission", unreached::of_call(line));
-                let means = self.way.map_or("the line does not show why the call failed", |way| way.means);
+                let means = self.way.map_or("the log does not show why the call failed", |way| way.means);
                 self.add(EvidenceSource::Log, means);
             }
             // what serves the webhook lists every kind first, and a right that lacks only shows as a listener that is late
             causes::WEBHOOK_NOT_READY => {
                 if let Some(complaint) = complaints::newest(log) {
-                    self.quote("repeated before that", complaint.line);
+                    self.quote("before that, the log repeats", complaint.line);
                 }
             }
             causes::WEBHOOK_DENIED => self.is_denied(line),
@@ -271,16 +271,18 @@ impl<'c> CrashedManager<'c> {
                 let rights = complaints::newest(log).map(|complaint| complaint.about).unwrap_or_default();
                 self.values = causes::lacking(self.cluster, self.pod, &rights);
             }
-            causes::UPGRADE_PATH => self.headline = facts::upgrade_gap(self.cluster, self.pod),
+            causes::UPGRADE_PATH => {
+                if let Some((headline, fact)) = facts::upgrade_gap(self.cluster, self.pod) {
+                    self.headline = Some(headline);
+                    self.add(EvidenceSource::Api, fact);
+                }
+            }
             causes::UPGRADE_OBJECT => self.is_upgrade(line),
             causes::PORT_IN_USE => {
                 if let Some(port) = facts::port_in(line) {
-                    self.headline = Some(format!("port {port} in its pod is already in use"));
+                    self.headline = Some(format!("port {port} is already in use"));
                     self.is_of(Name::Value, format!("port {port}"));
-                    self.add(
-                        EvidenceSource::Log,
-                        format!("port {port} of the pod is used by another process"),
-                    );
+                    self.add(EvidenceSource::Log, format!("another process in the pod uses port {port}"));
                     facts::also_on(self.pod, port).for_each(|fact| self.add(EvidenceSource::Api, fact));
                 }
             }
@@ -292,11 +294,10 @@ impl<'c> CrashedManager<'c> {
                 }
                 let webhook = webhook_in(line).unwrap_or("admission");
                 self.is_unreached(webhook, unreached::read(log));
-                let means = self.way.map_or("the log does not show how its attempts failed", |way| way.means);
-                self.add(
-                    EvidenceSource::Log,
-                    format!("it waited for Service longhorn-{webhook}-webhook; {means}"),
-                );
+                let means = self.way.map_or("the log does not show how the attempts failed", |way| way.means);
+                let waited = format!("the manager waited for Service longhorn-{webhook}-webhook");
+                self.add(EvidenceSource::Log, waited);
+                self.add(EvidenceSource::Log, means);
                 if self.way.is_some_and(unreached::is_root) {
                     return &causes::WEBHOOK_SERVICE_UNREACHABLE;
                 }
@@ -381,7 +382,7 @@ impl<'c> CrashedManager<'c> {
                 "crash logs cannot be read ({reason}): grant 'get' on 'pods/log' in namespace {namespace} to learn the cause"
             ),
             None if self.cluster.is_recorded() => {
-                "the recording has no previous log of this container".to_owned()
+                "the recording lacks the previous log of this container".to_owned()
             }
             None => match self.unread() {
                 Some(why) => format!("the previous log of this container could not be read ({why})"),
@@ -403,7 +404,7 @@ impl<'c> CrashedManager<'c> {
             && let Some(fact) = facts::newer_settings(self.cluster, self.release)
         {
             self.remedy = remedy::plain_settings(self.cluster);
-            self.headline = Some("it cannot read settings of 1.10 or later".to_owned());
+            self.headline = Some("settings are from a later release".to_owned());
             self.add(EvidenceSource::Api, fact);
             return Some(&causes::UPGRADE_PATH);
         }
@@ -429,9 +430,4 @@ impl<'c> CrashedManager<'c> {
         }
         found.is_some()
     }
-}
-
-/// A log line as evidence.
-fn shortened(line: &str) -> String {
-    text::both_ends(line, 400)
 }

@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 use crate::check::*;
 use crate::cluster::Readability;
 use crate::facts::start::marks;
-use crate::facts::text::{listed, shortened};
+use crate::facts::text::{listed, quoted};
 use crate::facts::{endpoints, probes};
 use crate::longhorn::{ConditionStatus, Container, DISTRO_VARIABLE, Pod, Release, Resource, condition};
 
@@ -99,8 +99,7 @@ pub fn unsynced_disks(cluster: &Cluster, pod: &Pod) -> Option<String> {
         wanted.chain(left).next().is_some()
     })?;
     Some(format!(
-        "disks of nodes.longhorn.io {} differ in spec and status, so the validator rejects the change that the upgrade from {installed} to {image} \
-         makes",
+        "the disks of nodes.longhorn.io {} differ between spec and status, so the webhook rejects the upgrade's change ({installed} to {image})",
         node.metadata.name
     ))
 }
@@ -123,7 +122,7 @@ pub fn failed_call(cluster: &Cluster) -> Option<String> {
             && event.message.contains(".longhorn.io")
             && event.last_seen().is_some_and(|seen| cluster.age(seen) < RECENT)
     })?;
-    Some(format!("event {}: {}", event.reason, shortened(&event.message, 400)))
+    Some(format!("Event {}: {}", event.reason, quoted(&event.message)))
 }
 
 fn words(container: &Container) -> impl Iterator<Item = &str> {
@@ -165,20 +164,23 @@ fn upgrade<'a>(cluster: &Cluster, pod: &'a Pod) -> Option<(Release, Release, &'a
     checks_upgrade_path(container, image).then_some((installed, image, container))
 }
 
-/// A step between the installed release and that of the image which Longhorn refuses
+/// A step between the installed release and that of the image which Longhorn refuses, for a headline and as a fact
 /// (longhorn-manager v1.12.1 upgrade/util/util.go CheckUpgradePath).
-pub fn upgrade_gap(cluster: &Cluster, pod: &Pod) -> Option<String> {
+pub fn upgrade_gap(cluster: &Cluster, pod: &Pod) -> Option<(String, String)> {
     let (installed, image, container) = upgrade(cluster, pod)?;
     let furthest = installed.minor + if may_skip_a_minor(container, image) { 2 } else { 1 };
     let numbers = |release: Release| (release.major, release.minor, release.patch);
-    let what = if image.major == installed.major && image.minor > furthest {
-        "skips a minor release"
+    let (headline, why) = if image.major == installed.major && image.minor > furthest {
+        (format!("the step to {image} is not supported"), "an upgrade that skips a minor release")
     } else if numbers(image) < numbers(installed) {
-        "is a downgrade"
+        (format!("the downgrade to {image} is rejected"), "a downgrade")
     } else {
         return None;
     };
-    Some(format!("{installed} to {image} {what}"))
+    Some((
+        headline,
+        format!("{installed} is installed and the pod's image is {image}: Longhorn rejects {why}"),
+    ))
 }
 
 /// Settings whose value is one by data engine, as 1.10 and later write them. Releases before take it as it is, and from 1.5 on the report of
@@ -187,7 +189,8 @@ pub fn upgrade_gap(cluster: &Cluster, pod: &Pod) -> Option<String> {
 pub fn newer_settings(cluster: &Cluster, release: Option<Release>) -> Option<String> {
     let older = release.is_some_and(|release| !release.at_least(1, 10, 0));
     let names: Vec<&str> = by_engine(cluster).map(|(name, _)| name).collect();
-    (older && !names.is_empty()).then(|| format!("settings with a value by data engine: {}", listed(&names)))
+    (older && !names.is_empty())
+        .then(|| format!("these settings have one value per data engine: {}", listed(&names)))
 }
 
 /// The settings whose value is one by data engine, with what they have for v1.
@@ -239,7 +242,7 @@ pub fn iscsi_condition(cluster: &Cluster, node: &str) -> Option<String> {
     let node = cluster.objects.longhorn_nodes.get(node)?;
     let packages = condition(&node.status.conditions, "RequiredPackages")?;
     let missing = packages.status == ConditionStatus::False && packages.message.contains("iscsi");
-    missing.then(|| format!("condition RequiredPackages of the node is False: {}", packages.message))
+    missing.then(|| format!("the node's condition RequiredPackages is False: {}", quoted(&packages.message)))
 }
 
 /// A node that runs a manager pod but never got as far as its Longhorn node, which a manager makes
@@ -255,9 +258,7 @@ pub fn unregistered(cluster: &Cluster, node: &str) -> Option<String> {
     if cluster.instance_managers_on(node).next().is_some() {
         return None;
     }
-    Some(format!(
-        "nodes.longhorn.io {node} does not exist: the manager never finished its startup on this node"
-    ))
+    Some(format!("nodes.longhorn.io {node} is missing, so no manager has ever finished its startup there"))
 }
 
 /// The admission Service has no ready endpoint. Says nothing where endpoints cannot be read or
@@ -274,7 +275,11 @@ pub fn no_webhook_endpoint(cluster: &Cluster) -> Option<String> {
 pub fn readiness_failure(cluster: &Cluster, pod: &Pod) -> Option<String> {
     let mut failures = probes::readiness_failures(cluster, pod);
     let event = failures.find(|event| event.last_seen().is_some_and(|seen| cluster.age(seen) < RECENT))?;
-    Some(format!("seen {}: {}", counted(event.occurrences(), "time"), event.message))
+    Some(format!(
+        "Event Unhealthy, seen {}: {}",
+        counted(event.occurrences(), "time"),
+        quoted(&event.message)
+    ))
 }
 
 /// True when the live DaemonSet has a probe by which the kubelet kills. No release ships one.

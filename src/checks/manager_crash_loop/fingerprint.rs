@@ -34,16 +34,15 @@ impl CrashedManager<'_> {
                 let probes = facts::killing_probes(self.cluster);
                 self.candidates(match probes {
                     true => {
-                        "the process was killed from outside; the DaemonSet has a liveness or startup probe, which can do that and which no \
-                         Longhorn release ships"
+                        "the process was killed from outside, perhaps by the DaemonSet's liveness or startup probe, which no Longhorn release ships"
                     }
-                    false => "the process was killed from outside, by the kernel or by a person",
+                    false => "the process was killed from outside, by the kernel or a person",
                 });
                 &causes::UNKNOWN
             }
             code => {
                 self.candidates(&format!(
-                    "longhorn-manager never exits with code {code}: it comes from the container runtime or from a signal"
+                    "longhorn-manager never exits with code {code}, so the container runtime or a signal ended it"
                 ));
                 &causes::UNKNOWN
             }
@@ -52,7 +51,7 @@ impl CrashedManager<'_> {
 
     fn fatal_exit(&mut self, crash: &Loop<'_>) -> &'static Cause {
         let Some(seconds) = crash.run().map(|run| run.as_secs()) else {
-            self.candidates("exit code 1 is a fatal error; the run time is unknown");
+            self.candidates("exit code 1 is a fatal error (run time unknown)");
             return &causes::UNKNOWN;
         };
         let wait = facts::webhook_timeout(self.release);
@@ -63,7 +62,7 @@ impl CrashedManager<'_> {
                 self.issue =
                     self.release.and_then(|release| self.stops_starts(release)).map(|(issue, _)| issue);
             } else if *found == causes::UPGRADE_PATH {
-                self.headline = Some(fact.clone());
+                self.headline = facts::upgrade_gap(self.cluster, self.pod).map(|(headline, _)| headline);
             }
             self.add(EvidenceSource::Api, fact);
             return found;
@@ -111,7 +110,7 @@ impl CrashedManager<'_> {
         if reached == Some(false) || just_waited {
             return None;
         }
-        let upgrade = || Some((&causes::UPGRADE_PATH, facts::upgrade_gap(cluster, pod)?));
+        let upgrade = || Some((&causes::UPGRADE_PATH, facts::upgrade_gap(cluster, pod)?.1));
         let engine = || Some((&causes::ENGINE_INCOMPATIBLE, facts::incompatible_engine(cluster, pod)?));
         // whole seconds do not tell the first step from those after it, a mark that the pod left behind does. Without one, what ends every
         // start is asked still, unless something speaks for the first step
@@ -134,7 +133,7 @@ impl CrashedManager<'_> {
         let denied = || Some((&causes::WEBHOOK_DENIED, facts::unsynced_disks(cluster, pod)?));
         let issue = || {
             let (issue, fact) = self.stops_starts(release?)?;
-            let text = format!("this release has issue {}: {}; {fact}", issue.number, issue.effect);
+            let text = of_issue(issue, &fact);
             Some((&causes::KNOWN_PANIC, text))
         };
         crds().or_else(upgrade).or_else(engine).or_else(called).or_else(issue).or_else(denied)
@@ -158,7 +157,7 @@ impl CrashedManager<'_> {
             self.add(EvidenceSource::Api, fact);
             self.add(
                 EvidenceSource::Fingerprint,
-                "exit code 1 within a second fits the first step of the startup, the check for iscsiadm",
+                "exit code 1 within a second fits the first startup step, the check for iscsiadm",
             );
             return &causes::OPEN_ISCSI_MISSING;
         }
@@ -168,11 +167,11 @@ impl CrashedManager<'_> {
         }
         match past {
             true => self.among(
-                "exit code 1 after seconds is later than the check for iscsiadm",
-                "a port in use, a webhook that is unreachable or rejects the change, a conflict, or a missing definition",
+                "exit code 1 came some seconds after the start, later than the check for iscsiadm",
+                "a port in use, a webhook that is unreachable or rejects the change, a conflict, or a missing CRD",
             ),
             false => self
-                .among("exit code 1 within a second", "open-iscsi is missing, the manifest is of another release, or a port is in use"),
+                .among("exit code 1 within a second", "open-iscsi is missing, the manifest is from another release, or a port is in use"),
         }
         &causes::UNKNOWN
     }
@@ -189,7 +188,7 @@ impl CrashedManager<'_> {
             marks::was_never_ready(self.pod, crash) && facts::no_webhook_endpoint(self.cluster).is_none();
         if served == Some(true) && service && !own_listener {
             self.add(EvidenceSource::Fingerprint, fingerprint);
-            let text = "the pod has the label that a manager sets once its own listener answers, so it waited for the Service";
+            let text = "the pod has the label that a manager sets once its own listener answers, so the manager waited for the Service";
             self.add(EvidenceSource::Api, text);
             if let Some(fact) = facts::no_webhook_endpoint(self.cluster) {
                 self.add(EvidenceSource::Api, fact);
@@ -199,8 +198,7 @@ impl CrashedManager<'_> {
         // Ready up to 1.9 is the conversion webhook's own listener
         if served.is_none() && service && marks::was_ready(self.pod, crash) {
             self.add(EvidenceSource::Fingerprint, fingerprint);
-            let text =
-                "the pod was Ready in that run, so its own listener answered and it waited for the Service";
+            let text = "the pod was Ready in that run, so its own listener answered and the manager waited for the Service";
             self.add(EvidenceSource::Api, text);
             return &causes::WEBHOOK_UNSERVED;
         }
@@ -234,18 +232,18 @@ impl CrashedManager<'_> {
     fn late_exit(&mut self, seconds: i64) -> &'static Cause {
         if (OLD_MANAGERS_SECONDS..900).contains(&seconds) {
             self.among(
-                "a startup that ends after 600 s waits for managers of the old release",
-                "managers of the old release that do not end",
+                "a startup that ends after 600 s was waiting for managers of the old release",
+                "the old release's managers have not ended",
             );
         } else if marks::reached_services(self.pod, self.release) == Some(false) {
             self.among(
-                "exit code 1 before it reached the webhooks' Services",
+                "exit code 1 came before the manager reached the webhooks' Services",
                 "a port in use, or no answer from the API server",
             );
         } else {
             self.among(
-                "exit code 1 is a fatal error during startup; the run time fits the upgrade of objects or later",
-                "a webhook that is unreachable or rejects the change, a conflict, a missing definition, or a port in use",
+                "exit code 1 is a fatal startup error, and the run time fits the upgrade of objects or a later step",
+                "a webhook that is unreachable or rejects the change, a conflict, a missing CRD, or a port in use",
             );
         }
         &causes::UNKNOWN
@@ -253,7 +251,7 @@ impl CrashedManager<'_> {
 
     fn panic_exit(&mut self) -> &'static Cause {
         let Some(release) = self.release else {
-            self.candidates("exit code 2 is a panic; the release is unknown");
+            self.candidates("exit code 2 is a Go panic (release unknown)");
             return &causes::UNKNOWN;
         };
         self.add(EvidenceSource::Fingerprint, "exit code 2 is a Go panic");
@@ -267,9 +265,7 @@ impl CrashedManager<'_> {
             // the node that is affected was looked at above
             issue.panics() && !issue.frames.contains(&"syncBackingImageEvictionRequested")
         });
-        let met = met.map(|(issue, fact)| {
-            (issue, format!("release {release} has issue {}: {}; {fact}", issue.number, issue.effect))
-        });
+        let met = met.map(|(issue, fact)| (issue, of_issue(issue, &fact)));
         if let Some((issue, fact)) = met {
             self.issue = Some(issue);
             self.add(EvidenceSource::Api, fact);
@@ -277,7 +273,7 @@ impl CrashedManager<'_> {
         }
         if let Some((issue, fact)) = panics::waiting(self.cluster, self.node, release) {
             self.issue = Some(issue);
-            let text = format!("release {release} has issue {}: {}; {fact}", issue.number, issue.effect);
+            let text = of_issue(issue, &fact);
             self.add(EvidenceSource::Api, text);
             return &causes::KNOWN_PANIC;
         }
@@ -310,10 +306,15 @@ impl CrashedManager<'_> {
 
     /// Causes that fit, of which no fact of the API speaks for one.
     fn among(&mut self, text: &str, which: &str) {
-        self.candidates(&format!("{text}: perhaps {which}; no fact of the API supports one of them"));
+        self.candidates(&format!("{text}, so perhaps {which} (no API object confirms any of them)"));
     }
 
     fn candidates(&mut self, text: &str) {
         self.add(EvidenceSource::Fingerprint, text);
     }
+}
+
+/// What a bug of the release and the fact that triggers it say together.
+fn of_issue(issue: &KnownIssue, fact: &str) -> String {
+    format!("the release has Longhorn issue {} ({}), and {fact}", issue.number, issue.effect)
 }

@@ -10,6 +10,7 @@ use crate::check::*;
 use crate::facts::api;
 use crate::facts::installation;
 use crate::facts::looping::Loop;
+use crate::facts::text::quoted;
 use crate::longhorn::{Event, Pod};
 
 /// Seconds between SIGTERM and SIGKILL, and a moment.
@@ -19,14 +20,14 @@ const GRACE: i64 = 35;
 pub(super) fn word(cluster: &Cluster, pod: &Pod, crash: &Loop<'_>) -> Option<(&'static Cause, Evidence)> {
     let status = pod.container_status(CONTAINER)?;
     if let Some(waiting) = status.state.waiting.as_ref().filter(|one| one.reason == "PostStartHookError") {
-        let text = format!("the container waits with {}: {}", waiting.reason, waiting.message.trim());
+        let text = format!("the container is waiting with {}: {}", waiting.reason, quoted(&waiting.message));
         return Some((&causes::CONTAINER_CANNOT_START, api(text).quoting(&waiting.message)));
     }
     let events = cluster.events_about(&pod.metadata.name).filter(|event| is_about(event, pod, crash));
     let found = events.filter_map(|event| Some((event.last_seen(), cause_in(event)?, event)));
     let (_, cause, event) = found.max_by_key(|(seen, ..)| *seen)?;
     let seen = counted(event.occurrences(), "time");
-    let text = format!("{}: {} (seen {seen})", event.reason, event.message.trim());
+    let text = format!("Event {} (seen {seen}): {}", event.reason, quoted(&event.message));
     Some((cause, EvidenceSource::Event.says(text).quoting(&event.message)))
 }
 
@@ -65,7 +66,7 @@ pub(super) fn without(cluster: &Cluster, pod: &Pod) -> Remedy {
     let probes = [(liveness, "livenessProbe"), (startup, "startupProbe")];
     let fields: Vec<&str> = probes.into_iter().filter_map(|(has, field)| has.then_some(field)).collect();
     let text = format!(
-        "Remove {} from container longhorn-manager: no release of Longhorn has one, and a startup may take minutes.",
+        "Remove {} from container longhorn-manager: no Longhorn release has one, and a startup can take minutes.",
         fields.join(" and ")
     );
     let removed = fields.into_iter().map(|field| (field.to_owned(), serde_json::Value::Null)).collect();
@@ -74,6 +75,6 @@ pub(super) fn without(cluster: &Cluster, pod: &Pod) -> Remedy {
 
 /// Takes away the hook, which no release has either.
 pub(super) fn without_hook(cluster: &Cluster) -> Remedy {
-    let text = "Remove the postStart hook from container longhorn-manager: no release of Longhorn has one.";
+    let text = "Remove the postStart hook from container longhorn-manager: no Longhorn release has one.";
     installation::change_managers(cluster, text, &serde_json::json!({ "lifecycle": null }))
 }

@@ -46,8 +46,8 @@ const STARTS_TOGETHER: SignedDuration = SignedDuration::from_mins(2);
 pub static CHECK: Check = Check {
     id: "manager_crash_loop",
     title: "Manager crash loops",
-    summary: "A longhorn-manager crash-loops, so the volumes, engines and replicas that it owns are not reconciled. The cause comes from its last \
-              log or, if that cannot be read, from exit code, run time and the API.",
+    summary: "A longhorn-manager crash-loops, so its volumes, engines and replicas are not reconciled. The cause comes from the last run's log \
+              or, without a log, from exit code, run time and the API.",
     needs: &[Pods],
     uses: &[
         LonghornNodes, Replicas, Volumes, Backups, BackingImages, EngineImages, InstanceManagers, Settings,
@@ -68,11 +68,11 @@ pub static CHECK: Check = Check {
 
 gauges! {
     MANAGERS = Gauge "longhorn_health_managers" ["state"]
-        "Longhorn managers by state: desired by the DaemonSet, running, ready, and in a crash loop (which may be running too).",
+        "Longhorn managers by state: desired (by the DaemonSet), running, ready, crash_looping (also counted while running).",
         absent "pods cannot be read; for state desired, the DaemonSet cannot be read or does not exist",
         example "longhorn_health_managers{state=\"desired\"} - ignoring(state) longhorn_health_managers{state=\"ready\"}";
     CRASH_LOOPING = Gauge "longhorn_health_manager_crash_looping" ["node", "cause", "evidence", "severity"]
-        "1 for a node whose longhorn-manager is in a crash loop, including its short runs; evidence is log, or fingerprint (exit code and run time).",
+        "1 for a node whose longhorn-manager crash-loops, also during its short runs. Label evidence: log or fingerprint (exit code, run time).",
         absent "the node's manager is not in a crash loop",
         example "count by (cause) (longhorn_health_manager_crash_looping)";
     LAST_TERMINATION = Gauge "longhorn_health_manager_last_termination_timestamp_seconds" ["node"]
@@ -80,15 +80,15 @@ gauges! {
         absent "the node's manager is not in a crash loop",
         example "time() - longhorn_health_manager_last_termination_timestamp_seconds";
     LAST_RUN = Gauge "longhorn_health_manager_last_run_seconds" ["node"]
-        "Duration of the last run of a crash-looping longhorn-manager; 60 or 120 s suggest the webhook.",
+        "Duration of a crash-looping longhorn-manager's last run. 60 or 120 s suggest the webhook.",
         absent "the node's manager is not in a crash loop",
         example "longhorn_health_manager_last_run_seconds > 110";
     LAST_EXIT_CODE = Gauge "longhorn_health_manager_last_exit_code" ["node"]
-        "Exit code of the last run of a crash-looping longhorn-manager: 1 is a fatal error, 2 a panic, 137 killed.",
+        "Exit code of a crash-looping longhorn-manager's last run: 1 fatal error, 2 panic, 137 killed.",
         absent "the node's manager is not in a crash loop",
         example "longhorn_health_manager_last_exit_code == 2";
     RESTARTS = Counter "longhorn_health_manager_restarts_total" ["node"]
-        "Restarts of container longhorn-manager in a node's current manager pod; a new pod starts at 0.",
+        "Restarts of container longhorn-manager in a node's current manager pod. A new pod starts at 0.",
         absent "the node has no manager pod",
         example "increase(longhorn_health_manager_restarts_total[1h]) > 3";
 }
@@ -214,17 +214,17 @@ fn finding(
     let severity = severity(cluster, pod, &diagnosis, crash);
     // without a beginning the last crash is what can be said
     let ended = crash.ended().filter(|_| since.is_none());
-    let ended = ended.map(|ended| format!("it last crashed {} ago", duration(cluster.age(ended))));
+    let ended = ended.map(|ended| format!("the manager last crashed {} ago", duration(cluster.age(ended))));
     let state = match (crash.restarts, crash.end) {
-        (0, None) => "does not start".to_owned(),
+        (0, None) => "is not running".to_owned(),
         (0, Some(_)) => "crash-loops".to_owned(),
-        (restarts, _) => format!("crash-loops ({restarts}×)"),
+        (restarts, _) => format!("crash-loops ({})", counted(restarts, "restart")),
     };
     let why = match (&diagnosis.headline, diagnosis.issue, &diagnosis.twin) {
-        (.., Some(twin)) => format!(", probably for the same reason as on {twin}"),
+        (.., Some(twin)) => format!(": {twin}'s log probably shows why"),
         (_, Some(issue), None) => format!(": known bug, Longhorn issue {}", issue.number),
         (Some(headline), None, None) => format!(": {headline}"),
-        (None, None, None) => format!(": {}", diagnosis.cause.meaning),
+        (None, None, None) => format!(": {}", causes::briefly(diagnosis.cause)),
     };
     let message = format!("longhorn-manager on {node} {state}{why}");
     let hit: Vec<_> = volumes
@@ -250,8 +250,8 @@ fn finding(
         running.and_then(|running| running.started_at.get()).filter(|_| crash.end.is_some())
     {
         let text = match crash.run() {
-            Some(last) if cluster.age(started) < last => "not yet as long as its last run",
-            _ => "too short to end the finding",
+            Some(last) if cluster.age(started) < last => "not yet for as long as its last run",
+            _ => "too briefly to end this finding",
         };
         found = found.fact(format!("the container is running now, but {text}"));
     }
@@ -262,15 +262,12 @@ fn impact(node: &str, owned: usize, hit: &[VolumeRef]) -> String {
     if owned == 0 {
         return "none yet: this manager owns no volume".to_owned();
     }
-    let mut text = format!(
-        "running I/O continues, but {} owned by the manager of {node} cannot attach, detach, rebuild or be evicted",
-        counted(owned, "volume")
-    );
     let names: Vec<_> = hit.iter().map(|volume| volume.pvc.as_deref().unwrap_or(&volume.name)).collect();
-    if !names.is_empty() {
-        text.push_str(&format!("; blocked now: {}", listed(&names)));
-    }
-    text
+    let now = if names.is_empty() { String::new() } else { format!(" (blocked now: {})", listed(&names)) };
+    format!(
+        "{} of {node}'s manager cannot attach, detach, rebuild or be evicted{now}. Running I/O continues.",
+        counted(owned, "volume")
+    )
 }
 
 /// A volume for which the missing manager matters now: not healthy, or on its way.

@@ -31,7 +31,7 @@ fn replica_to_start(cluster: &Cluster, node: &str) -> Option<String> {
             && !replica.metadata.is_deleting()
     };
     let replica = cluster.objects.replicas.iter().find(waits)?;
-    Some(format!("replica {} on {node} is to be started, but has not started", replica.metadata.name))
+    Some(format!("replica {} on {node} should be running but has not started", replica.metadata.name))
 }
 
 /// A backup that is under way is watched again after a start (longhorn-manager v1.5.0 controller/backup_controller.go

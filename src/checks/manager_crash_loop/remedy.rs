@@ -15,18 +15,12 @@ pub(super) fn remedy(case: &CrashedManager, cause: &Cause, source: EvidenceSourc
         causes::UPGRADE_PATH => release
             .and_then(|to| Some(installation::back_to(cluster, installation::refused_step(cluster, to)?, to)))
             .unwrap_or_default(),
-        causes::CRD_MISMATCH => causes::to_one_release(
-            cluster,
-            pod,
-            true,
-            "The custom resource definitions belong to another release than the manager.",
-        ),
-        causes::MANIFEST_STALE => causes::to_one_release(
-            cluster,
-            pod,
-            false,
-            "Image and manifest belong to different releases: one was changed without the other.",
-        ),
+        causes::CRD_MISMATCH => {
+            causes::to_one_release(cluster, pod, true, "The CRDs are from another release than the manager.")
+        }
+        causes::MANIFEST_STALE => {
+            causes::to_one_release(cluster, pod, false, "Image and manifest are from different releases.")
+        }
         causes::KNOWN_PANIC => {
             let remedy = case.issue.zip(release).map(|(issue, release)| issue.remedy(cluster, release));
             remedy.map_or_else(Remedy::default, |remedy| {
@@ -59,8 +53,8 @@ pub(super) fn old_managers(cluster: &Cluster, pod: &Pod) -> Vec<(Name, String)> 
 pub fn plain_settings(cluster: &Cluster) -> Remedy {
     let namespace = &cluster.namespace;
     let remedy = Remedy::new(
-        "Continue the upgrade if 1.10 is the goal: managers of 1.10 or later wrote these settings, and 1.10 reads them. To stay on this release, \
-         set each to its plain v1 value. If a patch is rejected, repeat it: no manager was serving the webhook at that moment.",
+        "Continue the upgrade to 1.10 or later, which wrote these settings and can read them. To stay on this release, set each to its v1 value \
+         alone (repeat rejected patches).",
     )
     .read(format!("kubectl -n {namespace} get settings.longhorn.io"));
     facts::by_engine(cluster).fold(remedy, |remedy, (name, value)| {
@@ -77,7 +71,7 @@ fn without_limit(cluster: &Cluster, pod: &Pod) -> Remedy {
         return Remedy::default();
     };
     let text = format!(
-        "Raise or remove the memory limit of {limit} of container longhorn-manager; Longhorn ships none."
+        "Raise or remove the memory limit of container longhorn-manager ({limit}): Longhorn ships none."
     );
     installation::change_managers(
         cluster,
@@ -97,8 +91,7 @@ fn stop_evictions(cluster: &Cluster, release: Option<Release>) -> Remedy {
     });
     let upgrade = fixed.map_or_else(String::new, |fixed| format!(" Then upgrade to {fixed} or later."));
     let mut remedy = Remedy::new(format!(
-        "Cancel every eviction. Request it again only once no copy is listed in the status alone. If a patch is rejected, repeat it: no manager was \
-         serving the webhook at that moment.{upgrade}"
+        "Cancel every eviction (repeat rejected patches). Request evictions again only once the last command below lists no stale copy.{upgrade}"
     ));
     let copies = format!(
         "kubectl -n {namespace} get backingimages.longhorn.io -o json | jq -r '.items[] | .metadata.name as $n | \

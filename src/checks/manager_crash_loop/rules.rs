@@ -23,7 +23,7 @@ static RESTARTS_IN_AN_HOUR: Record = Record {
     name: "node:longhorn_health_manager_restarts:max_increase1h",
     expr: "max without ($without) (increase(longhorn_health_manager_restarts_total{$job}[1h]))",
     labels: &["node"],
-    help: "Restarts of the longhorn-manager container of a node in the last hour.",
+    help: "Restarts of a node's longhorn-manager container in the last hour.",
 };
 
 /// Alerts on the exporter's own series.
@@ -37,8 +37,8 @@ pub const ALERTS: &[Alert] = &[
         severity: Severity::Critical,
         as_found: true,
         summary: "A Longhorn manager is crash-looping.",
-        description: "longhorn-manager{{ with $labels.node }} of node {{ . }}{{ end }} is crash-looping. Volumes that it \
-                      owns cannot attach, detach or rebuild; running I/O continues. Find its cause with the command below.",
+        description: "longhorn-manager{{ with $labels.node }} on {{ . }}{{ end }} is crash-looping. This manager's volumes cannot attach, \
+                      detach or rebuild; running I/O continues. Run the command below to find the cause.",
         why: "The series stays up between two crashes, and a cause that is recognised later or changes is the same alert. Three minutes let a \
               manager recover during a rollout, and end before the alert on the webhook outage that follows.",
         runbook: CRASH_LOOP_RUNBOOK,
@@ -52,10 +52,10 @@ pub const ALERTS: &[Alert] = &[
         },
         for_: "5m",
         thresholds: &[RESTARTS],
-        summary: "A Longhorn manager restarts often.",
-        description: "longhorn-manager{{ with $labels.node }} of node {{ . }}{{ end }} restarted about {{ $value | printf \
-                      \"%.0f\" }} times in the last hour. While it restarts, the volumes that it owns wait. Read how its \
-                      last run ended, with `kubectl logs --previous`.",
+        summary: "A Longhorn manager keeps restarting.",
+        description: "longhorn-manager{{ with $labels.node }} on {{ . }}{{ end }} restarted about {{ $value | printf \"%.0f\" }} times in the \
+                      last hour. During each restart, this manager's volumes cannot attach, detach or rebuild. Read how the last run ended \
+                      (`kubectl logs --previous`).",
         why: "Counts restarts and not a rate per second: rate(...[1h]) > 0.1 would be 360 restarts an hour, \
               which the kubelet's back-off makes impossible.",
         runbook: RESTARTS_RUNBOOK,
@@ -75,9 +75,8 @@ pub const WITHOUT_EXPORTER: &[Alert] = &[
         for_: "5m",
         severity: Severity::Critical,
         summary: "A Longhorn manager is crash-looping.",
-        description: "Container longhorn-manager of pod {{ $labels.namespace }}/{{ $labels.pod }} is crash-looping. \
-                      Volumes that it owns cannot attach, detach or rebuild; running I/O continues. Read how its last run \
-                      ended, with `kubectl logs --previous`.",
+        description: "Container longhorn-manager of pod {{ $labels.namespace }}/{{ $labels.pod }} is crash-looping. This manager's volumes \
+                      cannot attach, detach or rebuild; running I/O continues. Read how the last run ended (`kubectl logs --previous`).",
         why: "The waiting reason vanishes while the container runs between two crashes; looking back ten \
               minutes, twice the longest back-off, keeps the alert from starting over each time.",
         runbook: CRASH_LOOP_RUNBOOK,
@@ -91,10 +90,10 @@ pub const WITHOUT_EXPORTER: &[Alert] = &[
         },
         for_: "5m",
         thresholds: &[RESTARTS],
-        summary: "A Longhorn manager restarts often.",
-        description: "Container longhorn-manager of pod {{ $labels.namespace }}/{{ $labels.pod }} restarted about {{ \
-                      $value | printf \"%.0f\" }} times in the last hour. While it restarts, the volumes that it owns \
-                      wait. Read how its last run ended, with `kubectl logs --previous`.",
+        summary: "A Longhorn manager keeps restarting.",
+        description: "Container longhorn-manager of pod {{ $labels.namespace }}/{{ $labels.pod }} restarted about {{ $value | printf \"%.0f\" \
+                      }} times in the last hour. During each restart, this manager's volumes cannot attach, detach or rebuild. Read how the \
+                      last run ended (`kubectl logs --previous`).",
         why: "Counts restarts and not a rate per second: rate(...[1h]) > 0.1 would be 360 restarts an hour, \
               which the kubelet's back-off makes impossible.",
         runbook: RESTARTS_RUNBOOK,
@@ -108,7 +107,8 @@ const LOOP_STEPS: &[Step] = &[Step::at(0.0, "green"), Step::at(1.0, "red")];
 pub const PANELS: &[Panel] = &[
     Panel {
         title: "Managers in a crash loop",
-        description: "Longhorn managers that crash-loop, including short runs between crashes. Red: open the managers dashboard for node and cause.",
+        description: "Longhorn managers that crash-loop, including short runs between crashes. If it is red, open the managers dashboard for \
+                      node and cause.",
         expr: "max without ($without) (longhorn_health_managers{$job, state=\"crash_looping\"})",
         legend: "crash-looping",
         steps: LOOP_STEPS,
@@ -118,16 +118,16 @@ pub const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Managers,
         title: "Managers",
-        description: "How many managers the DaemonSet wants, and how many run, are ready and crash-loop. If ready stays below desired for minutes, \
-                      nodes are not managed.",
+        description: "Longhorn managers by state: desired, running, ready, crash-looping. If ready stays below desired for minutes, some nodes' \
+                      volumes are not managed.",
         no_data: "the exporter cannot read pods",
         ..Panel::TIME_SERIES.of(&MANAGERS)
     },
     Panel {
         dashboard: Dashboard::Managers,
         title: "Crash loops by cause",
-        description: "Each manager in a crash loop with its cause, and whether the cause comes from its log or from exit code and run time. The \
-                      alert's runbook says what to do.",
+        description: "Crash-looping managers, with their causes. Evidence: log, or fingerprint (exit code and run time). The alert's runbook \
+                      has the fix for each cause.",
         columns: &["cause", "node", "evidence"],
         no_data: "no manager is in a crash loop, or the exporter does not report",
         ..Panel::TABLE.of(&CRASH_LOOPING)
@@ -135,8 +135,7 @@ pub const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Managers,
         title: "Manager restarts in an hour",
-        description: "Restarts of the manager container in the last hour by node. One or two are a rollout or a \
-                      reboot.",
+        description: "Restarts of each node's manager container in the last hour. One or two are normal in a rollout or after a reboot.",
         expr: "max by ($cluster node) (node:longhorn_health_manager_restarts:max_increase1h{$job})",
         legend: "{{node}}",
         steps: &[Step::threshold("LonghornManagerHighRestarts", &RESTARTS, "orange")],
@@ -145,9 +144,9 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         dashboard: Dashboard::Managers,
-        title: "Length of the last run of crash-looping managers",
-        description: "A few seconds: the environment check or a stale manifest. 60 s (up to 1.9.1) or 120 s (1.9.2 \
-                      and later) and a little: the webhook. 600 s: managers of the old release.",
+        title: "Last run before a crash",
+        description: "Run time before the last crash. A few seconds: environment check or stale manifest. 60 s (from 1.9.2: 120 s): webhook. \
+                      600 s: old managers.",
         unit: Unit::Seconds,
         no_data: "no manager is in a crash loop, or the exporter does not report",
         ..Panel::BAR_GAUGE.of(&LAST_RUN)

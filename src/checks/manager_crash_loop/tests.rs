@@ -147,8 +147,8 @@ fn a_log_that_no_one_can_read_is_said() {
     assert!(says(&cluster, "has not been read yet"), "of an earlier pod");
     let mut earlier = with_log(cluster, "u1", None, LINES[4].1);
     assert!(earlier.history.crash_log_unread("longhorn-manager-a", "u1", unread));
-    assert!(says(&earlier, "(no route to host); an earlier run's log is shown"));
-    assert!(says(&earlier, "the log of an earlier run ends with: "));
+    assert!(says(&earlier, "(no route to host), so an earlier run's log is shown"));
+    assert!(says(&earlier, "an earlier run's log ends with: "));
 }
 
 /// Seen: SIGKILL, then a fatal start whose log was one read away; candidates that it was none of, and "report it to Longhorn".
@@ -158,9 +158,9 @@ fn a_log_that_is_being_read_is_awaited_and_nothing_guessed() {
     let killed = || with_log(live_at(NOW, &yaml), "u1", Some(137), "level=info msg=killed\n");
     let finding = first(&killed());
     assert_eq!(finding.cause, causes::UNKNOWN.id);
-    let awaited = "(12×): cause not known yet, its log is being read";
+    let awaited = "(12 restarts): its log is still being read";
     assert!(finding.message.ends_with(awaited), "{}", finding.message);
-    assert!(finding.remedy.fix.starts_with("Check again in half a minute"), "{}", finding.remedy.fix);
+    assert!(finding.remedy.fix.starts_with("Check again in 30 s"), "{}", finding.remedy.fix);
     let guesses = |cluster: &Cluster| first(cluster).message.ends_with("cause unknown");
     let mut denied = killed();
     denied.history.set_crash_logs_denied(Some("forbidden"));

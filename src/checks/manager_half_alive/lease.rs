@@ -17,7 +17,7 @@ use super::{API_LOST, CHECK, ETCD_FULL, ROTATION_STOPPED};
 use crate::check::*;
 use crate::facts::certificates;
 use crate::facts::complaints::{self, Complaint, Lacks};
-use crate::facts::text::{duration, shortened};
+use crate::facts::text::{duration, quoted};
 use crate::history::Observation;
 use crate::longhorn::{Lease, Pod, ROTATION_LATE, ROTATION_LOCK};
 
@@ -287,18 +287,18 @@ fn cut_off(
     let what = match refused {
         Some(_) => "rejects the API server's certificate",
         None if complaint.is_full() => "cannot write: etcd is full",
-        None => "gets no answer from the API server",
+        None => "cannot reach the API server",
     };
     let also = if all && !complaint.is_full() { ", like all others" } else { "" };
-    let message = format!("longhorn-manager on {node} is Ready and {what}{also}");
+    let message = format!("longhorn-manager on {node} is Ready but {what}{also}");
     let found = Finding::about(&API_LOST, cluster.object::<Pod>(name), message)
         .node(node)
         .impact(format!(
-            "running I/O continues, but volumes owned by the manager of {node} cannot attach, detach or rebuild"
+            "volumes of {node}'s manager cannot attach, detach or rebuild. Running I/O continues."
         ))
         .fact(
             EvidenceSource::Log
-                .says(format!("its log: {}", shortened(complaint.line, 400)))
+                .says(format!("the manager's log: {}", quoted(complaint.line)))
                 .quoting(complaint.line),
         )
         .facts(lease.map(|lease| held(cluster, lease)));
@@ -313,32 +313,37 @@ fn silent(cluster: &Cluster, lease: &Lease, renewed: Timestamp, ready: &[&Pod]) 
     let node = lease.spec.holder_identity.as_str();
     let name = cluster.manager_pod_on(node).or(ready.first().copied()).map_or("", |pod| &pod.metadata.name);
     let message = format!(
-        "the longhorn-manager on {node} or all of them have not written for {}",
+        "longhorn-manager on {node}, or every manager, has written nothing for {}",
         duration(cluster.age(renewed))
     );
     Finding::about(&API_LOST, cluster.object::<Lease>(ROTATION_LOCK), message)
         .node(node)
         .since(Some(renewed))
-        .impact("running I/O continues, but what a manager cannot write cannot attach, detach or rebuild")
+        .impact(
+            "volumes of a manager that cannot write cannot attach, detach or rebuild. Running I/O continues.",
+        )
         .fact(held(cluster, lease))
-        .fact("nothing that managers write is newer")
+        .fact("no other object written by managers is newer")
         .with(Name::Manager, name.to_string())
 }
 
 fn stopped(cluster: &Cluster, lease: &Lease, renewed: Timestamp, written: String) -> Finding {
     let message = format!(
-        "webhook certificates are not rotated: their Lease was not renewed for {}",
+        "webhook certificates are not being rotated: their Lease has not been renewed for {}",
         duration(cluster.age(renewed))
     );
     Finding::about(&ROTATION_STOPPED, cluster.object::<Lease>(ROTATION_LOCK), message)
         .since(Some(renewed))
-        .impact("none until a certificate expires; managers work")
+        .impact("none until a certificate expires: managers keep working")
         .fact(held(cluster, lease))
-        .fact(format!("managers have written since then: {written}"))
+        .fact(format!("managers have written other objects since then: {written}"))
 }
 
 fn held(cluster: &Cluster, lease: &Lease) -> String {
     let renewed = lease.spec.renew_time.get();
     let age = renewed.map_or_else(String::new, |at| format!(", renewed {} ago", duration(cluster.age(at))));
-    format!("Lease {ROTATION_LOCK} is held by {}{age}; it is renewed every 10 s", lease.spec.holder_identity)
+    format!(
+        "Lease {ROTATION_LOCK} is held by {}{age} (normally renewed every 10 s)",
+        lease.spec.holder_identity
+    )
 }

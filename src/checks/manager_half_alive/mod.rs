@@ -36,22 +36,22 @@ use undone::Undone;
 
 causes! {
     WORK_UNDONE = warning "work_undone"
-        "the manager is Ready, but for five minutes has not done work that only it does and that takes seconds"
-        fix "Read the manager's log. If the API server does not answer it, fix that connection. Otherwise save the log, then delete the pod: I/O is \
-             not affected." [
+        "the manager is Ready, but has left its own work of seconds undone for five minutes"
+        fix "Read the manager's log. If the log shows API server timeouts, fix that connection. Otherwise save the log, then delete the pod: \
+             running I/O is not affected." [
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=200",
             change "kubectl -n <namespace> delete pod <object>",
         ] proven "others do what this manager has not done for five minutes; a DaemonSet recreates its pod, and I/O does not pass through it"
-        way UNREACHED "it does not report its Ready instance manager as running"
+        way UNREACHED "its instance manager is Ready but not reported running"
             fix "Read the manager's log: usually it cannot reach ports 8500 to 8503 of its Ready instance manager (NetworkPolicy, firewall, pod \
                  network). Deleting the manager's pod does not help." [
                 read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=2000 | grep instance-manager",
                 read "kubectl -n <namespace> get networkpolicies",
             ];
     API_LOST = warning "api_lost"
-        "one Ready manager or all of them get no answer from the API server, or it rejects their writes"
-        fix "Restore the manager's connection to the API server. Its log shows what fails: etcd (\"database space exceeded\"), certificate or clock \
-             (\"x509\"), CNI, kube-proxy or firewall (timeouts)." [
+        "one Ready manager, or every manager, cannot reach the API server or cannot write to it"
+        fix "Restore the manager's connection to the API server. The log shows what fails: \"database space exceeded\" (etcd), \"x509\" \
+             (certificate or clock), timeouts (CNI, kube-proxy or firewall)." [
             read "ssh <node> 'date -u; echo | openssl s_client -connect <value> 2>/dev/null | openssl x509 -noout -dates -issuer'",
             read "kubectl -n <namespace> logs <manager> -c longhorn-manager --since=5m --tail=50",
             read "kubectl get --raw='/readyz?verbose'",
@@ -59,33 +59,31 @@ causes! {
         ]
         // the alarm stays after there is room again, until it is disarmed (etcd's maintenance guide, space quota)
         way ETCD_FULL "etcd has no space left"
-            fix "Free space in etcd, which rejects every write: compact the history and run etcdctl defrag on each member, or raise \
-                 --quota-backend-bytes. Then run etcdctl alarm disarm to clear NOSPACE." [
+            fix "Free space in etcd: compact the history and run etcdctl defrag on each member, or raise --quota-backend-bytes. Then run \
+                 etcdctl alarm disarm, which ends NOSPACE." [
                 read "kubectl get --raw=/metrics | grep -E '^apiserver_storage_(size_bytes|objects)' | sort -k2 -g | tail",
                 read "kubectl -n <namespace> logs <manager> -c longhorn-manager --since=5m --tail=50",
             ];
     NODE_STATUS_WRONG = warning "node_status_wrong"
-        "nodes.longhorn.io reports a node or its manager as down, although both have been Ready in Kubernetes for five minutes"
-        fix "Save the log of the node's manager, then delete its pod: it misses what Kubernetes reports. If nothing changes, delete the other \
-             managers' pods, one at a time. I/O continues." [
+        "Longhorn reports a node or its manager as down, although Kubernetes has reported both Ready for five minutes"
+        fix "Save the log of the node's manager, then delete the pod: it no longer receives updates from Kubernetes. If nothing changes, delete \
+             the other manager pods one at a time." [
             read "kubectl get node <object> && kubectl -n <namespace> get nodes.longhorn.io <object> -o jsonpath='{.status.conditions}'",
             read "kubectl -n <namespace> logs <manager> -c longhorn-manager --tail=200",
             change "kubectl -n <namespace> delete pod <manager>",
         ] proven "Kubernetes has had node and manager Ready for five minutes; a DaemonSet recreates the pod, and I/O does not pass through it";
     ROTATION_STOPPED = info "rotation_stopped"
-        "managers work, but none rotates the webhook certificates until one is restarted"
-        fix "Restart one manager at the next opportunity: it takes the Lease. A manager that failed to renew it for 30 s (API server outage) never \
-             tries again." [read "kubectl -n <namespace> get lease <object> -o yaml"];
+        "managers are working, but none rotates the webhook certificates until one manager is restarted"
+        fix "Restart one manager at the next opportunity: the new one takes the Lease. A manager that failed to renew it for 30 s (API server outage) \
+             never tries again." [read "kubectl -n <namespace> get lease <object> -o yaml"];
     LEASE_UNSTEADY = info "lease_unsteady"
-        "the Lease for rotating webhook certificates changes hands more than twice a day per manager"
-        fix "Check the managers' age and restarts: each change is one that ended or lost the API server. If both are fine, check the API server and \
-             the nodes' network." [
-            read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
-            read "kubectl -n <namespace> get lease <object> -o yaml",
-        ];
+        "the Lease for webhook certificate rotation changes hands more than twice a day per manager"
+        fix "Check the managers' ages and restarts: at each change a manager ended or lost the API server. If there are no restarts, check the \
+             API server and the nodes' network."
+            [read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide", read "kubectl -n <namespace> get lease <object> -o yaml"];
     NODE_STATUS_STILL = info "node_status_still"
-        "the free space of the node's disks has not changed for an hour, while it changes on all other nodes (idle disks look the same)"
-        fix "Check whether the disks are idle: then nothing is wrong. Otherwise save the log of the manager, then delete its pod." [
+        "one node's free disk space has not changed for an hour, unlike all others' (idle disks look the same)"
+        fix "Check whether the node's disks are idle: if so, nothing is wrong. Otherwise save the manager's log, then delete its pod." [
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=200",
         ] proven "the free space has not changed for an hour and the disks are not idle; a DaemonSet recreates the pod";
 }
@@ -93,7 +91,7 @@ causes! {
 pub static CHECK: Check = Check {
     id: "manager_half_alive",
     title: "Managers that are Ready but do not work",
-    summary: "A longhorn-manager is Ready, but objects that only it handles have stalled while those of others move.",
+    summary: "A longhorn-manager is Ready, but objects that only this manager handles have stalled.",
     needs: &[Pods, LonghornNodes, Volumes, VolumeAttachments, InstanceManagers],
     uses: &[CsiAttachments, Settings, Leases, Events, KubeNodes],
     causes: ALL,
@@ -104,10 +102,10 @@ pub static CHECK: Check = Check {
         when: When::Found(&[&WORK_UNDONE, &API_LOST, &NODE_STATUS_WRONG]),
         for_: "5m",
         keep_firing_for: "5m",
-        summary: "A longhorn-manager is Ready but does not work.",
-        description: "{{ $labels.object_kind }} {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} shows \
-                      that a longhorn-manager is Ready but does not work. Volumes may fail to attach or detach. Running \
-                      I/O continues: keep the log of that manager before you restart it.",
+        summary: "A longhorn-manager is Ready but is not working.",
+        description: "{{ $labels.object_kind }} {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} shows that a \
+                      longhorn-manager is Ready but not working. Volumes may fail to attach or detach; running I/O continues. Save that \
+                      manager's log before you restart it.",
         why: "The finding waits five minutes for what takes a manager a second; five more leave out a burst of work.",
         runbook: include_str!("LonghornManagerHalfAlive.md"),
         ..Alert::DEFAULT
@@ -115,7 +113,7 @@ pub static CHECK: Check = Check {
     panels: &[Panel {
         dashboard: Dashboard::Managers,
         title: "Work left undone by Ready managers",
-        description: "Stalled objects that only the node's longhorn-manager handles.",
+        description: "Stalled objects that only the node's Ready longhorn-manager handles. Above 0, that manager is probably hanging.",
         no_data: "every Ready manager works, or the exporter does not report",
         ..Panel::TABLE.of(&UNDONE)
     }],
@@ -125,7 +123,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     UNDONE = Gauge "longhorn_health_manager_stalled_objects" ["node"]
-        "Objects that only a node's Ready longhorn-manager handles and that have stalled for five minutes.",
+        "Objects stalled for five minutes that only the node's Ready longhorn-manager handles.",
         absent "the manager works or is not Ready, or its objects cannot be read",
         example "longhorn_health_manager_stalled_objects > 0";
 }
@@ -197,7 +195,7 @@ fn still<'a>(
         return BTreeMap::new();
     }
     let text = format!(
-        "the free space of its disks has not changed for {}, on the other nodes it has",
+        "the free space of this node's disks has not changed for {}, but on the other nodes it has",
         text::duration(age(since))
     );
     BTreeMap::from([(*node, EvidenceSource::History.says(text))])
@@ -211,16 +209,16 @@ fn finding(cluster: &Cluster, pod: &Pod, node: &str, left: &[Undone], still: Opt
         &WORK_UNDONE,
         cluster.object::<Pod>(name),
         format!(
-            "longhorn-manager on {node} is Ready but idle: {} not reconciled for five minutes",
+            "longhorn-manager on {node} is Ready but not working: {} stalled for five minutes",
             counted(left.len(), "object")
         ),
     )
     .node(node)
     .since(left.iter().filter_map(|undone| undone.since).min())
     .impact(match owned.len() {
-        0 => "running I/O continues; it owns no volume, but its node's other work stays undone".to_owned(),
+        0 => "none for volumes, as this manager owns none. The node's other work stays undone.".to_owned(),
         count => format!(
-            "running I/O continues, but {} owned by this manager cannot attach, detach or rebuild: {}",
+            "{} of this manager cannot attach, detach or rebuild ({}). Running I/O continues.",
             counted(count, "volume"),
             text::users_of(&owned)
         ),
@@ -237,7 +235,7 @@ fn standing(cluster: &Cluster, pod: &Pod, node: &str, fact: &Evidence) -> Findin
     Finding::about(
         &NODE_STATUS_STILL,
         cluster.object::<Pod>(name),
-        format!("longhorn-manager {name} has stopped updating nodes.longhorn.io {node}"),
+        format!("longhorn-manager on {node} has stopped updating nodes.longhorn.io {node}"),
     )
     .node(node)
     .impact("none if the disks are idle; otherwise the manager has stopped working")

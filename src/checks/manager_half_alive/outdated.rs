@@ -17,11 +17,13 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
         let mut finding = Finding::about(
             &NODE_STATUS_WRONG,
             cluster.object::<LonghornNode>(name),
-            format!("Longhorn reports node {name} as down, although it is Ready in Kubernetes"),
+            format!("Longhorn reports {name} as down, although Kubernetes reports it Ready"),
         )
         .node(name)
         .since(age.since_or_later())
-        .impact("nothing can be scheduled, attached, rebuilt or evicted on the node; what is attached there keeps working")
+        .impact(format!(
+            "volumes cannot attach, rebuild or be evicted on {name}. Attached volumes keep working."
+        ))
         .facts(contradiction.evidence)
         .facts([age.evidence()]);
         if let Some(pod) = cluster.manager_pod_on(name) {

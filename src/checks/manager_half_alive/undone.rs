@@ -43,7 +43,8 @@ pub(super) fn by_node<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeMap<&
             && volume.status.state == VolumeState::Attached
             && is_served(cluster, volume)
         {
-            let text = format!("volume {}: spec.nodeID is empty, but it is attached", volume.metadata.name);
+            let text =
+                format!("volume {}: spec.nodeID is empty, but the volume is attached", volume.metadata.name);
             note(out, &volume.status.owner_id, Begun::NotBefore(volume.metadata.created()), text, false);
         }
     }
@@ -79,9 +80,7 @@ fn tickets(cluster: &Cluster, attachment: &VolumeAttachment) -> Vec<(Begun, Stri
         let begun = Begun::NotBefore(attachment.metadata.created());
         (
             begun,
-            format!(
-                "volumeattachments.longhorn.io {name}: ticket {id} was withdrawn, but still has a status"
-            ),
+            format!("volumeattachments.longhorn.io {name}: ticket {id} was withdrawn but still has a status"),
         )
     });
     new.chain(old).collect()

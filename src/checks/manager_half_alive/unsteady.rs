@@ -30,15 +30,13 @@ pub(super) fn judge(cluster: &Cluster, out: &mut Outcome) {
     }
     let long = duration(age);
     let message = format!(
-        "the certificate rotation Lease of {} changed hands {transitions} times in {long}",
+        "the webhook certificate Lease of {} changed hands {transitions} times in {long}",
         counted(managers, "manager")
     );
     out.report(
         Finding::about(&LEASE_UNSTEADY, cluster.object::<Lease>(ROTATION_LOCK), message)
-            .impact(
-                "managers that end or lose the API server cannot attach or rebuild meanwhile; I/O continues",
-            )
+            .impact("while a manager is down, its volumes cannot attach or rebuild. Running I/O continues.")
             .fact(format!("leaseTransitions is {transitions}, creationTimestamp {created}"))
-            .fact("each manager takes the Lease at most once in its life"),
+            .fact("each manager process takes the Lease at most once"),
     );
 }

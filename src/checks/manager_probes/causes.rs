@@ -4,31 +4,31 @@ use crate::check::causes;
 
 causes! {
     READINESS_TIMEOUT_SHORT = info "readiness_timeout_short"
-        "the readiness probe (an HTTPS request) gives up sooner than that of any stock release"
-        fix "Set the readiness probe to at least period 10 s and threshold 3, as shipped. The patch also sets a timeout of 5 s and restarts all \
-             managers." [
+        "the readiness probe (an HTTPS request) fails sooner than in any stock release"
+        fix "Set the readiness probe back to period 10 s and threshold 3, as shipped, or more. The patch below also sets a timeout of 5 s. It \
+             restarts all managers." [
             read "kubectl -n <namespace> get daemonset <object> -o yaml | grep -A8 Probe:",
             change "kubectl -n <namespace> patch daemonset <object> -p '{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"longhorn-manager\",\"readinessProbe\":{\"timeoutSeconds\":5,\"periodSeconds\":10,\"failureThreshold\":3}}]}}}}'",
         ];
     STARTUP_WINDOW_SHORT = info "startup_window_short"
-        "a startup or liveness probe kills managers that wait for their turn to start the webhook"
-        fix "Extend the window to 300 s or more, by a startup probe with failureThreshold 30 and periodSeconds 10." [
+        "a startup or liveness probe kills managers that are waiting for their turn to start the webhook"
+        fix "Add a startup probe with failureThreshold 30 and periodSeconds 10: managers then have 300 s to start." [
             read "kubectl -n <namespace> get daemonset <object> -o yaml | grep -A8 Probe:",
         ];
     SLOW_START = info "slow_start"
-        "a completed startup took longer than the release waits for its webhook, so the next one may fail"
-        fix "Find out what is slow on this node: CPU, pod network, TLS secrets, or the image of another container. A longer probe does not extend the \
+        "the manager's startup took longer than its release waits for the webhook, so the next one may fail"
+        fix "Find out what is slow on <node>: CPU, pod network, TLS Secrets, or another container's image. A longer probe does not extend the \
              manager's own wait." [
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=100",
             read "kubectl describe node <node>",
         ];
     PROBE_FAILING = warning "probe_failing" "a manager's probe fails after its startup"
-        fix "Read the event: timeout (CPU, or it hangs), refused (no listener), unreachable (CNI), tls (Secret longhorn-webhook-tls). If all ports \
-             stay silent for minutes, save the log and delete the pod." [
+        fix "Read the event: timeout (CPU load, hanging manager), refused (no listener), unreachable (CNI), tls (Secret longhorn-webhook-tls). \
+             If no port answers for minutes, save the log, then delete the pod." [
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=100",
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
             read "kubectl describe node <node>",
             change "kubectl -n <namespace> delete pod <object>",
-        ] proven "the manager answers on no port for minutes; a DaemonSet recreates its pod, and I/O does not pass through it";
+        ] proven "no port of the manager answers for minutes; a DaemonSet recreates its pod, and I/O does not pass through it";
 }

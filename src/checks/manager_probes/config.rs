@@ -73,15 +73,15 @@ fn readiness_timeout_short(cluster: &Cluster, readiness: Timing) -> Finding {
         cluster,
         &causes::READINESS_TIMEOUT_SHORT,
         format!(
-            "longhorn-manager goes NotReady after {} s of slow answers; stock releases tolerate {STOCK_TOLERANCE} s",
+            "longhorn-manager turns NotReady after {} s of slow answers (stock: {STOCK_TOLERANCE} s)",
             readiness.tolerance()
         ),
     )
     .impact(
-        "on a loaded node a working manager drops out of its Services (webhook, API) until its next fast answer",
+        "none yet. On a loaded node, a working manager drops out of the webhook and API Services until its next fast answer.",
     )
     .fact(format!(
-            "readinessProbe: timeout {} s, period {} s, failure threshold {}; stock releases have 1 s, 10 s and 3",
+            "readinessProbe: timeout {} s, period {} s, failure threshold {} (stock: 1 s, 10 s and 3)",
             readiness.timeout, readiness.period, readiness.threshold
         ),
     )
@@ -92,28 +92,28 @@ fn state_readiness(cluster: &Cluster, readiness: Timing, out: &mut Outcome) {
         "readiness_timeout",
         daemon_set(cluster),
         format!(
-            "readiness of longhorn-manager fails if an HTTPS answer takes longer than {} s, as in every stock release from 1.5 on",
+            "longhorn-manager's readiness fails if an HTTPS answer takes longer than {} s, as in every stock release from 1.5 on",
             readiness.timeout
         ),
-        "On a loaded node a working manager may drop out of its Services for a moment. While managers stay Ready, do nothing. A timeout of 5 s \
-         tolerates slow answers; the next Longhorn upgrade resets it.",
+        "While managers stay Ready, do nothing. On a loaded node, a working manager may turn NotReady for a moment: a timeout of 5 s avoids \
+         that until the next Longhorn upgrade.",
     );
 }
 
 fn state_missing(cluster: &Cluster, release: Option<Release>, out: &mut Outcome) {
     let wait = match release.map(|release| OwnWait::of(release).limit) {
         Some(Some(limit)) => {
-            format!("a starting manager gives up after {limit} s for each wait")
+            format!("a starting manager gives up after {limit} s for each of two waits")
         }
-        Some(None) => "in this release a manager waits for its webhook without limit".to_owned(),
-        None => "the release is unknown, so how long a starting manager waits is unknown".to_owned(),
+        Some(None) => "this release's managers wait for the webhook without limit".to_owned(),
+        None => "how long a starting manager waits is unknown, as the release is unknown".to_owned(),
     };
     out.state(
         "startup_and_liveness_probe",
         daemon_set(cluster),
-        format!("longhorn-manager has no startup or liveness probe, as in every stock release; {wait}"),
-        "A hung manager is not restarted; it only drops out of its Services: watch for manager_start_stuck and probe_failing. A liveness probe \
-         needs a startup probe with a window of at least 300 s beside it.",
+        format!("longhorn-manager has no startup or liveness probe, as in every stock release ({wait})"),
+        "Do nothing: the exporter reports hanging managers. Nothing restarts a hanging manager; it only turns NotReady. If you add a liveness \
+         probe, add a startup probe with a window of at least 300 s.",
     );
 }
 
@@ -125,12 +125,11 @@ fn startup_window_short(cluster: &Cluster, kind: ProbeKind, window: i64) -> Find
         format!("the {kind} probe kills managers that do not answer within {window} s"),
     )
     .impact(
-        "during a rollout, managers that wait for their turn to start the webhook are killed and wait again, so a large or slow cluster may not \
-         start",
+        "none yet. In a rollout, managers that wait for their turn are killed and wait again: a large cluster may never finish.",
     )
     .fact(format!(
-            "{kind} probe: window {window} s; one node may take up to about 240 s, and from 1.6.4, 1.7.3 and 1.8.0 on \
-             the others wait for the Lease longhorn-manager-webhook-lock meanwhile"
+            "the {kind} probe's window is {window} s, but one node's startup can take 240 s and (from 1.6.4, 1.7.3 and 1.8.0 on) the others \
+             wait for Lease longhorn-manager-webhook-lock meanwhile"
         ),
     )
 }

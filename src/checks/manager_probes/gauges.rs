@@ -14,19 +14,19 @@ gauges! {
         absent NO_PROBE,
         example "longhorn_health_manager_probe_timeout_seconds{probe=\"readiness\"} <= 1";
     THRESHOLD = Gauge "longhorn_health_manager_probe_failure_threshold" ["probe"]
-        "Consecutive failed probes of container longhorn-manager that have a consequence.",
+        "Consecutive failures after which a probe of container longhorn-manager takes effect.",
         absent NO_PROBE,
         example "longhorn_health_manager_probe_failure_threshold";
     TOLERANCE = Gauge "longhorn_health_manager_probe_tolerance_seconds" ["probe"]
-        "Seconds of failing that the probe tolerates: period times failure threshold.",
+        "Seconds of failures that the probe tolerates: period times failure threshold.",
         absent NO_PROBE,
         example "longhorn_health_manager_probe_tolerance_seconds{probe=\"startup\"} < 300";
     START_LIMIT = Gauge "longhorn_health_manager_start_limit_seconds" []
-        "Seconds that a manager of this Longhorn release waits for its webhook, for each of two waits, before it exits.",
+        "Seconds after which a manager of this release stops waiting for its webhook and exits. There are two such waits.",
         absent "the release is unknown, or up to 1.4, which waits without limit",
         example "longhorn_health_manager_start_limit_seconds";
     SLOWEST = Gauge "longhorn_health_manager_start_to_ready_max_seconds" []
-        "Longest time from container start to Ready among the running managers, including waits for other nodes.",
+        "Longest time in seconds from container start to Ready among the running managers, including waits for other nodes.",
         absent "no start can be read from the pods, for example because all changed readiness long after their start",
         example "longhorn_health_manager_start_to_ready_max_seconds > longhorn_health_manager_start_limit_seconds";
     SLOW = Gauge "longhorn_health_manager_start_to_ready_seconds" ["node"]
@@ -34,7 +34,7 @@ gauges! {
         absent "the manager on this node started in time",
         example "longhorn_health_manager_start_to_ready_seconds > 60";
     FAILURES = Gauge "longhorn_health_manager_probe_failure_events" ["probe", "failure"]
-        "Failed probes of current manager pods in the Unhealthy events that Kubernetes still keeps (an hour by default).",
+        "Failed probes of current manager pods, from the Unhealthy events that Kubernetes keeps (by default one hour).",
         absent "no probe failed so, or events cannot be read",
         example "sum by (failure) (longhorn_health_manager_probe_failure_events{probe=\"readiness\"})";
 }

@@ -25,14 +25,15 @@ use self::model::{ProbeKind, Timing};
 use crate::check::*;
 use crate::facts::releases::release_of;
 use crate::facts::start::{self, Done, Lost, Starts};
+use crate::facts::text::quoted;
 use crate::longhorn::Resource::*;
 use crate::longhorn::{Pod, Release, condition};
 
 pub static CHECK: Check = Check {
     id: "manager_probes",
-    title: "Manager probes and start-up",
-    summary: "Probes of longhorn-manager as configured in the DaemonSet, managers that need longer to become Ready than their release waits for its \
-              webhook, and managers whose probes fail after startup.",
+    title: "Manager probes and startup",
+    summary: "The configured probes of longhorn-manager, managers that start more slowly than their release's webhook wait, and managers whose \
+              probes fail after startup.",
     needs: &[DaemonSets, Pods],
     uses: &[Events, Settings, Leases, KubeNodes],
     causes: causes::ALL,
@@ -134,22 +135,24 @@ fn node_was_away(cluster: &Cluster, start: &Done) -> bool {
 fn slow_start(cluster: &Cluster, start: &Done, limit: i64) -> Finding {
     let (pod, node) = (start.pod.metadata.name.as_str(), start.pod.spec.node_name.as_str());
     let (own, total) = (start.own.as_secs(), start.total.as_secs());
-    let message = format!("the startup of manager pod {pod} took {own} s; its release waits {limit} s");
+    let message = format!("manager pod {pod} took {own} s to start (limit {limit} s)");
     let mut finding = of_pod(cluster, &causes::SLOW_START, pod, node, message)
         .since(Some(start.started))
-        .impact("none now; without another Ready manager such a slow startup would have failed and looped")
+        .impact(
+            "none now. Without another Ready manager, so slow a startup would have failed and crash-looped.",
+        )
         .fact(format!("container longhorn-manager was started at {}", start.started))
         .fact(format!("the pod has been Ready since {}", start.ready));
     if own < total {
         let text = format!(
-            "it took {total} s, without the first {} s, in which another manager was starting",
+            "the startup took {total} s after the first {} s, in which another manager was starting",
             total - own
         );
         finding = finding.fact(text);
     }
     for (name, late) in started_later(start) {
         let text = format!(
-            "container {name} of the pod started {late} s after the manager; until then the pod could not be Ready"
+            "the pod could not be Ready before its container {name} started, {late} s after the manager"
         );
         finding = finding.fact(text);
     }
@@ -291,32 +294,33 @@ fn probe_failing(
     let message = match failing.first() {
         Some((kind, failing, since)) => {
             format!(
-                "the {} probe of manager pod {name} fails: {}",
+                "the {} probe of manager pod {name} is failing: {}",
                 kind.as_str(),
                 failing.kinds(recent.max(*since))
             )
         }
-        None => format!("the readiness probe of manager pod {name} fails"),
+        None => format!("the readiness probe of manager pod {name} is failing"),
     };
     let kills = failing.iter().any(|(kind, ..)| *kind != ProbeKind::Readiness);
     let impact = if kills {
-        "the kubelet restarts the manager; its node's volumes are not managed meanwhile"
+        "the kubelet restarts the manager. Meanwhile, the manager's volumes cannot attach, detach or rebuild."
     } else {
-        "the manager drops out of the Services of webhook and API whenever the probe reaches its failure threshold"
+        "the manager drops out of the webhook and API Services whenever the probe reaches its failure threshold"
     };
     let mut finding = of_pod(cluster, &causes::PROBE_FAILING, name, node, message)
         .since(lost.map(|lost| lost.since))
         .impact(impact);
     if let Some(lost) = lost {
-        let text = format!("the pod has not been Ready since {} although its container runs", lost.since);
+        let text =
+            format!("the pod has not been Ready since {}, although its container is running", lost.since);
         finding = finding.fact(text);
     }
     for (kind, failing, since) in failing {
         let text = format!(
-            "{} probe: {}; last: {}",
+            "{} probe: {}, the last one: {}",
             kind.as_str(),
             failing.kinds(recent.max(*since)),
-            failing.message.trim()
+            quoted(&failing.message)
         );
         finding = finding.fact(EvidenceSource::Event.says(text).quoting(&failing.message));
     }

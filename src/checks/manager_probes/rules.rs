@@ -10,10 +10,10 @@ pub const ALERTS: &[Alert] = &[
         name: "LonghornManagerSlowStart",
         when: When::Found(&[&causes::SLOW_START]),
         for_: "5m",
-        summary: "A Longhorn manager started more slowly than its release allows.",
-        description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} needed longer from \
-                      start to Ready than this release waits for its webhook. With no other manager Ready it would \
-                      crash-loop. Check CPU, TLS and the pod network of that node before the next upgrade.",
+        summary: "A Longhorn manager took longer to start than its release waits.",
+        description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} took longer to become Ready than this \
+                      release waits for its webhook. Without another Ready manager, it would have crash-looped. Check that node's CPU, TLS \
+                      Secrets and pod network before the next upgrade.",
         why: "The limit is the release's own wait (60 s from 1.5.0, 120 s from 1.9.2), less the time other nodes took \
               before this one; five minutes tolerate a start that is about to end.",
         runbook: include_str!("LonghornManagerSlowStart.md"),
@@ -25,9 +25,8 @@ pub const ALERTS: &[Alert] = &[
         for_: "5m",
         keep_firing_for: "10m",
         summary: "A probe of a Longhorn manager keeps failing.",
-        description: "A probe of manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} keeps \
-                      failing although the manager has started. While readiness fails, the pod serves neither webhook nor \
-                      API. Read the Unhealthy events of the pod and the load of the node.",
+        description: "A probe of manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} keeps failing after startup. While \
+                      readiness fails, the pod is out of the webhook and API Services. Read the pod's Unhealthy events and check the node's load.",
         why: "About as many failures within ten minutes after the start as the probe tolerates; starts and single failures do not \
               count. An event has its first and last occurrence only, so those between are spread evenly.",
         runbook: include_str!("LonghornManagerProbeFailing.md"),
@@ -39,9 +38,9 @@ pub const ALERTS: &[Alert] = &[
 pub const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Managers,
-        title: "Manager start to Ready against budget",
-        description: "The slowest manager's time from container start to Ready, including waits for other nodes, beside the seconds its release \
-                      waits for its webhook. Above the budget, a manager needs another Ready one.",
+        title: "Manager startup time",
+        description: "The slowest manager's time from container start to Ready, including waits for other nodes. Above the limit, a startup \
+                      fails unless another manager is Ready.",
         unit: Unit::Seconds,
         legend: "slow: {{node}}",
         more: &[
@@ -51,7 +50,7 @@ pub const PANELS: &[Panel] = &[
             },
             Query {
                 expr: "max without ($without) (longhorn_health_manager_start_limit_seconds{$job})",
-                legend: "budget of the release",
+                legend: "limit of the release",
             },
         ],
         no_data: "no start can be read from the pods, or the exporter does not report",
@@ -60,15 +59,15 @@ pub const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Managers,
         title: "Failed manager probes",
-        description: "Failed probes in the events of the last hour, by kind. Refused during startup is normal. Later, timeout means a loaded node, \
-                      and unreachable a broken pod network.",
+        description: "Failed probes in the last hour's Events, by kind. Refused: normal during startup. Timeout: loaded node. Unreachable: \
+                      broken pod network.",
         no_data: "no probe is configured, or events cannot be read",
         ..Panel::TIME_SERIES.of(&FAILURES)
     },
     Panel {
         dashboard: Dashboard::Managers,
         title: "Probe timeouts",
-        description: "Seconds after which one probe counts as failed. Stock releases give readiness 1 s and have no other probe.",
+        description: "Timeout of one probe in seconds. Stock releases set 1 s for readiness and have no other probe.",
         unit: Unit::Seconds,
         width: Width::Quarter,
         no_data: "no probe is configured, or the exporter does not report",
@@ -77,8 +76,7 @@ pub const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Managers,
         title: "Probe tolerance",
-        description: "Seconds of failing that each probe tolerates (period times threshold). A startup window below 300 s can kill \
-                      managers that wait for their turn to start the webhook.",
+        description: "Seconds of failures that each probe tolerates. A startup window below 300 s can kill managers that wait for their turn to start.",
         unit: Unit::Seconds,
         width: Width::Quarter,
         no_data: "no probe is configured, or the exporter does not report",

@@ -4,7 +4,7 @@ use super::{CONTAINER, Stuck, causes};
 use crate::check::*;
 use crate::facts::releases::release_of;
 use crate::facts::start::UnderWay;
-use crate::facts::text::{duration, listed, shortened};
+use crate::facts::text::{duration, listed, quoted};
 use crate::longhorn::{ADMISSION_LABEL, Lease, Pod, Release, WEBHOOK_LOCK};
 
 /// A manager that hangs.
@@ -15,7 +15,11 @@ pub fn stuck(cluster: &Cluster, start: &UnderWay, stuck: Stuck) -> Finding {
     let always = cause == &causes::MANIFEST_STALE || !start.holds;
     let made = start.pod.status.start_time.get().filter(|_| gives_up(cause) && always);
     let since = made.unwrap_or_else(|| since(start));
-    let message = format!("longhorn-manager on {node} hangs ({}): {what}", duration(cluster.age(since)));
+    let long = duration(cluster.age(since));
+    let message = match what.as_str() {
+        "" => format!("longhorn-manager on {node} has been hanging for {long} (cause unknown)"),
+        what => format!("longhorn-manager on {node} is hanging ({long}): {what}"),
+    };
     let mut finding = Finding::about(cause, cluster.object::<Pod>(pod), message)
         .node(node)
         .since(Some(since))
@@ -27,7 +31,7 @@ pub fn stuck(cluster: &Cluster, start: &UnderWay, stuck: Stuck) -> Finding {
         .facts(stuck.evidence);
     if start.holds {
         finding = finding.fact(format!(
-            "Lease {WEBHOOK_LOCK} has been held and renewed by {node} since {}; a finished start releases it",
+            "Lease {WEBHOOK_LOCK} has been held and renewed by {node} since {}, although a finished startup releases it",
             start.turn
         ));
     }
@@ -46,29 +50,23 @@ fn since(start: &UnderWay) -> jiff::Timestamp {
 fn state(start: &UnderWay) -> String {
     let ready = if start.pod.is_ready() { "Ready" } else { "not Ready" };
     format!(
-        "container {CONTAINER} has been running since {}, pod {} is {ready}",
+        "container {CONTAINER} has been running since {}, and pod {} is {ready}",
         start.started, start.pod.metadata.name
     )
 }
 
 fn impact(cluster: &Cluster, start: &UnderWay, cause: &'static Cause) -> String {
     let node = &start.pod.spec.node_name;
-    let how = if gives_up(cause) {
-        "it will give up and start again"
-    } else {
-        "it neither exits nor recovers by itself"
+    let half_served = start.pod.is_ready() && takes_admission_calls(cluster, start.pod);
+    let then = match (start.holds, gives_up(cause)) {
+        _ if half_served => {
+            "Some changes of Longhorn objects fail, as the admission Service still calls this manager."
+        }
+        (true, _) => "Managers that start on other nodes wait for it.",
+        (false, true) => "The manager will give up and start again.",
+        (false, false) => "The manager does not recover by itself.",
     };
-    let mut text =
-        format!("{how}: volumes owned by the manager of {node} cannot attach, detach, rebuild or be evicted");
-    if start.holds {
-        text.push_str("; managers starting on other nodes wait for it");
-    }
-    if start.pod.is_ready() && takes_admission_calls(cluster, start.pod) {
-        text.push_str(
-            "; the admission Service counts its pod as ready although nothing listens there, so its share of all changes of Longhorn objects fails",
-        );
-    }
-    text
+    format!("volumes of {node}'s manager cannot attach, detach, rebuild or be evicted. {then}")
 }
 
 /// True when the Service of the admission webhook selects the pod (longhorn deploy/longhorn.yaml: all
@@ -84,22 +82,22 @@ pub fn why_log_says_nothing(cluster: &Cluster, start: &UnderWay) -> Evidence {
     if let Some(log) = history.current_log(start.pod, CONTAINER) {
         return match log.text.lines().rev().find(|line| !line.trim().is_empty()) {
             Some(last) => EvidenceSource::Log
-                .says(format!("its log shows no known reason and ends with: {}", shortened(last.trim(), 400)))
+                .says(format!("the manager's log shows no known reason and ends with: {}", quoted(last)))
                 .quoting(last),
-            None => EvidenceSource::Log.says("its log has been silent for the last two minutes"),
+            None => EvidenceSource::Log.says("the manager's log has been silent for the last two minutes"),
         };
     }
     let text = match history.crash_logs_denied() {
         Some(reason) => format!(
-            "its log cannot be read ({reason}): grant 'get' on 'pods/log' in namespace {} to learn the cause; perhaps {}",
+            "the manager's log cannot be read ({reason}), so grant 'get' on 'pods/log' in namespace {} to learn the cause, perhaps {}",
             cluster.namespace,
             candidates(start)
         ),
         None if cluster.is_recorded() => format!(
-            "the recording has no log of its current run (POD.{CONTAINER}.log); perhaps {}",
+            "the recording lacks the current run's log (POD.{CONTAINER}.log), so the cause is perhaps {}",
             candidates(start)
         ),
-        None => "its log has not been read yet, or the node does not return it".to_owned(),
+        None => "the manager's log has not been read yet, or its node does not return it".to_owned(),
     };
     EvidenceSource::History.says(text)
 }
@@ -107,9 +105,9 @@ pub fn why_log_says_nothing(cluster: &Cluster, start: &UnderWay) -> Evidence {
 /// Who renews the Lease gets answers, and who does not take it has not come to the kinds yet.
 pub fn candidates(start: &UnderWay) -> &'static str {
     match (start.holds, start.free) {
-        (true, _) => "a missing right or a missing definition",
-        (false, true) => "no answer of the API server, or a missing right",
-        (false, false) => "no answer of the API server, a missing right or a missing definition",
+        (true, _) => "a missing permission or CRD",
+        (false, true) => "an unreachable API server or a missing permission",
+        (false, false) => "an unreachable API server, a missing permission or CRD",
     }
 }
 
@@ -121,17 +119,17 @@ pub fn queueing(cluster: &Cluster, waiting: &[&UnderWay]) -> Finding {
     let since = waiting.iter().map(|start| start.started).min();
     let holder = crate::facts::leases::holder(cluster, WEBHOOK_LOCK);
     let now = match holder {
-        Some(node) => format!(", after {node}"),
-        None => " (no one holds the Lease)".to_owned(),
+        Some(node) => format!("until {node}'s manager has started"),
+        None => "(the start Lease has no holder)".to_owned(),
     };
     let mut finding = Finding::about(
         &causes::QUEUEING,
         cluster.object::<Lease>(WEBHOOK_LOCK),
-        format!("{} turn to start{now}", counted_waiting(nodes.len())),
+        format!("{} waiting to start {now}", counted_waiting(nodes.len())),
     )
     .since(since)
     .impact(
-        "volumes that the waiting managers own cannot attach, detach or rebuild until those managers start",
+        "volumes of the waiting managers cannot attach, detach or rebuild until those managers have started",
     );
     if let Some(pod) = holder.and_then(|node| cluster.manager_pod_on(node)) {
         finding = finding.with(Name::Pod, pod.metadata.name.to_string());
@@ -142,13 +140,9 @@ pub fn queueing(cluster: &Cluster, waiting: &[&UnderWay]) -> Finding {
         finding = finding.fact(format!("Lease {WEBHOOK_LOCK} is held by {node}{acquired}"));
     }
     let oldest = since.map(|since| format!("the longest wait began at {since}")).unwrap_or_default();
-    finding.fact(format!("waiting: {}", listed(&nodes))).fact(oldest)
+    finding.fact(format!("nodes with a waiting manager: {}", listed(&nodes))).fact(oldest)
 }
 
 fn counted_waiting(number: usize) -> String {
-    if number == 1 {
-        "1 manager waits for its".to_owned()
-    } else {
-        format!("{number} managers wait for their")
-    }
+    if number == 1 { "1 manager is".to_owned() } else { format!("{number} managers are") }
 }

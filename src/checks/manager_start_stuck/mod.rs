@@ -23,7 +23,7 @@ use crate::check::*;
 use crate::facts::complaints::{Complaint, Lacks};
 use crate::facts::releases::release_of;
 use crate::facts::start::{self, Hang, Outlook, START_GRACE, UnderWay, marks};
-use crate::facts::text::shortened;
+use crate::facts::text::quoted;
 use crate::facts::{api, certificates, nodes, start_causes};
 use crate::longhorn::Resource::*;
 
@@ -33,8 +33,8 @@ const CONTAINER: &str = "longhorn-manager";
 pub static CHECK: Check = Check {
     id: "manager_start_stuck",
     title: "Managers stuck during startup",
-    summary: "A longhorn-manager runs but has not finished its startup in the expected time: it is not Ready, or its node holds the webhook start \
-              Lease. The cause comes from the log of the current run.",
+    summary: "A longhorn-manager is running but has not finished its startup in time: it is not Ready, or its node still holds the start Lease. \
+              The cause comes from the current run's log.",
     needs: &[Pods],
     uses: &[Leases, Settings, DaemonSets, KubeNodes, EndpointSlices, LonghornNodes, Events],
     causes: causes::ALL,
@@ -48,9 +48,9 @@ pub static CHECK: Check = Check {
         keep_firing_for: "5m",
         as_found: true,
         summary: "A Longhorn manager is stuck during startup.",
-        description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} runs but does not \
-                      finish its startup. Volumes that it owns cannot attach, detach or rebuild, and managers of other \
-                      nodes may wait for it. Read the log of its container longhorn-manager, without --previous.",
+        description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is stuck during startup. This manager's \
+                      volumes cannot attach, detach or rebuild, and other nodes' managers may be waiting for it. Read the log of container \
+                      longhorn-manager, without --previous.",
         why: "The finding begins after a minute where the log names the cause, else after the wait of the release. Three \
               minutes let an API server that restarts come back.",
         runbook: include_str!("LonghornManagerStartStuck.md"),
@@ -59,8 +59,8 @@ pub static CHECK: Check = Check {
     panels: &[Panel {
         dashboard: Dashboard::Managers,
         title: "Managers stuck during startup",
-        description: "Managers whose startup does not finish, with the cause. They do not restart, and do nothing for their volumes. For queueing, \
-                      look at the holder of the Lease.",
+        description: "Managers stuck during startup, with the cause. Their volumes cannot attach, detach or rebuild. For queueing, check the \
+                      Lease's holder.",
         no_data: "no manager is stuck during startup, or the exporter does not report",
         ..Panel::TABLE.of_findings("manager_start_stuck")
     }],
@@ -116,14 +116,13 @@ fn stuck(cluster: &Cluster, start: &UnderWay, hang: Hang<'_>) -> Stuck {
     match hang {
         Hang::Says(complaint) => by_log(cluster, start, &complaint),
         Hang::Misprobed(probe) => {
-            let reason =
-                "Image and manifest belong to different releases: one was changed without the other.";
+            let reason = "Image and manifest are from different releases.";
             let what = crate::facts::probes::WRONG_PORT;
             let remedy = start_causes::to_one_release(cluster, start.pod, false, reason);
             Stuck { remedy, ..Stuck::of(&causes::MANIFEST_STALE, what, vec![api(probe.to_string())]) }
         }
         Hang::Unreached(waiting) => {
-            let text = format!("{}: {}", waiting.why.means, shortened(waiting.line, 400));
+            let text = format!("{}, the log says: {}", waiting.why.means, quoted(waiting.line));
             let service = format!("longhorn-{}-webhook", waiting.webhook);
             Stuck {
                 way: Some(waiting.why),
@@ -136,7 +135,7 @@ fn stuck(cluster: &Cluster, start: &UnderWay, hang: Hang<'_>) -> Stuck {
             }
         }
         Hang::Overtaken(evidence) => {
-            let what = "probably the API server does not answer";
+            let what = "the API server is probably not answering";
             Stuck::of(&causes::API_UNREACHABLE, what, evidence)
         }
         Hang::LeavesLease | Hang::Overdue => by_api(cluster, start),
@@ -145,7 +144,7 @@ fn stuck(cluster: &Cluster, start: &UnderWay, hang: Hang<'_>) -> Stuck {
 
 /// What the log of the present run complains about.
 fn by_log(cluster: &Cluster, start: &UnderWay, complaint: &Complaint<'_>) -> Stuck {
-    let line = format!("its log: {}", shortened(complaint.line, 400));
+    let line = format!("the manager's log: {}", quoted(complaint.line));
     let line = EvidenceSource::Log.says(line).quoting(complaint.line);
     let about = match complaint.about.as_slice() {
         [one] => one.clone(),
@@ -159,13 +158,13 @@ fn by_log(cluster: &Cluster, start: &UnderWay, complaint: &Complaint<'_>) -> Stu
                 values: asked.into_iter().collect(),
                 ..Stuck::of(
                     &causes::API_CERTIFICATE,
-                    causes::API_CERTIFICATE.meaning,
+                    start_causes::briefly(&causes::API_CERTIFICATE),
                     vec![line, EvidenceSource::Log.says(refused)],
                 )
             }
         }
         (Lacks::Api, None) => {
-            Stuck::of(&causes::API_UNREACHABLE, "the API server does not answer", vec![line])
+            Stuck::of(&causes::API_UNREACHABLE, "the API server is not answering", vec![line])
         }
         (Lacks::Right, _) => {
             let values = start_causes::lacking(cluster, start.pod, &complaint.about);
@@ -180,8 +179,7 @@ fn not_served(cluster: &Cluster, start: &UnderWay, kinds: &str, evidence: Eviden
         cluster,
         start.pod,
         false,
-        "The manager then continues within a minute; deleting its pod does not help. If a definition was deleted, its objects were deleted too: \
-         restore them from a backup of the cluster.",
+        "If a CRD was deleted, restore its objects from a backup of the cluster.",
     );
     let what = format!("the API server does not serve {kinds}");
     Stuck { remedy, ..Stuck::of(&causes::CRD_MISMATCH, what, vec![evidence]) }
@@ -191,14 +189,15 @@ fn not_served(cluster: &Cluster, start: &UnderWay, kinds: &str, evidence: Eviden
 fn by_api(cluster: &Cluster, start: &UnderWay) -> Stuck {
     if let Some(kind) = marks::kind_not_served(cluster, release_of(cluster, start.pod)) {
         let plural = format!("{}.{}", kind.info().plural, kind.info().group);
-        let text = format!("the API server does not serve {plural}, which every startup lists");
+        let text =
+            format!("the API server does not serve {plural}, which every manager lists during startup");
         return not_served(cluster, start, &plural, api(text));
     }
     let log = finding::why_log_says_nothing(cluster, start);
     if !start.free {
         let what = match log.said() {
             Some(_) => causes::LAST_LINE.briefly.to_owned(),
-            None => "cause unknown".to_owned(),
+            None => String::new(),
         };
         let way = log.said().map(|_| &causes::LAST_LINE);
         return Stuck { way, ..Stuck::of(&causes::UNKNOWN, what, vec![log]) };

@@ -12,18 +12,14 @@ const KERNEL: &str =
 
 causes! {
     ISCSI_CONN_ERROR = warning "iscsi_conn_error"
-        "the kernel lost iSCSI connections, which v1 volumes use to reach their engine"
-        fix "Check that the volumes of node <node> are attached and writable. Restart pods whose file system is read-only. Then find out why the \
+        "the node's kernel lost iSCSI connections, through which v1 volumes reach their engines"
+        fix "Check that the volumes on <node> are attached and writable. Restart pods whose file system is read-only. Then find out why the \
              instance manager ended: that caused the errors." [read VOLUMES, read PODS, read EVENTS, read KERNEL]
         way NONE_REPLACED "no instance manager there was replaced at that time"
-            fix "Check that the node's volumes are attached and writable. Then read in its kernel log what precedes the errors (memory, network, \
-                 iscsid), and whether other storage there uses iSCSI.";
+            fix "Check that the node's volumes are attached and writable. Then read in the node's kernel log what precedes the errors (memory, \
+                 network, iscsid). Other iSCSI storage logs them too.";
     SHIM_DISCONNECTED = warning "shim_disconnected"
-        "containerd lost a container's shim when the node lost iSCSI connections"
-        fix "Find the container that ended, by the id in the Event. If it is an instance manager's, its end came first and caused the iSCSI errors." [
-            read EVENTS,
-            read VOLUMES,
-            read PODS,
-            read "crictl ps -a --name instance-manager  # on the node",
-        ];
+        "containerd lost a container's shim at the time when the node lost iSCSI connections"
+        fix "Find the ended container by the id in the Event. If it belongs to an instance manager, that manager ended first and caused the \
+             iSCSI errors." [read EVENTS, read VOLUMES, read PODS, read "crictl ps -a --name instance-manager  # on the node"];
 }

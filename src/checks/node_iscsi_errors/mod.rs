@@ -17,7 +17,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
 use crate::facts::api;
-use crate::facts::text::users_of;
+use crate::facts::text::{both_ends, users_of};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{DataEngine, KubeNode};
 
@@ -26,9 +26,8 @@ use reports::{Reports, span};
 pub static CHECK: Check = Check {
     id: "node_iscsi_errors",
     title: "iSCSI errors on nodes",
-    summary: "A node's kernel lost iSCSI connections within the last hour, as reported by node-problem-detector with the monitors shipped with the \
-              exporter; without them nothing is found. containerd also logs a disconnected shim for containers that end deliberately, so that \
-              counts only within five minutes of an iSCSI error on the node.",
+    summary: "A node's kernel lost iSCSI connections within the last hour. This needs node-problem-detector with the monitors shipped with the \
+              exporter. A shim that containerd lost counts only within five minutes of an iSCSI error on the node.",
     needs: &[NodeEvents],
     uses: &[LonghornNodes, InstanceManagers, Pods, Engines, Volumes],
     causes: causes::ALL,
@@ -40,9 +39,8 @@ pub static CHECK: Check = Check {
         for_: "1m",
         runbook_only: &[&causes::SHIM_DISCONNECTED],
         summary: "A node lost the iSCSI connections of Longhorn volumes.",
-        description: "The kernel of node {{ $labels.object }} lost iSCSI connections within the last hour. Volumes \
-                      attached there may have detached or turned read-only. Check whether an instance manager of the node \
-                      was replaced, then whether the volumes are back.",
+        description: "Node {{ $labels.object }}'s kernel lost iSCSI connections within the last hour. Its volumes may have detached or turned \
+                      read-only. Check whether the node's instance manager was replaced, then whether its volumes are attached and writable.",
         why: "A kernel does not lose iSCSI connections in good order: a detach logs out first. The finding ends an hour \
               after the last error. A disconnected shim raises no alert of its own, for it never comes alone.",
         runbook: include_str!("LonghornNodeIscsiErrors.md"),
@@ -52,7 +50,7 @@ pub static CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "iSCSI errors by node",
-            description: "Errors reported by node-problem-detector in Events of the last hour. A lower bound: bursts are reported in part. Compare \
+            description: "iSCSI errors that node-problem-detector reported in the last hour, at least: bursts are reported in part. Compare \
                           with the replacements above.",
             no_data: "no error within an hour, no node-problem-detector that reports them, or the exporter does not report",
             ..Panel::TIME_SERIES.of(&EVENTS)
@@ -60,7 +58,7 @@ pub static CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Last iSCSI errors",
-            description: "When a node's kernel last lost an iSCSI connection, and containerd a shim at about that time.",
+            description: "When each node's kernel last lost an iSCSI connection, or containerd lost a shim at about that time.",
             unit: Unit::FromNow,
             columns: &["cause", "node", "Value"],
             no_data: "no error within an hour, no node-problem-detector that reports them, or the exporter does not report",
@@ -73,7 +71,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     EVENTS = Gauge "longhorn_health_node_iscsi_error_events" ["node", "cause"]
-        "Occurrences of the error in the node's Events of the last hour; a lower bound, as bursts of Events are dropped.",
+        "Occurrences of the error in the node's Events of the last hour, at least: bursts of Events are dropped.",
         absent "no such Event within an hour, or node-problem-detector does not report them",
         example "sum by (node) (longhorn_health_node_iscsi_error_events{cause=\"iscsi_conn_error\"})";
     LAST = Gauge "longhorn_health_node_iscsi_error_last_timestamp_seconds" ["node", "cause"]
@@ -135,7 +133,9 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
                     .since(Some(first))
                     .fact(EvidenceSource::Event.says(times))
                     .facts(quote.map(|message| {
-                        EvidenceSource::Event.says(format!("the last one: {message}")).quoting(message)
+                        EvidenceSource::Event
+                            .says(format!("the last one: \"{}\"", both_ends(message, 240)))
+                            .quoting(message)
                     }))
                     .facts(surroundings(cluster, &scene)),
             );
@@ -146,15 +146,14 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
 fn iscsi_finding(cluster: &Cluster, scene: &IscsiScene, count: u64) -> Finding {
     let (node, lost) = (scene.node, counted(count, "iSCSI connection"));
     let message = match scene.replaced.is_empty() {
-        true => format!("node {node} lost at least {lost}"),
-        false => format!("node {node} lost at least {lost} when its instance manager was replaced"),
+        true => format!("{node} lost at least {lost}"),
+        false => format!("{node} lost at least {lost} when its instance manager was replaced"),
     };
     let impact = if scene.volumes.is_empty() {
-        "no v1 volume has its engine on the node now; an earlier one may have detached, or the connections belonged to other storage"
-            .to_owned()
+        format!("none now: no v1 volume has its engine on {node} (an earlier one may have detached)")
     } else {
         format!(
-            "volumes attached there may be detached or read-only, some permanently: {}",
+            "volumes on {node} may be detached or read-only until their pods restart: {}",
             users_of(&scene.volumes)
         )
     };
@@ -168,17 +167,17 @@ fn iscsi_finding(cluster: &Cluster, scene: &IscsiScene, count: u64) -> Finding {
 fn shim_finding(cluster: &Cluster, scene: &IscsiScene, count: u64) -> Finding {
     let node = scene.node;
     let message = format!(
-        "containerd on node {node} lost {} within {} minutes of iSCSI errors",
+        "containerd on {node} lost {} within {} min of iSCSI errors",
         counted(count, "shim"),
         reports::SAME_OUTAGE.as_mins()
     );
     Finding::about(&causes::SHIM_DISCONNECTED, cluster.object::<KubeNode>(node), message)
         .node(node)
         .volumes(scene.volumes.clone())
-        .impact("if this was an instance manager's shim, its engines and replicas have ended")
+        .impact("engines and replicas have ended, if the shim belonged to an instance manager")
         .fact(
             EvidenceSource::Fingerprint
-                .says("containerd logs this for containers that end deliberately, too"),
+                .says("containerd also logs this for containers that end deliberately"),
         )
 }
 
@@ -191,9 +190,9 @@ fn surroundings(cluster: &Cluster, scene: &IscsiScene) -> Vec<Evidence> {
         [Resource::Pods, Resource::InstanceManagers].into_iter().all(|kind| cluster.can_read(kind));
     if evidence.is_empty() {
         evidence.push(api(if readable {
-            "no instance manager on this node was replaced at about that time; the kernel does not name whose connections it lost"
+            "no instance manager on this node was replaced at about that time, so the connections may belong to other storage"
         } else {
-            "instance managers or their pods cannot be read, so whether one was replaced is unknown"
+            "instance managers or their pods cannot be read, so a replacement would not be seen"
         }));
     }
     evidence

@@ -22,8 +22,7 @@ use crate::longhorn::{ConditionStatus, DaemonSet, KubeNode, LonghornNode, Owner,
 pub static CHECK: Check = Check {
     id: "node_unregistered",
     title: "Nodes not registered",
-    summary: "A node runs a longhorn-manager but has no nodes.longhorn.io, or a nodes.longhorn.io has no Kubernetes node or no running \
-              longhorn-manager.",
+    summary: "A node with a longhorn-manager has no nodes.longhorn.io, or a nodes.longhorn.io has no Kubernetes node or no running longhorn-manager.",
     needs: &[Pods, LonghornNodes],
     uses: &[KubeNodes, Volumes, Replicas, DaemonSets, Events, Settings, EngineImages, InstanceManagers],
     causes: causes::ALL,
@@ -34,10 +33,9 @@ pub static CHECK: Check = Check {
         when: When::Found(&[&causes::NEVER_STARTED, &causes::NODE_GONE, &causes::MANAGER_MISSING]),
         runbook_only: &[&causes::UNINSTALLING],
         for_: "3m",
-        summary: "A node is missing in Kubernetes or in Longhorn, or lacks a longhorn-manager.",
-        description: "Node {{ $labels.object }} is missing in Kubernetes or in Longhorn, or lacks a longhorn-manager. \
-                      Longhorn cannot use it. Read the log of its manager; if the node left Kubernetes permanently, delete it \
-                      in Longhorn once its replicas are rebuilt elsewhere.",
+        summary: "A node is missing in Kubernetes or Longhorn, or lacks a running longhorn-manager.",
+        description: "Node {{ $labels.object }} is missing in Kubernetes or Longhorn, or lacks a running longhorn-manager, so Longhorn cannot \
+                      use it. Read its manager's log. If the node is gone permanently, delete it in Longhorn once its replicas are rebuilt.",
         why: "The finding itself waits: ten minutes for a start, five for a node that is replaced, one where an object states why no \
               manager comes. No longer than the outage of the webhook, which may follow from it.",
         runbook: include_str!("LonghornNodeUnregistered.md"),
@@ -47,8 +45,7 @@ pub static CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::Managers,
             title: "Nodes by registration",
-            description: "Registered Longhorn nodes, nodes whose manager never finished its startup, nodes removed from Kubernetes but not \
-                          Longhorn, and nodes without a running manager.",
+            description: "Longhorn nodes by state: registered, manager never finished its startup, removed from Kubernetes only, no running manager.",
             width: Width::Third,
             no_data: "the exporter cannot read pods or nodes.longhorn.io",
             ..Panel::STAT.of(&NODES)
@@ -56,8 +53,8 @@ pub static CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::Managers,
             title: "Nodes not registered",
-            description: "Nodes with a manager but unknown to Longhorn (never_started), nodes that only Longhorn knows (node_gone), and nodes \
-                          without a running manager (manager_missing).",
+            description: "Nodes with a manager but unknown to Longhorn (never_started), known only to Longhorn (node_gone), or without a \
+                          running manager (manager_missing).",
             no_data: "every node is registered, or the exporter does not report",
             ..Panel::TABLE.of_findings("node_unregistered")
         },
@@ -68,8 +65,8 @@ pub static CHECK: Check = Check {
 
 gauges! {
     NODES = Gauge "longhorn_health_nodes" ["state"]
-        "Nodes by registration with Longhorn: registered, never_started (a manager pod without nodes.longhorn.io), node_gone (the reverse), \
-         manager_missing (registered, but no manager runs).",
+        "Longhorn nodes by state: registered, never_started (no nodes.longhorn.io), node_gone (no Kubernetes node), manager_missing (no running \
+         manager).",
         absent "pods or nodes.longhorn.io cannot be read",
         example "longhorn_health_nodes{state!=\"registered\"} > 0";
 }
@@ -144,17 +141,17 @@ fn never_started(cluster: &Cluster, node: &str, pod: &Pod) -> Finding {
     let restarts = pod.container_status("longhorn-manager").map_or(0, |status| status.restart_count.0);
     let age = match pod.status.start_time.get().or(pod.metadata.created()) {
         Some(since) => format!("since {since}"),
-        None => "for an unknown time".to_owned(),
+        None => "since an unknown time".to_owned(),
     };
     Finding::about(
         &causes::NEVER_STARTED,
         cluster.object::<KubeNode>(node),
-        format!("node {node} runs a longhorn-manager but is unknown to Longhorn"),
+        format!("{node} has a longhorn-manager pod but is not registered in Longhorn"),
     )
     .node(node)
-    .impact("Longhorn places no replica on the node, and no volume can be attached there")
+    .impact(format!("volumes cannot attach on {node}, and Longhorn places no replica there"))
     .fact(format!("manager pod {name} has existed {age}, with {}", counted(restarts, "restart")))
-    .fact(format!("nodes.longhorn.io {node} is missing, which a manager creates at the end of its startup"))
+    .fact(format!("nodes.longhorn.io {node} is missing, so the manager has never finished its startup"))
     .with(Name::Pod, name.to_string())
 }
 
@@ -163,14 +160,15 @@ fn uninstalling(cluster: &Cluster, managers: usize, removal: Removal) -> Finding
     let finding = Finding::about(
         &causes::UNINSTALLING,
         cluster.object::<DaemonSet>("longhorn-manager"),
-        format!("Longhorn is being uninstalled: {} left without a node", counted(managers, "manager")),
+        format!(
+            "Longhorn is being uninstalled: {} left without nodes.longhorn.io",
+            counted(managers, "manager")
+        ),
     );
     let finding = match removal.by_uninstaller {
         true => finding.impact("none: the uninstaller deleted the volumes before the nodes"),
         false => finding
-            .impact(
-                "no volume is in use; their remains are deleted, and managers that still run delete their data",
-            )
+            .impact("no volume is in use, but running managers are deleting the remaining data")
             .way(&causes::BY_HAND),
     };
     finding.fact(removal.evidence)
@@ -222,21 +220,21 @@ fn is_gone(cluster: &Cluster, node: &LonghornNode) -> bool {
 fn node_gone(cluster: &Cluster, node: &str, replicas: usize) -> Finding {
     let how = match knows_kube_nodes(cluster) {
         true => format!("Kubernetes lists no node {node}"),
-        false => format!("condition Ready of nodes.longhorn.io {node} has reason KubernetesNodeGone"),
+        false => format!("nodes.longhorn.io {node}: condition Ready has reason KubernetesNodeGone"),
     };
     Finding::about(
         &causes::NODE_GONE,
         cluster.object::<LonghornNode>(node),
-        format!("node {node} has left Kubernetes but not Longhorn"),
+        format!("node {node} was removed from Kubernetes but not from Longhorn"),
     )
     .node(node)
     .impact(match replicas {
-        0 => "nothing is lost; the node only clutters schedules and dashboards".to_owned(),
+        0 => format!("none: no replica is on {node}"),
         count => format!(
-            "{} on it cannot be reached, so their volumes have less redundancy",
+            "{} on {node} cannot be reached, so the affected volumes have fewer copies",
             counted(count, "replica")
         ),
     })
     .fact(how)
-    .fact(format!("{} placed on it", counted(replicas, "replica")))
+    .fact(format!("{} placed on {node}", counted(replicas, "replica")))
 }

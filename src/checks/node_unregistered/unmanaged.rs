@@ -114,21 +114,21 @@ fn finding(
     let pressure = nodes::pressure(cluster, node).filter(|_| why.is_none() && pod.is_none());
     let reason = match (&why, pod) {
         (Some(why), _) => why.text.clone(),
-        (None, Some(_)) => "its pod is being deleted but does not end".to_owned(),
+        (None, Some(_)) => "its pod is being deleted but cannot end".to_owned(),
         (None, None) => match pressure {
-            Some(short) => format!("the kubelet evicts pods ({})", short.kind),
-            None => "it has no pod there (cause unknown)".to_owned(),
+            Some(short) => format!("the kubelet is evicting pods ({})", short.kind),
+            None => "the pod is missing (cause unknown)".to_owned(),
         },
     };
     let way = why.as_ref().map(|why| why.way).or(pressure.map(|_| &causes::PRESSURE));
     let finding = Finding::about(
         &causes::MANAGER_MISSING,
         cluster.object::<LonghornNode>(node),
-        format!("no longhorn-manager runs on {node}: {reason}"),
+        format!("longhorn-manager is down on {node}: {reason}"),
     )
     .node(node)
     .since(since)
-    .impact("volumes on the node cannot attach, detach, rebuild or be evicted; running I/O continues")
+    .impact(format!("volumes on {node} cannot attach, detach, rebuild or be evicted. Running I/O continues."))
     .way(way)
     .with(Name::Pod, pod.map(|pod| pod.metadata.name.to_string()).unwrap_or_default())
     .with(Name::Workload, if pod.is_none() { DAEMON_SET } else { "" })

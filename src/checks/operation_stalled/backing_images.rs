@@ -107,11 +107,11 @@ fn failed(cluster: &Cluster, image: &BackingImage, failure: Option<Failure>) -> 
     let waiting: Vec<VolumeRef> = on_it().map(|volume| cluster.volume_ref(&volume.metadata.name)).collect();
     let why = match failure {
         Some(failure) => failure.short().map_or(String::new(), |why| format!(": {why}")),
-        None => ": it is being fetched once more".to_owned(),
+        None => ": the file is being fetched again".to_owned(),
     };
     let tries = match failure {
-        Some(failure) if !failure.is_retried => "Longhorn does not try again on its own",
-        _ => "Longhorn tries again every five minutes at most, and fetches the same file",
+        Some(failure) if !failure.is_retried => "Longhorn does not retry automatically",
+        _ => "Longhorn retries at most every 5 min and fetches the same file",
     };
     let said = failure.map(|failure| failure.message).filter(|said| !said.is_empty());
     let states = image.status.disk_file_status_map.values();
@@ -123,16 +123,16 @@ fn failed(cluster: &Cluster, image: &BackingImage, failure: Option<Failure>) -> 
         format!("backing image {name} has failed{why}"),
     )
     .impact(match waiting.as_slice() {
-        [] => "none yet: no volume waits for it".to_owned(),
+        [] => "none yet: no volume is waiting for the image".to_owned(),
         waiting => {
-            format!("{} cannot be attached: {}", counted(waiting.len(), "volume"), text::users_of(waiting))
+            format!("{} cannot attach: {}", counted(waiting.len(), "volume"), text::users_of(waiting))
         }
     })
     .volumes(waiting)
     .with(Name::BackingImage, name)
-    .facts(said.map(|said| api(text::both_ends(said, 400)).quoting(said)))
+    .facts(said.map(|said| api(format!("the image's message: {}", text::quoted(said))).quoting(said)))
     .fact(tries)
-    .facts((!states.is_empty()).then(|| api(format!("its copies are {}", states.join(", ")))));
+    .facts((!states.is_empty()).then(|| api(format!("states of its copies: {}", states.join(", ")))));
     let source = cluster.objects.backing_image_data_sources.get(name).filter(|_| unreached(said));
     match source {
         Some(source) => finding.way(&NO_SOURCE).node(&source.spec.node_id),
@@ -164,16 +164,16 @@ fn finding(
     let upload =
         preparing.filter(|source| source.spec.source_type == "upload" && source.status.progress.0 == 0);
     let impact = match waiting.as_slice() {
-        [] => "none: no volume waits for it".to_owned(),
+        [] => "none yet: no volume is waiting for the image".to_owned(),
         waiting => {
-            format!("{} cannot be attached: {}", counted(waiting.len(), "volume"), text::users_of(waiting))
+            format!("{} cannot attach: {}", counted(waiting.len(), "volume"), text::users_of(waiting))
         }
     };
     let severity = if upload.is_some() && waiting.is_empty() { Severity::Info } else { Severity::Warning };
     let mut finding = Finding::about(
         &BACKING_IMAGE_STALLED,
         cluster.object::<BackingImage>(name),
-        format!("backing image {name} has no usable copy and has stalled for {long}"),
+        format!("backing image {name} has been stalled for {long}: it has no usable copy"),
     )
     .severity(severity)
     .since(Some(still.since))
@@ -183,13 +183,13 @@ fn finding(
     if let Some(source) = preparing {
         let status = &source.status;
         let mut says = format!(
-            "its data source is not transferred: state {}, {} %, on node {}",
+            "the image's data source has not been transferred: state {}, {} %, on {}",
             status.current_state.as_str(),
             status.progress.0,
             source.spec.node_id
         );
         if !status.message.is_empty() {
-            says += &format!(": {}", text::both_ends(&status.message, 300));
+            says += &format!(": {}", text::quoted(&status.message));
         }
         finding = finding.node(&source.spec.node_id).fact(api(says).quoting(&status.message));
         // types/types.go BackingImageDataSourcePodNamePrefix
@@ -202,14 +202,14 @@ fn finding(
         }
     }
     if !states.is_empty() {
-        finding = finding.fact(format!("its copies are {}", states.join(", ")));
+        finding = finding.fact(format!("states of its copies: {}", states.join(", ")));
     }
     let managers = cluster.objects.backing_image_managers.iter();
     for manager in managers.filter(|manager| manager.spec.backing_images.contains_key(name)).take(5) {
         finding = finding.facts(manager_says(cluster, manager));
     }
     if upload.is_some() {
-        finding = finding.fact("it waits for an upload, which someone must start or restart");
+        finding = finding.fact("the image is waiting for an upload, which a user must start or restart");
     }
     finding.facts([still.evidence])
 }
@@ -224,7 +224,7 @@ fn manager_says(cluster: &Cluster, manager: &BackingImageManager) -> Vec<Evidenc
         .filter(|event| event.kind == "Warning")
         .max_by_key(|event| event.last_seen());
     if let Some(event) = newest {
-        let text = format!("{}: {}", event.reason, text::both_ends(&event.message, 300));
+        let text = format!("Event {}: {}", event.reason, text::quoted(&event.message));
         says.push(EvidenceSource::Event.says(text).quoting(&event.message));
     }
     says

@@ -27,8 +27,8 @@ use crate::longhorn::Resource::*;
 
 pub static CHECK: Check = Check {
     id: "operation_stalled",
-    title: "Operations that do not end",
-    summary: "An expansion, restore, purge, clone, system backup, system restore or backing image failed or has stalled.",
+    title: "Operations that do not finish",
+    summary: "An expansion, restore, purge, clone, system backup, system restore or backing image has failed or stalled.",
     needs: &[Volumes, Engines],
     uses: &[
         SystemBackups, SystemRestores, BackupBackingImages, BackingImages, BackingImageDataSources,
@@ -45,7 +45,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     OPERATIONS = Gauge "longhorn_health_unfinished_operations" ["operation"]
-        "Operations that failed or have stalled: expansion, restore, purge, clone, system_backup, system_restore, backing_image.",
+        "Failed or stalled operations: expansion, restore, purge, clone, system_backup, system_restore, backing_image.",
         absent "no operation of this kind failed or has stalled, or volumes or engines cannot be read",
         example "longhorn_health_unfinished_operations > 0";
 }

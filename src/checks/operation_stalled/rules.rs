@@ -13,9 +13,8 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
     runbook_only: &[&PURGE_FAILED],
     for_: "10m",
     summary: "A Longhorn operation has failed or stalled.",
-    description: "An operation on {{ $labels.object }} has failed or makes no progress (expansion, restore, purge, \
-                  clone, system backup, system restore or backing image). What asked for it waits. Find out with the \
-                  command below what it waits for.",
+    description: "An operation on {{ $labels.object }} has failed or stalled (expansion, restore, purge, clone, system backup, system restore \
+                  or backing image). Its result cannot be used until then. Run the command below to find the cause.",
     why: "The finding waits half an hour or more if nothing reports an error; ten minutes let Longhorn retry.",
     runbook: include_str!("LonghornOperationStalled.md"),
     ..Alert::DEFAULT
@@ -23,8 +22,8 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
 
 pub(super) const PANELS: &[Panel] = &[Panel {
     dashboard: Dashboard::Volumes,
-    title: "Operations that do not end",
-    description: "Expansions, restores, purges, clones, system backups, system restores and backing images that failed or have stalled.",
+    title: "Stalled operations",
+    description: "Failed or stalled expansions, restores, purges, clones, system backups, system restores and backing images. Each needs a fix.",
     columns: &["operation", "Value"],
     expr: "max by ($cluster operation) (longhorn_health_unfinished_operations{$job}) > 0",
     legend: "{{operation}}",

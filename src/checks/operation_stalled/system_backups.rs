@@ -19,7 +19,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
         let object = Object { kind: Resource::BackupBackingImages, name: &meta.name };
         let words = format!("state {}, {} %", status.state.as_str(), status.progress.0);
         if status.state == BackupState::Error {
-            let error = text::both_ends(&status.error, 600);
+            let error = text::quoted(&status.error);
             let said = api(format!("{words}: {error}")).quoting(&status.error);
             out.report(object.failed(cluster, meta.created()).fact(said));
         } else if matches!(status.state, BackupState::Unset | BackupState::Pending | BackupState::InProgress)
@@ -56,7 +56,7 @@ fn system_backups(cluster: &Cluster, out: &mut Outcome) {
             SystemBackupState::Error => {
                 let mut finding = object.failed(cluster, meta.created());
                 if let Some(error) = condition(&backup.status.conditions, "Error") {
-                    let message = text::both_ends(&error.message, 600);
+                    let message = text::quoted(&error.message);
                     let text = format!("condition Error, reason {}: {message}", error.reason);
                     finding = finding.fact(api(text).quoting(&error.message));
                 }
@@ -86,14 +86,14 @@ struct Object<'a> {
 
 impl Object<'_> {
     fn failed(&self, cluster: &Cluster, created: Option<Timestamp>) -> Finding {
-        let message = format!("{} {} failed", self.kind.info().kind, self.name);
+        let message = format!("{} {} has failed", self.kind.info().kind, self.name);
         self.finding(cluster, &SYSTEM_BACKUP_FAILED, message).since(created)
     }
 
     fn stalled(&self, cluster: &Cluster, out: &mut Outcome, work: &Work<'_>, words: &str) {
         if let Some(still) = work.stands(cluster, out, &SYSTEM_BACKUP_STALLED) {
             let long = text::duration(cluster.age(still.since));
-            let message = format!("{} {} has stalled for {long}", self.kind.info().kind, self.name);
+            let message = format!("{} {} has been stalled for {long}", self.kind.info().kind, self.name);
             let finding = self
                 .finding(cluster, &SYSTEM_BACKUP_STALLED, message)
                 .since(Some(still.since))
@@ -104,7 +104,7 @@ impl Object<'_> {
 
     fn finding(&self, cluster: &Cluster, cause: &'static Cause, message: String) -> Finding {
         Finding::about(cause, cluster.object_of(self.kind, self.name), message)
-            .impact("Longhorn's objects cannot be restored from it; volumes and their own backups are not affected")
+            .impact("Longhorn's objects cannot be restored from this backup. Volumes and their backups are not affected.")
             .with(Name::Kind, self.kind.label())
     }
 }

@@ -42,14 +42,14 @@ fn failed(cluster: &Cluster, restore: &SystemRestore) -> Finding {
     let meta = &restore.metadata;
     let error = condition(&restore.status.conditions, "Error");
     let since = error.and_then(|error| error.last_transition_time.get()).or(meta.created());
-    let message = format!("SystemRestore {} failed", meta.name);
+    let message = format!("SystemRestore {} has failed", meta.name);
     let mut finding = about(cluster, &SYSTEM_RESTORE_FAILED, restore, message).since(since);
     if since.is_some_and(|since| cluster.age(since) >= NEWS) {
         finding = finding.severity(Severity::Info);
     }
     let said = error.map(|error| {
-        let words = text::shortened(&error.message, 600);
-        api(format!("condition Error, reason {}: {words}", error.reason)).quoting(&error.message)
+        api(format!("condition Error, reason {}: {}", error.reason, text::quoted(&error.message)))
+            .quoting(&error.message)
     });
     finding.facts(said)
 }
@@ -60,7 +60,7 @@ fn stalled(cluster: &Cluster, out: &mut Outcome, restore: &SystemRestore, workin
     let begun = state != SystemRestoreState::Unset;
     let alone = begun && cluster.knows_all(Resource::Pods) && !working.contains(job_of(restore).as_str());
     let (patience, pod) = match state {
-        _ if alone => (FIRST_SIGN, ", and its Job has no pod"),
+        _ if alone => (FIRST_SIGN, ": its Job has no pod"),
         SystemRestoreState::Restoring | SystemRestoreState::InProgress => (TRIED_FOR_A_DAY, ""),
         _ => (STEP, ""),
     };
@@ -76,7 +76,7 @@ fn stalled(cluster: &Cluster, out: &mut Outcome, restore: &SystemRestore, workin
     };
     if let Some(still) = work.stands(cluster, out, &SYSTEM_RESTORE_STALLED) {
         let long = text::duration(cluster.age(still.since));
-        let message = format!("SystemRestore {} has stalled for {long}{pod}", meta.name);
+        let message = format!("SystemRestore {} has been stalled for {long}{pod}", meta.name);
         let finding = about(cluster, &SYSTEM_RESTORE_STALLED, restore, message).since(Some(still.since));
         out.report(finding.facts([api(words), still.evidence]));
     }
@@ -90,7 +90,7 @@ fn job_of(restore: &SystemRestore) -> String {
 fn about(cluster: &Cluster, cause: &'static Cause, restore: &SystemRestore, message: String) -> Finding {
     let name = &restore.metadata.name;
     Finding::about(cause, cluster.object::<SystemRestore>(name), message)
-        .impact("objects of the system backup may be missing, volumes and claims among them; existing ones keep running")
+        .impact("objects of the system backup, such as volumes and claims, may be missing. Existing volumes keep running.")
         .with(Name::Kind, Resource::SystemRestores.label())
         .with(Name::Workload, job_of(restore))
 }

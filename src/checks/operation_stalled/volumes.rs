@@ -37,13 +37,16 @@ fn expansion(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Opti
         return;
     }
     let sizes = status.map_or_else(String::new, |status| {
-        format!("spec.size is {}, the engine's currentSize {}", volume.spec.size.0, status.current_size.0)
+        format!(
+            "the volume's spec.size is {}, and its engine's currentSize is {}",
+            volume.spec.size.0, status.current_size.0
+        )
     });
     if let Some(status) = status.filter(|status| !status.last_expansion_error.is_empty() && !grows) {
         let impact = match oversized {
-            true => "no replica can be rebuilt, because new replicas do not match the resized one",
+            true => "the volume's replicas cannot be rebuilt, because new ones do not match the resized one",
             false => {
-                "the volume keeps its old size, and no replica of it is rebuilt until it has the new size"
+                "the volume keeps its old size, and its replicas cannot be rebuilt until the expansion succeeds"
             }
         };
         let mut finding = about(cluster, volume, &EXPANSION_FAILED, "the last expansion of", "failed")
@@ -76,13 +79,13 @@ fn expansion(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Opti
                 volume,
                 &EXPANSION_STALLED,
                 "the expansion of",
-                &format!("has stalled for {long}"),
+                &format!("has been stalled for {long}"),
             )
             .since(Some(still.since))
             .impact(
-                "the volume keeps its old size, and no replica of it is rebuilt until it has the new size",
+                "the volume keeps its old size, and its replicas cannot be rebuilt until the expansion succeeds",
             )
-            .fact(format!("volume is {}, its engine {state}; {sizes}", volume.status.state.as_str()))
+            .fact(format!("the volume is {} and its engine {state}: {sizes}", volume.status.state.as_str()))
             .facts([still.evidence]),
         );
     }
@@ -119,7 +122,7 @@ fn restore(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engin
         let age = observe(cluster, out, "restore_error", name, Begun::At(None));
         if age.at_least(RETRY, Unknown::Counts) {
             out.report(
-                about(cluster, volume, &RESTORE_FAILED, "the restore into", "fails")
+                about(cluster, volume, &RESTORE_FAILED, "the restore into", "is failing")
                     .since(age.since)
                     .impact(impact)
                     .fact(said(&format!("restoreStatus of {replica}"), &failed.error))
@@ -134,12 +137,12 @@ fn restore(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engin
             Work { size: volume.spec.size.0, ..copy("restore", name, format!("{runs:?}"), *least, begun) };
         if let Some(still) = work.stands(cluster, out, &RESTORE_STALLED) {
             let long = text::duration(cluster.age(still.since));
-            let predicate = format!("has made no progress for {long}");
+            let predicate = format!("has been stalled for {long}");
             out.report(
                 about(cluster, volume, &RESTORE_STALLED, "the restore into", &predicate)
                     .since(Some(still.since))
                     .impact(impact)
-                    .fact(format!("restoreStatus: at {least} %"))
+                    .fact(format!("restoreStatus shows {least} %"))
                     .facts([still.evidence]),
             );
         }
@@ -161,19 +164,19 @@ fn purge(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engine)
         out.report(
             about(cluster, volume, &PURGE_FAILED, "the last purge of snapshots of", "failed")
                 .way(cut_off(&failed.error).then_some(&CUT_OFF))
-                .impact("the space of removed snapshots is not reclaimed")
+                .impact("the disks do not get the space of removed snapshots back. I/O continues.")
                 .fact(said(&format!("purgeStatus of {replica}"), &failed.error)),
         );
     } else if let Some(least) = runs.iter().min() {
         let work = copy("purge", name, format!("{runs:?}"), *least, None);
         if let Some(still) = work.stands(cluster, out, &PURGE_STALLED) {
             let long = text::duration(cluster.age(still.since));
-            let predicate = format!("has made no progress for {long}");
+            let predicate = format!("has been stalled for {long}");
             out.report(
                 about(cluster, volume, &PURGE_STALLED, "the purge of snapshots of", &predicate)
                     .since(Some(still.since))
-                    .impact("I/O continues; until it ends, no replica is rebuilt and no space is reclaimed")
-                    .fact(format!("purgeStatus: at {least} %"))
+                    .impact("replicas cannot be rebuilt and space is not reclaimed until the purge ends. I/O continues.")
+                    .fact(format!("purgeStatus shows {least} %"))
                     .facts([still.evidence]),
             );
         }
@@ -185,7 +188,7 @@ fn clone(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Option<&
     if volume.spec.data_source.is_empty() || state == "completed" {
         return;
     }
-    let source = format!("spec.dataSource is {}; cloneStatus is {:?}", volume.spec.data_source, state);
+    let source = format!("spec.dataSource is {}, and cloneStatus is {:?}", volume.spec.data_source, state);
     let copies = engine.map(|engine| &engine.status.clone_status);
     let error =
         copies.and_then(|copies| copies.values().map(|copy| &copy.error).find(|error| !error.is_empty()));
@@ -195,9 +198,9 @@ fn clone(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Option<&
             out.report(
                 about(cluster, volume, &CLONE_FAILED, "the clone into", "failed")
                     .since(age.since)
-                    .impact("the clone cannot be used; its source is not affected")
+                    .impact("the clone cannot be used. Its source is not affected.")
                     .fact(source)
-                    .facts(error.map(|error| said("its engine", error))),
+                    .facts(error.map(|error| said("the clone's engine", error))),
             );
         }
         return;
@@ -207,11 +210,11 @@ fn clone(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Option<&
     let work = Work { size: volume.spec.size.0, ..work };
     if let Some(still) = work.stands(cluster, out, &CLONE_STALLED) {
         let long = text::duration(cluster.age(still.since));
-        let predicate = format!("has made no progress for {long}");
+        let predicate = format!("has been stalled for {long}");
         out.report(
             about(cluster, volume, &CLONE_STALLED, "the clone into", &predicate)
                 .since(Some(still.since))
-                .impact("the clone cannot be used; its source is not affected")
+                .impact("the clone cannot be used. Its source is not affected.")
                 .facts([api(source), still.evidence]),
         );
     }
@@ -229,7 +232,7 @@ fn copy<'a>(
 
 /// What an object says went wrong.
 fn said(who: &str, error: &str) -> Evidence {
-    api(format!("{who}: {}", text::both_ends(error, 600))).quoting(error)
+    api(format!("{who}: {}", text::quoted(error))).quoting(error)
 }
 
 fn about(cluster: &Cluster, volume: &Volume, cause: &'static Cause, what: &str, predicate: &str) -> Finding {

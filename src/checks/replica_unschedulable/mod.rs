@@ -38,9 +38,9 @@ causes! {
             read NODES,
             read VOLUME,
         ] proven "the replica has failed and still counts on the disk that the next one needs, and the volume has a healthy one"
-        way FAILED_COUNTS "a failed replica of it still counts on the disk"
-            fix "Delete its failed replica <replica>, which still counts on the disk. The volume has a healthy one, and Longhorn creates another in \
-                 its place." [
+        way FAILED_COUNTS "its failed replica still counts on the disk"
+            fix "Delete failed replica <replica>, which still counts on the disk. The volume has another healthy replica, and Longhorn replaces \
+                 the deleted one." [
                 read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
                 change "kubectl -n <namespace> delete replicas.longhorn.io <replica>",
             ]
@@ -62,8 +62,8 @@ causes! {
     NODES_UNAVAILABLE = warning "nodes_unavailable"
         "the nodes or disks that could take the replica are down, cordoned, being evicted or not schedulable"
         but "info during the first hour of a cordon"
-        fix "Bring the nodes back, uncordon them, or enable scheduling on them and their disks: the evidence gives the reason of each. Longhorn \
-             then continues." [read NODES, read VOLUME]
+        fix "Bring the nodes back, uncordon them, or enable scheduling on them and their disks: the evidence gives each node's reason. Longhorn then \
+             continues." [read NODES, read VOLUME]
         way NO_DISK "no node has a disk"
             fix "Add a disk to a node. With create-default-disk-labeled-nodes on, label the nodes instead \
                  (node.longhorn.io/create-default-disk=true): Longhorn then adds the default disk." [
@@ -72,14 +72,13 @@ causes! {
                 read "kubectl -n <namespace> get nodes.longhorn.io -o yaml | grep -A3 'disks:'",
             ]
         way CORDONED "the others are cordoned"
-            fix "Uncordon node <node> if its maintenance is over: Longhorn then places the replica."
+            fix "Uncordon <node> if its maintenance is over: Longhorn then places the replica."
             [read "kubectl get nodes", change "kubectl uncordon <node>"];
     LOCAL_ONLY = warning "local_only"
         "data locality requires the replica on one node, which cannot take it" but "info with best-effort if the volume has all its replicas"
-        fix "Free space on node <node>, or move the workload to a node that has room. With strict-local, change dataLocality while the volume is \
-             detached." [read NODES, read VOLUME];
+        fix "Free space on <node>, or move the workload to a node that has room. With strict-local, change dataLocality while the volume is detached." [read NODES, read VOLUME];
     UNEXPLAINED = warning "unexplained"
-        "Longhorn finds no disk, although one could take the replica according to readable objects"
+        "Longhorn finds no disk, although the figures of a disk would allow the replica"
         fix "Check that an instance manager and the engine image are ready on the disk's node. Then read the log of the longhorn-manager that owns \
              the volume." [
             read "kubectl -n <namespace> get instancemanagers.longhorn.io",
@@ -92,8 +91,7 @@ causes! {
 pub static CHECK: Check = Check {
     id: "replica_unschedulable",
     title: "Replicas without a disk",
-    summary: "Longhorn finds no disk for a replica, even if it reports the volume as healthy. Shows each disk's figures, tags, zones and \
-              anti-affinity.",
+    summary: "Longhorn finds no disk for a replica, even if it reports the volume as healthy. Shows each disk's figures, tags, zones and anti-affinity.",
     needs: &[Volumes, Replicas, LonghornNodes, Settings],
     uses: &[Engines, KubeNodes],
     causes: ALL,
@@ -106,9 +104,8 @@ pub static CHECK: Check = Check {
         for_: "10m",
         keep_firing_for: "10m",
         summary: "Longhorn finds no disk for a replica of a volume.",
-        description: "Longhorn finds no disk for a replica of volume {{ $labels.object }}. The volume has fewer copies \
-                      than it should, even if Longhorn reports it healthy. Find out with the command below what each disk \
-                      lacks.",
+        description: "Longhorn finds no disk for a replica of volume {{ $labels.object }}. The volume has fewer copies than it should, even if \
+                      Longhorn reports it healthy. Run the command below to find what each disk lacks.",
         why: "The finding waits ten minutes, in which a node comes back from a reboot; ten more are for a person who is adding a disk.",
         runbook: include_str!("LonghornReplicaUnschedulable.md"),
         ..Alert::DEFAULT
@@ -116,7 +113,7 @@ pub static CHECK: Check = Check {
     panels: &[Panel {
         dashboard: Dashboard::Volumes,
         title: "Replicas without a disk",
-        description: "Volumes for which Longhorn finds no disk for a replica. The finding has the figures of each disk.",
+        description: "Volumes for whose replicas Longhorn finds no disk. The finding has each disk's figures.",
         no_data: "every replica has a disk, or the exporter does not report",
         ..Panel::TABLE.of(&WITHOUT_DISK)
     }],
@@ -200,7 +197,7 @@ fn finding(
     let (size, most) = (volume.spec.size.0, *most.get_or_init(|| placement::most_of_a_disk(cluster)));
     let too_large = cause == &OVER_PROVISIONED && 0 < most && most < size;
     if too_large {
-        why = "it is too large".to_owned();
+        why = "the volume is too large".to_owned();
     }
     let users = vec![cluster.volume_ref(name)];
     let whose = text::claims_of(&users);
@@ -213,11 +210,11 @@ fn finding(
     )
     .volumes(users)
     .since(since)
-    .fact(format!("condition Scheduled is False, reason {}: {}", scheduled.reason, scheduled.message))
-    .impact(format!(
-        "{whose} has {placed} of {wanted} replicas; Longhorn reports it as {}",
-        volume.status.robustness.as_str()
-    ));
+    .fact(text::with_quote(
+        format!("condition Scheduled is False ({})", scheduled.reason),
+        &scheduled.message,
+    ))
+    .impact(impact(&whose, placed, wanted, volume.status.robustness.as_str()));
     let shown: Vec<&PlacementRefusal> =
         refusals.iter().flatten().filter(|refusal| only.is_none_or(|node| node == refusal.node)).collect();
     finding = finding.facts(text::first_ten(&shown, "disk", |refusal| refusal.text.clone()));
@@ -241,8 +238,11 @@ fn finding(
         return finding;
     }
     if too_large {
-        let text =
-            format!("it has {}, of which a disk may hold {}", placement::bytes(size), placement::bytes(most));
+        let text = format!(
+            "the volume has {}, and a disk may hold {}",
+            placement::bytes(size),
+            placement::bytes(most)
+        );
         return finding.fact(text).way(&TOO_LARGE);
     }
     // the validator lets nothing be deleted that is the last healthy one, and a healthy one is there
@@ -256,9 +256,21 @@ fn finding(
     }
 }
 
+fn impact(whose: &str, placed: usize, wanted: i64, robustness: &str) -> String {
+    match placed {
+        0 => format!(
+            "{whose} cannot be used: it has no healthy replica (robustness in Longhorn: {robustness})"
+        ),
+        1 => format!(
+            "{whose} has 1 of {wanted} replicas. One more failed disk or node leaves it without data."
+        ),
+        _ => format!("none yet: {whose} has its data on {placed} of {wanted} replicas"),
+    }
+}
+
 fn cause(refusals: Option<&[PlacementRefusal]>, only: Option<&str>) -> (&'static Cause, String) {
     if let Some(node) = only {
-        return (&LOCAL_ONLY, format!("data locality needs {node}"));
+        return (&LOCAL_ONLY, format!("data locality requires {node}"));
     }
     let Some(refusals) = refusals else {
         return (&UNEXPLAINED, "cause unknown".to_owned());
@@ -269,11 +281,11 @@ fn cause(refusals: Option<&[PlacementRefusal]>, only: Option<&str>) -> (&'static
         Some(Obstacle::Provisioning) => (
             &OVER_PROVISIONED,
             match refusals.iter().any(|refusal| refusal.text.contains("more than 0 B (0 %")) {
-                true => "over-provisioning is 0".to_owned(),
+                true => "over-provisioning is 0 %".to_owned(),
                 false => "all are fully allocated".to_owned(),
             },
         ),
-        Some(Obstacle::Tags) => (&TAGS_UNMET, "no disk has its tags".to_owned()),
+        Some(Obstacle::Tags) => (&TAGS_UNMET, "none has the volume's tags".to_owned()),
         Some(Obstacle::AntiAffinity) => (&ANTI_AFFINITY, "all have one".to_owned()),
         Some(Obstacle::Node | Obstacle::Disk) => {
             (&NODES_UNAVAILABLE, "the others are unavailable".to_owned())

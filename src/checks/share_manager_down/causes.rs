@@ -10,60 +10,57 @@ const LOG: &str = "kubectl -n <namespace> logs share-manager-<object> --tail=50"
 
 causes! {
     NODE_DOWN = critical "node_down" "the NFS server's node is down", of_data: NotServed
-        fix "Bring node <node> back. If it does not come back, find out why the server is not moved to another node: read the log of the longhorn-manager on \
-             <owner>." [
+        fix "Bring <node> back. If that takes long, read the log of the longhorn-manager on <owner>: it owns the share manager and should move \
+             the NFS server to another node." [
             read "kubectl get nodes -o wide",
             read "kubectl -n <namespace> get pods -o wide -l app=longhorn-manager",
             read "kubectl -n <namespace> get sharemanagers.longhorn.io,volumes.longhorn.io <object>",
         ];
     VOLUME_NOT_ATTACHED = critical "volume_not_attached"
-        "the NFS server waits for its volume", of_data: NotServed
+        "the server's volume is not attached", of_data: NotServed
         fix "Fix the attach first: the NFS server starts once the volume is attached." [
             read "kubectl -n <namespace> get volumeattachments.longhorn.io <object> -o yaml",
             read "kubectl -n <namespace> get sharemanagers.longhorn.io,volumes.longhorn.io <object>",
         ];
-    POD_NOT_STARTED = critical "pod_not_started" "the NFS server's pod does not start", of_data: NotServed
-        fix "Read the pod's Events to find out why it does not start: an image that cannot be pulled, no node that accepts it, or a mount that \
-             fails." [
-            read "kubectl -n <namespace> describe pod <pod>",
-            read "kubectl -n <namespace> get sharemanagers.longhorn.io,volumes.longhorn.io <object>",
-        ]
+    POD_NOT_STARTED = critical "pod_not_started" "the NFS server's pod cannot start", of_data: NotServed
+        fix "Read the Events of pod <pod>, which show why it cannot start: an image that cannot be pulled, no node that accepts it, or a mount \
+             that fails."
+            [read "kubectl -n <namespace> describe pod <pod>", read "kubectl -n <namespace> get sharemanagers.longhorn.io,volumes.longhorn.io <object>"]
         ways NOT_STARTED;
     POD_FAILED = critical "pod_failed" "the NFS server ended and was not replaced", of_data: NotServed
-        fix "Read why the pod ended. Then find out why the longhorn-manager on <owner> does not replace it. Deleting the ended pod makes that \
-             manager check again." [
+        fix "Read in the log of pod <pod> why it ended. Then find out why the longhorn-manager on <owner> does not replace it. Deleting the pod \
+             makes that manager check again." [
             read "kubectl -n <namespace> logs <pod> --tail=50",
             read "kubectl -n <namespace> describe pod <pod>",
             change "kubectl -n <namespace> delete pod <pod>",
         ] proven "the pod has ended, and holds no data";
     POD_MISSING = critical "pod_missing" "the NFS server's pod is missing", of_data: NotServed
-        fix "Find out why the longhorn-manager on <owner> does not create the pod: only that manager does." [
+        fix "Read the log of the longhorn-manager on <owner>: only that manager creates the pod." [
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=share-manager-<object>",
             read "kubectl -n <namespace> get pods -o wide -l app=longhorn-manager",
             read "kubectl -n <namespace> get sharemanagers.longhorn.io,volumes.longhorn.io <object>",
         ];
-    NOT_SERVING = critical "not_serving" "the NFS server runs but is not ready", of_data: NotServed
-        fix "Read the log of the server. If nothing in it advances, delete its pod: Longhorn creates another. Pods that use the claim may need a \
-             restart." [
+    NOT_SERVING = critical "not_serving" "the NFS server is up but not ready", of_data: NotServed
+        fix "Read the log of pod <pod>. If no new lines appear, delete the pod: Longhorn creates another. Pods that use the claim may need a restart." [
             read "kubectl -n <namespace> logs <pod> --tail=50",
             read "kubectl -n <namespace> describe pod <pod>",
             change "kubectl -n <namespace> delete pod <pod>",
-        ] proven "the server does not serve and its log does not advance; the data is in the volume, not in the pod";
+        ] proven "the server is not serving and logs nothing new; the data is in the volume, not in the pod";
     RESTARTING = critical "restarting"
-        "the NFS server is replaced repeatedly, and its clients wait each time" but "warning for fewer than six times in half an hour"
-        fix "Find out what ends the server: memory, its node, a silent Service longhorn-recovery-backend, or from 1.7 on the fast failover lease, \
-             which a busy node renews too late." [
+        "the NFS server keeps being replaced, and its clients hang each time" but "warning below six times in half an hour"
+        fix "Find out what ends the NFS server: memory, its node, an unreachable Service longhorn-recovery-backend or, from 1.7 on, the fast \
+             failover lease, which a busy node renews too late." [
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=share-manager-<object>",
             read "kubectl -n <namespace> logs <pod> --tail=50",
             read "kubectl -n <namespace> describe pod <pod>",
         ]
-        way MANAGERS_RESTART "managers, which serve its recovery backend, restart"
-            fix "Find out why the managers restart. They serve longhorn-recovery-backend, without which the NFS server of <release> ends (fixed in \
+        way MANAGERS_RESTART "its recovery backend's managers keep restarting"
+            fix "Find out why the managers restart: without their Service longhorn-recovery-backend, the NFS server of <release> ends (fixed in \
                  1.5.5 and 1.6.2). Do not restart managers until all are Ready."
             [read "kubectl -n <namespace> get pods -o wide -l app=longhorn-manager", read SLICES, read LOG]
-        way BACKEND_RESTARTS "its recovery backend restarts"
-            fix "Find out why the pods of its recovery backend restart. The NFS server of <release> ends without it (fixed in 1.5.5, 1.6.2). Do not \
-                 restart them before all are Ready."
+        way BACKEND_RESTARTS "its recovery backend keeps restarting"
+            fix "Find out why the longhorn-recovery-backend pods restart: without them, the NFS server of <release> ends (fixed in 1.5.5 and \
+                 1.6.2). Do not restart these pods until all are Ready."
             [read "kubectl -n <namespace> get pods -o wide -l app=longhorn-recovery-backend", read SLICES, read LOG];
 }
 

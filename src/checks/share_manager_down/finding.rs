@@ -13,16 +13,17 @@ pub(super) fn down(cluster: &Cluster, share: &Share, age: &Age) -> Finding {
     let cause = cause(cluster, share);
     let refused = share.refused(cluster).filter(|_| cause == &causes::POD_NOT_STARTED);
     let why = refused.as_ref().map_or(cause.meaning, |refused| refused.way.briefly);
-    let finding = about(cluster, share, cause, format!("RWX {} is not served: {why}", whose(cluster, share)))
-        .way(refused.map(|refused| refused.way))
-        .since(age.since)
-        .impact("every pod that uses the claim hangs in reads and writes; new pods cannot start");
+    let finding =
+        about(cluster, share, cause, format!("RWX {} is unavailable: {why}", whose(cluster, share)))
+            .way(refused.map(|refused| refused.way))
+            .since(age.since)
+            .impact("reads and writes of every pod that uses the claim hang. New pods cannot start.");
     let owner = &manager.status.owner_id;
     let robustness = volume.status.robustness.as_str();
     let pod = match share.pod {
         None => api(format!("pod share-manager-{name} does not exist")),
         Some(pod) => {
-            let why = pods::trouble(pod).unwrap_or_else(|| "it is Ready".to_owned());
+            let why = pods::trouble(pod).unwrap_or_else(|| "Ready".to_owned());
             api(format!("pod share-manager-{name} on {}: {why}", pod.spec.node_name)).quoting(pods::said(pod))
         }
     };
@@ -42,8 +43,8 @@ fn multipath(cluster: &Cluster, node: &str) -> Option<String> {
     let seen = condition(&node.status.conditions, "Multipathd")?;
     (seen.status == ConditionStatus::False).then(|| {
         format!(
-            "multipathd runs on node {}: if the log says `already mounted or mount point busy`, it has taken the device; exclude Longhorn's devices \
-             in /etc/multipath.conf there",
+            "multipathd is running on {}, so it probably holds the device if the log says `already mounted or mount point busy` (then exclude \
+             Longhorn's devices in /etc/multipath.conf)",
             node.metadata.name
         )
     })
@@ -65,7 +66,7 @@ pub(super) fn restarting(cluster: &Cluster, share: &Share) -> Finding {
         None => (EvidenceSource::Event, "was started and no longer exists"),
     };
     let mut finding = about(cluster, share, &causes::RESTARTING, message)
-        .impact("each time, the pods that use the claim wait for a minute or two, and some restart")
+        .impact("pods that use the claim hang for a minute or two each time, and some restart")
         .fact(source.says(format!("pod share-manager-{name} {seen} {times}")));
     if share.replaced < CONSTANTLY {
         finding = finding.severity(Severity::Warning);
@@ -75,18 +76,21 @@ pub(super) fn restarting(cluster: &Cluster, share: &Share) -> Finding {
             .way(backend.way)
             .with(Name::Release, backend.release.to_string())
             .fact(backend.fact)
-            .fact("its recovery backend, which it needs for every client, was restarted meanwhile");
+            .fact(
+                "the recovery backend, which the NFS server needs for every client, was restarted meanwhile",
+            );
     }
     if let Some(last) = last {
-        let why = pods::trouble(&last.last).unwrap_or_else(|| {
-            "it was Ready until it ended, so it was deleted or its lease expired".to_owned()
-        });
+        let why = pods::trouble(&last.last)
+            .unwrap_or_else(|| "Ready until its end, so the pod was deleted or its lease expired".to_owned());
         finding = finding.fact(
-            EvidenceSource::History.says(format!("the last one on {}: {why}", last.last.spec.node_name)),
+            EvidenceSource::History
+                .says(format!("the last replaced pod, on {}: {why}", last.last.spec.node_name)),
         );
     }
     match share.pod.and_then(|pod| pod.spec.containers.iter().find_map(Container::memory_limit)) {
-        Some(limit) => finding.fact(format!("its pod may use {limit} of memory, including its file cache")),
+        Some(limit) => finding
+            .fact(format!("the server's pod has a memory limit of {limit}, which includes its file cache")),
         None => finding,
     }
 }

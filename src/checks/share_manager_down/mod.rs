@@ -36,7 +36,7 @@ const WINDOW: SignedDuration = SignedDuration::from_mins(30);
 pub static CHECK: Check = Check {
     id: "share_manager_down",
     title: "Share managers down",
-    summary: "The NFS server of an RWX volume in use is down, or is replaced repeatedly.",
+    summary: "The NFS server of an RWX volume in use is down, or keeps being replaced.",
     needs: &[ShareManagers, Volumes],
     uses: &[Pods, VolumeAttachments, CsiAttachments, LonghornNodes, KubeNodes, Events, DaemonSets, Settings],
     causes: causes::ALL,

@@ -13,10 +13,9 @@ pub(super) const ALERTS: &[Alert] = &[
         for_: "3m",
         keep_firing_for: "5m",
         severity: Severity::Critical,
-        summary: "A Longhorn RWX volume is not served.",
-        description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end \
-                      }} is not served: its NFS server is down. Every pod that uses the claim hangs. Find out with the \
-                      command below why the server is down.",
+        summary: "A Longhorn RWX volume is unavailable.",
+        description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is unavailable: \
+                      its NFS server is down. Every pod that uses the claim hangs. Run the command below to find out why.",
         why: "The finding allows three minutes for a failover; three more are those of the managers, nodes and attachments that may be behind it, so that no root comes later.",
         runbook: include_str!("LonghornShareManagerDown.md"),
         ..Alert::DEFAULT
@@ -27,10 +26,9 @@ pub(super) const ALERTS: &[Alert] = &[
         without: &["node"],
         keep_firing_for: "30m",
         as_found: true,
-        summary: "The NFS server of a Longhorn RWX volume is replaced repeatedly.",
-        description: "The NFS server of volume {{ $labels.object }} was replaced at least three times in 30 min. Its \
-                      clients hang each time. Check its memory, its node, Service longhorn-recovery-backend and, from 1.7 \
-                      on, fast failover.",
+        summary: "A Longhorn RWX volume's NFS server keeps being replaced.",
+        description: "The NFS server of volume {{ $labels.object }} was replaced at least three times in 30 min. Its clients hang each time. Check \
+                      its memory, its node, Service longhorn-recovery-backend and, from 1.7 on, fast failover.",
         why: "Three in half an hour are the evidence; six are critical: every five minutes all clients wait. It keeps firing for as long as they are counted, so that it does not flap.",
         runbook: include_str!("LonghornShareManagerRestarting.md"),
         ..Alert::DEFAULT
@@ -41,17 +39,17 @@ pub(super) const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Storage,
         title: "Share managers by state",
-        description: "NFS servers of RWX volumes by Longhorn's state. Stopped is normal for volumes that no pod uses.",
+        description: "RWX volumes' NFS servers by Longhorn's state. Stopped is normal for volumes that no pod uses.",
         width: Width::Third,
         no_data: "there is no RWX volume, or the exporter cannot read sharemanagers.longhorn.io",
         ..Panel::STAT.of(&SHARES)
     },
     Panel {
         dashboard: Dashboard::Storage,
-        title: "RWX volumes not served",
-        description: "RWX volumes in use whose NFS server is down or replaced repeatedly, with the cause.",
+        title: "Unavailable RWX volumes",
+        description: "RWX volumes whose NFS server is down or keeps being replaced, with the cause. Their pods hang.",
         columns: &["severity", "cause", "object", "node"],
-        no_data: "every RWX volume that is used is served, or the exporter does not report",
+        no_data: "every RWX volume in use is served, or the exporter does not report",
         ..Panel::TABLE.of_findings("share_manager_down")
     },
 ];

@@ -17,21 +17,21 @@ use crate::longhorn::{ConditionStatus, DataEngine, Volume, condition};
 causes! {
     AT_LIMIT = warning "at_limit"
         "the volume has reached its snapshot limit, so backups and recurring snapshots fail"
-        fix "Delete unneeded snapshots of <claim> (in Longhorn's UI, or as Snapshot objects), or lower the number that its recurring jobs retain. \
-             Backups keep what they need themselves." [
+        fix "Delete unneeded snapshots of <claim> (in Longhorn's UI, or as Snapshot objects), or lower the number that its recurring jobs \
+             retain. Existing backups are not affected." [
             read "kubectl -n <namespace> get snapshots.longhorn.io -l longhornvolume=<volume> --sort-by=.status.creationTime",
             read "kubectl -n <namespace> get recurringjobs.longhorn.io -o custom-columns='NAME:.metadata.name,TASK:.spec.task,RETAIN:.spec.retain,GROUPS:.spec.groups'",
         ] proven "the fix asks for what is not needed; backups are not touched";
     NEAR_LIMIT = warning "near_limit"
         "the volume is close to its snapshot limit" but "info if the limit was set low for this volume"
-        fix "Find out who takes them: recurring jobs that retain too many, or a backup tool that does not delete its own. Then delete unneeded \
-             ones." [
+        fix "Delete unneeded snapshots. Then find out who takes them: recurring jobs that retain too many, or a backup tool that does not \
+             delete its own." [
             read "kubectl -n <namespace> get snapshots.longhorn.io -l longhornvolume=<volume> --sort-by=.status.creationTime",
             read "kubectl -n <namespace> get recurringjobs.longhorn.io -o custom-columns='NAME:.metadata.name,TASK:.spec.task,RETAIN:.spec.retain,GROUPS:.spec.groups'",
         ] proven "the fix asks for what is not needed; backups are not touched";
     MANY = info "many"
-        "Longhorn reports too many snapshots of the volume; reads and rebuilds are slower"
-        fix "Check whether the volume's recurring jobs need to retain so many. It is not urgent." [
+        "Longhorn reports too many snapshots of the volume, so reads and rebuilds are slower"
+        fix "Check whether the volume's recurring jobs need to retain so many snapshots. This is not urgent." [
             read "kubectl -n <namespace> get snapshots.longhorn.io -l longhornvolume=<volume> --sort-by=.status.creationTime",
         ];
 }
@@ -39,7 +39,7 @@ causes! {
 pub static CHECK: Check = Check {
     id: "snapshot_chain_long",
     title: "Snapshot chains at their limit",
-    summary: "A volume is at its snapshot limit or close to it: backups and rebuilds need one more.",
+    summary: "A volume is at or near its snapshot limit. Backups and rebuilds need one more snapshot.",
     needs: &[Volumes, Engines],
     uses: &[Settings],
     causes: ALL,
@@ -50,9 +50,8 @@ pub static CHECK: Check = Check {
         runbook_only: &[&MANY],
         only: Some(Severity::Warning),
         for_: "10m",
-        summary: "A Longhorn volume is at its snapshot limit or close to it.",
-        description: "Volume {{ $labels.object }} is at its snapshot limit or close to it. At the limit backups and rebuilds fail. Delete unneeded \
-                      snapshots.",
+        summary: "A Longhorn volume is at or near its snapshot limit.",
+        description: "Volume {{ $labels.object }} is at or near its snapshot limit. At the limit, backups and rebuilds fail. Delete unneeded snapshots.",
         why: "A recurring job deletes what it no longer retains right after it took one; ten minutes are longer than that.",
         runbook: include_str!("LonghornSnapshotChainLong.md"),
         ..Alert::DEFAULT
@@ -60,7 +59,7 @@ pub static CHECK: Check = Check {
     panels: &[Panel {
         dashboard: Dashboard::Volumes,
         title: "Longest snapshot chains",
-        description: "Snapshots of attached volumes that are at their limit or close to it.",
+        description: "Snapshots of attached volumes at or near their limit. At the limit, backups and rebuilds fail.",
         no_data: "no volume is near its limit, or the exporter does not report",
         ..Panel::TABLE.of(&SNAPSHOTS)
     }],
@@ -70,7 +69,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     SNAPSHOTS = Gauge "longhorn_health_volume_snapshots" ["volume"]
-        "Snapshots of a volume that is close to its limit.",
+        "Snapshots of a volume that is near its snapshot limit.",
         absent "the volume has fewer, is not attached, or engines cannot be read",
         example "longhorn_health_volume_snapshots > 240";
 }
@@ -113,21 +112,24 @@ fn found(
     let whose = text::claims_of(&users);
     let (has, counted) = match count {
         // the engine of a detached volume reports none
-        ..1 => ("has many snapshots".to_owned(), "its engine reports none now".to_owned()),
+        ..1 => (
+            "has reached Longhorn's snapshot warning threshold".to_owned(),
+            "the detached volume's engine lists no snapshots now".to_owned(),
+        ),
         count => {
             out.sample(&SNAPSHOTS, &[&volume.metadata.name], count as f64);
             (
-                format!("has {count} of at most {limit} snapshots"),
-                format!("its engine lists {count} without the head"),
+                format!("has {count} snapshots, limit {limit}"),
+                format!("the volume's engine lists {count} without the head"),
             )
         }
     };
     let impact = match () {
         () if cause == &AT_LIMIT => {
-            "backups and recurring snapshots of the volume fail; a failed replica may not be rebuilt"
+            "backups and recurring snapshots of the volume fail, and a failed replica may not be rebuilt"
         }
-        () if cause == &NEAR_LIMIT => "none yet; at the limit backups and recurring snapshots fail",
-        () => "none yet; reads and rebuilds take longer",
+        () if cause == &NEAR_LIMIT => "none yet: at the limit, backups and recurring snapshots fail",
+        () => "reads and rebuilds take longer",
     };
     let mut finding = Finding::about(cause, volumes::object(cluster, volume), format!("{whose} {has}"))
         .severity(severity)
@@ -137,8 +139,7 @@ fn found(
     if let Some(many) = condition(&volume.status.conditions, "TooManySnapshots") {
         finding = finding.since(many.last_transition_time.get());
         if !many.message.is_empty() {
-            finding =
-                finding.fact(format!("condition TooManySnapshots: {}", text::shortened(&many.message, 200)));
+            finding = finding.fact(format!("condition TooManySnapshots: {}", text::quoted(&many.message)));
         }
     }
     out.report(finding);

@@ -23,23 +23,22 @@ use crate::longhorn::{DaemonSet, DataEngine, Pod, Release};
 causes! {
     MANAGERS_DIFFER = warning "managers_differ"
         "managers of different releases have been running side by side for half an hour"
-        fix "Finish the rollout. With update strategy OnDelete, delete the old release's pods, one at a time. Otherwise find out why new pods do not \
-             become Ready." [
+        fix "Finish the rollout: find out why new pods do not become Ready. With update strategy OnDelete, delete the old release's pods one at a time." [
             read "kubectl -n <namespace> rollout status daemonset/longhorn-manager --timeout=10s",
             read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
         ] proven "a manager's pod holds no data, a DaemonSet recreates it, and pods are deleted one at a time";
     HALF_UPGRADED = warning "half_upgraded"
         "the managers run one release, but setting current-longhorn-version names another"
-        fix "Apply the whole manifest or chart of the intended release, and restart the managers one at a time: the upgrade did not finish, or only \
-             the DaemonSet was changed." [
+        fix "Apply the whole manifest or chart of the intended release. Then restart the managers one at a time: the upgrade is unfinished, or \
+             only the DaemonSet was changed." [
             read "kubectl -n <namespace> get settings.longhorn.io current-longhorn-version",
             read "kubectl -n <namespace> get daemonset longhorn-manager -o jsonpath='{.spec.template.spec.containers[*].image}'",
             read "kubectl -n <namespace> logs <manager> -c longhorn-manager --since=1h | grep -i upgrade",
         ];
     COMPONENT_OLD = warning "component_old"
-        "a part of Longhorn still runs another release than the managers, an hour after the upgrade"
-        fix "Restart the driver deployer, which creates the CSI plugin from the managers' image. If its own image is old, apply the whole manifest \
-             or chart of the release." [
+        "a Longhorn component still runs another release than the managers, an hour after the upgrade"
+        fix "Restart Deployment longhorn-driver-deployer, which creates the CSI plugin. If the deployer's own image is old, apply the whole \
+             manifest or chart of the release." [
             read "kubectl -n <namespace> get daemonsets,deployments -o custom-columns='KIND:.kind,NAME:.metadata.name,IMAGES:.spec.template.spec.containers[*].image'",
             change "kubectl -n <namespace> rollout restart deployment/longhorn-driver-deployer",
         ];
@@ -57,8 +56,8 @@ pub static CHECK: Check = Check {
         name: "LonghornVersionSkew",
         when: When::Found(&[&MANAGERS_DIFFER, &HALF_UPGRADED, &COMPONENT_OLD]),
         for_: "30m",
-        summary: "Parts of Longhorn run different releases.",
-        description: "{{ $labels.object }} does not run the same release as the rest of Longhorn. Such a mix is not tested. Finish the upgrade.",
+        summary: "Longhorn components run different releases.",
+        description: "{{ $labels.object }} runs another release than the rest of Longhorn. Such a mix is untested. Finish the upgrade.",
         why: "The finding waits half an hour; half an hour more leaves out a rollout over many nodes.",
         runbook: include_str!("LonghornVersionSkew.md"),
         ..Alert::DEFAULT
@@ -66,7 +65,7 @@ pub static CHECK: Check = Check {
     panels: &[Panel {
         dashboard: Dashboard::Volumes,
         title: "Volumes on an older engine",
-        description: "Volumes whose engine differs from the default engine image. Compatible ones may stay so.",
+        description: "Volumes with another engine image than the default. Compatible ones can stay as they are.",
         expr: "max without ($without) (longhorn_health_old_engine_volumes{$job})",
         steps: &[Step::at(0.0, "green"), Step::at(1.0, "blue")],
         width: Width::Quarter,
@@ -79,7 +78,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     OLD_ENGINES = Gauge "longhorn_health_old_engine_volumes" []
-        "Volumes whose engine differs from the default engine image.",
+        "Volumes with another engine image than the default.",
         absent "volumes or settings cannot be read",
         example "longhorn_health_old_engine_volumes > 0";
 }
@@ -124,10 +123,10 @@ fn differ(cluster: &Cluster, out: &mut Outcome, managers: &[(&Pod, Release)], ne
         Finding::about(
             &MANAGERS_DIFFER,
             cluster.object::<DaemonSet>("longhorn-manager"),
-            format!("managers of {} run side by side", apart.join(" and ")),
+            format!("managers of {} are running side by side", apart.join(" and ")),
         )
         .since(age.since_or_later())
-        .impact("each writes objects as its own release does, and the other may not know those fields")
+        .impact("none yet. Each manager writes objects as its own release does, and the others may not know those fields.")
         .facts(says)
         .facts([age.evidence()]),
     );
@@ -147,8 +146,8 @@ fn half_upgraded(cluster: &Cluster, out: &mut Outcome, running: Release, newest:
         format!("the managers run {running}, but {installed} is recorded as installed"),
     )
     .since(age.since_or_later())
-    .impact("the upgrade of Longhorn's objects may not have finished; the next upgrade is checked against the older release")
-    .facts([api(format!("setting current-longhorn-version is {installed}; every Ready manager runs {running}"))])
+    .impact("none yet. The upgrade of Longhorn's objects may be unfinished, and the next upgrade is checked against the recorded release.")
+    .facts([api(format!("setting current-longhorn-version is {installed}, but every Ready manager runs {running}"))])
     .facts([age.evidence()]);
     if releases::is_refused(installed, running) {
         finding = finding.fact(format!("Longhorn does not support going from {installed} to {running}"));
@@ -184,7 +183,7 @@ fn components(cluster: &Cluster, out: &mut Outcome, running: Release, newest: Op
                 format!("{app} runs {release}, but the managers run {running}"),
             )
             .since(age.since_or_later())
-            .impact("calls between the two may fail; attached volumes keep working")
+            .impact("calls between the two may fail. Attached volumes keep working.")
             .facts([api(format!("pod {} runs {release}", pod.metadata.name)), age.evidence()]),
         );
     }

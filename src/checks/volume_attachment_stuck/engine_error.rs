@@ -10,35 +10,36 @@ const MANAGERS_THERE: &str = "kubectl -n <namespace> get pods -l longhorn.io/com
 // Of the v1 data engine, whose device is an iSCSI session of the node with its own instance manager; and of v2.
 ways! { ENGINE_ERROR:
     STALE_RECORD "iscsiadm rejects another volume's record"
-        fix "Move the record that the error names away on node <node>: one bad record stops every engine there. It holds no data; sessions go on."
+        fix "Move the iSCSI record that the error names out of its directory on <node>: one bad record stops every engine there. It holds no \
+             data, and sessions continue."
         [read "ssh <node> 'sudo iscsiadm -m node'", read "ssh <node> 'sudo find /etc/iscsi/nodes /var/lib/iscsi/nodes -type f -size -1'", read EVENTS];
     NO_ISCSIADM "iscsiadm is missing"
-        fix "Install open-iscsi on node <node> (iscsi-initiator-utils on RPM systems) and start iscsid. The volume then attaches on its own."
+        fix "Install open-iscsi on <node> (iscsi-initiator-utils on RPM systems) and start iscsid. The volume then attaches automatically."
         [read "ssh <node> 'command -v iscsiadm; systemctl is-active iscsid'", read EVENTS];
     NO_MODULE "kernel module iscsi_tcp is not loaded"
-        fix "Load kernel module iscsi_tcp on node <node>, now and at every start. The volume then attaches on its own."
+        fix "Load kernel module iscsi_tcp on <node>, now and at every boot. The volume then attaches automatically."
         [change "ssh <node> 'sudo modprobe iscsi_tcp && echo iscsi_tcp | sudo tee /etc/modules-load.d/iscsi_tcp.conf'", read EVENTS];
     NO_DAEMON "iscsid is not running"
-        fix "Start iscsid on node <node>, now and at every start. The volume then attaches on its own."
+        fix "Start iscsid on <node>, now and at every boot. The volume then attaches automatically."
         [change "ssh <node> 'sudo systemctl enable --now iscsid'", read ISCSI_LOG];
     DENIED "SELinux or AppArmor denies iscsiadm"
-        fix "Read the denials on node <node> and allow them: Longhorn's page volume-attachment-fails-due-to-selinux-denials has the policy."
+        fix "Read the denials on <node> and allow them: Longhorn's page volume-attachment-fails-due-to-selinux-denials has the policy."
         [read "ssh <node> 'sudo ausearch -m avc -ts recent | grep -i iscsi'", read EVENTS];
     MULTIPATH "multipathd holds the device"
-        fix "Exclude Longhorn's devices in /etc/multipath.conf of node <node> and restart multipathd (Longhorn's page \
+        fix "Exclude Longhorn's devices in /etc/multipath.conf on <node> and restart multipathd (Longhorn's page \
              troubleshooting-volume-with-multipath)."
         [read "ssh <node> 'sudo multipath -ll; lsblk'", read EVENTS];
-    BUSY "the device of its last run is busy"
-        fix "Find out what still uses the device of <claim> on node <node>: a mount, a process or multipathd. End that: the engine can then log out and \
-             start again."
+    BUSY "its previous device is still busy"
+        fix "Find out what still uses the device of <claim> on <node>: a mount, a process or multipathd. End that user: the engine can then log \
+             out and start again."
         [read "ssh <node> 'sudo iscsiadm -m session -P 1; grep longhorn /proc/mounts; sudo lsof /dev/longhorn/<volume>'", read EVENTS];
     NO_LOOPBACK "the node cannot reach its instance manager"
-        fix "Open the way from node <node> to TCP port 3260 of the instance manager's pod there: firewall, NetworkPolicy, routes, or an interface in \
-             iscsid.conf."
+        fix "Open the connection from <node> to TCP port 3260 of the instance manager pod there: check firewall, NetworkPolicy, routes, and the \
+             interface in iscsid.conf."
         [read MANAGERS_THERE, read ISCSI_LOG, read "kubectl -n <namespace> get networkpolicies"];
     V2_INITIATOR "its v2 initiator fails"
-        fix "Read the error and the log of the v2 instance manager on node <node>. There check that kernel module nvme_tcp is loaded and huge pages \
-             are free."
+        fix "Check on <node> that kernel module nvme_tcp is loaded and huge pages are free. Then read the error, and the log of the v2 instance \
+             manager there."
         [read VOLUME_OBJECTS, read "ssh <node> 'lsmod | grep -E \"nvme_tcp|vfio_pci|uio_pci_generic\"; grep Huge /proc/meminfo'", read MANAGERS_THERE];
 }
 

@@ -47,154 +47,154 @@ const OF_KUBERNETES: &str = "kubectl get volumeattachments.storage.k8s.io";
 
 causes! {
     ATTACH_LOOP = critical "attach_loop"
-        "the volume's engine died unexpectedly at least three times in the last hour, so it keeps attaching and detaching"
-        fix "Find out why the engine dies: the instance manager on <value> (restarted, out of memory), the network to the replicas, or the disks. \
-             Scaling the workload down stops the loop." [read VOLUME_OBJECTS, read EVENTS, read TICKETS]
+        "the engine died at least three times in the last hour, so the volume keeps attaching and detaching"
+        fix "Find out why the engine dies: the instance manager on <value> (restarted, out of memory), the network to the replicas, or the \
+             disks. Scaling the workload down stops the loop." [read VOLUME_OBJECTS, read EVENTS, read TICKETS]
         ways ENGINE_ERROR;
     ENGINE_CANNOT_START = critical "engine_cannot_start"
-        "the volume is attaching, but its engine fails to start on that node"
-        fix "Read the engine's error. Then check <value> for missing iscsiadm or iscsi_tcp, multipathd, SELinux denials, engine image and instance \
+        "the volume cannot attach, because its engine fails to start on that node"
+        fix "Read the engine's error. Then check <value>: iscsiadm, module iscsi_tcp, multipathd, SELinux denials, engine image and instance \
              manager. The volume may attach on another node." [read VOLUME_OBJECTS, read EVENTS, read TICKETS]
         way SEVERAL "of several volumes on one node"
-            fix "Check node <node> for missing iscsiadm or iscsi_tcp, a multipathd that claims the devices, SELinux denials, and the instance manager there."
+            fix "Check on <node> that iscsiadm and module iscsi_tcp exist and the instance manager is running. Then look for a multipathd that \
+                 claims the devices, and for SELinux denials."
             [read LONGHORN_NODE, read MANAGERS_THERE]
         way OF_THE_NODE "of all volumes on one node, while engines run on others"
-            fix "Cordon node <node>, so that new pods go elsewhere. Then check it for missing iscsiadm or iscsi_tcp, a multipathd that claims the \
-                 devices, SELinux denials, and its instance manager."
+            fix "Cordon <node>, so that new pods go elsewhere. Then check its iscsiadm, module iscsi_tcp, SELinux denials and instance manager, \
+                 and whether multipathd claims the devices."
             [read LONGHORN_NODE, read MANAGERS_THERE, change "kubectl cordon <node>"]
         ways ENGINE_ERROR;
     ATTACHING = warning "attaching" "the volume has been attaching for ten minutes"
-        fix "Find out which engine or replica fails to start: check its engine image and instance manager. Then read the log of the longhorn-manager \
-             on <owner>." [read VOLUME_OBJECTS, read EVENTS, read TICKETS]
-        way TWINS "its node has two instance managers of one type and image"
-            fix "Find out which of <instance_manager> and <value> runs nothing, and delete that InstanceManager. Longhorn starts nothing on node \
-                 <node> while it has both."
+        fix "Find out which engine or replica fails to start: check its engine image and instance manager. Then read the log of the \
+             longhorn-manager on <owner>." [read VOLUME_OBJECTS, read EVENTS, read TICKETS]
+        way TWINS "its node has two identical instance managers"
+            fix "Find out which of <instance_manager> and <value> runs nothing, and delete that InstanceManager. Longhorn starts no engine or \
+                 replica on <node> while both exist."
             [read "kubectl -n <namespace> get instancemanagers.longhorn.io <instance_manager> <value> -o yaml"]
             proven "the fix asks for the one that runs nothing"
         ways BACKING_IMAGE;
     DETACHING = warning "detaching" "the volume has been detaching for ten minutes"
         but "info in a recording that does not show since when"
-        fix "Find out which engine or replica does not stop: check its node's instance manager. Then read the log of the longhorn-manager on \
-             <owner>, which owns the volume." [read VOLUME_OBJECTS, read EVENTS, read TICKETS];
+        fix "Find out which engine or replica does not stop, and check its node's instance manager. Then read the log of the longhorn-manager \
+             on <owner>, which owns the volume." [read VOLUME_OBJECTS, read EVENTS, read TICKETS];
     TICKET_WAITS = warning "ticket_waits"
-        "a workload has waited ten minutes for a volume that is attached elsewhere or in another way, or for which Longhorn was not asked"
-        fix "Stop what uses <claim> on the node where it is attached: a slowly ending pod, an attachment from Longhorn's UI, or a second pod of an RWO \
-             claim." [read TICKETS, read OF_KUBERNETES, read VOLUME_OBJECTS]
+        "a workload has waited ten minutes for a volume that is attached elsewhere or was never requested"
+        fix "Stop what uses <claim> on the node where it is attached: a pod that ends slowly, an attachment from Longhorn's UI, or a second pod \
+             of an RWO claim." [read TICKETS, read OF_KUBERNETES, read VOLUME_OBJECTS]
             proven "a second replica of a strict-local volume, without data; of two active engines the one that no replica names; the pod of a \
                     virtual machine on the node that it should leave"
-        way MIGRATES "its migration does not become ready"
-            fix "Find out why the engine and the replicas of the migration do not start. Deleting the virtual machine's pod on its target node \
-                 cancels the migration." [read VOLUME_OBJECTS, read TICKETS, read OWNERS_LOG]
-        way SURPLUS_REPLICA "it is strict-local, and has a replica too many"
-            fix "Delete the replica without data: Longhorn's validator rejects every change of a strict-local volume that has two."
+        way MIGRATES "its migration is stuck"
+            fix "Find out why the migration's engine and replicas do not start. To cancel the migration, delete the virtual machine's pod on \
+                 the target node." [read VOLUME_OBJECTS, read TICKETS, read OWNERS_LOG]
+        way SURPLUS_REPLICA "it is strict-local but has two replicas"
+            fix "Delete replica <replica>, which has no data: Longhorn's webhook rejects every change of a strict-local volume that has two replicas."
             [read VOLUME_OBJECTS, read TICKETS, change "kubectl -n <namespace> delete replicas.longhorn.io <replica>"]
         way PENDING_NODE "it has a pending node"
-            fix "Clear the field status.pendingNodeID: Longhorn cannot attach a volume that has a pending node." [
+            fix "Clear the volume's field status.pendingNodeID: Longhorn cannot attach a volume that has a pending node." [
                 read VOLUME_OBJECTS,
                 read TICKETS,
                 change "kubectl -n <namespace> patch volumes.longhorn.io <volume> --subresource=status --type merge -p '{\"status\":{\"pendingNodeID\":\"\"}}'",
             ]
         way TWO_ENGINES "two of its engines are active"
-            fix "Keep the engine that the replicas name in spec.engineName, and delete the other: Longhorn stops all work on a volume with two \
-                 active engines (fixed in 1.4.4 and 1.5.2)." [read VOLUME_OBJECTS, read TICKETS]
-        way UNHELD "it stays detached, although nothing holds it"
-            fix "Read the log of the longhorn-manager that owns the volume to find out why it does not attach: nothing else holds it." [read VOLUME_OBJECTS, read TICKETS, read OWNERS_LOG]
+            fix "Delete the engine that no replica names in spec.engineName: Longhorn stops all work on a volume with two active engines (fixed \
+                 in 1.4.4 and 1.5.2). Keep the other engine." [read VOLUME_OBJECTS, read TICKETS]
+        way UNHELD "it is still detached, although nothing holds it"
+            fix "Read the log of the longhorn-manager that owns the volume: it shows why the volume does not attach. Nothing else holds the volume." [read VOLUME_OBJECTS, read TICKETS, read OWNERS_LOG]
         way OWN_WORK "Longhorn's own work holds it"
-            fix "Find out why Longhorn's <kind> does not end: its ticket <attachment> holds the volume until then. No workload holds it."
+            fix "Find out why Longhorn's <kind> has not finished: its ticket <attachment> holds the volume until then. No workload holds the volume."
             [read "kubectl -n <namespace> get snapshots.longhorn.io,backups.longhorn.io | grep -e <volume> -e NAME", read TICKETS]
-        way LONGHORN_REFUSES "Longhorn rejects the attach"
-            fix "Fix what Longhorn's answer names, often an engine image that is missing on a node. csi-attacher then retries automatically." [
+        way LONGHORN_REFUSES "Longhorn rejects the request"
+            fix "Read Longhorn's answer and fix its cause, often an engine image that is missing on a node. csi-attacher then retries automatically." [
                 read ATTACHMENT,
                 read "kubectl -n <namespace> get volumes.longhorn.io <volume> -o jsonpath='{.spec.image}'",
                 read "kubectl -n <namespace> get engineimages.longhorn.io",
             ]
-        way NEVER_ASKED "Longhorn was never asked to attach it"
-            fix "Find out why csi-attacher cannot reach Service longhorn-backend (port 9500): DNS, a service mesh, or a NetworkPolicy (1.12.1's omit \
-                 the CSI sidecars). Its log may hold Longhorn's answer." [
-                read ATTACHMENT,
-                read "kubectl -n <namespace> logs -l app=csi-attacher --tail=50",
-                read "kubectl -n <namespace> get networkpolicies",
-            ]
+        way NEVER_ASKED "Longhorn never got the request"
+            fix "Find out why csi-attacher cannot reach Service longhorn-backend (port 9500): DNS, a service mesh, or a NetworkPolicy (1.12.1's \
+                 omit the CSI sidecars). Its log may contain Longhorn's answer."
+                [read ATTACHMENT, read "kubectl -n <namespace> logs -l app=csi-attacher --tail=50", read "kubectl -n <namespace> get networkpolicies"]
         way PLUGIN_UNREGISTERED "the CSI plugin on the node is not registered"
-            fix "Make the CSI plugin on node <node> register with its kubelet: csi-attacher then retries automatically." [
+            fix "Read the log of node-driver-registrar on <node> and fix the error, so that the CSI plugin registers with the kubelet. \
+                 csi-attacher then retries automatically." [
                 read "kubectl -n <namespace> get pods -l app=longhorn-csi-plugin -o wide --field-selector spec.nodeName=<node>",
                 read "kubectl -n <namespace> logs -l app=longhorn-csi-plugin -c node-driver-registrar --tail=30 --prefix",
                 read "kubectl get csinode <node> -o yaml",
             ]
-        way NO_PLUGIN "no CSI plugin is on the node"
-            fix "Read the Events of the pod and fix what they name. The kubelet then continues automatically."
+        way NO_PLUGIN "the node has no CSI plugin pod"
+            fix "Read the Events of DaemonSet longhorn-csi-plugin and fix their cause. The kubelet then continues automatically."
             [read "kubectl -n <namespace> describe daemonset longhorn-csi-plugin"]
         way KEPT_AWAY_BY_TAINT "a taint keeps the CSI plugin off the node"
-            fix "Keep pods with a Longhorn volume off node <node>, or tolerate its taint in setting taint-toleration, with all volumes detached. \
+            fix "Keep pods with Longhorn volumes off <node>. Or detach all volumes and tolerate the taint in setting taint-toleration: \
                  csi-attacher then retries automatically." [read NODE, read KEPT_BY]
         way KEPT_OUT_BY_TAINT "a taint keeps the CSI plugin and the manager off the node"
-            fix "Keep pods with a Longhorn volume off node <node>, or tolerate its taint in setting taint-toleration (with all volumes detached) \
-                 and in DaemonSet longhorn-manager. csi-attacher then retries automatically." [read NODE, read KEPT_BY]
+            fix "Keep pods with Longhorn volumes off <node>. Or detach all volumes and tolerate the taint in setting taint-toleration and \
+                 DaemonSet longhorn-manager: csi-attacher then retries automatically." [read NODE, read KEPT_BY]
         way KEPT_AWAY_BY_LABEL "the node lacks a label for the CSI plugin"
-            fix "Keep pods with a Longhorn volume off node <node>, or give it the label, or change setting system-managed-components-node-selector, \
-                 with all volumes detached. csi-attacher then retries automatically." [read NODE, read KEPT_BY]
+            fix "Keep pods with Longhorn volumes off <node>, or give it the label. Or detach all volumes and change setting \
+                 system-managed-components-node-selector: csi-attacher then retries automatically." [read NODE, read KEPT_BY]
         way KEPT_OUT_BY_LABEL "the node lacks a label for the CSI plugin and the manager"
-            fix "Keep pods with a Longhorn volume off node <node>, or give it the label, or change setting system-managed-components-node-selector \
-                 (with all volumes detached) and DaemonSet longhorn-manager. csi-attacher then retries automatically." [read NODE, read KEPT_BY]
+            fix "Keep pods with Longhorn volumes off <node>, or give it the label. Or detach all volumes and change setting \
+                 system-managed-components-node-selector and DaemonSet longhorn-manager: csi-attacher then retries automatically." [read NODE, read KEPT_BY]
         ways REFUSED;
     TICKET_LEFT_OVER = warning "ticket_left_over"
-        "a ticket holds the volume for a node or an attachment that no longer exists" but "info while no other ticket waits"
-        fix "Make sure that no pod on node <node> uses <claim>, then remove the ticket: Longhorn detaches the volume, and attaches it where another \
-             ticket wants it." [
+        "a ticket holds the volume for a node or an attachment that no longer exists" but "info while no other ticket is waiting"
+        fix "Make sure that no pod on <node> uses <claim>. Then remove the ticket: Longhorn detaches the volume and attaches it on the node of \
+             the next ticket." [
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
             read TICKETS,
             read OF_KUBERNETES,
             change "kubectl -n <namespace> patch volumeattachments.longhorn.io <volume> --type merge -p '{\"spec\":{\"attachmentTickets\":{\"<attachment>\":null}}}'",
         ];
     MIGRATION_BROKE = warning "migration_broke"
-        "a live migration was aborted, and the volume attaches to neither of its two nodes"
-        fix "Find out on which node the virtual machine of <claim> should run, and delete the pod on the other: Longhorn attaches the volume as soon \
-             as one ticket is left." [read TICKETS, read OF_KUBERNETES] proven "the fix asks on which node the virtual machine should run"
+        "a live migration was aborted, and the volume can attach to neither of its two nodes"
+        fix "Decide on which node the virtual machine of <claim> should run. Then delete its pod on the other node: Longhorn attaches the volume once \
+             one ticket is left." [read TICKETS, read OF_KUBERNETES] proven "the fix asks on which node the virtual machine should run"
         way DETACHING_LOOP "it has two engines left"
-            fix "Follow Longhorn's page troubleshooting-migratable-rwx-volume-stuck-in-detaching-loop: the volume keeps both engines of the migration and \
-                 flaps. Do not delete the volume. Upgrade to 1.10.0 or later, which ends this." [
+            fix "Follow Longhorn's page troubleshooting-migratable-rwx-volume-stuck-in-detaching-loop: the volume keeps both engines of the migration. \
+                 Upgrade to 1.10.0 or later, which fixes this. Do not delete the volume." [
                 read "kubectl -n <namespace> get volumes.longhorn.io <volume> -o jsonpath='{.spec.nodeID} {.spec.migrationNodeID} {.status.currentNodeID} {.status.currentMigrationNodeID}'",
                 read VOLUME_OBJECTS,
                 read TICKETS,
             ];
     MOUNT_FAILING = warning "mount_failing"
-        "the volume is attached, but the kubelet has failed to mount it for ten minutes"
-        but "info if only a Pending pod shows it, as a live exporter does not read the Events of other namespaces"
-        fix "Read the Events of the pod of <claim> on node <node>. For FailedMount, read the log of longhorn-csi-plugin there. A failed image pull is \
-             not a storage failure." [
+        "the volume is attached, but the kubelet has been failing to mount it for ten minutes"
+        but "info if only a Pending pod shows this, as a live exporter cannot read other namespaces' Events"
+        fix "Read the Events of the pod that uses <claim> on <node>. For FailedMount, read the log of longhorn-csi-plugin there. A failed image \
+             pull is not a storage failure." [
             read "kubectl get events -A --field-selector reason=FailedMount --sort-by=.lastTimestamp",
             read "kubectl -n <namespace> logs -l app=longhorn-csi-plugin -c longhorn-csi-plugin --tail=300 --prefix | grep <volume>",
             read VOLUME_OBJECTS,
         ] proven "the volume is mounted nowhere, and has a backup, before its file system is repaired"
         way DEVICE_BUSY "another process uses the device"
-            fix "Exclude Longhorn's devices in /etc/multipath.conf on node <node> and restart multipathd, which usually holds the device \
-                 (Longhorn's page troubleshooting-volume-with-multipath)."
+            fix "Exclude Longhorn's devices in /etc/multipath.conf on <node> and restart multipathd, which usually holds the device (Longhorn's \
+                 page troubleshooting-volume-with-multipath)."
         way NO_PASSPHRASE "the kubelet gets no passphrase"
-            fix "Create the Secret that the persistent volume's spec.csi.nodeStageSecretRef names. If that is empty, set persistentVolumeReclaimPolicy \
-                 to Retain, then recreate the persistent volume with it: without Retain, data is deleted."
+            fix "Create the Secret that the PV's spec.csi.nodeStageSecretRef names. If that field is empty, set persistentVolumeReclaimPolicy \
+                 to Retain, then recreate the PV with the field. Without Retain, data is deleted."
         way NOT_DECRYPTED "cryptsetup fails"
-            fix "Check on node <node> that cryptsetup is installed and dm_crypt is loaded, and that the Secret has the passphrase with which the \
-                 volume was encrypted."
+            fix "Check on <node> that cryptsetup is installed and module dm_crypt is loaded. Then check that the Secret has the passphrase with \
+                 which the volume was encrypted."
         way DAMAGED "the file system is damaged"
-            fix "Take a backup or snapshot first. Then scale the workload down, attach the volume in Longhorn's UI, and repair its file system under \
-                 /dev/longhorn there (fsck, xfs_repair)."
+            fix "Take a backup or snapshot. Then scale the workload down and attach the volume in Longhorn's UI. On that node, run fsck or \
+                 xfs_repair on /dev/longhorn/<volume>."
         way NFS_CLIENT "the NFS client fails"
-            fix "Check that node <node> has an NFS client and NFS 4.1 in its kernel, and that it reaches port 2049 of the share endpoint."
+            fix "Check that <node> has an NFS client and that its kernel supports NFS 4.1. Then check that <node> can reach port 2049 of the share \
+                 endpoint."
         way NO_ADDRESS "its share has no address"
             fix "Delete pod share-manager-<volume> while its workloads can pause: Longhorn then creates the share's Service again, with the address \
-                 that the present network setting needs." [
+                 that the current network setting needs." [
                 read "kubectl -n <namespace> get sharemanagers.longhorn.io <volume> -o jsonpath='{.status.endpoint}'",
                 read "kubectl -n <namespace> get services <volume> -o yaml",
             ]
         way DEVICE_EXCHANGED "the device was replaced under the pod"
-            fix "Scale the workload to 0 until the volume is detached, then up again: the kubelet then mounts the new device. The old one was \
-                 replaced when its engine died.";
+            fix "Scale the workload to 0 until the volume is detached, then up again: the kubelet then mounts the new device. The old device \
+                 was replaced when the engine died.";
 }
 
 pub static CHECK: Check = Check {
     id: "volume_attachment_stuck",
     title: "Volumes that do not attach or detach",
-    summary: "A volume stays attaching or detaching, keeps losing its engine, or is held where no workload wants it.",
+    summary: "A volume is stuck attaching or detaching, keeps losing its engine, or is held on a node where no workload needs it.",
     needs: &[Volumes, Engines, VolumeAttachments],
     uses: &[
         CsiAttachments, CsiNodes, BackingImages, BackingImageManagers, BackingImageDataSources, Events, Pods,
@@ -212,7 +212,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     STUCK = Gauge "longhorn_health_volume_attachment_stuck" ["volume", "pvc_namespace", "pvc", "cause", "severity"]
-        "1 for every volume that cannot attach or detach, by cause; without findings of severity info.",
+        "1 for every volume that cannot attach or detach, by cause. Findings of severity info do not count.",
         absent "the volume attaches and detaches, or volumes or engines cannot be read",
         example "max without (instance, pod) (longhorn_health_volume_attachment_stuck) == 1";
 }

@@ -96,7 +96,7 @@ fn failing(cluster: &Cluster, volume: &Volume, attached: &str, event: &Event) ->
         api(format!(
             "Event FailedMount of pod {pod}, {}: {}",
             counted(usize::try_from(event.occurrences()).unwrap_or(usize::MAX), "time"),
-            text::both_ends(event.said().trim(), 600)
+            text::quoted(event.said().split_once(" : ").map_or(event.said(), |(_, why)| why))
         ))
         .quoting(event.said()),
     )
@@ -154,13 +154,13 @@ fn pending(
         Finding::about(
             &MOUNT_FAILING,
             volumes::object(cluster, volume),
-            format!("{whose} is attached, but its pod stays Pending: {}", text::listed(waiting)),
+            format!("{whose} is attached, but its pod is still Pending: {}", text::listed(waiting)),
         )
         .severity(Severity::Info)
         .node(node)
         .since(age.since)
-        .impact("Longhorn has done its part; only the Events of the pod show whether the kubelet fails to mount the volume")
+        .impact("the pod has not started yet. Only the pod's Events show whether the kubelet fails to mount the volume.")
         .volumes(users)
-        .facts([api("kubernetesStatus.workloadsStatus: no pod of the claim is Running".to_owned()), age.evidence()]),
+        .facts([api("no pod of the claim is Running (kubernetesStatus.workloadsStatus)".to_owned()), age.evidence()]),
     )
 }

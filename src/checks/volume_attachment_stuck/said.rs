@@ -15,8 +15,8 @@ pub(super) fn by_others(cluster: &Cluster, volume: &Volume) -> Vec<Evidence> {
         .take(3)
         .map(|csi| {
             let said = csi.status.attach_error.message.trim();
-            let error = text::both_ends(said, 500);
-            api(format!("VolumeAttachment {} for node {}: {error}", csi.metadata.name, csi.spec.node_name))
+            let error = text::quoted(said);
+            api(format!("VolumeAttachment {} for {}: {error}", csi.metadata.name, csi.spec.node_name))
                 .quoting(beyond_the_attempt(said))
         })
         .collect();
@@ -49,7 +49,7 @@ fn beyond_the_attempt(said: &str) -> &str {
 pub(super) fn imageless(volume: &Volume) -> Option<Evidence> {
     let is_placed = !volume.status.owner_id.is_empty();
     (volume.spec.wanted_image().is_empty() && is_placed)
-        .then(|| api("the volume names no engine image: its spec.image is empty"))
+        .then(|| api("the volume's spec.image is empty, so it names no engine image"))
 }
 
 /// Two instance managers where one is expected: Longhorn starts nothing on a node where it does not find the only one of a type and
@@ -84,6 +84,9 @@ impl<'a> Twins<'a> {
 
     pub(super) fn fact(&self) -> Evidence {
         let [one, other] = self.names;
-        api(format!("node {} has two instance managers of one type and image, {one} and {other}", self.node))
+        api(format!(
+            "node {} has two instance managers of the same type and image: {one} and {other}",
+            self.node
+        ))
     }
 }

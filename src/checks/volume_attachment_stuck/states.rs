@@ -271,7 +271,8 @@ fn dies<'a>(
     {
         return None;
     }
-    let text = format!("{} DetachedUnexpectedly within the last hour, the last at {told}", seen.count);
+    let text =
+        format!("Event DetachedUnexpectedly: {} times within the last hour, last at {told}", seen.count);
     let evidence = vec![EvidenceSource::Event.says(text)];
     let failed = engine.and_then(|engine| events.failed.get(engine.metadata.name.as_str()));
     let said = engine_error::texts(cluster, engine).into_iter().chain(failed.map(|failed| failed.said));
@@ -291,12 +292,11 @@ fn dies<'a>(
         evidence,
     };
     if !never_up {
-        let why = "its engine died three times or more within an hour".to_owned();
+        let why = "it keeps losing its engine (3 or more deaths in 1 h)".to_owned();
         return Some(stuck(&ATTACH_LOOP, why, None, evidence));
     }
     let mut evidence: Vec<Evidence> = engine.and_then(start_error).into_iter().chain(evidence).collect();
-    evidence
-        .push(api("no replica of the volume was ever healthy: it has never been up, and no data is lost"));
+    evidence.push(api("no replica of the volume was ever healthy, so no data is lost"));
     let why = format!("it cannot attach on {node}{}", briefly(failure));
     Some(stuck(&ENGINE_CANNOT_START, why, Some(seen.first), evidence))
 }
@@ -365,20 +365,21 @@ fn moves<'a>(
     if !age.at_least(ATTACH, Unknown::Counts) || tickets::attaches_to_gone_node(cluster, volume) {
         return None;
     }
-    let long = since.map_or("an unknown time".to_owned(), |since| text::duration(cluster.age(since)));
     let mut evidence: Vec<Evidence> = engine.map(wanted_and_is).into_iter().collect();
     let busy =
         cluster.replicas_of(name).filter(|replica| replica.spec.desire_state != replica.status.current_state);
     evidence.extend(busy.take(3).map(|replica| {
         let (wanted, current) = (replica.spec.desire_state.as_str(), replica.status.current_state.as_str());
         let (name, node) = (&replica.metadata.name, &replica.spec.node_id);
-        api(format!("replica {name} on {node}: wanted {wanted}, is {current}"))
+        api(format!("replica {name} on {node}: desireState {wanted}, currentState {current}"))
     }));
     evidence.push(age.evidence());
     // the ticket of a detaching volume is gone, and from 1.5 on its attachment in Kubernetes goes with it, not with the engine
     // (csi/controller_server.go ControllerUnpublishVolume): a single look at a scaled-down workload is no different from a stuck one
     let dated = cause != &DETACHING || since.is_some();
-    let (mut why, mut since) = (format!("it has been {fact} for {long}"), since);
+    let why = since.map(|since| format!("it has been {fact} for {}", text::duration(cluster.age(since))));
+    let mut why = why.unwrap_or_else(|| format!("it is stuck {fact} (start time unknown)"));
+    let mut since = since;
     if let Some(wait) = Wait::of(cluster, volume).filter(|_| cause == &ATTACHING) {
         (why, since) = (wait.text(), since.into_iter().chain(wait.since).min());
     }
@@ -387,7 +388,7 @@ fn moves<'a>(
 
 fn wanted_and_is(engine: &Engine) -> Evidence {
     let (wanted, current) = (engine.spec.desire_state.as_str(), engine.status.current_state.as_str());
-    api(format!("engine {}: wanted {wanted}, is {current}", engine.metadata.name))
+    api(format!("engine {}: desireState {wanted}, currentState {current}", engine.metadata.name))
 }
 
 fn cannot_start<'a>(
@@ -400,17 +401,13 @@ fn cannot_start<'a>(
     let mut evidence: Vec<Evidence> = engine.and_then(start_error).into_iter().collect();
     let texts = engine_error::texts(cluster, engine);
     let told = texts.iter().find(|said| !evidence.iter().any(|fact| fact.text.contains(**said)));
-    evidence.extend(
-        told.map(|said| {
-            api(format!("instance manager: {}", text::both_ends(said.trim(), 300))).quoting(said)
-        }),
-    );
+    evidence.extend(told.map(|said| api(format!("instance manager: {}", text::quoted(said))).quoting(said)));
     let failure =
         engine_error::failure(stuck.volume, texts.into_iter().chain(failed.map(|failed| failed.said)));
     if let Some(EventTally { count, last, said, .. }) = failed {
         let text = format!(
-            "{count} FailedStarting of its engine within the last hour, the last at {last}: {}",
-            text::both_ends(said.trim(), 300)
+            "Event FailedStarting of the engine, {count} times within the last hour, last at {last}: {}",
+            text::quoted(said)
         );
         evidence.push(EvidenceSource::Event.says(text).quoting(said));
     }
@@ -451,7 +448,7 @@ fn asked_by(csi: &CsiAttachment) -> Option<Timestamp> {
 fn start_error(engine: &Engine) -> Option<Evidence> {
     let created = condition(&engine.status.conditions, "InstanceCreation")?;
     let said = created.status == ConditionStatus::False && !created.message.is_empty();
-    let text = || format!("engine {}: {}", engine.metadata.name, text::both_ends(&created.message, 300));
+    let text = || format!("engine {}: {}", engine.metadata.name, text::quoted(&created.message));
     said.then(|| api(text()).quoting(&created.message))
 }
 
@@ -472,8 +469,8 @@ fn finding(cluster: &Cluster, stuck: StuckVolume) -> Finding {
         .node(node)
         .since(since)
         .impact(match cause == &DETACHING {
-            true => format!("{whose} cannot attach anywhere until it is detached"),
-            false => format!("{whose} cannot be used: its pods wait or lose their device"),
+            true => format!("{whose} cannot attach to another node until the detach ends"),
+            false => format!("{whose} is unavailable: its pods cannot start or have lost the device"),
         })
         .volumes(users)
         .fact(format!(
@@ -499,7 +496,7 @@ fn finding(cluster: &Cluster, stuck: StuckVolume) -> Finding {
             .with(Name::InstanceManager, twins.names[0])
             .with(Name::Value, twins.names[1]),
         None if node.is_empty() => finding.with(Name::Value, "its node"),
-        None => finding.with(Name::Value, format!("node {node}")),
+        None => finding.with(Name::Value, node),
     };
     if let Some(failure) = failure {
         finding = finding.way(failure);
@@ -512,8 +509,7 @@ fn finding(cluster: &Cluster, stuck: StuckVolume) -> Finding {
         .is_some_and(|release| (release.major, release.minor, release.patch) == (1, 12, 1));
     if policies && cause != &ATTACH_LOOP {
         finding = finding.fact(
-            "the default NetworkPolicies of 1.12.1 can block a node from port 3260 of its instance manager if the CNI enforces them (chart: \
-             networkPolicies.restrictInternalTraffic)",
+            "the chart's NetworkPolicies of 1.12.1 can block a node from port 3260 of its instance manager (networkPolicies.restrictInternalTraffic)",
         );
     }
     finding
@@ -530,21 +526,17 @@ fn one_node(cluster: &Cluster, node: &str, all: &[StuckVolume], elsewhere: usize
     let way_of = |one: &StuckVolume| one.failure;
     let way = all.first().and_then(way_of).filter(|way| all.iter().all(|one| way_of(one) == Some(way)));
     let told = format!(
-        "{} on other nodes run but none here, so the node is the cause",
+        "{} on other nodes and none here are running, so the node is the cause",
         counted(elsewhere, "engine")
     );
     Finding::about(
         &ENGINE_CANNOT_START,
         cluster.object::<LonghornNode>(node),
-        format!(
-            "the engines of {} cannot start on node {node}{}",
-            counted(all.len(), "volume"),
-            briefly(way)
-        ),
+        format!("engines of {} cannot start on {node}{}", counted(all.len(), "volume"), briefly(way)),
     )
     .node(node)
     .since(all.iter().filter_map(|one| one.since).min())
-    .impact(format!("pods on node {node} wait for their volumes: {whose}"))
+    .impact(format!("pods on {node} cannot start, because these volumes cannot attach: {whose}"))
     .volumes(users)
     .facts(of_node.then_some(told))
     .way(way.unwrap_or(if of_node { &OF_THE_NODE } else { &SEVERAL }))

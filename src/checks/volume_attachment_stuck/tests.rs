@@ -76,7 +76,7 @@ fn an_engine_that_fails_is_named_with_its_error() {
     assert_eq!(causes(&cluster), ["critical engine_cannot_start Volume vol"]);
     let finding = run(&CHECK, &cluster).report.findings.remove(0);
     assert!(
-        finding.evidence().iter().any(|fact| fact.text.ends_with("iscsiadm exit status 21")),
+        finding.evidence().iter().any(|fact| fact.text.ends_with("\"iscsiadm exit status 21\"")),
         "{finding:?}"
     );
     // several on one node: it is the node

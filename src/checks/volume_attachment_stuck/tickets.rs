@@ -177,10 +177,10 @@ pub(super) fn find_broken_migrations(cluster: &Cluster, out: &mut Outcome) {
         let finding = Finding::about(
             &MIGRATION_BROKE,
             volumes::object(cluster, volume),
-            format!("{whose}: its migration broke off, and it is {} with two engines", status.state.as_str()),
+            format!("{whose} is {} with two engines left by an aborted migration", status.state.as_str()),
         )
         .since(age.since)
-        .impact(format!("{whose} can be attached nowhere"))
+        .impact(format!("{whose} cannot attach to any node"))
         .volumes(users)
         .way(&DETACHING_LOOP)
         .fact(format!(
@@ -190,7 +190,7 @@ pub(super) fn find_broken_migrations(cluster: &Cluster, out: &mut Outcome) {
         ))
         .facts((failures > 0).then(|| {
             EvidenceSource::Event
-                .says(format!("MigrationFailed on the volume, {}", counted(failures, "time")))
+                .says(format!("Event MigrationFailed of the volume, {}", counted(failures, "time")))
         }));
         sample(out, volume, &MIGRATION_BROKE);
         out.report(finding);
@@ -237,22 +237,22 @@ fn find_left_over(
     let users = vec![cluster.volume_ref(&volume.metadata.name)];
     let (whose, node) = (text::claims_of(&users), ticket.node);
     let (lacks, uses) = match nodes::is_gone(cluster, node) {
-        true => ("for a deleted node", "which no longer exists"),
-        false => ("without a VolumeAttachment in Kubernetes", "although nothing requests it"),
+        true => ("and its node is deleted", "which no longer exists"),
+        false => ("and has no VolumeAttachment in Kubernetes", "although nothing requests it"),
     };
     let impact = match waits {
-        Some(other) => format!("the workload on node {} waits for {whose}", other.node),
+        Some(other) => format!("the workload on {} cannot start: it is waiting for {whose}", other.node),
         None if volume.status.current_node_id == node => {
-            format!("{whose} stays attached to node {node} {uses}")
+            format!("{whose} is still attached to {node}, {uses}")
         }
-        None => format!("Longhorn wants to attach {whose} to node {node} {uses}"),
+        None => format!("Longhorn keeps trying to attach {whose} to {node}, {uses}"),
     };
-    let message = format!("a left-over ticket holds {whose} for {node}");
+    let message = format!("a leftover attachment ticket holds {whose} for {node}");
     let finding = Finding::about(&TICKET_LEFT_OVER, volumes::object(cluster, volume), message)
         .node(node)
         .volumes(users)
         .impact(impact)
-        .fact(format!("{}, {lacks}", ticket_text(ticket)))
+        .fact(format!("{} {lacks}", ticket_text(ticket)))
         .with(Name::Attachment, ticket.id);
     match waits {
         Some(_) => {
@@ -280,10 +280,10 @@ fn find(
     let own = own_work(cluster, volume, all).filter(|_| !broke && !migrates);
     let why = match (broke, at.as_str()) {
         (_, at) if migrates => {
-            format!("its migration from node {at} to {} does not become ready", ticket.node)
+            format!("it is stuck migrating from {at} to {}", ticket.node)
         }
-        (true, _) => "its migration broke, and tickets for two nodes are left".to_owned(),
-        (_, "") => format!("it stays detached although a pod on {} waits for it", ticket.node),
+        (true, _) => "it cannot attach: its aborted migration left two tickets".to_owned(),
+        (_, "") => format!("it is still detached although a pod on {} needs it", ticket.node),
         (_, at) if at == ticket.node => {
             format!("it is attached to {at}, but its ticket is not satisfied")
         }
@@ -295,7 +295,7 @@ fn find(
         Finding::about(cause, volumes::object(cluster, volume), super::states::headline(&whose, &why))
             .node(ticket.node)
             .since(ticket.since)
-            .impact(format!("the pod on node {} cannot start without {whose}", ticket.node))
+            .impact(format!("the pod on {} cannot start: it needs {whose}", ticket.node))
             .volumes(users);
     let way = match (&obstacle, own) {
         _ if broke => None,
@@ -318,7 +318,7 @@ fn find(
             own.into_iter()
                 .flat_map(|(id, kind)| [(Name::Attachment, id.to_owned()), (Name::Kind, kind.to_owned())]),
         )
-        .facts(own.map(|(id, kind)| api(format!("ticket {id} of {kind} holds it on node {at}"))))
+        .facts(own.map(|(id, kind)| api(format!("ticket {id} of {kind} holds the volume on {at}"))))
         .facts(obstacle.map(|obstacle| api(obstacle.fact)))
         .facts(said::by_others(cluster, volume))
         .facts(all.iter().take(5).map(|ticket| api(ticket_text(ticket))));
@@ -337,13 +337,14 @@ struct Obstacle<'a> {
 fn obstacle<'a>(cluster: &'a Cluster, volume: &Volume) -> Option<Obstacle<'a>> {
     if let Some(replica) = surplus_replica(cluster, volume) {
         let fact =
-            format!("the volume is strict-local but has an extra replica {replica}, which holds no data");
+            format!("the volume is strict-local but has an extra replica, {replica}, which holds no data");
         return Some(Obstacle { fact, way: &SURPLUS_REPLICA, replica: Some(replica) });
     }
     let pending = &volume.status.pending_node_id;
     if !pending.is_empty() {
-        let fact =
-            format!("status.pendingNodeID is {pending}, left over from 1.4: from 1.5 on nothing clears it");
+        let fact = format!(
+            "the volume's status.pendingNodeID is {pending}, a leftover from 1.4 that no release from 1.5 on clears"
+        );
         return Some(Obstacle { fact, way: &PENDING_NODE, replica: None });
     }
     let active = cluster.engines_of(&volume.metadata.name).filter(|engine| engine.spec.active);
@@ -366,8 +367,9 @@ fn surplus_replica<'a>(cluster: &'a Cluster, volume: &Volume) -> Option<&'a str>
 
 fn ticket_text(ticket: &Ticket) -> String {
     let state = if ticket.satisfied { "satisfied" } else { "not satisfied" };
-    let said = if ticket.said.is_empty() { String::new() } else { format!(": {}", ticket.said) };
-    format!("ticket {} of {} for node {} is {state}{said}", ticket.id, ticket.kind, ticket.node)
+    let said =
+        if ticket.said.is_empty() { String::new() } else { format!(": {}", text::quoted(&ticket.said)) };
+    format!("ticket {} of {} for {} is {state}{said}", ticket.id, ticket.kind, ticket.node)
 }
 
 fn sample(out: &mut Outcome, volume: &Volume, cause: &Cause) {

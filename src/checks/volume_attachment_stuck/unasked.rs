@@ -84,21 +84,21 @@ fn finding(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> Finding {
     let refused = error.contains(REFUSED);
     let driverless = (!refused).then(|| driverless(cluster, node, error)).flatten();
     let (way, why) = match &driverless {
-        Some(found) => (found.way, ", which lacks Longhorn's CSI driver".to_owned()),
-        None if refused => (&LONGHORN_REFUSES, ", but Longhorn rejects the attach".to_owned()),
-        None => (&NEVER_ASKED, ", but Longhorn was never asked".to_owned()),
+        Some(found) => (found.way, "the node lacks Longhorn's CSI driver".to_owned()),
+        None if refused => (&LONGHORN_REFUSES, "Longhorn rejects the request".to_owned()),
+        None => (&NEVER_ASKED, "Longhorn never got the request".to_owned()),
     };
     let lacks = driverless.as_ref().map(|_| format!("CSINode {node} does not list {CSI_DRIVER}"));
     let mut finding = Finding::about(
         &TICKET_WAITS,
         volumes::object(cluster, volume),
-        format!("{whose} is needed on {node}{why}"),
+        format!("{whose} cannot attach on {node}: {why}"),
     )
     .node(node)
     .since(csi.metadata.created())
-    .impact(format!("the pod on node {node} cannot start without {whose}"))
+    .impact(format!("the pod on {node} cannot start: it needs {whose}"))
     .volumes(users)
-    .fact(format!("VolumeAttachment {id} of Kubernetes is not attached, and volumeattachments.longhorn.io {name} has no ticket for it"),
+    .fact(format!("VolumeAttachment {id} in Kubernetes is not attached, and volumeattachments.longhorn.io {name} has no ticket for it"),
     )
     .facts(lacks)
     .facts(driverless.as_ref().map(|found| format!("DaemonSet {PLUGIN}: {}", found.because)))
@@ -107,8 +107,8 @@ fn finding(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> Finding {
     .with(Name::Attachment, id.as_str())
     .with(Name::Workload, PLUGIN);
     if !error.is_empty() {
-        finding =
-            finding.fact(api(format!("its last error: {}", text::both_ends(error, 500))).quoting(error));
+        finding = finding
+            .fact(api(format!("last error of the VolumeAttachment: {}", text::quoted(error))).quoting(error));
     }
     finding
 }
@@ -130,11 +130,11 @@ fn driverless(cluster: &Cluster, node: &str, error: &str) -> Option<Driverless> 
     }
     // the plugin is there, and csi_plugin_down looks at it
     if cluster.pods_of(PLUGIN).any(|pod| pod.spec.node() == node) {
-        let because = "its pod there is not registered".to_owned();
+        let because = "the pod on this node is not registered".to_owned();
         return Some(Driverless { because, way: &PLUGIN_UNREGISTERED });
     }
     let Some(found) = not_started::no_pod(cluster, PLUGIN, node, None) else {
-        let because = "it has no pod there".to_owned();
+        let because = "this node has no pod".to_owned();
         return Some(Driverless { because, way: &NO_PLUGIN });
     };
     // what Longhorn makes itself goes by the settings, which it takes up with all volumes detached (longhorn-manager v1.3.3 to

@@ -30,7 +30,7 @@ use reasons::DegradedReason;
 
 causes! {
     REBUILD_STALLED = warning "rebuild_stalled"
-        "a rebuild has made no progress for half an hour (at a first look: the volume has been degraded for a day)"
+        "a rebuild has been stalled for half an hour (at first sight: volume degraded for a day)"
         fix "Check the receiving node and disk, the network, and the instance managers at both ends. If a disk always fails, disable its scheduling. \
              Do not delete replicas that hold data." [
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
@@ -51,44 +51,44 @@ causes! {
             change "kubectl -n <namespace> patch settings.longhorn.io concurrent-replica-rebuild-per-node-limit --type merge -p '{\"value\":\"5\"}'",
         ];
     REBUILD_BLOCKED = warning "rebuild_blocked"
-        "the volume cannot rebuild while it migrates or expands, and that does not end"
-        fix "Find out why the migration or expansion does not end: the rebuild starts after it." [
+        "the volume cannot rebuild, because its migration or expansion is stuck"
+        fix "Find out why the migration or expansion is stuck: read the engine's status. The rebuild starts once it has ended." [
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<object> -o yaml",
             read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep -E 'Rebuil|<object>'",
         ];
     UNSCHEDULABLE = warning "unschedulable"
         "no disk can take the missing replica" but "info during the first hour of a node's maintenance"
-        fix "Make room for the replica: another node or disk, more space, or fewer tags. The evidence gives the figures of each disk. Longhorn then \
-             continues." [read "kubectl -n <namespace> get nodes.longhorn.io", read "kubectl -n <namespace> describe volumes.longhorn.io <object>"];
+        fix "Make room for the replica: add a node, disk or space, or remove tags from the volume. Longhorn then continues. The evidence gives each \
+             disk's figures." [read "kubectl -n <namespace> get nodes.longhorn.io", read "kubectl -n <namespace> describe volumes.longhorn.io <object>"];
     WAITS_FOR_NODE = warning "waits_for_node"
         "a failed replica is on a node that is down or cordoned" but "info during the first hour of a cordon"
-        fix "Bring node <node> back: Longhorn rebuilds from what is left on it. If it is lost, delete it from Kubernetes: the replica is then created \
-             elsewhere." [
+        fix "Bring <node> back: Longhorn rebuilds from the data left there. If the node is lost, delete it from Kubernetes: Longhorn then \
+             creates the replica elsewhere." [
             read "kubectl describe node <node>",
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
         ] proven "the node never comes back, and the volume has a healthy replica elsewhere"
         way NEVER_STARTED "a replica never started there"
-            fix "Bring node <node> back. If that takes long, delete replica <replica>, which never started and is empty: Longhorn then creates \
+            fix "Bring <node> back. If that takes long, delete replica <replica>, which never started and is empty: Longhorn then creates \
                  another on a node that is up (Longhorn issue 13571)." [
                 read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
                 read "kubectl describe node <node>",
                 change "kubectl -n <namespace> delete replicas.longhorn.io <replica>",
             ] proven "the replica never started, and holds no data"
         way NODE_GONE "the node no longer exists in Kubernetes"
-            fix "Check that another node has room for a replica: Longhorn creates it there. Node <node> no longer exists in Kubernetes, so its \
+            fix "Check that another node has room for a replica: Longhorn creates it there. <node> no longer exists in Kubernetes, so its \
                  replica does not come back." [read "kubectl -n <namespace> get nodes.longhorn.io"]
         way NODE_CORDONED "the node is only cordoned"
-            fix "Uncordon node <node> once the work on it is done: Longhorn then rebuilds from what is left on it."
+            fix "Uncordon <node> once the work there is done: Longhorn then rebuilds from the data left there."
             [read "kubectl describe node <node>", change "kubectl uncordon <node>"];
-    NOT_REBUILDING = warning "not_rebuilding" "nothing is being rebuilt, cause unknown"
+    NOT_REBUILDING = warning "not_rebuilding" "no rebuild is running (cause unknown)"
         fix "Read the log of the longhorn-manager on <owner>, which owns the volume and starts its rebuilds." [
             read "kubectl -n <namespace> get pods -o wide -l app=longhorn-manager",
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
             read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep -E 'Rebuil|<object>'",
         ];
     DETACHED = info "detached_on_last_copy" "a detached volume of several replicas has one healthy copy left"
-        fix "Attach the volume for a while: Longhorn rebuilds its other replicas then. From 1.9 on, setting offline-replica-rebuilding does so without \
-             a pod. Keep node <node> and its disk until then." [
+        fix "Attach the volume for a while: Longhorn then rebuilds its other replicas (from 1.9 on, setting offline-replica-rebuilding does so \
+             without a pod). Until then, keep <node> and its disk." [
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
             read "kubectl -n <namespace> get settings.longhorn.io offline-replica-rebuilding",
         ];
@@ -97,8 +97,8 @@ causes! {
 pub static CHECK: Check = Check {
     id: "volume_degraded",
     title: "Degraded volumes that do not recover",
-    summary: "A volume has too few replicas and does not recover: its rebuild stalls, keeps failing, finds no disk, or is disabled. Silent while a \
-              rebuild advances or waits for its turn.",
+    summary: "A volume has too few replicas and is not recovering: its rebuild stalls, keeps failing, finds no disk, or is disabled. Silent \
+              while a rebuild advances or waits for its turn.",
     needs: &[Volumes, Replicas, Engines, LonghornNodes, Settings],
     uses: &[KubeNodes, Pods, Events, ShareManagers],
     causes: ALL,
@@ -113,7 +113,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     MISSING = Gauge "longhorn_health_volume_missing_replicas" ["volume", "pvc_namespace", "pvc"]
-        "Replicas that a degraded volume lacks.",
+        "Missing replicas of a degraded volume.",
         absent "the volume is not degraded, or volumes cannot be read",
         example "max without (instance, pod) (longhorn_health_volume_missing_replicas) > 1";
     PROGRESS = Gauge "longhorn_health_volume_rebuild_progress_ratio" ["volume"]
@@ -121,11 +121,11 @@ gauges! {
         absent "no rebuild of the volume runs, or its engine does not report progress",
         example "delta(longhorn_health_volume_rebuild_progress_ratio[30m]) == 0";
     LAST_COPY = Gauge "longhorn_health_volume_last_copy" ["volume", "pvc_namespace", "pvc", "severity"]
-        "1 for every volume that asks for several replicas and has one healthy one; critical while a node with one of its replicas is down.",
+        "1 for every volume of several replicas with one healthy copy. Critical while a node with one of its replicas is down.",
         absent "the volume has more healthy replicas or is meant to have one, is being deleted, or volumes or replicas cannot be read",
         example "max without (instance, pod) (longhorn_health_volume_last_copy) == 1";
     STUCK = Gauge "longhorn_health_volume_not_recovering" ["volume", "pvc_namespace", "pvc", "cause"]
-        "1 for every degraded volume that does not recover, by cause; without findings of severity info.",
+        "1 for every degraded volume that is not recovering, by cause. Findings of severity info do not count.",
         absent "the volume is not degraded, or a rebuild advances or may still begin",
         example "max without (instance, pod) (longhorn_health_volume_not_recovering) == 1";
 }
@@ -192,8 +192,8 @@ fn detached(cluster: &Cluster, volume: &Volume) -> Option<Finding> {
         )
         .volumes(users)
         .node(node)
-        .impact(format!("none yet: the data of {whose} is lost if that copy is"))
-        .fact(format!("replica {name} on {node} alone is healthy")),
+        .impact(format!("none yet. If the copy on {node} is lost, the data of {whose} is lost."))
+        .fact(format!("only replica {name} on {node} is healthy")),
     )
 }
 

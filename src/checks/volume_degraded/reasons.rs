@@ -139,7 +139,7 @@ fn running(
         DegradedReason::new(&REBUILD_STALLED, why).because(format!("the rebuild of {of} is {at}"))
     };
     if unchanged.is_unknown() && age.at_least(REBUILD, Unknown::Waits) {
-        let why = "rebuilding (progress unknown)".to_owned();
+        let why = "rebuild progress is unknown".to_owned();
         return Some(RunningRebuild::Stalled(stalled(why)));
     }
     if unchanged.is_unknown() {
@@ -148,7 +148,7 @@ fn running(
     let Some(since) = unchanged.since.filter(|_| unchanged.at_least(STANDS, Unknown::Waits)) else {
         return Some(RunningRebuild::Advances);
     };
-    let mut reason = stalled(format!("its rebuild has stalled {at}"));
+    let mut reason = stalled(format!("its rebuild is stalled {at}"));
     let text = format!("progress has been the same since {since}");
     reason.evidence.push(EvidenceSource::History.says(text));
     Some(RunningRebuild::Stalled(reason))
@@ -186,9 +186,9 @@ fn looping(
     }
     if events > 0 {
         let said = newest.map(|event| event.message.trim()).filter(|said| !said.is_empty());
-        let said = said.map(|said| format!(": {}", text::both_ends(said, 400))).unwrap_or_default();
+        let said = said.map(|said| format!(": {}", text::quoted(said))).unwrap_or_default();
         let count = counted(usize::try_from(events).unwrap_or(0), "Event");
-        let text = format!("{count} {FAILED} on its engine{said}");
+        let text = format!("{count} {FAILED} of the engine{said}");
         let words = newest.map(|event| event.message.as_str()).unwrap_or_default();
         reason.evidence.push(EvidenceSource::Event.says(text).quoting(words));
     }
@@ -196,7 +196,7 @@ fn looping(
         if let Some(failed) = condition(&replica.status.conditions, "RebuildFailed")
             && failed.status == ConditionStatus::True
         {
-            let message = text::both_ends(&failed.message, 300);
+            let message = text::quoted(&failed.message);
             let text = format!(
                 "replica {}: RebuildFailed, reason {}: {message}",
                 replica.metadata.name, failed.reason
@@ -212,20 +212,25 @@ fn blocked(volume: &Volume, engine: Option<&Engine>) -> Option<DegradedReason> {
     if !wanted.is_empty() || !current.is_empty() {
         let text =
             format!("spec.migrationNodeID is '{wanted}', status.currentMigrationNodeID is '{current}'");
-        return Some(DegradedReason::new(&REBUILD_BLOCKED, "it migrates to another node").because(text));
+        return Some(DegradedReason::new(&REBUILD_BLOCKED, "it is migrating to another node").because(text));
     }
     if let Some(engine) = engine.filter(|engine| volumes::is_oversized(volume, engine)) {
         let (size, wanted) = (engine.status.current_size.0, volume.spec.size.0);
         return Some(
             DegradedReason::new(&REBUILD_BLOCKED, "its engine is larger than the volume")
-                .because(format!("spec.size is {wanted}, the engine's currentSize {size}"))
-                .because(format!("lastExpansionError: {}", engine.status.last_expansion_error)),
+                .because(format!(
+                    "the volume's spec.size is {wanted}, and its engine's currentSize is {size}"
+                ))
+                .because(text::with_quote(
+                    "lastExpansionError".to_owned(),
+                    &engine.status.last_expansion_error,
+                )),
         );
     }
     let expands = engine.is_some_and(|engine| engine.status.is_expanding);
     expands.then(|| {
         DegradedReason::new(&REBUILD_BLOCKED, "it is being expanded")
-            .because("status.isExpanding of its engine is true")
+            .because("the engine's status.isExpanding is true")
     })
 }
 
@@ -244,13 +249,14 @@ fn unschedulable(cluster: &Cluster, volume: &Volume, age: &Age) -> Option<Degrad
     if scheduled.status != ConditionStatus::False {
         return None;
     }
-    let mut reason = DegradedReason::new(&UNSCHEDULABLE, "no disk can take another")
-        .because(format!("condition Scheduled is False, reason {}: {}", scheduled.reason, scheduled.message));
+    let mut reason = DegradedReason::new(&UNSCHEDULABLE, "no disk can take another").because(
+        text::with_quote(format!("condition Scheduled is False ({})", scheduled.reason), &scheduled.message),
+    );
     for refusal in placement::refusals(cluster, volume).unwrap_or_default().iter().take(SHOWN) {
         reason = reason.because(refusal.text.clone());
     }
     if let Some(node) = failed_on(cluster, volume, |node| is_planned(cluster, node, age)) {
-        reason.why = format!("only cordoned {node} could take another");
+        reason.why = format!("only {node} has room, but is cordoned");
         (reason.node, reason.planned) = (node, true);
     }
     Some(reason)
@@ -261,7 +267,7 @@ fn waits_for_node(cluster: &Cluster, volume: &Volume, age: &Age) -> Option<Degra
     let Some(node) = failed_on(cluster, volume, away) else { return never_started(cluster, volume) };
     let down = nodes::down(cluster, &node);
     let how = if down.is_some() { "down" } else { "cordoned" };
-    let mut reason = DegradedReason::new(&WAITS_FOR_NODE, format!("a failed replica is on {how} {node}"));
+    let mut reason = DegradedReason::new(&WAITS_FOR_NODE, format!("{node} with a failed replica is {how}"));
     reason.way = match &down {
         _ if nodes::is_gone(cluster, &node) => Some(&NODE_GONE),
         None => Some(&NODE_CORDONED),
@@ -281,7 +287,7 @@ fn never_started(cluster: &Cluster, volume: &Volume) -> Option<DegradedReason> {
         volumes::never_started(replica) && nodes::down(cluster, &replica.spec.node_id).is_some()
     })?;
     let (name, node) = (&replica.metadata.name, &replica.spec.node_id);
-    let why = format!("a replica never started on down {node}");
+    let why = format!("{node} with an unstarted replica is down");
     let mut reason = DegradedReason::new(&WAITS_FOR_NODE, why).because(format!(
         "replica {name}: desireState running, currentState stopped, neither healthyAt nor failedAt"
     ));
@@ -309,7 +315,7 @@ fn not_rebuilding(
     if !idle.at_least(RECONCILE, Unknown::Counts) {
         return None;
     }
-    let mut reason = DegradedReason::new(&NOT_REBUILDING, "no rebuild runs (cause unknown)");
+    let mut reason = DegradedReason::new(&NOT_REBUILDING, "no active rebuild (cause unknown)");
     if let Some(replica) = queued {
         let (name, node) = (&replica.metadata.name, &replica.spec.node_id);
         let state = replica.status.current_state.as_str();

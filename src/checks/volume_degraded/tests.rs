@@ -60,6 +60,6 @@ fn failed_rebuilds_that_events_tell_are_a_loop() {
     let event = event(3).replace("count: 3", &format!("count: 3\nmessage: '{said}'"));
     let report = run(&CHECK, &cluster_at(NOW, &(yaml + &event))).report;
     let evidence = format!("{:?}", report.findings[0].evidence());
-    assert!(evidence.contains("on its engine: Failed rebuilding"), "{evidence}");
+    assert!(evidence.contains("of the engine: \\\"Failed rebuilding"), "{evidence}");
     assert!(evidence.contains("…") && evidence.contains("rpc error: : invalid argument"), "{evidence}");
 }

@@ -32,67 +32,66 @@ const REPLICAS: &str = "kubectl -n <namespace> get replicas.longhorn.io -l longh
 
 ways! { NEWER:
     NEWER_AWAY "a newer copy cannot be used now"
-        fix "Bring back replica <replica> on <node>: it failed last and alone has the latest writes (<reason>). Until then, scale the workload down \
-             and disable auto-salvage, which uses the older copy."
+        fix "Bring back replica <replica> on <node>, which alone has the latest writes (<reason>). Until then, scale the workload down and \
+             disable auto-salvage, which would use an older copy."
         [read "kubectl describe node <node>", read REPLICAS];
 }
 
 causes! {
     REPLICAS_UNREACHABLE = critical "replicas_unreachable"
-        "the replicas that hold the data are on nodes that are down, or on disks that Longhorn cannot use"
-        fix "Bring node <node> and its disk back, or free space if it is full: it has the newest copy. Do not delete replicas: they are the only \
-             copies." [read "kubectl -n <namespace> get nodes.longhorn.io <node> -o yaml", read REPLICAS] proven "the node of the newest copy is deleted from Kubernetes and its disk is lost; the backup is restored into a new volume, and \
+        "the replicas with the data are on nodes that are down, or on disks that Longhorn cannot use"
+        fix "Bring <node> and its disk back, or free space on the disk: it has the newest copy. Do not delete replicas: they are the only copies." [read "kubectl -n <namespace> get nodes.longhorn.io <node> -o yaml", read REPLICAS] proven "the node of the newest copy is deleted from Kubernetes and its disk is lost; the backup is restored into a new volume, and \
                   nothing is deleted"
         way NODE_GONE "the node of the newest copy no longer exists"
-            fix "Find the disk of replica <replica>, which has the newest copy, and add it to another node. If it is lost, restore the last backup. Do \
-                 not delete replicas."
+            fix "Find the disk of replica <replica>, which has the newest copy, and add it to another node. If the disk is lost, restore the \
+                 last backup. Do not delete replicas."
             [read REPLICAS, read "kubectl get nodes"];
     AUTO_SALVAGE_OFF = critical "auto_salvage_off"
-        "a replica is usable, but Longhorn does not salvage it automatically, so a person must choose"
-        fix "Scale the workload down until the volume is detached. Then salvage the replica that failed last, and any within a minute of it: earlier \
-             ones lack writes." [
+        "a replica is usable, but Longhorn does not salvage it automatically, so you must choose"
+        fix "Scale the workload down until the volume is detached. Then salvage the replica that failed last, and any that failed within a \
+             minute of it: earlier ones lack writes." [
             read REPLICAS,
             read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml",
             change "kubectl -n <namespace> patch replicas.longhorn.io <replica> --type merge -p '{\"spec\":{\"failedAt\":\"\"}}'",
-        ] proven "the replicas failed last, within a minute of each other, and their nodes and disks are up; if a newer one is unavailable, none is \
-                  named"
-        way STANDBY "it is a standby volume, which Longhorn leaves alone"
-            fix "Salvage replica <replica>, which failed with its node and not in the restore: the volume attaches again, and the restore goes on."
+        ] proven "these replicas failed last, within a minute of each other, and their nodes and disks are up; none is named if a newer one is \
+                  unavailable"
+        way STANDBY "Longhorn does not salvage standby volumes"
+            fix "Salvage replica <replica>, which failed with its node, not in the restore. The volume then attaches again and the restore continues."
         ways NEWER;
     SALVAGE_PENDING = critical "salvage_pending"
-        "a replica is usable and auto-salvage may take it, but has not" but "info in the first minute, in which Longhorn does it"
-        fix "Scale the workload of <claim> down: Longhorn salvages only while the volume is detached. If it is detached, read the log of the \
-             longhorn-manager on <owner>, which owns the volume." [
+        "a replica is usable, but auto-salvage has not used it" but "info in the first minute, in which Longhorn salvages"
+        fix "Scale the workload of <claim> down: Longhorn salvages only detached volumes. If the volume is already detached, read the log of \
+             the longhorn-manager on <owner>, which owns it." [
             read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml",
             read REPLICAS,
-        ] proven "a replica is usable; the workload has no I/O anyway, and Longhorn salvages only a detached volume"
+        ] proven "a replica is usable; the workload has no I/O anyway, and Longhorn salvages only detached volumes"
         ways NEWER;
     ENGINE_DIED = critical "engine_died"
         "the engine stopped unexpectedly, but replicas with the data have not failed"
         but "info in the first minute, in which Longhorn attaches the volume again"
-        fix "Wait a minute: Longhorn detaches and attaches the volume. If it stays faulted, check the instance manager on the engine's node and the \
-             longhorn-manager on <owner>." [
+        fix "Wait a minute: Longhorn detaches and attaches the volume. If the volume stays faulted, check the instance manager on the engine's \
+             node and the longhorn-manager on <owner>." [
             read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<object> -o wide",
             read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml",
         ];
     RESTORE_FAILED = critical "restore_failed"
-        "every replica failed while data was being restored into the volume, and auto-salvage does not cover that"
-        fix "Restore the backup into another volume once the reason is fixed (an older backup if a block is damaged). Delete this volume once that one \
-             is healthy." [read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml", read REPLICAS] proven "every replica failed during the restore, so the data is in the backup; this volume is deleted once the other is healthy";
+        "every replica failed while data was being restored into the volume, which auto-salvage does not cover"
+        fix "Fix the error's cause. Then restore the backup into a new volume (an older backup if a block is damaged). Delete this volume once the new \
+             one is healthy." [read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml", read REPLICAS] proven "every replica failed during the restore, so the data is in the backup; this volume is deleted once the new one is healthy";
     NO_DATA = critical "no_data"
-        "no replica is left that ever held all data of the volume"
-        fix "Search disks (replicas/<object>-*) and orphans for a deleted replica's directory: one is enough to export the volume. Otherwise restore \
-             the last backup into a new volume. Delete nothing before." [
+        "no replica that ever held all of the volume's data is left"
+        fix "Search disks (replicas/<object>-*) and orphans for a deleted replica's directory: one is enough to export the volume. Otherwise \
+             restore the last backup into a new volume. Delete nothing before." [
             read "kubectl -n <namespace> get orphans.longhorn.io -o wide",
             read REPLICAS,
             read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml",
         ] proven "the volume was up once, and every healthy replica is deleted; orphans and directories come first, the backup is restored into a \
                   new volume, and nothing is deleted";
     NEVER_UP = warning "never_up"
-        "the volume has never been up, because its engine or its replicas do not start; no data is lost"
+        "the volume has never been up (no data is lost), because its engine or replicas cannot start"
         but "info in the first minute"
-        fix "Find out why its engine and replicas do not start: condition InstanceCreation, engine image, instance managers, and the longhorn-manager \
-             on <owner>. Do not delete anything: the data is intact." [
+        fix "Find out why the volume's engine and replicas do not start: condition InstanceCreation, engine image, instance managers, the \
+             longhorn-manager on <owner>. Do not delete anything: the data is intact." [
             read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<object> -o yaml | grep -A5 InstanceCreation",
             read REPLICAS,
         ]
@@ -102,8 +101,8 @@ causes! {
 pub static CHECK: Check = Check {
     id: "volume_faulted",
     title: "Faulted volumes",
-    summary: "A volume has no usable replica, so its workloads cannot read or write. Names the replica to continue with, and whether Longhorn uses \
-              it automatically.",
+    summary: "A volume has no usable replica, so its workloads cannot read or write. The finding names the replica to continue with, and \
+              whether Longhorn uses it automatically.",
     needs: &[Volumes, Replicas, LonghornNodes, Settings],
     uses: &[Engines, Pods, KubeNodes, BackingImages, BackingImageDataSources, BackingImageManagers],
     causes: ALL,
@@ -118,7 +117,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     FAULTED = Gauge "longhorn_health_volume_faulted" ["volume", "pvc_namespace", "pvc"]
-        "1 for every volume that can be neither read nor written: Longhorn has no replica in use. Its cause is in longhorn_health_finding_volume.",
+        "1 for every volume that cannot be read or written, as it has no replica in use. longhorn_health_finding_volume gives the cause.",
         absent "the volume has a usable replica, or volumes cannot be read",
         example "max without (instance, pod) (longhorn_health_volume_faulted) == 1";
 }
@@ -153,8 +152,8 @@ fn finding(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Finding {
         Finding::about(cause, volumes::object(cluster, volume), format!("{whose} is faulted: {why}"))
             .volumes(users)
             .since(since)
-            .impact(format!("{whose} cannot read or write; {}", state(volume)))
-            .fact(format!("status.robustness is faulted, {}", state(volume)));
+            .impact(format!("pods cannot read or write {whose}"))
+            .fact(format!("status.robustness is faulted, and {}", state(volume)));
     if let Some(best) = candidates.first().filter(|_| cause == &REPLICAS_UNREACHABLE) {
         let spec = &best.replica.spec;
         finding = finding.node(&spec.node_id).disk(cluster.disk(&spec.disk_id).map_or("", |disk| disk.name));
@@ -163,14 +162,13 @@ fn finding(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Finding {
     let incomplete = cluster.replicas_of(name).filter(|replica| !replica.spec.healthy_at.is_set()).count();
     if incomplete > 0 && cause != &NEVER_UP {
         let text = format!(
-            "{} without healthyAt: never complete, or being rebuilt when it failed",
+            "{} without healthyAt, so never complete or failed during a rebuild",
             counted(incomplete, "replica")
         );
         finding = finding.fact(text);
     }
     if let Some(restore) = restore {
-        let text =
-            format!("condition Restore ({}): {}", restore.reason, text::both_ends(&restore.message, 300));
+        let text = format!("condition Restore ({}): {}", restore.reason, text::quoted(&restore.message));
         finding = finding.fact(api(text).quoting(&restore.message));
     }
     finding = finding.facts(
@@ -220,7 +218,7 @@ fn state(volume: &Volume) -> String {
     let state = volume.status.state.as_str();
     match (volume.status.current_node_id.as_str(), volume.spec.node_id.as_str()) {
         ("", "") => format!("the volume is {state}"),
-        ("", wanted) => format!("the volume is {state} and is to be attached to {wanted}"),
+        ("", wanted) => format!("the volume is {state} and should attach to {wanted}"),
         (node, _) => format!("the volume is {state} on {node}"),
     }
 }
@@ -234,7 +232,7 @@ fn cause(cluster: &Cluster, volume: &Volume, candidates: &[Candidate]) -> (&'sta
     if healthy > 0 {
         let usable = |one: &&Candidate| one.obstacle.is_none() && volumes::is_healthy(one.replica);
         let text = match candidates.iter().filter(usable).count() {
-            0 => format!("its engine stopped, {} not failed, but none is usable now", have(healthy)),
+            0 => format!("its engine stopped, and {} cannot be used now", counted(healthy, "replica")),
             usable => format!("its engine stopped, but {} intact", are(usable)),
         };
         return (&ENGINE_DIED, text);
@@ -245,13 +243,13 @@ fn cause(cluster: &Cluster, volume: &Volume, candidates: &[Candidate]) -> (&'sta
         return (&RESTORE_FAILED, "every replica failed during its restore".to_owned());
     }
     let Some(best) = candidates.first() else {
-        return (&NO_DATA, "no replica with all of its data is left".to_owned());
+        return (&NO_DATA, "no complete replica is left".to_owned());
     };
     if let Some(obstacle) = &best.obstacle {
         return (&REPLICAS_UNREACHABLE, obstacle.briefly.to_owned());
     }
     if lost_node {
-        let text = "Longhorn never salvages a standby volume by itself".to_owned();
+        let text = "Longhorn does not salvage standby volumes".to_owned();
         return (&AUTO_SALVAGE_OFF, text);
     }
     if is_automatic(cluster) {
@@ -266,10 +264,6 @@ fn cause(cluster: &Cluster, volume: &Volume, candidates: &[Candidate]) -> (&'sta
 fn failed_in_restore(volume: &Volume) -> bool {
     let said = condition(&volume.status.conditions, "Restore").map_or("", |restore| restore.message.trim());
     !said.is_empty() && !said.starts_with("All replica restore failed")
-}
-
-fn have(count: usize) -> String {
-    format!("{} {}", counted(count, "replica"), if count == 1 { "has" } else { "have" })
 }
 
 fn are(count: usize) -> String {

@@ -11,9 +11,8 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
     keep_firing_for: "5m",
     severity: Severity::Critical,
     summary: "A Longhorn volume is faulted.",
-    description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end \
-                  }} is faulted. Its workloads cannot read or write. Find out with the command below whether its data \
-                  is intact and Longhorn salvages it; do not delete replicas.",
+    description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is faulted, so its \
+                  workloads cannot read or write. Run the command below to find out whether the data is intact. Do not delete replicas.",
     why: "After an engine crash Longhorn detaches, salvages and attaches within a minute. Three minutes are as long as those of the crash loops and \
           dead nodes that may be the root, which must not come later.",
     runbook: include_str!("LonghornVolumeFaulted.md"),
@@ -23,7 +22,7 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
 pub(super) const PANELS: &[Panel] = &[Panel {
     dashboard: Dashboard::Volumes,
     title: "Faulted volumes",
-    description: "Volumes without a usable replica, with their claims. Their workloads cannot read or write.",
+    description: "Volumes without a usable replica, with claim and cause. Their workloads cannot read or write.",
     columns: &["volume", "pvc_namespace", "pvc"],
     no_data: "no volume is faulted, or the exporter does not report",
     ..Panel::TABLE.of(&FAULTED)

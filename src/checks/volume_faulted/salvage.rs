@@ -51,15 +51,15 @@ impl<'a> Candidate<'a> {
         };
         let place = if spec.node_id.is_empty() { "no node" } else { &spec.node_id };
         let failed = match spec.failed_at.get() {
-            None => "not failed".to_owned(),
+            None => "has not failed".to_owned(),
             failed => format!("failed {}", at(failed)),
         };
         let usable = match &self.obstacle {
-            None => "usable".to_owned(),
-            Some(why) => format!("not usable: {}", why.text),
+            None => "is usable".to_owned(),
+            Some(why) => format!("is not usable ({})", why.text),
         };
         format!(
-            "replica {} on {place}: {failed}, last in sync {}; {usable}",
+            "replica {} on {place} {failed}, was last in sync {} and {usable}",
             self.replica.metadata.name,
             at(volumes::last_healthy(self.replica))
         )
@@ -92,11 +92,11 @@ fn obstacle(cluster: &Cluster, replica: &Replica) -> Option<Obstacle> {
     let is = |briefly, text| Some(Obstacle { text, briefly });
     let spec = &replica.spec;
     if spec.node_id.is_empty() || spec.disk_id.is_empty() {
-        return is("the last replica has no disk", "it has no node or disk".to_owned());
+        return is("the last replica has no disk", "the replica has no node or disk".to_owned());
     }
     let Some(node) = volumes::node_of(cluster, replica) else {
         return is(
-            "the last replica's node left Longhorn",
+            "the last replica's node was removed from Longhorn",
             format!("Longhorn no longer knows node {}", spec.node_id),
         );
     };
@@ -107,7 +107,7 @@ fn obstacle(cluster: &Cluster, replica: &Replica) -> Option<Obstacle> {
     let Some((name, disk)) = disk else {
         return is(
             "the last replica's disk is missing",
-            format!("node {} does not have disk {}", spec.node_id, spec.disk_id),
+            format!("node {} lacks disk {}", spec.node_id, spec.disk_id),
         );
     };
     if status(&disk.conditions, "Schedulable") == ConditionStatus::True {

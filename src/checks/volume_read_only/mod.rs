@@ -21,10 +21,10 @@ use crate::longhorn::{Engine, Volume, VolumeState, condition};
 
 causes! {
     FILE_SYSTEM_READ_ONLY = critical "file_system_read_only"
-        "an attached volume's file system is mounted read-only, and Longhorn's remount did not help",
+        "an attached volume's file system is mounted read-only, and Longhorn's own remount has not helped",
         of_data: ReadOnly
-        fix "Read the kernel log of <node> for the I/O error. Then restart the pods of <claim>: the kubelet checks and remounts the file system. If it \
-             is deliberate, do nothing." [
+        fix "Find the I/O error in the kernel log of <node>. Then restart the pods of <claim>: the kubelet checks and remounts the file system. \
+             If read-only is intended, do nothing." [
             read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep <volume>",
             read "kubectl describe node <node>",
             change "kubectl -n <claim_namespace> delete pod <pod>",
@@ -34,8 +34,8 @@ causes! {
 pub static CHECK: Check = Check {
     id: "volume_read_only",
     title: "Read-only volumes",
-    summary: "The file system of an attached volume is mounted read-only, so its workloads cannot write. Seen from Longhorn 1.5.4 on, on kernels \
-              before 6.12.",
+    summary: "An attached volume's file system is mounted read-only, so its workloads cannot write. Longhorn detects this from 1.5.4 on, on \
+              kernels before 6.12.",
     needs: &[Volumes, Engines],
     uses: &[Events, KubeNodes],
     causes: ALL,
@@ -46,10 +46,10 @@ pub static CHECK: Check = Check {
         runbook_only: &[&FILE_SYSTEM_READ_ONLY],
         for_: "5m",
         severity: Severity::Critical,
-        summary: "The file system of a Longhorn volume is read-only.",
-        description: "The file system on volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ \
-                      $labels.pvc_namespace }}/{{ . }}{{ end }} is mounted read-only. Its workloads cannot write. Look for \
-                      the I/O error in the kernel log of its node, then restart its pods.",
+        summary: "A Longhorn volume's file system is read-only.",
+        description: "The file system on volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end \
+                      }} is mounted read-only, so its workloads cannot write. Find the I/O error in the kernel log of its node. Then restart \
+                      the volume's pods.",
         why: "The finding leaves Longhorn three minutes for its own remount; five more are for the pod that restarts.",
         runbook: include_str!("LonghornVolumeReadOnly.md"),
         ..Alert::DEFAULT
@@ -57,7 +57,7 @@ pub static CHECK: Check = Check {
     panels: &[Panel {
         dashboard: Dashboard::Volumes,
         title: "Read-only volumes",
-        description: "Attached volumes whose file system is mounted read-only. Not seen on kernels from 6.12.",
+        description: "Attached volumes whose file system is mounted read-only, so pods cannot write. Kernels from 6.12 on do not show this.",
         columns: &["volume", "pvc_namespace", "pvc"],
         no_data: "no volume is known to be read-only, or the exporter does not report",
         ..Panel::TABLE.of(&READ_ONLY)
@@ -101,11 +101,11 @@ fn finding(cluster: &Cluster, volume: &Volume, engine: &Engine) -> Finding {
     let finding = Finding::about(
         &FILE_SYSTEM_READ_ONLY,
         volumes::object(cluster, volume),
-        format!("the file system of {whose} is mounted read-only on node {node}"),
+        format!("the file system of {whose} is mounted read-only on {node}"),
     )
     .node(node)
     .impact(format!(
-        "{whose} can be read but not written; Longhorn reports it as {}",
+        "pods can read but cannot write {whose} (robustness in Longhorn: {})",
         volume.status.robustness.as_str()
     ))
     .volumes(users)

@@ -19,7 +19,7 @@ fn a_file_system_that_stays_read_only_is_found() {
     let yaml = volume("attached", "running", "True", "2026-03-01T11:57:00Z");
     let evaluation = run(&CHECK, &cluster_at(NOW, &yaml));
     let finding = &evaluation.report.findings[0];
-    assert_eq!(finding.message, "the file system of claim db/data is mounted read-only on node node-1");
+    assert_eq!(finding.message, "the file system of claim db/data is mounted read-only on node-1");
     assert_eq!(finding.remedy.commands.last().unwrap().run, "kubectl -n db delete pod db-0");
     assert_eq!(sample(&evaluation, "longhorn_health_volume_read_only", &["vol", "db", "data"]), Some(1.0));
 }

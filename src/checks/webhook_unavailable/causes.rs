@@ -5,48 +5,45 @@ use crate::facts::ways::{REFUSED, UNREACHED};
 
 // Where something else holds it up, that has to be fixed: the finding of another check.
 ways! { HELD_UP:
-    HOLDER_HANGS "the holder of the start Lease hangs"
+    HOLDER_HANGS "the start Lease's holder is hanging"
         fix "Read the log of the manager that holds the start Lease: it is hanging, and the other managers wait for it. Do not delete its pod: the \
              next one hangs." [
             read "kubectl -n <namespace> logs <manager> -c <workload> --tail=50",
             read "kubectl -n <namespace> get pods -l app=<workload> -o wide --show-labels",
         ];
-    PROBE_FOREIGN "the readiness probe asks a port that the release does not serve"
-        fix "Apply the manifest of the release: the readiness probe asks a port that the release does not \
-             serve. It does not recover by itself.";
-    CRASH_LOOPS "pods behind the Service crash-loop"
-        fix "Fix the crash loop of the pods behind the Service: they do not recover by themselves.";
-    POD_HANGS "a pod behind the Service hangs during startup"
-        fix "Fix what keeps a pod behind the Service in its startup: it does not recover by itself.";
+    PROBE_FOREIGN "the readiness probe has a wrong port"
+        fix "Apply the manifest of the release: the readiness probe asks a port that this release does not serve. Waiting does not help.";
+    CRASH_LOOPS "pods behind the Service are crash-looping"
+        fix "Read in the last runs' logs why the pods behind the Service crash-loop, and fix that: they do not recover by themselves.";
+    POD_HANGS "a pod behind the Service is hanging during startup"
+        fix "Read the log of the Service's pod that is stuck during startup, and fix the error there. The pod does not recover by itself.";
     RUNTIME_REFUSES "the container runtime rejects a container"
-        fix "Change what the runtime's message names, often the cluster's security profile or a policy that sets runAsNonRoot. The kubelet then \
-             retries automatically." [
-            read "kubectl -n <namespace> describe pods -l app=<workload>",
-            read "kubectl -n <namespace> get pods -l app=<workload> -o yaml",
-        ];
+        fix "Read the container runtime's message and change its cause, often the cluster's security profile or a policy that sets \
+             runAsNonRoot. The kubelet then retries automatically."
+            [read "kubectl -n <namespace> describe pods -l app=<workload>", read "kubectl -n <namespace> get pods -l app=<workload> -o yaml"];
 }
 
 causes! {
     NO_READY_ENDPOINT = critical "no_ready_endpoint"
         "a webhook has had no ready endpoint for longer than a rollout takes", rejects_changes: true
-        fix "Bring one pod behind Service <object> to Ready, and compare its labels with the selector. Do not delete the webhook configurations: from \
-             1.9.2 on, managers need them to start." [
+        fix "Bring one pod behind Service <object> to Ready. Check that its labels match the selector. Do not delete the webhook \
+             configurations: from 1.9.2 on, managers need them to start." [
             read "kubectl -n <namespace> get pods -l app=<workload> -o wide --show-labels",
             read "kubectl -n <namespace> logs -l app=<workload> -c <workload> --previous --prefix --ignore-errors --tail=20",
             read "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=<object> -o yaml",
             read "kubectl -n <namespace> get events --field-selector reason=Unhealthy",
         ]
         way REPLICA_SETS_REFUSED "the API server rejects the pods of its Deployment"
-            fix "Change what the message names, often another product's webhook without a server. The controller retries within minutes." [
+            fix "Read the message and fix its cause, often another product's webhook without a server. The controller retries within minutes." [
             read "kubectl -n <namespace> describe replicasets -l app=<workload>",
             read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
         ]
         ways HELD_UP ways UNREACHED ways REFUSED;
     DEADLOCK = critical "deadlock"
-        "several managers run or crash-loop, but none is Ready and no other reason is known: each waits for another's webhook",
+        "several managers are running or crash-looping, none is Ready, and each waits for another's webhook",
         rejects_changes: true
-        fix "Read the Unhealthy events and fix the slow node (timeout), pod network (no route) or listener (refused). Then delete the start Lease \
-             holder's pod, or any manager's, to end back-off." [
+        fix "Read the Unhealthy events and fix the slow node (timeout), pod network (no route) or listener (refused). Then delete the start \
+             Lease holder's pod, or any manager's, to skip back-off." [
             read "kubectl -n <namespace> get events --field-selector reason=Unhealthy",
             read "kubectl -n <namespace> logs -l app=<workload> -c <workload> --previous --prefix --ignore-errors --tail=20",
             read "kubectl -n <namespace> get pods -l app=<workload> -o wide --show-labels",
@@ -55,16 +52,16 @@ causes! {
         ways HELD_UP ways UNREACHED;
     SELECTOR_WRONG = critical "selector_wrong"
         "a webhook's Service selects no manager although managers are Ready: its selector differs from the release's"
-        fix "Set the Service's selector to that of its release, from 1.7 on longhorn.io/admission-webhook: longhorn-admission-webhook. Find out who \
-             changed it, or it comes back: another release's manifest, or a GitOps source." [
+        fix "Set the Service's selector to that of its release (from 1.7 on longhorn.io/admission-webhook: longhorn-admission-webhook). Then \
+             find out what changed it, for example another release's manifest or a GitOps source." [
             change "kubectl -n <namespace> patch service <object> --type merge -p '{\"spec\":{\"selector\":<value>}}'",
             read "kubectl -n <namespace> get service <object> -o jsonpath='{.spec.selector}'",
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --show-labels",
         ];
     NOT_LISTED = critical "not_listed"
-        "managers are Ready and match the Service's selector, but its EndpointSlices do not list them as ready: Kubernetes does not update them"
-        fix "Check that kube-controller-manager, which writes EndpointSlices, works: a Lease younger than a minute, and no endpointslice error in its \
-             log. Restarting managers does not help." [
+        "managers are Ready and match the Service's selector, but Kubernetes does not list them in its EndpointSlices"
+        fix "Check kube-controller-manager, which writes EndpointSlices: its Lease must be younger than a minute, and its log free of \
+             endpointslice errors. Restarting managers does not help." [
             read "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=<object> -o yaml",
             read "kubectl -n kube-system get lease kube-controller-manager -o yaml",
             read "kubectl -n kube-system logs -l component=kube-controller-manager --prefix --tail=50",
@@ -73,42 +70,42 @@ causes! {
         ways HELD_UP ways UNREACHED;
     LABEL_MISSING = warning "label_missing"
         "a Ready manager lacks the label that the admission Service selects (from 1.7 on)"
-        fix "Check whether a share manager of this node fails over: that removes the label for a while. If it stays missing, delete the pod: the next \
-             manager sets it." [
+        fix "Check whether a share manager on <node> is failing over: that removes the label for a while. If the label stays missing, delete \
+             the pod: the next manager sets it." [
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=100",
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --show-labels",
             change "kubectl -n <namespace> delete pod <object>",
         ] proven "the manager has lacked the label for longer than a failover takes; a DaemonSet recreates its pod";
     LOCK_STUCK = warning "lock_stuck"
-        "a node without a suitable manager pod has held the webhook start Lease for longer than a startup takes"
-        fix "Find what renews the Lease: a manager process that outlived its pod on this node, or a second installation. Once it stops, others take \
-             the Lease after 20 s." [
+        "a node without a working manager pod has held the start Lease longer than a startup takes"
+        fix "Find what renews the Lease: a manager process that outlived its pod on <node>, or a second installation. Once that stops, others \
+             take the Lease after 20 s." [
             read "kubectl -n <namespace> get lease <object> -o yaml",
             read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
             read "ssh <node> 'ps aux | grep [l]onghorn-manager'",
         ];
     CONFIGURATION_MISSING = critical "configuration_missing"
-        "a webhook configuration of Longhorn does not exist or lists no webhook"
+        "one of Longhorn's webhook configurations is missing or lists no webhook"
         fix "Restart one manager: its startup recreates both configurations. If one disappears again, find out who deletes it (GitOps pruning, a \
              policy engine)." [
             read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations | grep longhorn",
             change "kubectl -n <namespace> delete pod <manager>",
-        ] proven "a configuration is missing, and the startup of a manager writes it";
+        ] proven "a configuration is missing, and a starting manager writes it";
     CONFIGURATION_FOREIGN = critical "configuration_foreign"
-        "a webhook configuration of Longhorn sends the API server to a Service in another namespace"
-        fix "Check whether another Longhorn runs in namespace <value>: two overwrite each other's configuration, so remove one. Otherwise delete the \
-             configuration and restart one manager, which writes its own." [
+        "one of Longhorn's webhook configurations names a Service in another namespace"
+        fix "Check whether another Longhorn is running in namespace <value>. If so, remove one: they overwrite each other's configuration. \
+             Otherwise delete the configuration and restart one manager, which writes its own." [
             read "kubectl -n <value> get service,pods -l app=longhorn-manager",
             read "kubectl get <webhook> -o jsonpath='{.webhooks[*].clientConfig.service}'",
             change "kubectl delete <webhook>",
             change "kubectl -n <namespace> delete pod <manager>",
         ] proven "the configuration names a Service of another namespace, and no other Longhorn runs there";
     CONFIGURATION_UNTRUSTED = critical "configuration_untrusted"
-        "a webhook configuration of Longhorn has no CA bundle, so the API server trusts no answer"
+        "one of Longhorn's webhook configurations has no CA bundle, so the API server trusts no answer"
         fix "Restart one manager: its startup writes the CA of Secret longhorn-webhook-ca. If the bundle disappears again, find out who removes it \
-             (GitOps, a CA injector)." [read "kubectl get <webhook> -o yaml", change "kubectl -n <namespace> delete pod <manager>"] proven "the configuration has no CA bundle, and the startup of a manager writes it";
+             (GitOps, a CA injector)." [read "kubectl get <webhook> -o yaml", change "kubectl -n <namespace> delete pod <manager>"] proven "the configuration has no CA bundle, and a starting manager writes it";
     CA_EXPIRED = critical "ca_expired"
-        "the CA of a webhook configuration has expired or is not valid yet, so the API server trusts no answer"
+        "a webhook configuration's CA has expired or is not yet valid, so the API server trusts no answer"
         fix "Correct a wrong clock of the control plane first. If the clocks are right, restart one manager: its startup writes the CA of Secret \
              longhorn-webhook-ca. If the dates stay, delete that Secret and longhorn-webhook-tls, and restart all managers." [
             read "date -u; kubectl get <webhook> -o jsonpath='{.webhooks[0].clientConfig.caBundle}' | base64 -d | openssl x509 -noout -subject -dates",
@@ -116,10 +113,9 @@ causes! {
             read "kubectl -n <namespace> get secret longhorn-webhook-ca -o jsonpath='{.data.tls\\.crt}' | base64 -d | openssl x509 -noout -subject -dates",
             change "kubectl -n <namespace> delete secret longhorn-webhook-ca longhorn-webhook-tls",
             change "kubectl -n <namespace> rollout restart daemonset/longhorn-manager",
-        ] proven "the CA is not valid now, so every call fails anyway; managers create both Secrets during startup, and I/O does not pass through \
-                  them";
+        ] proven "the CA is not valid now, so every call fails anyway; managers create both Secrets during startup, and I/O does not pass through them";
     CERTIFICATE_REFUSED = critical "certificate_refused"
-        "the two webhook configurations trust different CAs, or the API server has rejected the webhook's certificate for a minute"
+        "the two webhook configurations trust different CAs, or the API server rejects the webhook's certificate"
         fix "Restart one manager: its startup writes both configurations with the CA of Secret longhorn-webhook-ca. If they differ again, find out who \
              writes one (GitOps, a CA injector). If the certificate stays rejected, delete Secret longhorn-webhook-tls and restart all managers." [
             read "kubectl get validatingwebhookconfigurations longhorn-webhook-validator -o jsonpath='{.webhooks[0].clientConfig.caBundle}' | base64 -d | openssl x509 -noout -fingerprint -dates",
@@ -131,7 +127,7 @@ causes! {
         ] proven "one of the two cannot trust the managers' answers, or the API server reports so itself; managers create the Secret during \
                   startup, and I/O does not pass through them";
     CA_EXPIRES_SOON = warning "ca_expires_soon"
-        "the CA of a webhook configuration expires within 30 days; after that every change of a Longhorn object is rejected"
+        "a webhook configuration's CA expires within 30 days, after which every change of a Longhorn object is rejected"
         fix "Restart one manager in working hours: from 1.11.3 on that issues a new CA. Before 1.11.3, delete Secrets longhorn-webhook-ca and \
              longhorn-webhook-tls and restart all managers. I/O is not affected." [
             read "kubectl -n <namespace> get secret longhorn-webhook-ca -o jsonpath='{.data.tls\\.crt}' | base64 -d | openssl x509 -noout -subject -dates",
@@ -141,7 +137,7 @@ causes! {
         ] proven "the configuration holds the date; managers create both Secrets during startup, and I/O does not pass through them";
     ROLLOUT = info "rollout"
         "no ready endpoint, or no configuration, for less than three minutes: expected during a rollout"
-        fix "Wait: a rollout restarts all managers together, and ends within three minutes." [
+        fix "Wait: a rollout restarts all managers together and ends within three minutes." [
             read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
         ]
         ways HELD_UP ways UNREACHED;

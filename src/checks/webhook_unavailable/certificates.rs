@@ -12,7 +12,7 @@ use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::ca_bundle::{self, Ca};
 use crate::facts::patience::DEFINITE;
-use crate::facts::text::both_ends;
+use crate::facts::text::quoted;
 use crate::facts::{api, certificates};
 use crate::longhorn::Webhook;
 use crate::longhorn::resource::VALIDATOR;
@@ -69,12 +69,11 @@ fn dates(cluster: &Cluster, kind: Resource, name: &'static str, bundle: &[Ca]) -
     };
     let impact = match cause.severity {
         Severity::Critical => {
-            "every create and update of a Longhorn object is rejected: x509, certificate has expired or is not yet valid"
+            "every create and update of a Longhorn object is rejected (x509: certificate has expired or is not yet valid)"
         }
-        _ => "from then on every create and update of a Longhorn object is rejected",
+        _ => "none yet. From that date on, every create and update of a Longhorn object is rejected.",
     };
-    let fact =
-        |ca: &Ca| api(format!("a certificate of caBundle is valid from {} until {}", ca.from, ca.until));
+    let fact = |ca: &Ca| api(format!("a CA in caBundle is valid from {} until {}", ca.from, ca.until));
     let finding = about(cluster, cause, kind, name, message).since(since).impact(impact);
     Some(finding.facts(bundle.iter().take(3).map(fact)))
 }
@@ -96,10 +95,10 @@ fn refused(
                 finding
                     .since(age.since)
                     .impact(
-                        "one of them rejects what managers answer, so creates and updates of Longhorn objects fail (x509, certificate signed by \
-                         unknown authority)",
+                        "creates and updates of Longhorn objects fail, as one configuration rejects the managers' certificate (x509: \
+                         certificate signed by unknown authority)",
                     )
-                    .fact("their caBundle have no certificate in common, although a manager writes the same to both")
+                    .fact("the two caBundles share no certificate, although a manager writes the same CA to both")
                     .fact(age.evidence()),
             );
         }
@@ -112,7 +111,7 @@ fn refused(
         about(cluster, &causes::CERTIFICATE_REFUSED, kind, VALIDATOR, message)
             .since(Some(since))
             .impact("every create and update of a Longhorn object is rejected")
-            .fact(EvidenceSource::Event.says(both_ends(&said, 400)).quoting(&said)),
+            .fact(EvidenceSource::Event.says(format!("an Event says: {}", quoted(&said))).quoting(&said)),
     )
 }
 

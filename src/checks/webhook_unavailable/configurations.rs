@@ -80,10 +80,9 @@ fn foreign_configuration(
         format!("{name} calls namespace {there}, but Longhorn is in {namespace}"),
     )
     .impact(
-        "the API server sends every change of a Longhorn object to that Service; if it does not exist or answer, every create and update is \
-         rejected, and managers fail during startup",
+        "every create and update of a Longhorn object is rejected if that Service does not answer. Managers then fail during startup.",
     )
-    .fact(format!("webhooks[].clientConfig.service is {there}/{service}; managers write their own namespace there"),
+    .fact(format!("webhooks[].clientConfig.service is {there}/{service}, but managers write their own namespace there"),
     )
     .with(Name::Value, there.to_string())
     .with(Name::Webhook, format!("{}/{name}", kind.info().plural))
@@ -99,7 +98,7 @@ fn untrusted(cluster: &Cluster, kind: Resource, name: &'static str) -> Finding {
         cluster.object_of(kind, name),
         format!("Longhorn's {kind_name} {name} has no CA bundle"),
     )
-    .impact("every create and update of a Longhorn object is rejected: x509, certificate signed by unknown authority")
+    .impact("every create and update of a Longhorn object is rejected (x509: certificate signed by unknown authority)")
     .fact("webhooks[].clientConfig names a Service, and its caBundle is empty")
     .with(Name::Webhook, format!("{}/{name}", kind.info().plural))
     .with(Name::Manager, one_to_restart(cluster))
@@ -123,7 +122,7 @@ fn missing(cluster: &Cluster, kind: Resource, name: &'static str, exists: bool, 
     } else {
         &causes::CONFIGURATION_MISSING
     };
-    let what = if exists { "lists no webhook" } else { "does not exist" };
+    let what = if exists { "lists no webhook" } else { "is missing" };
     out.report(
         Finding::about(
             cause,
@@ -132,8 +131,7 @@ fn missing(cluster: &Cluster, kind: Resource, name: &'static str, exists: bool, 
         )
         .since(since)
         .impact(
-            "Longhorn objects are accepted unchecked and without the defaults that managers need; from 1.9.2 on a starting manager exits after 120 \
-             s without it",
+            "Longhorn objects are accepted unchecked and without the defaults that managers need. From 1.9.2 on, a starting manager exits after 120 s.",
         )
         .fact(format!("{name} {what}"))
         .with(Name::Manager, one_to_restart(cluster)),

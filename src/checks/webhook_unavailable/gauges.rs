@@ -7,15 +7,15 @@ const NO_SERVICE: &str =
 
 gauges! {
     READY = Gauge "longhorn_health_webhook_ready_endpoints" ["webhook"]
-        "Pods that take requests of this Longhorn Service, according to its EndpointSlices.",
+        "Pods that receive requests of this Longhorn Service, according to its EndpointSlices.",
         absent NO_SERVICE,
         example "longhorn_health_webhook_ready_endpoints{webhook=\"admission\"} == 0";
     EXPECTED = Gauge "longhorn_health_webhook_expected_endpoints" ["webhook"]
-        "Pods that should serve this Longhorn Service: managers from 1.5 on, replicas of its Deployment before.",
+        "Pods that should serve this Longhorn Service: up to 1.4 its Deployment's replicas, from 1.5 on the managers.",
         absent NO_SERVICE,
         example "longhorn_health_webhook_ready_endpoints < longhorn_health_webhook_expected_endpoints";
     LOCK_ACQUIRED = Gauge "longhorn_health_webhook_lock_acquired_timestamp_seconds" ["node"]
-        "Unix time since when this node has held the Lease under which managers start their webhooks one by one.",
+        "Unix time since which this node has held the start Lease, under which managers start their webhooks one by one.",
         absent "no one holds the Lease, or the release has none",
         example "time() - longhorn_health_webhook_lock_acquired_timestamp_seconds > 250";
     CONFIGURED = Gauge "longhorn_health_webhook_configuration_present" ["configuration"]

@@ -13,25 +13,23 @@ pub fn of(cluster: &Cluster, webhook: WebhookRole, release: Option<Release>) -> 
             .to_owned();
     }
     if configurations::nobody_is_asked(cluster) {
-        return "nothing is rejected, as no webhook configuration exists yet: Longhorn objects are accepted unchecked; starting managers wait for \
-                this Service"
+        return "starting managers wait for this Service. Longhorn objects are accepted unchecked, as no webhook configuration exists yet."
             .to_owned();
     }
     let mut impact =
-        "every create and update of a Longhorn object is rejected: no attach, detach, snapshot, \
-                      rebuild or new volume"
+        "every create and update of a Longhorn object is rejected: no attach, detach, snapshot, rebuild or new volume"
             .to_owned();
     if release.is_none_or(|release| release.at_least(1, 8, 0)) {
-        impact.push_str(
-            "; so is every update of any PersistentVolumeClaim in the cluster, whatever its StorageClass",
-        );
+        impact.push_str(". Every update of any PersistentVolumeClaim is rejected too, in every StorageClass");
         if release.is_none() {
             impact.push_str(" (from Longhorn 1.8 on)");
         }
     }
     // removed again by v1.11.0-hotfix-1 and v1.11.1 (longhorn issue 12578)
     if release.is_some_and(|r| (r.major, r.minor, r.patch) == (1, 11, 0) && r.suffix == Suffix::None) {
-        impact.push_str("; in v1.11.0 so is every update of a Kubernetes Node, so new nodes do not join");
+        impact.push_str(
+            ". In v1.11.0, every update of a Kubernetes Node is rejected too, so new nodes cannot join",
+        );
     }
-    impact
+    if impact.contains(". ") { impact + "." } else { impact }
 }

@@ -9,6 +9,7 @@ use super::{gauges, pods};
 use crate::check::*;
 use crate::facts::leases;
 use crate::facts::releases::{manager_release, release_of};
+use crate::facts::text::duration;
 use crate::longhorn::{ADMISSION_LABEL, DataEngine, Lease, Pod, Release, WEBHOOK_LOCK};
 
 /// The label is put on while the manager starts, so that a pod may be Ready a moment before.
@@ -76,8 +77,8 @@ fn label_missing(cluster: &Cluster, pod: &Pod) -> Finding {
         format!("manager pod {name} lacks its admission label, so the Service skips it"),
     )
     .node(node)
-    .impact("one endpoint fewer for the admission webhook; none if every manager lacks it")
-    .fact(format!("the Service selects {key}={value}; the pod is Ready without it"))
+    .impact("the admission webhook has one endpoint fewer, and none if every manager lacks the label")
+    .fact(format!("the Service selects {key}={value}, but the pod is Ready without that label"))
 }
 
 /// The Lease under which managers start their webhooks one node after the other.
@@ -113,16 +114,16 @@ pub fn lock(cluster: &Cluster, out: &mut Outcome) {
 
 fn lock_stuck(cluster: &Cluster, node: &str, pod: Option<&Pod>, held: SignedDuration) -> Finding {
     let state = match pod {
-        Some(pod) => format!("manager pod {} is on node {node}, which is not Ready", pod.metadata.name),
+        Some(pod) => format!("manager pod {} is on {node}, which is not Ready", pod.metadata.name),
         None => format!("{node} has no manager pod"),
     };
     Finding::about(
         &causes::LOCK_STUCK,
         cluster.object::<Lease>(WEBHOOK_LOCK),
-        format!("node {node} has held the webhook start Lease for {} s, and {state}", held.as_secs()),
+        format!("{node} has held the webhook start Lease for {} without a working manager", duration(held)),
     )
     .node(node)
-    .impact("starting managers on all other nodes wait for this one")
-    .fact(format!("Lease {WEBHOOK_LOCK}: holder {node}, it is being renewed"))
+    .impact("managers that start on other nodes are waiting for this Lease")
+    .fact(format!("Lease {WEBHOOK_LOCK} is held by {node} and is being renewed"))
     .fact(state)
 }

@@ -89,13 +89,15 @@ pub fn judge(cluster: &Cluster, webhook: WebhookRole, endpoints: ServiceEndpoint
     finding = match (since, seen) {
         (None, _) => finding.fact(
             EvidenceSource::History
-                .says("how long it has been down is unknown; assumed longer than a rollout takes"),
+                .says("the start of the outage is unknown, so it counts as longer than a rollout"),
         ),
-        (Some(since), Some(seen)) if since == seen => finding.fact(
-            EvidenceSource::History
-                .says(format!("nothing has served it since {since}, as this exporter saw")),
-        ),
-        (Some(since), _) => finding.fact(format!("no pod behind it has been Ready since {since} or earlier")),
+        (Some(since), Some(seen)) if since == seen => finding.fact(EvidenceSource::History.says(format!(
+            "{} has had no ready endpoint since {since}, as this exporter saw",
+            webhook.service()
+        ))),
+        (Some(since), _) => {
+            finding.fact(format!("{} has had no Ready pod since {since} or earlier", webhook.service()))
+        }
     };
     out.report(finding);
 }
@@ -120,7 +122,7 @@ impl<'a> Outage<'a> {
             }
             false => ("longhorn-manager", not_started::refused(cluster, DAEMON_SET)?, None),
         };
-        let message = format!("no {who} serves {}: {}", webhook.service(), refused.text);
+        let message = format!("no {who} is serving {}: {}", webhook.service(), refused.text);
         Some(Verdict {
             way: way.or(Some(refused.way)),
             evidence: refused.evidence,
@@ -154,7 +156,7 @@ impl<'a> Outage<'a> {
         let undeployed = webhook.is_undeployed(cluster);
         let mut verdict = if self.is_deadlock() {
             let message = match webhook.has_deployment(cluster) {
-                true => format!("{none}{age}, and managers wait for it (deadlock)"),
+                true => format!("{none}{age}, and managers are waiting (deadlock)"),
                 false => {
                     format!(
                         "no longhorn-manager has been Ready{age}: each waits for another's webhook (deadlock)"
@@ -175,7 +177,7 @@ impl<'a> Outage<'a> {
             verdict(cause, message)
         };
         if undeployed && verdict.way.is_none() {
-            let reason = "It recreates the Deployment; the managers wait for it and then continue.";
+            let reason = "This recreates the Deployment, for which the managers are waiting.";
             let look = format!("kubectl -n {} get deployments", cluster.namespace);
             verdict.remedy = installation::to_release(cluster, manager_release(cluster), false, reason);
             verdict.remedy.commands.insert(0, Command { run: look, changes: false });
@@ -228,10 +230,10 @@ impl<'a> Outage<'a> {
         let mut facts = Vec::new();
         let services = cluster.readability(Resource::Services);
         if services == Readability::Readable && !webhook.exists(cluster) {
-            facts.push(format!("Service {service} does not exist"));
+            facts.push(format!("Service {service} is missing"));
         }
         facts.push(if endpoints.from_pods {
-            format!("EndpointSlices were not recorded; no pod that Service {service} selects is Ready")
+            format!("the recording lacks EndpointSlices, and no pod that Service {service} selects is Ready")
         } else {
             format!(
                 "EndpointSlices of {service}: {} ready, {} not ready",
@@ -239,13 +241,17 @@ impl<'a> Outage<'a> {
             )
         });
         if endpoints.unsteady > 0 {
-            facts.push("the Ready ones crash-loop, and have not outlived their previous run".to_owned());
+            facts.push("the Ready pods crash-loop and have not outlived their previous run yet".to_owned());
         }
         if webhook == WebhookRole::Admission && configurations::nobody_is_asked(cluster) {
-            facts.push("neither webhook configuration of Longhorn exists".to_owned());
+            facts.push("neither of Longhorn's webhook configurations exists".to_owned());
         }
         facts.extend(self.probe.map(|probe| probe.to_string()));
-        facts.push(format!("pods behind it ({} expected): {}", webhook.expected(cluster), self.states));
+        facts.push(format!(
+            "pods behind {service} ({} expected): {}",
+            webhook.expected(cluster),
+            self.states
+        ));
         if webhook.has_deployment(cluster) {
             facts.push(format!("longhorn-manager pods: {}", self.managers));
         }

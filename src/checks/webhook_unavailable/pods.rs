@@ -97,11 +97,10 @@ impl States {
 impl States {
     /// Those of the most frequent state.
     pub fn most(&self) -> String {
-        let parts = self.parts();
-        parts
-            .iter()
-            .max_by_key(|(count, _)| *count)
-            .map_or("it has no pod".to_owned(), |(count, what)| format!("{} {what}", counted(*count, "pod")))
+        let Some((count, what)) = self.parts().into_iter().max_by_key(|(count, _)| *count) else {
+            return "the Service has no pod".to_owned();
+        };
+        format!("{} {} {what}", counted(count, "pod"), if count == 1 { "is" } else { "are" })
     }
 
     fn parts(&self) -> Vec<(usize, &'static str)> {
@@ -110,10 +109,10 @@ impl States {
             (self.running, "not Ready"),
             (self.looping + self.ending_early, "crash-looping"),
             (self.hanging, "hanging"),
-            (self.refused, "unable to start"),
+            (self.refused, "rejected"),
             (self.init, "in Init"),
             (self.away, "unreachable"),
-            (self.other, "not started"),
+            (self.other, "waiting"),
         ];
         parts.retain(|(count, _)| *count > 0);
         parts

@@ -67,7 +67,7 @@ impl WrongSelector {
     }
 
     pub(super) fn evidence(&self) -> Evidence {
-        api(format!("it selects by {}", self.asks))
+        api(format!("the Service's selector is {}", self.asks))
     }
 
     /// The selector that it should have; null takes a key away.

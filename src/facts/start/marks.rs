@@ -30,12 +30,14 @@ pub fn found_iscsiadm(cluster: &Cluster, pod: &Pod) -> Option<String> {
     let node = pod.spec.node_name.as_str();
     let labels = [CONVERSION_LABEL, ADMISSION_LABEL.0, RECOVERY_LABEL];
     if let Some(label) = labels.into_iter().find(|label| pod.metadata.label(label).is_some()) {
-        return Some(format!("pod {name} has label {label}, which a manager sets after that check"));
+        return Some(format!("pod {name} has label {label}, which a manager sets only after that check"));
     }
     for lock in [WEBHOOK_LOCK, UPGRADE_LOCK] {
         let lease = cluster.objects.leases.get(lock);
         if lease.is_some_and(|lease| !node.is_empty() && lease.spec.holder_identity == node) {
-            return Some(format!("Lease {lock} is held by {node}, and managers take it after that check"));
+            return Some(format!(
+                "Lease {lock} is held by {node}, and a manager takes it only after that check"
+            ));
         }
     }
     // what every manager could have left tells something only where none has finished a start
@@ -53,7 +55,7 @@ pub fn found_iscsiadm(cluster: &Cluster, pod: &Pod) -> Option<String> {
         (_, true) => "Lease longhorn-manager-upgrade-lock exists, which managers create",
         _ => return None,
     };
-    Some(format!("{what} after that check; no other manager has finished its startup"))
+    Some(format!("{what} after that check, and no other manager has finished its startup"))
 }
 
 /// Whether the manager's own listeners answered in some life of this pod; `None` where no manager has such a mark.
@@ -80,14 +82,14 @@ pub fn stopped_at_listener(cluster: &Cluster, pod: &Pod, release: Option<Release
     if !release.at_least(1, 10, 0) {
         return has(CONVERSION_LABEL).then(|| {
             format!(
-                "{name} has label {CONVERSION_LABEL} and never got {}: its admission webhook does not listen",
+                "pod {name} has label {CONVERSION_LABEL} but not {}, so its admission webhook is not listening",
                 ADMISSION_LABEL.0
             )
         });
     }
     let lease = cluster.objects.leases.get(WEBHOOK_LOCK)?;
     (!node.is_empty() && lease.spec.holder_identity == node).then(|| {
-        format!("Lease {WEBHOOK_LOCK} is still held by {node}, and {name} lacks label {}: its webhook does not listen", ADMISSION_LABEL.0)
+        format!("Lease {WEBHOOK_LOCK} is still held by {node}, and pod {name} lacks label {}, so its webhook is not listening", ADMISSION_LABEL.0)
     })
 }
 
@@ -112,8 +114,7 @@ pub fn stopped_at_first_write(cluster: &Cluster) -> Option<String> {
     let undecodable = cluster.resources.get(&Resource::Settings).is_some_and(|status| status.undecodable > 0);
     (begun && complete && !undecodable && cluster.setting(FIRST).is_none()).then(|| {
         format!(
-            "Lease {UPGRADE_LOCK} exists, so the startup reached the upgrade of objects; setting {FIRST}, which it creates first, is missing: the \
-             API server rejected it"
+            "Lease {UPGRADE_LOCK} exists but setting {FIRST} is missing, so the API server rejected the upgrade's first write"
         )
     })
 }

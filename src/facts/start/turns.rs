@@ -27,10 +27,10 @@ pub fn overtaken(cluster: &Cluster, starts: &Starts, start: &UnderWay) -> Option
     let failed =
         probes::failed_lately(cluster, start.pod).filter(|failed| failed.refused && failed.at > at)?;
     let probe = format!(
-        "its readiness probe was still refused at {}, so its own startup has not finished",
+        "the pod's readiness probe was still refused at {}, so its startup has not finished",
         failed.at
     );
-    let right = "all managers have one service account, so no permission is missing: probably the API server does not answer this pod";
+    let right = "all managers share one service account, so no permission is missing and probably the API server is not answering this pod";
     Some(vec![api(by), EvidenceSource::Event.says(probe), api(right)])
 }
 
@@ -53,7 +53,7 @@ fn by_holder(cluster: &Cluster, starts: &Starts, start: &UnderWay) -> Option<(Ti
     };
     others.all(idle).then(|| {
         let text = format!(
-            "it has waited for its turn since {}; the start Lease was free until {taken}, when the manager of {node}, started later, took it",
+            "waiting since {}, although the start Lease was free until {taken}, when {node}'s manager took it after a later start",
             start.started
         );
         (taken, text)
@@ -67,8 +67,7 @@ fn by_one_that_is_over(cluster: &Cluster, start: &UnderWay) -> Option<(Timestamp
     let passes = lease.holder_identity.is_empty() && start.lets_its_turn_pass(cluster);
     passes.then(|| {
         let text = format!(
-            "it has waited for its turn since {}; another manager finished its startup and released the start Lease at {given}, and no one has \
-             taken it since",
+            "waiting since {}, although another manager released the start Lease at {given} and it has been free since then",
             start.started
         );
         (given, text)

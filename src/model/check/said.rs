@@ -22,6 +22,12 @@ pub fn essence(text: &str) -> Option<String> {
     (!says_nothing).then(|| last_clauses(line))
 }
 
+/// What was said as it can be quoted: the message of a log line, in one line.
+pub fn one_line(text: &str) -> String {
+    let message = of_log_line(text);
+    message.split_whitespace().collect::<Vec<&str>>().join(" ")
+}
+
 /// `code = Unknown desc = ` in front of what a gRPC server said.
 fn without_code(text: &str) -> &str {
     let desc = text.strip_prefix("code = ").and_then(|rest| rest.split_once(" desc = "));

@@ -154,7 +154,7 @@ fn managers_that_leave_a_free_lease_alone_are_no_deadlock_and_are_not_deleted() 
     let cluster = given_back("2026-03-01T11:58:20Z");
     assert_eq!(found(&CHECK, &cluster), [DOWN]);
     let finding = run(&CHECK, &cluster).report.findings.remove(0);
-    assert!(finding.message.contains("2 pods hanging"), "{}", finding.message);
+    assert!(finding.message.contains("2 pods are hanging"), "{}", finding.message);
     assert!(finding.remedy.commands.iter().all(|command| !command.changes), "{:?}", finding.remedy);
 }
 
@@ -194,7 +194,7 @@ fn a_manager_that_is_over_its_crash_loop_is_none() {
     };
     let down = release("v1.12.1") + &daemon_set(1) + &ready + &admission(&["longhorn-manager-n1=false"]);
     for (status, text) in
-        [("True", "Wait: a rollout"), ("False", "crash loop of the pods behind the Service")]
+        [("True", "Wait: a rollout"), ("False", "why the pods behind the Service crash-loop")]
     {
         let cluster = at_now(&(down.clone() + &node(status)));
         let finding = run(&CHECK, &cluster).report.findings.remove(0);
