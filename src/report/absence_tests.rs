@@ -24,7 +24,8 @@ fn text(cluster: &Cluster) -> String {
 
 #[test]
 fn a_namespace_without_longhorn_is_told_from_one_without_managers() {
-    let nothing = "nothing of Longhorn in namespace longhorn-system; give Longhorn's with --namespace";
+    let nothing =
+        "no Longhorn object in namespace longhorn-system; set Longhorn's namespace with --namespace";
     assert_eq!(text(&live(&[])), nothing);
     assert_eq!(text(&live(&[OTHER_POD])), nothing);
     for yaml in [&[SETTING][..], &[SETTING, OTHER_POD]] {
@@ -124,7 +125,7 @@ fn a_recording_needs_objects_and_pods() {
     assert!(text(&cluster(OTHER_POD)).contains("no Longhorn object"));
     assert!(text(&partial(SETTING)).contains("no pods"));
     assert_eq!(text(&cluster(MANAGER)), "");
-    assert!(text(&cluster(&[SETTING, OTHER_POD].concat())).contains("no pod of longhorn-manager"));
+    assert!(text(&cluster(&[SETTING, OTHER_POD].concat())).contains("no longhorn-manager pod"));
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn a_partial_recording_is_of_use_and_says_what_is_not_known() {
         report.unknown.iter().find(|unknown| unknown.check == check).map(|unknown| unknown.reason.clone())
     };
     // settings that Longhorn calls applied are compared with pods
-    let without_pods = "pods are not recorded, although settings.longhorn.io are there";
+    let without_pods = "pods are not recorded, although settings.longhorn.io exist";
     assert_eq!(reason("danger_zone_pending").as_deref(), Some(without_pods));
     assert_eq!(reason("manager_crash_loop").as_deref(), Some(without_pods));
     assert!(!report.not_recorded.contains(&Resource::Pods.label()), "they do not count as empty");
@@ -95,24 +95,24 @@ fn what_other_objects_prove_is_unknown_and_the_reason_names_the_proof() {
     let ticket = "spec: {attachmentTickets: {csi-a: {type: csi-attacher, nodeID: node-1}}}\n";
     let of_release = object("Setting", "current-longhorn-version", "value: v1.8.0\n");
     for (missing, proof, yaml) in [
-        ("nodes", "Pod p is there", pod("p")),
+        ("nodes", "Pod p exists", pod("p")),
         (
             "backingimages.longhorn.io",
-            "BackingImageManager m is there",
+            "BackingImageManager m exists",
             object("BackingImageManager", "m", "spec: {backingImages: {image: uuid}}\n"),
         ),
-        ("engineimages.longhorn.io", "Volume v is there", object("Volume", "v", "spec: {image: i}\n")),
+        ("engineimages.longhorn.io", "Volume v exists", object("Volume", "v", "spec: {image: i}\n")),
         (
             "backuptargets.longhorn.io",
-            "Volume v is there",
+            "Volume v exists",
             object("Volume", "v", "spec: {backupTargetName: default}\n"),
         ),
-        ("sharemanagers.longhorn.io", "Pod share-manager-v is there", pod("share-manager-v")),
-        ("volumeattachments.longhorn.io", "Volume v is there", of_release + &object("Volume", "v", "")),
+        ("sharemanagers.longhorn.io", "Pod share-manager-v exists", pod("share-manager-v")),
+        ("volumeattachments.longhorn.io", "Volume v exists", of_release + &object("Volume", "v", "")),
         // a ticket without an attachment of CSI is what a check looks for
         (
             "volumeattachments.storage.k8s.io",
-            "VolumeAttachment v is there",
+            "VolumeAttachment v exists",
             object("VolumeAttachment", "v", ticket),
         ),
     ] {
@@ -127,7 +127,7 @@ fn what_other_objects_prove_is_unknown_and_the_reason_names_the_proof() {
 fn pods_without_any_node_there_are_none() {
     let told = |time: &str| {
         let pod = READY.replace("metadata: {", &format!("metadata: {{{time}"));
-        reasons(&watched(&pod)).contains("nodes are missing, although Pod longhorn-manager-a is there")
+        reasons(&watched(&pod)).contains("nodes are missing, although Pod longhorn-manager-a exists")
     };
     assert!(told("") && told("creationTimestamp: '2026-01-01T11:55:00Z', "));
     assert!(!told("creationTimestamp: '2026-01-01T11:55:01Z', "), "it may come");
@@ -147,7 +147,9 @@ fn an_object_without_status_is_unknown_unless_it_was_just_created() {
         };
         let told = |yaml: &str| {
             let found = reasons(&watched(&(READY.to_owned() + yaml)));
-            found.iter().any(|reason| reason.contains("longhorn.io have no status, and so are not judged: a"))
+            found
+                .iter()
+                .any(|reason| reason.contains("longhorn.io have no status, so they are not judged: a"))
         };
         assert!(told(&object(kind)), "{kind}, of unknown age");
         assert!(told(&created("2026-01-01T11:55:00Z")), "{kind}");
@@ -159,7 +161,7 @@ fn an_object_without_status_is_unknown_unless_it_was_just_created() {
     let status = "apiVersion: longhorn.io/v1beta2\nkind: Volume\nmetadata: {name: b, namespace: longhorn-system}\n\
         status: {state: detached, robustness: unknown}\n---\n";
     let found = reasons(&watched(&(READY.to_owned() + status)));
-    assert!(!found.iter().any(|reason| reason.contains("no status, and so are not judged: b")), "{found:?}");
+    assert!(!found.iter().any(|reason| reason.contains("no status, so they are not judged: b")), "{found:?}");
 }
 
 /// As a restore of objects from a backup leaves them until managers run.
@@ -182,7 +184,7 @@ fn a_healthy_cluster_whose_objects_lost_their_status_is_unknown() {
     );
     for kind in ["Volume", "Engine", "Pod", "Node", "InstanceManager"] {
         let report = evaluate(&checks::CATALOGUE, &partial(&without_status(kind))).report;
-        let told = |one: &crate::Unknown| one.reason.contains(" have no status, and so are not judged: ");
+        let told = |one: &crate::Unknown| one.reason.contains(" have no status, so they are not judged: ");
         assert!(report.exit_code != crate::exit::OK && report.unknown.iter().any(told), "{kind}");
     }
 }

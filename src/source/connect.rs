@@ -29,7 +29,7 @@ pub enum ConnectError {
         reason: String,
     },
     /// The kubeconfig has no such context.
-    #[error("{place}: no context '{context}'; it has {known}")]
+    #[error("{place} has no context '{context}'; it has {known}")]
     UnknownContext {
         /// The file, or where it was looked for.
         place: String,
@@ -39,7 +39,7 @@ pub enum ConnectError {
         known: String,
     },
     /// The kubeconfig has no current context, and none was asked for.
-    #[error("{place}: no current context; choose one with --context, it has {known}")]
+    #[error("{place} has no current context; set one with --context: {known}")]
     NoContext {
         /// The file, or where it was looked for.
         place: String,
@@ -48,7 +48,7 @@ pub enum ConnectError {
     },
     /// The plugin that the kubeconfig names for credentials gives none.
     #[error(
-        "{place}: no credentials from '{command}': {reason}; check whether 'kubectl get nodes' works, or log in again"
+        "{place}: no credentials from '{command}': {reason}; check that 'kubectl get nodes' works, or log in again"
     )]
     Plugin {
         /// The file, or where it was looked for.
@@ -58,15 +58,13 @@ pub enum ConnectError {
         reason: String,
     },
     /// Neither in a pod nor with a kubeconfig.
-    #[error("no cluster to look at: give --kubeconfig FILE, --from PATH or --demo, or run in a pod")]
+    #[error("no cluster given; use --kubeconfig FILE, --from PATH or --demo, or run in a pod")]
     NoCluster,
     /// In a pod, but without what a pod is given.
     #[error("the pod's service account cannot be used: {0}; set automountServiceAccountToken: true")]
     ServiceAccount(String),
     /// The address says `https`, and what answers there speaks no TLS.
-    #[error(
-        "the Kubernetes API at {url} answers without TLS: is it http:// in the kubeconfig that is right?"
-    )]
+    #[error("the Kubernetes API at {url} answers without TLS; check whether the kubeconfig needs http://")]
     NoTls {
         /// Where the API should be.
         url: String,
@@ -82,7 +80,7 @@ pub enum ConnectError {
     /// The certificate of the API server is not one this kubeconfig trusts, or has run out.
     #[error(
         "the certificate of the Kubernetes API at {url} is not accepted: {reason}; \
-         renew it on the control plane if it has run out (or set the clock here), else check certificate-authority and server of the \
+         if it has expired, renew it on the control plane (or set the clock here); otherwise check certificate-authority and server in the \
          kubeconfig"
     )]
     Untrusted {
@@ -93,7 +91,7 @@ pub enum ConnectError {
     },
     /// 401.
     #[error(
-        "the Kubernetes API at {url} does not accept the credentials ({reason}); log in again or renew the token"
+        "the Kubernetes API at {url} rejects the credentials ({reason}); log in again or renew the token"
     )]
     Unauthorized {
         /// Where the API is.
@@ -103,7 +101,7 @@ pub enum ConnectError {
     },
     /// 403 for everything.
     #[error(
-        "no right to list anything in namespace {namespace}: {reason}; apply the Role of the deploy files, or check --namespace"
+        "no permission to list any kind in namespace {namespace}: {reason}; apply the Role in deploy/, or check --namespace"
     )]
     Forbidden {
         namespace: String,
@@ -119,9 +117,7 @@ pub enum ConnectError {
     #[error("{0}")]
     WrongNamespace(Absence),
     /// Not everything was listed in time, and nothing says why.
-    #[error(
-        "nothing could be listed in time: {reason}; see what the API server says, or give more time with --timeout"
-    )]
+    #[error("no kind could be listed in time: {reason}; check the API server, or raise --timeout")]
     Slow {
         /// What was said last.
         reason: String,

@@ -165,7 +165,9 @@ fn a_server_without_tls_is_told() {
     let place = Place::new();
     let said = said(&run(&["check", "--kubeconfig", &place.kubeconfig(&format!("https://{address}"), "{}")]));
     assert!(
-        said.contains(&format!("at https://{address} answers without TLS: is it http:// in the kubeconfig")),
+        said.contains(&format!(
+            "at https://{address} answers without TLS; check whether the kubeconfig needs http://"
+        )),
         "{said}"
     );
 }

@@ -175,7 +175,7 @@ mod tests {
         let lines: Vec<_> = text.split("\r\x1b[2K").collect();
         assert_eq!(lines[..4], ["", "reading the cluster", "", "waiting 1 s of 5 min: cluste…"]);
         assert!(lines[4].starts_with("waiting 2 s of 5 min: "), "{text:?}");
-        assert!(lines[5].starts_with("not healthy within 5 min: cluster unknown: nothing of Longhorn in"));
+        assert!(lines[5].starts_with("not healthy within 5 min: cluster unknown: no Longhorn object in"));
         assert!(lines[5].ends_with("; give Longhorn's with --namespace\n") && lines.len() == 6, "{text:?}");
     }
 
@@ -194,7 +194,7 @@ mod tests {
         let lines: Vec<_> = text.lines().collect();
         assert!(!text.contains(['\r', '\x1b']) && lines.len() == 3, "{text}");
         assert!(
-            lines[0].starts_with("waiting 0 s of 5 min: cluster unknown: nothing of Longhorn in"),
+            lines[0].starts_with("waiting 0 s of 5 min: cluster unknown: no Longhorn object in"),
             "{text}"
         );
         assert!(lines[1].starts_with("waiting 3 s of 5 min: info Setting "), "{text}");

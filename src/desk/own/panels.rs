@@ -207,7 +207,7 @@ pub const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Exporter,
         title: "Memory",
-        description: "Resident memory of each exporter pod. Use grows with the number of objects, not with time.",
+        description: "Resident memory of each exporter pod. Memory grows with the number of objects, not with time.",
         unit: Unit::Bytes,
         expr: "max by ($cluster instance) (process_resident_memory_bytes{$job})",
         legend: "{{instance}}",
@@ -294,8 +294,8 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         dashboard: Dashboard::Volumes,
-        title: "Volumes in trouble",
-        description: "Each volume that a finding concerns, with its claim. A volume's name narrows this dashboard to it.",
+        title: "Volumes with findings",
+        description: "Every volume that a finding affects, with its claim. Select a volume's name to filter this dashboard by the volume.",
         columns: &["volume", "pvc_namespace", "pvc", "check", "cause"],
         expr: "max by ($cluster check, cause, volume, pvc_namespace, pvc) (longhorn_health_finding_volume{$job}) == 1",
         legend: "{{volume}}",

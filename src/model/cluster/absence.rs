@@ -40,30 +40,30 @@ impl fmt::Display for Absence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Absence::Longhorn { namespace } => {
-                write!(f, "nothing of Longhorn in namespace {namespace}; give Longhorn's with --namespace")
+                write!(f, "no Longhorn object in namespace {namespace}; set Longhorn's namespace with --namespace")
             }
             Absence::Managers { deleting: 1.., .. } | Absence::RecordedManagers { deleting: 1.., .. } => f.write_str(
-                "no longhorn-manager is there, and volumes are being deleted that wait for one: Longhorn was deleted without its uninstaller. \
-                 Their data is still on the disks, and the next manager deletes it: where it is wanted, save the directories of the replicas \
-                 first; where it is not, remove the finalizers of what is left (longhorn issue 5319)",
+                "no longhorn-manager exists, and volumes are waiting for one to delete them: Longhorn was deleted without its uninstaller. \
+                 The data is still on the disks, and the next manager deletes it. If you need the data, save the replicas' directories \
+                 first. If not, remove the finalizers of the remaining objects (Longhorn issue 5319)",
             ),
             Absence::Managers { namespace, wanted: None, .. } => write!(
                 f,
                 "no longhorn-manager in namespace {namespace}, neither pods nor a DaemonSet; install Longhorn, \
-                 or give its namespace with --namespace"
+                 or set its namespace with --namespace"
             ),
             Absence::Managers { namespace, wanted: Some(wanted), .. } => write!(
                 f,
-                "no pod of longhorn-manager in namespace {namespace}, where its DaemonSet wants {wanted}; see \
+                "no longhorn-manager pod in namespace {namespace}, although its DaemonSet wants {wanted}; read \
                  kubectl -n {namespace} describe daemonset longhorn-manager"
             ),
             Absence::Recording => f.write_str("the recording has no Longhorn object"),
             Absence::RecordedManagers { pods: false, .. } => {
-                f.write_str("the recording has no pods, so nothing is known of managers; record pods too")
+                f.write_str("the recording has no pods, so the managers are unknown; record pods too")
             }
             Absence::RecordedManagers { pods: true, .. } => f.write_str(
-                "the recording has no pod of longhorn-manager; record all pods of the namespace, or find out why \
-                 no manager runs",
+                "the recording has no longhorn-manager pod; record all pods in the namespace, or find out why \
+                 no manager is running",
             ),
         }
     }

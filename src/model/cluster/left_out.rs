@@ -46,7 +46,7 @@ fn unwritten(cluster: &Cluster, kind: Resource) -> Option<String> {
     let mut settled = objects.filter(|meta| is_settled(cluster, meta));
     let (first, more) = (&settled.next()?.name, settled.count());
     let and_more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    Some(format!("{kind} have no status, and so are not judged: {first}{and_more}"))
+    Some(format!("{kind} have no status, so they are not judged: {first}{and_more}"))
 }
 
 /// What is not dated may be old.
@@ -72,7 +72,7 @@ fn proof(cluster: &Cluster, kind: Resource, listed: bool) -> Option<String> {
     // (longhorn-manager v1.12.1 app/daemon.go startManager)
     let ready_pod = || first(cluster, cluster.manager_pods().filter(|pod| pod.is_ready()));
     let started = || ready_set().or_else(ready_pod);
-    let longhorn = || cluster.longhorn_kind().map(|kind| format!("{kind} are there"));
+    let longhorn = || cluster.longhorn_kind().map(|kind| format!("{kind} exist"));
     match kind {
         KubeNodes => {
             let runs = |pod: &&Pod| !pod.spec.node_name.is_empty() && is_settled(cluster, &pod.metadata);
@@ -122,5 +122,5 @@ fn proof(cluster: &Cluster, kind: Resource, listed: bool) -> Option<String> {
 }
 
 fn first<'a, T: Kind>(cluster: &Cluster, mut objects: impl Iterator<Item = &'a T>) -> Option<String> {
-    Some(format!("{} is there", cluster.object::<T>(&objects.next()?.meta().name)))
+    Some(format!("{} exists", cluster.object::<T>(&objects.next()?.meta().name)))
 }

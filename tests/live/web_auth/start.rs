@@ -51,7 +51,7 @@ fn tokens_need_a_cluster_to_ask() {
     let files = Files::new();
     files.web("");
     let said = refused(&files, &["--web.auth=kubernetes"]);
-    assert!(said.starts_with("error: no cluster to look at: "), "{said}");
+    assert!(said.starts_with("error: no cluster given; "), "{said}");
 }
 
 #[test]

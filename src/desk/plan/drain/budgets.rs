@@ -48,7 +48,7 @@ pub fn stays(draining: &Draining<'_>, out: &mut Found) {
         _ => out.say(text),
     };
     reason
-        .fact(format!("PodDisruptionBudgets: {}", listed(&budgets)))
+        .fact(format!("the drain would wait for {}", listed(&budgets)))
         .fact(format!("no other PodDisruptionBudget protects a healthy copy of {}", listed(&replicas)))
         .volumes(cluster, &volumes);
 }

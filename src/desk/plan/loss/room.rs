@@ -71,6 +71,6 @@ pub fn no_room(audit: &Audit<'_>, out: &mut Found) {
             "{} would stay degraded while a node is lost: no other node, zone or disk can take the copy",
             counted(names.len(), "volume")
         );
-        out.say(text).weight(Weight::Note).fact(format!("volumes {}", listed(&names))).fix("");
+        out.say(text).weight(Weight::Note).fact(format!("these volumes are {}", listed(&names))).fix("");
     }
 }

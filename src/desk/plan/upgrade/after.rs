@@ -49,8 +49,8 @@ pub fn managers_old(rung: &Rung<'_>, out: &mut Found) {
     let not_ready = rung.cluster.manager_pods().filter(|pod| !pod.is_ready());
     let names: Vec<&str> = not_ready.map(|pod| pod.metadata.name.as_str()).collect();
     if !names.is_empty() {
-        out.say(held(names.len(), "manager pod", "is|are not Ready"))
-            .fact(format!("pods {}", listed(&names)));
+        let text = held(names.len(), "manager pod", "is|are not Ready");
+        out.say(format!("{text}: {}", listed(&names)));
     }
 }
 
@@ -64,8 +64,8 @@ pub fn definitions_left(rung: &Rung<'_>, out: &mut Found) {
     let definitions = rung.cluster.objects.custom_resource_definitions.iter().filter(other);
     let names: Vec<&str> = definitions.map(|definition| definition.metadata.name.as_str()).collect();
     if !names.is_empty() {
-        out.say(held(names.len(), "CustomResourceDefinition", "is|are from another release"))
-            .fact(format!("CustomResourceDefinitions {}", listed(&names)));
+        let text = held(names.len(), "CustomResourceDefinition", "is|are from another release");
+        out.say(format!("{text}: {}", listed(&names)));
     }
 }
 

@@ -112,22 +112,26 @@ pub fn backing_images(rung: &Rung<'_>, out: &mut Found) {
     };
     let failed = with(&[CopyState::Failed, CopyState::FailedAndCleanup]);
     if !failed.is_empty() {
-        out.say(held(failed.len(), "backing image", "has|have failed copies"))
-            .fact(format!("backing images {}", listed(&failed)));
+        let text = held(failed.len(), "backing image", "has|have failed copies");
+        out.say(format!("{text}: {}", listed(&failed)));
     }
     let moving =
         with(&[CopyState::Pending, CopyState::Starting, CopyState::InProgress, CopyState::ReadyForTransfer]);
     if !moving.is_empty() {
-        out.say(held(moving.len(), "backing image", "is|are being copied"))
-            .fact(format!("backing images {}", listed(&moving)));
+        let text = held(moving.len(), "backing image", "is|are being copied");
+        out.say(format!("{text}: {}", listed(&moving)));
     }
     let v2 = images().filter(|image| image.spec.data_engine == DataEngine::V2);
     let v2: Vec<&str> = v2.map(|image| image.metadata.name.as_str()).collect();
     let numbers = (rung.to.minor, rung.to.patch);
     if !v2.is_empty() && (matches!(numbers, (8, 2) | (9, 0)) || rung.to.minor >= 12) {
-        let text =
-            format!("{} does not support {} of data engine v2", rung.to, counted(v2.len(), "backing image"));
-        out.say(text).fact(format!("backing images {}", listed(&v2)));
+        let text = format!(
+            "{} does not support {} of data engine v2: {}",
+            rung.to,
+            counted(v2.len(), "backing image"),
+            listed(&v2)
+        );
+        out.say(text);
     }
 }
 
@@ -141,8 +145,8 @@ pub fn backups(rung: &Rung<'_>, out: &mut Found) {
         .filter(|backup| matches!(backup.status.state, Pending | InProgress | Unset));
     let volumes: Vec<_> = running.map(|backup| backup.volume()).collect();
     if !volumes.is_empty() {
-        out.say(held(volumes.len(), "backup", "is|are being taken"))
-            .fact(format!("backups of volumes {}", listed(&volumes)));
+        let text = held(volumes.len(), "backup", "is|are being taken");
+        out.say(format!("{text} (volumes: {})", listed(&volumes)));
     }
 }
 

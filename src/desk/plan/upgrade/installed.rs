@@ -142,10 +142,9 @@ pub fn conversion_left(rung: &Rung<'_>, out: &mut Found) {
         return;
     }
     let text = held(converted.len(), "CustomResourceDefinition", "still uses|use the conversion webhook");
+    let text = format!("{text}: {}", listed(&converted));
     let run = installation::unconverted(&converted);
-    out.say(text)
-        .fact(format!("CustomResourceDefinitions {}", listed(&converted)))
-        .command(Command { run, changes: true });
+    out.say(text).command(Command { run, changes: true });
 }
 
 fn shown(value: &str) -> &str {
@@ -213,5 +212,5 @@ pub fn metrics_dark(rung: &Rung<'_>, out: &mut Found) {
         "only namespace {} can scrape Longhorn's own metrics: NetworkPolicies block all others",
         rung.cluster.namespace
     );
-    out.say(text).fact(format!("NetworkPolicies {}", listed(&names))).weight(Weight::Note);
+    out.say(text).fact(format!("the scrapes are blocked by {}", listed(&names))).weight(Weight::Note);
 }

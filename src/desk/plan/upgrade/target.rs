@@ -150,7 +150,8 @@ pub fn stored_versions(rung: &Rung<'_>, out: &mut Found) {
     }
     let text =
         held(dirty.len(), "CustomResourceDefinition", "still lists|list v1beta1 in status.storedVersions");
-    let reason = out.say(text).fact(format!("CustomResourceDefinitions {}", listed(&dirty)));
+    let text = format!("{text}: {}", listed(&dirty));
+    let reason = out.say(text);
     if let Some(untrusted) = unconverted(rung.cluster, &dirty) {
         reason.fact(untrusted);
     }
@@ -197,12 +198,17 @@ pub fn engine_api(rung: &Rung<'_>, out: &mut Found) {
             counted(volumes.len(), "volume"),
             rung.to
         );
-        let versions = format!(
-            "the image's CLI API version is {} (accepted: {} to {}), its controller API version is {} (accepted: {} to {})",
-            is_cli.0, cli.0, cli.1, is_controller.0, controller.0, controller.1
-        );
         let reason = out.say(text);
-        reason.fact(versions).volumes(rung.cluster, &volumes);
+        for (api, is, range) in [("CLI", is_cli.0, *cli), ("controller", is_controller.0, *controller)] {
+            if !within(is, range) {
+                let (least, most) = range;
+                reason.fact(format!(
+                    "the image's {api} API version is {is}, but {} accepts {least} to {most}",
+                    rung.to
+                ));
+            }
+        }
+        reason.volumes(rung.cluster, &volumes);
         let default = rung.cluster.setting("default-engine-image");
         if default.is_some_and(|default| default.value == image.spec.image) {
             reason.fix("Upgrade to the next minor release first: its default engine image is newer.");

@@ -34,7 +34,7 @@ const TRAPS: &[Trap] = &[
         met: |cluster| {
             let old = cluster.objects.engines.iter().map(|engine| engine.metadata.name.as_str());
             let old: Vec<&str> = old.filter(|name| has_old_suffix(name)).collect();
-            (!old.is_empty()).then(|| format!("engines {}", listed(&old)))
+            (!old.is_empty()).then(|| format!("engines with an old name: {}", listed(&old)))
         },
     },
     Trap {
@@ -46,7 +46,7 @@ const TRAPS: &[Trap] = &[
                 status(&volume.status.conditions, "TooManySnapshots") == ConditionStatus::True
             });
             let many: Vec<&str> = many.map(|volume| volume.metadata.name.as_str()).collect();
-            (!many.is_empty()).then(|| format!("volumes {}", listed(&many)))
+            (!many.is_empty()).then(|| format!("volumes with too many snapshots: {}", listed(&many)))
         },
     },
     Trap {
@@ -120,7 +120,7 @@ fn evicted_images(rung: &Rung<'_>, out: &mut Found) {
         held(leaving.len(), "backing image copy", "is|are being")
     );
     out.say(text)
-        .fact(format!("copies: {}", listed(&copies)))
+        .fact(format!("copies to move: {}", listed(&copies)))
         .fix("Before the upgrade, withdraw the eviction or wait until these disks hold no copy (Longhorn issues 10464, 11034).")
         .command(Command { run: withdraw, changes: true });
 }
@@ -237,7 +237,7 @@ pub fn changes(rung: &Rung<'_>, out: &mut Found) {
             held(diskless.len(), "node", "without disks reports|report no capacity")
         );
         let fix = "Set volumeBindingMode of their StorageClasses to Immediate, or give these nodes a disk.";
-        out.note(text).fact(format!("nodes {}", listed(&diskless))).fix(fix);
+        out.note(text).fact(format!("nodes without disks: {}", listed(&diskless))).fix(fix);
     }
     let images = !rung.cluster.objects.backing_images.is_empty();
     if images && rung.from.minor == 6 && rung.to.minor == 7 && rung.to < Release::new(1, 7, 4) {
