@@ -325,9 +325,9 @@ mod tests {
             (
                 Some("apiVersion: v1\nkind: Config\n"),
                 None,
-                "no current context; choose one with --context, it has none",
+                "no current context; set one with --context: none",
             ),
-            (Some(&CONFIG.replace("current-context: a", "")), None, "it has a, b"),
+            (Some(&CONFIG.replace("current-context: a", "")), None, "set one with --context: a, b"),
             (
                 Some(&CONFIG.replace("current-context: a", "current-context: y")),
                 None,

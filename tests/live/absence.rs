@@ -67,7 +67,7 @@ async fn a_wrong_namespace_ends_a_check_with_2_and_one_line() {
         assert_eq!(output.status.code(), Some(2), "{output:?}");
         assert_eq!(
             text(&output.stderr),
-            "error: nothing of Longhorn in namespace storage; give Longhorn's with --namespace\n"
+            "error: no Longhorn object in namespace storage; set Longhorn's namespace with --namespace\n"
         );
     }
     let output = check(&server, &["--only=danger_zone_pending"]).await;
@@ -81,13 +81,11 @@ async fn waiting_for_a_wrong_namespace_ends_with_2_and_says_why() {
     let output = check(&server, &["--namespace=storage", "--wait-healthy=1s"]).await;
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     let said = text(&output.stderr);
-    assert!(said.starts_with("waiting 0 s of 1 s: cluster unknown: nothing of Longhorn"), "{said}");
+    assert!(said.starts_with("waiting 0 s of 1 s: cluster unknown: no Longhorn object"), "{said}");
     assert!(said.contains("\nnot healthy within 1 s: cluster unknown: "), "{said}");
-    assert!(
-        said.ends_with(
-            "\nerror: nothing of Longhorn in namespace storage; give Longhorn's with --namespace\n"
-        )
-    );
+    assert!(said.ends_with(
+        "\nerror: no Longhorn object in namespace storage; set Longhorn's namespace with --namespace\n"
+    ));
 }
 
 #[tokio::test]

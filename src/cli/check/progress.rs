@@ -176,7 +176,10 @@ mod tests {
         assert_eq!(lines[..4], ["", "reading the cluster", "", "waiting 1 s of 5 min: cluste…"]);
         assert!(lines[4].starts_with("waiting 2 s of 5 min: "), "{text:?}");
         assert!(lines[5].starts_with("not healthy within 5 min: cluster unknown: no Longhorn object in"));
-        assert!(lines[5].ends_with("; give Longhorn's with --namespace\n") && lines.len() == 6, "{text:?}");
+        assert!(
+            lines[5].ends_with("; set Longhorn's namespace with --namespace\n") && lines.len() == 6,
+            "{text:?}"
+        );
     }
 
     #[test]
@@ -209,6 +212,6 @@ mod tests {
         let mut late = progress(None);
         late.show(&report(""), Duration::ZERO);
         late.give_up("terminated");
-        assert!(written(late).contains("\nterminated while waiting: cluster unknown: nothing of Longhorn"));
+        assert!(written(late).contains("\nterminated while waiting: cluster unknown: no Longhorn object"));
     }
 }

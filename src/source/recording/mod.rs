@@ -87,9 +87,7 @@ pub enum RecordingError {
         second: String,
     },
     /// Longhorn is in it, but in another namespace.
-    #[error(
-        "{path}: nothing of Longhorn in namespace {namespace}, but in {found}; give that with --namespace"
-    )]
+    #[error("{path}: no Longhorn object in namespace {namespace}, but in {found}; set that with --namespace")]
     OtherNamespace {
         /// What was asked for.
         path: String,

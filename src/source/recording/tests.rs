@@ -71,7 +71,7 @@ fn longhorn_in_another_namespace_is_told() {
     let node = "---\napiVersion: v1\nkind: Node\nmetadata: {name: a}\n";
     let error = read(format!("{SETTING}{node}"), "longhorn").unwrap_err().to_string();
     assert!(
-        error.contains("namespace longhorn, but in longhorn-system; give that with --namespace"),
+        error.contains("namespace longhorn, but in longhorn-system; set that with --namespace"),
         "{error}"
     );
     let fresh = SETTING.replace("longhorn.io/v1beta2", "apps/v1").replace("Setting", "DaemonSet");
