@@ -114,8 +114,8 @@ pub const ALERTS: &[Alert] = &[
         },
         for_: "2h",
         summary: "Longhorn volumes lack the redundancy that they should have.",
-        description: "{{ $value }} volumes would be lost with one {{ $labels.failure_domain }} (copy: the only healthy copy of a detached volume). \
-                      Longhorn does not fix this by itself. Run `longhorn-health-exporter plan loss` to list the volumes and fixes.",
+        description: "{{ $value }} volumes would be lost with one {{ $labels.failure_domain }}. Longhorn does not fix this by itself. Run \
+                      `longhorn-health-exporter plan loss` to list these volumes and their fixes.",
         why: "Longhorn moves no copy for this by itself: anti-affinity counts only when a replica is placed, and detached volumes are not \
               rebuilt. 2 h are longer than most evictions and rebuilds take to separate the copies, and than a volume takes to be attached \
               again. For attached volumes on their last copy, LonghornVolumeNotRecovering fires.",

@@ -98,7 +98,7 @@ pub fn node_packages(rung: &Rung<'_>, out: &mut Found) {
         let iscsi = conditions.iter().any(|one| one.message.to_lowercase().contains("iscsi"));
         let text = format!("{kind} is False on {}", listed(&names));
         let reason = if kind == "RequiredPackages" && iscsi { out.say(text) } else { out.note(text) };
-        reason.fact(first.message.as_str());
+        reason.fact(format!("condition {kind}: \"{}\"", first.message));
     }
 }
 

@@ -96,9 +96,10 @@ pub fn target_bug(rung: &Rung<'_>, out: &mut Found) {
     }
     if !possible.is_empty() {
         let text = format!(
-            "{} has {} that this cluster may trigger (Longhorn issue {})",
+            "{} has {} that this cluster may trigger (Longhorn {} {})",
             rung.to,
             counted(possible.len(), "known bug"),
+            if possible.len() == 1 { "issue" } else { "issues" },
             possible.join(", ")
         );
         out.note(text).fix("Read these issues (github.com/longhorn/longhorn/issues) before the upgrade, or upgrade to a later patch.");
