@@ -167,7 +167,8 @@ impl Plugin {
             auth.client_key_data = Some(encoded(key).into());
         }
         auth.token = status.token.map(Into::into).or(auth.token.take());
-        let client = crate::client::client(config).map_err(|error| PluginError::Unusable(error.to_string()))?;
+        let client =
+            crate::client::client(config).map_err(|error| PluginError::Unusable(error.to_string()))?;
         Ok((client, status.expiration_timestamp))
     }
 
