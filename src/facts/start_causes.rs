@@ -24,15 +24,23 @@ const SLICES: &str =
 const MANAGERS: &str = "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide";
 const CONFIGURE_AGAIN: &str = "kubectl delete validatingwebhookconfigurations/longhorn-webhook-validator \
                                mutatingwebhookconfigurations/longhorn-webhook-mutator";
+const LOG: &str = "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=50";
+const INSTALLED: &str = "kubectl -n <namespace> get settings.longhorn.io current-longhorn-version";
+const MANIFEST: &str = "kubectl -n <namespace> get daemonset longhorn-manager -o yaml";
+const NODE_STATE: &str = "kubectl describe node <node>";
+const CRDS: &str = "kubectl get customresourcedefinitions -o name | grep longhorn.io";
+const ON_NODE: &str = "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>";
+const DNS: &str = "kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide";
+const IMAGES: &str = "kubectl -n <namespace> get daemonset longhorn-manager -o jsonpath='{..image}'";
 
 causes! {
     API_UNREACHABLE = critical "api_unreachable" "the API server is not answering the manager"
         fix "Restore the connection from pods on <node> to the API server (CNI, kube-proxy, firewall). If every node is affected, check the API \
              server and etcd. Deleting pods does not help." [
-            read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
+            read ON_NODE,
             read "kubectl get endpointslices -n default -l kubernetes.io/service-name=kubernetes -o wide",
             read "kubectl get --raw='/readyz?verbose'",
-            read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=50",
+            read LOG,
         ];
     API_CERTIFICATE = critical "api_certificate" "the manager rejects the API server's certificate"
         fix "Compare the clock of <node> with the dates of the API server's certificate. If it has expired, run kubeadm certs renew all and \
@@ -40,38 +48,28 @@ causes! {
              kube-root-ca.crt has the new CA." [
             read "ssh <node> 'date -u; echo | openssl s_client -connect <value> 2>/dev/null | openssl x509 -noout -dates -issuer -ext subjectAltName'",
             read "kubectl -n <namespace> get configmap kube-root-ca.crt -o jsonpath='{.data.ca\\.crt}' | openssl x509 -noout -dates -subject",
-            read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=50",
+            read LOG,
         ];
     CRD_MISMATCH = critical "crd_mismatch"
         "custom resource definitions (CRDs) are missing or from another release"
         fix "Apply the CRDs of the image's release. If Longhorn does not support that step, put the previous image back. If a CRD was deleted, \
-             restore its objects from a backup." [
-            read "kubectl get customresourcedefinitions -o name | grep longhorn.io",
-            read "kubectl -n <namespace> get settings.longhorn.io current-longhorn-version",
-            read "kubectl -n <namespace> get daemonset longhorn-manager -o yaml",
-        ] proven "a CRD was deleted, and its objects with it; the cluster's backup restores them";
+             restore its objects from a backup."
+            [read CRDS, read INSTALLED, read MANIFEST] proven "a CRD was deleted, and its objects with it; the cluster's backup restores them";
     MANIFEST_STALE = critical "manifest_stale"
         "the manifest and the image are from different releases", changed_by: BY_ROLLOUT
         fix "Set the manifest and the image to one release, with the tool that installed Longhorn. If Longhorn does not support going to that \
-             release, put the previous image back." [
-            read "kubectl -n <namespace> get daemonset longhorn-manager -o yaml",
-            read "kubectl -n <namespace> get settings.longhorn.io current-longhorn-version",
-        ];
+             release, put the previous image back." [read MANIFEST, read INSTALLED];
     WEBHOOK_SERVICE_UNREACHABLE = critical "webhook_service_unreachable"
         "DNS, a firewall or the pod network keeps the manager from its webhook's Service"
         fix "Fix the network path from <node> to the webhook's Service: cluster DNS, the nodes' firewall or the pod network (the log shows \
-             which). Deleting the manager's pod does not help." [
-            read "kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide",
-            read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
-            read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=50",
-        ] ways ways::UNREACHED;
+             which). Deleting the manager's pod does not help." [read DNS, read ON_NODE, read LOG] ways ways::UNREACHED;
     ACCESS_DENIED = critical "access_denied" "the manager lacks a permission that its startup needs"
         fix "Restore ClusterRole longhorn-role and ClusterRoleBinding longhorn-bind of this release (ignore errors about other objects). The \
              manager then continues within a minute. Find out what changed them: GitOps, policy engine, cleanup." [
             read "kubectl describe clusterrole longhorn-role",
             read "kubectl describe clusterrolebinding longhorn-bind",
             read "kubectl auth can-i <value> --as=system:serviceaccount:<namespace>:longhorn-service-account -n <namespace>",
-            read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=50",
+            read LOG,
             change "kubectl auth reconcile -f https://raw.githubusercontent.com/longhorn/longhorn/<release>/deploy/longhorn.yaml",
         ];
     OPEN_ISCSI_MISSING = critical "open_iscsi_missing" "open-iscsi is missing"
@@ -121,7 +119,7 @@ causes! {
     CONTAINER_CANNOT_START = critical "container_cannot_start"
         "the container or its hook fails"
         fix "Read the container's error message. Then fix its cause on <node>: a mount path, /proc, seccomp, AppArmor or the container runtime. The \
-             kubelet retries automatically." [read DESCRIBE, read "kubectl describe node <node>"]
+             kubelet retries automatically." [read DESCRIBE, read NODE_STATE]
         way NOT_SHARED "its node's mounts are not shared"
             fix "Make the node's mounts shared, now and at every boot: Longhorn needs bidirectional mount propagation. On k3d, kind and Docker \
                  Desktop, mount the data path with :shared."
@@ -137,11 +135,8 @@ causes! {
     WEBHOOK_UNSERVED = critical "webhook_unserved"
         "the Service of the manager's webhook did not answer in time"
         fix "Bring one manager behind Service <service> to Ready. If the Service has ready endpoints, check DNS, firewall and hairpin traffic \
-             from <node>. A startup probe does not help." [
-            read SLICES,
-            read "kubectl -n <namespace> get events --field-selector reason=Unhealthy",
-            read "kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide",
-        ]
+             from <node>. A startup probe does not help."
+            [read SLICES, read "kubectl -n <namespace> get events --field-selector reason=Unhealthy", read DNS]
         way REFUSED "its webhook refuses connections"
             means "the last attempt was refused: the Service has no ready endpoint, or its endpoint is not listening";
     WEBHOOK_NOT_READY = critical "webhook_not_ready" "the manager's own webhook server is too slow"
@@ -150,7 +145,7 @@ causes! {
             read LAST_LOG,
             read "kubectl -n <namespace> get secrets longhorn-webhook-ca longhorn-webhook-tls",
             read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations | grep longhorn",
-            read "kubectl describe node <node>",
+            read NODE_STATE,
         ];
     WEBHOOK_CALL_FAILED = critical "webhook_call_failed"
         "the API server cannot call Longhorn's admission webhook"
@@ -229,15 +224,12 @@ causes! {
     UPGRADE_PATH = critical "upgrade_path"
         "Longhorn does not support this step between releases", changed_by: BY_ROLLOUT
         fix "Put back the release in setting current-longhorn-version: Longhorn upgrades one minor release at a time and never downgrades. \
-             Going back is safe until a manager is Ready." [
-            read "kubectl -n <namespace> get settings.longhorn.io current-longhorn-version",
-            read "kubectl -n <namespace> get daemonset longhorn-manager -o jsonpath='{..image}'",
-        ];
+             Going back is safe until a manager is Ready." [read INSTALLED, read IMAGES];
     ENGINE_INCOMPATIBLE = critical "engine_incompatible" "an engine image in use is too old"
         fix "Go back to the release in setting current-longhorn-version. Upgrade the engines of all volumes there. Then upgrade Longhorn again." [
             read "kubectl -n <namespace> get volumes.longhorn.io -o custom-columns=NAME:.metadata.name,IMAGE:.status.currentImage",
             read "kubectl -n <namespace> get engineimages.longhorn.io",
-            read "kubectl -n <namespace> get settings.longhorn.io current-longhorn-version",
+            read INSTALLED,
         ];
     UPGRADE_OBJECT = critical "upgrade_object" "an object blocks Longhorn's upgrade"
         fix "Correct the <value> object that the log's last line names: Longhorn cannot upgrade it. Going back to the previous release is safe \
@@ -259,8 +251,8 @@ causes! {
         "the manager was stopped while it was hanging during startup"
         fix "Read in the current run's log what the manager is waiting for. A missing permission or CRD keeps it waiting until a probe, a drain \
              or a person stops it." [
-            read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=50",
-            read "kubectl get customresourcedefinitions -o name | grep longhorn.io",
+            read LOG,
+            read CRDS,
             read "kubectl auth can-i list volumes.longhorn.io -n <namespace> --as system:serviceaccount:<namespace>:longhorn-service-account",
         ];
     POD_UPDATE_REFUSED = critical "pod_update_refused"
@@ -281,10 +273,10 @@ causes! {
         ];
     KNOWN_PANIC = critical "known_panic" "this release has a known bug that stops managers"
         fix "Upgrade to the release that fixes the bug. Until then, avoid its trigger: the finding names issue, release and trigger."
-            [read LAST_LOG, read "kubectl -n <namespace> get daemonset longhorn-manager -o jsonpath='{..image}'"];
+            [read LAST_LOG, read IMAGES];
     OOM_KILLED = critical "oom_killed" "the manager was OOM-killed"
         fix "Find out what uses the memory of <node>: the container has no limit, so the node ran out of memory. If someone set a limit, remove it: \
-             Longhorn ships none." [read "kubectl describe node <node>", read "kubectl top node <node>", read "kubectl top pod -A --sort-by=memory"];
+             Longhorn ships none." [read NODE_STATE, read "kubectl top node <node>", read "kubectl top pod -A --sort-by=memory"];
     PROBE_KILLED = critical "probe_killed"
         "a liveness or startup probe kills the manager"
         fix "Remove the liveness or startup probe from container longhorn-manager and from its manifest or chart values. No Longhorn release \

@@ -174,7 +174,7 @@ fn without_volume(cluster: &Cluster, out: &mut Outcome) {
             )
             .since(age.since)
             .impact("none for other volumes. The objects take space, and replicas among them hold the volume's data.")
-            .facts([api(text::listed(&names)), age.evidence()]),
+            .facts([api(format!("still existing: {}", text::listed(&names))), age.evidence()]),
         );
     }
 }

@@ -11,9 +11,9 @@ pub const ALERTS: &[Alert] = &[
         when: When::Found(&[&causes::SLOW_START]),
         for_: "5m",
         summary: "A Longhorn manager took longer to start than its release waits.",
-        description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} took longer to become Ready than this \
-                      release waits for its webhook. Without another Ready manager, it would have crash-looped. Check that node's CPU, TLS \
-                      Secrets and pod network before the next upgrade.",
+        description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} took longer to become Ready than this release \
+                      waits for its webhook. Without another Ready manager, it would crash-loop. Check the node's CPU, TLS Secrets and pod network \
+                      before the next upgrade.",
         why: "The limit is the release's own wait (60 s from 1.5.0, 120 s from 1.9.2), less the time other nodes took \
               before this one; five minutes tolerate a start that is about to end.",
         runbook: include_str!("LonghornManagerSlowStart.md"),

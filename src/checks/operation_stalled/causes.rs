@@ -3,6 +3,11 @@
 use crate::check::causes;
 use crate::facts::ways::NOT_STARTED;
 
+const TARGETS: &str = "kubectl -n <namespace> get backuptargets.longhorn.io";
+const DESCRIBE: &str = "kubectl -n <namespace> describe <kind> <object>";
+const SOURCE: &str = "kubectl -n <namespace> describe backingimagedatasources.longhorn.io <backing_image>";
+const IMAGE: &str = "kubectl -n <namespace> get backingimages.longhorn.io <backing_image> -o yaml";
+
 causes! {
     EXPANSION_FAILED = warning "expansion_failed"
         "a volume's last expansion failed, and no replica can be rebuilt until the size is correct"
@@ -26,13 +31,13 @@ causes! {
         fix "Read the error: a URL or credentials in it point to the backup target's settings. Longhorn retries automatically. If the backup is \
              damaged, restore another one into a new volume." [
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o jsonpath='{.items[*].status.restoreStatus}'",
-            read "kubectl -n <namespace> get backuptargets.longhorn.io",
+            read TARGETS,
         ] proven "the fix asks for a damaged backup; another one is restored into a new volume, and nothing is deleted";
     RESTORE_STALLED = warning "restore_stalled"
         "restoring a backup into a volume has been stalled for an hour"
         fix "Check that the backup target is available. Then check that the instance managers of the volume's replicas can reach the target's URL." [
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o jsonpath='{.items[*].status.restoreStatus}'",
-            read "kubectl -n <namespace> get backuptargets.longhorn.io",
+            read TARGETS,
         ];
     PURGE_FAILED = info "purge_failed"
         "a volume's removed snapshots could not be purged, so their space is not reclaimed"
@@ -62,36 +67,30 @@ causes! {
         ];
     SYSTEM_BACKUP_FAILED = warning "system_backup_failed"
         "the newest system backup, or the newest backup of a backing image, failed"
-        fix "Read the backup's error and fix its cause. Then take another backup and delete the failed one." [
-            read "kubectl -n <namespace> describe <kind> <object>",
-            read "kubectl -n <namespace> get backuptargets.longhorn.io",
-        ] proven "the backup has failed, so it holds nothing complete";
+        fix "Read the backup's error and fix its cause. Then take another backup and delete the failed one."
+            [read DESCRIBE, read TARGETS] proven "the backup has failed, so it holds nothing complete";
     SYSTEM_BACKUP_STALLED = warning "system_backup_stalled"
         "a system backup, or a backup of a backing image, has been stalled"
         fix "Find out which part the backup is waiting for: volume backups can take a day, other parts an hour. Then read the log of the \
-             longhorn-manager that owns the backup." [
-            read "kubectl -n <namespace> describe <kind> <object>",
-            read "kubectl -n <namespace> get backups.longhorn.io --sort-by=.metadata.creationTimestamp",
-        ];
+             longhorn-manager that owns the backup."
+            [read DESCRIBE, read "kubectl -n <namespace> get backups.longhorn.io --sort-by=.metadata.creationTimestamp"];
     SYSTEM_RESTORE_FAILED = warning "system_restore_failed"
         "a system restore failed, so objects of the system backup may be missing" but "info a day later"
-        fix "Read which kind of object could not be restored, and why. Fix that cause. Then delete the SystemRestore and create it again." [
-            read "kubectl -n <namespace> describe <kind> <object>",
-            read "kubectl -n <namespace> get backuptargets.longhorn.io",
-        ] proven "the restore has ended; deleting it removes its record and its Job, but nothing that it restored";
+        fix "Read which kind of object could not be restored, and why. Fix that cause. Then delete the SystemRestore and create it again."
+            [read DESCRIBE, read TARGETS] proven "the restore has ended; deleting it removes its record and its Job, but nothing that it restored";
     SYSTEM_RESTORE_STALLED = warning "system_restore_stalled"
         "a system restore has been stalled: its Job is not running, or has been failing for a day"
         fix "Read in the Job's pod's log which object cannot be restored. If the Job has no pod, find out why it ended. Then delete and \
              recreate the SystemRestore." [
             read "kubectl -n <namespace> logs -l job-name=<workload> --tail=50",
-            read "kubectl -n <namespace> describe <kind> <object>",
+            read DESCRIBE,
             read "kubectl -n <namespace> describe jobs <workload>",
         ] proven "the restore has stopped; deleting it removes its record and its Job, but nothing that it restored";
     BACKING_IMAGE_STALLED = warning "backing_image_stalled"
         "a backing image has had no usable copy for half an hour, so its volumes cannot attach" but "info for an image that waits for an upload"
         fix "Find the pod that prepares the image, or the disk's backing image manager pod. If the pod has not started, read its Events. If it \
              is running, read its log." [
-            read "kubectl -n <namespace> describe backingimagedatasources.longhorn.io <backing_image>",
+            read SOURCE,
             read "kubectl -n <namespace> get pods -l longhorn.io/component=backing-image-manager -o wide",
             read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep backing-image",
         ]
@@ -99,21 +98,16 @@ causes! {
     BACKING_IMAGE_FAILED = warning "backing_image_failed"
         "every copy of a backing image failed, so the image's volumes cannot attach"
         fix "Read the image's message and fix its cause: the source, the network or the disk. Do not delete the image: its volumes hold only \
-             the differences from it." [
-            read "kubectl -n <namespace> get backingimages.longhorn.io <backing_image> -o yaml",
-            read "kubectl -n <namespace> describe backingimagedatasources.longhorn.io <backing_image>",
-            read "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --tail=2000 | grep <backing_image>",
-        ]
+             the differences from it."
+            [read IMAGE, read SOURCE, read "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --tail=2000 | grep <backing_image>"]
         way NEVER_USED "no data was ever written on it"
             fix "Correct the URL, checksum or file. Then delete the waiting claims and backing image <backing_image>, which never held data, \
                  and create them again: changing the image's spec has no effect." [
-                read "kubectl -n <namespace> get backingimages.longhorn.io <backing_image> -o yaml",
+                read IMAGE,
                 change "kubectl -n <namespace> delete backingimages.longhorn.io <backing_image>",
             ] proven "no volume on the image was ever up, so no data is written on it"
         way NO_SOURCE "the source cannot be reached"
             fix "Make the source reachable for pods on <node>: check DNS, firewall and the proxy (with the cluster's networks in no-proxy). Longhorn \
-                 then fetches it again." [
-                read "kubectl -n <namespace> describe backingimagedatasources.longhorn.io <backing_image>",
-                read "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --tail=2000 | grep <backing_image>",
-            ];
+                 then fetches it again."
+                [read SOURCE, read "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --tail=2000 | grep <backing_image>"];
 }

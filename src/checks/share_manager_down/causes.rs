@@ -7,57 +7,46 @@ use crate::facts::ways::NOT_STARTED;
 const SLICES: &str =
     "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=longhorn-recovery-backend";
 const LOG: &str = "kubectl -n <namespace> logs share-manager-<object> --tail=50";
+const MANAGERS: &str = "kubectl -n <namespace> get pods -o wide -l app=longhorn-manager";
+const SHARE: &str = "kubectl -n <namespace> get sharemanagers.longhorn.io,volumes.longhorn.io <object>";
+const DESCRIBE: &str = "kubectl -n <namespace> describe pod <pod>";
+const POD_LOG: &str = "kubectl -n <namespace> logs <pod> --tail=50";
+const DELETE: &str = "kubectl -n <namespace> delete pod <pod>";
 
 causes! {
     NODE_DOWN = critical "node_down" "the NFS server's node is down", of_data: NotServed
         fix "Bring <node> back. If that takes long, read the log of the longhorn-manager on <owner>: it owns the share manager and should move \
-             the NFS server to another node." [
-            read "kubectl get nodes -o wide",
-            read "kubectl -n <namespace> get pods -o wide -l app=longhorn-manager",
-            read "kubectl -n <namespace> get sharemanagers.longhorn.io,volumes.longhorn.io <object>",
-        ];
+             the NFS server to another node." [read "kubectl get nodes -o wide", read MANAGERS, read SHARE];
     VOLUME_NOT_ATTACHED = critical "volume_not_attached"
         "the server's volume is not attached", of_data: NotServed
-        fix "Fix the attach first: the NFS server starts once the volume is attached." [
-            read "kubectl -n <namespace> get volumeattachments.longhorn.io <object> -o yaml",
-            read "kubectl -n <namespace> get sharemanagers.longhorn.io,volumes.longhorn.io <object>",
-        ];
+        fix "Fix the attach first: the NFS server starts once the volume is attached."
+            [read "kubectl -n <namespace> get volumeattachments.longhorn.io <object> -o yaml", read SHARE];
     POD_NOT_STARTED = critical "pod_not_started" "the NFS server's pod cannot start", of_data: NotServed
         fix "Read the Events of pod <pod>, which show why it cannot start: an image that cannot be pulled, no node that accepts it, or a mount \
              that fails."
-            [read "kubectl -n <namespace> describe pod <pod>", read "kubectl -n <namespace> get sharemanagers.longhorn.io,volumes.longhorn.io <object>"]
+            [read DESCRIBE, read SHARE]
         ways NOT_STARTED;
     POD_FAILED = critical "pod_failed" "the NFS server ended and was not replaced", of_data: NotServed
         fix "Read in the log of pod <pod> why it ended. Then find out why the longhorn-manager on <owner> does not replace it. Deleting the pod \
-             makes that manager check again." [
-            read "kubectl -n <namespace> logs <pod> --tail=50",
-            read "kubectl -n <namespace> describe pod <pod>",
-            change "kubectl -n <namespace> delete pod <pod>",
-        ] proven "the pod has ended, and holds no data";
+             makes that manager check again." [read POD_LOG, read DESCRIBE, change DELETE] proven "the pod has ended, and holds no data";
     POD_MISSING = critical "pod_missing" "the NFS server's pod is missing", of_data: NotServed
-        fix "Read the log of the longhorn-manager on <owner>: only that manager creates the pod." [
-            read "kubectl -n <namespace> get events --field-selector involvedObject.name=share-manager-<object>",
-            read "kubectl -n <namespace> get pods -o wide -l app=longhorn-manager",
-            read "kubectl -n <namespace> get sharemanagers.longhorn.io,volumes.longhorn.io <object>",
-        ];
+        fix "Read the log of the longhorn-manager on <owner>: only that manager creates the pod."
+            [read "kubectl -n <namespace> get events --field-selector involvedObject.name=share-manager-<object>", read MANAGERS, read SHARE];
     NOT_SERVING = critical "not_serving" "the NFS server is up but not ready", of_data: NotServed
         fix "Read the log of pod <pod>. If no new lines appear, delete the pod: Longhorn creates another. Pods that use the claim may need a restart." [
-            read "kubectl -n <namespace> logs <pod> --tail=50",
-            read "kubectl -n <namespace> describe pod <pod>",
-            change "kubectl -n <namespace> delete pod <pod>",
+            read POD_LOG,
+            read DESCRIBE,
+            change DELETE,
         ] proven "the server is not serving and logs nothing new; the data is in the volume, not in the pod";
     RESTARTING = critical "restarting"
         "the NFS server keeps being replaced, and its clients hang each time" but "warning below six times in half an hour"
         fix "Find out what ends the NFS server: memory, its node, an unreachable Service longhorn-recovery-backend or, from 1.7 on, the fast \
-             failover lease, which a busy node renews too late." [
-            read "kubectl -n <namespace> get events --field-selector involvedObject.name=share-manager-<object>",
-            read "kubectl -n <namespace> logs <pod> --tail=50",
-            read "kubectl -n <namespace> describe pod <pod>",
-        ]
+             failover lease, which a busy node renews too late."
+            [read "kubectl -n <namespace> get events --field-selector involvedObject.name=share-manager-<object>", read POD_LOG, read DESCRIBE]
         way MANAGERS_RESTART "its recovery backend's managers keep restarting"
             fix "Find out why the managers restart: without their Service longhorn-recovery-backend, the NFS server of <release> ends (fixed in \
                  1.5.5 and 1.6.2). Do not restart managers until all are Ready."
-            [read "kubectl -n <namespace> get pods -o wide -l app=longhorn-manager", read SLICES, read LOG]
+            [read MANAGERS, read SLICES, read LOG]
         way BACKEND_RESTARTS "its recovery backend keeps restarting"
             fix "Find out why the longhorn-recovery-backend pods restart: without them, the NFS server of <release> ends (fixed in 1.5.5 and \
                  1.6.2). Do not restart these pods until all are Ready."

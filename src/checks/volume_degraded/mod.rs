@@ -28,21 +28,25 @@ use crate::longhorn::Resource::*;
 use crate::longhorn::{DataEngine, ReplicaMode, Volume, VolumeRobustness, VolumeState};
 use reasons::DegradedReason;
 
+const REPLICAS: &str = "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide";
+const EVENTS: &str = "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep -E 'Rebuil|<object>'";
+const NODE: &str = "kubectl describe node <node>";
+
 causes! {
     REBUILD_STALLED = warning "rebuild_stalled"
         "a rebuild has been stalled for half an hour (at first sight: volume degraded for a day)"
         fix "Check the receiving node and disk, the network, and the instance managers at both ends. If a disk always fails, disable its scheduling. \
              Do not delete replicas that hold data." [
-            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
+            read REPLICAS,
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<object> -o yaml | grep -A12 rebuildStatus",
-            read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep -E 'Rebuil|<object>'",
+            read EVENTS,
         ];
     REBUILD_LOOPING = warning "rebuild_looping" "rebuilds of the volume keep failing and restarting"
         fix "Check the receiving node and disk, the network, and the instance managers at both ends. If a disk always fails, disable its scheduling. \
              Do not delete replicas that hold data." [
-            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
+            read REPLICAS,
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<object> -o yaml | grep -A12 rebuildStatus",
-            read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep -E 'Rebuil|<object>'",
+            read EVENTS,
         ];
     REBUILD_DISABLED = warning "rebuild_disabled"
         "concurrent-replica-rebuild-per-node-limit is 0, which disables rebuilds", changed_by: BY_LIMIT
@@ -52,10 +56,8 @@ causes! {
         ];
     REBUILD_BLOCKED = warning "rebuild_blocked"
         "the volume cannot rebuild, because its migration or expansion is stuck"
-        fix "Find out why the migration or expansion is stuck: read the engine's status. The rebuild starts once it has ended." [
-            read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<object> -o yaml",
-            read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep -E 'Rebuil|<object>'",
-        ];
+        fix "Find out why the migration or expansion is stuck: read the engine's status. The rebuild starts once it has ended."
+            [read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<object> -o yaml", read EVENTS];
     UNSCHEDULABLE = warning "unschedulable"
         "no disk can take the missing replica" but "info during the first hour of a node's maintenance"
         fix "Make room for the replica: add a node, disk or space, or remove tags from the volume. Longhorn then continues. The evidence gives each \
@@ -63,15 +65,13 @@ causes! {
     WAITS_FOR_NODE = warning "waits_for_node"
         "a failed replica is on a node that is down or cordoned" but "info during the first hour of a cordon"
         fix "Bring <node> back: Longhorn rebuilds from the data left there. If the node is lost, delete it from Kubernetes: Longhorn then \
-             creates the replica elsewhere." [
-            read "kubectl describe node <node>",
-            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
-        ] proven "the node never comes back, and the volume has a healthy replica elsewhere"
+             creates the replica elsewhere."
+            [read NODE, read REPLICAS] proven "the node never comes back, and the volume has a healthy replica elsewhere"
         way NEVER_STARTED "a replica never started there"
             fix "Bring <node> back. If that takes long, delete replica <replica>, which never started and is empty: Longhorn then creates \
                  another on a node that is up (Longhorn issue 13571)." [
-                read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
-                read "kubectl describe node <node>",
+                read REPLICAS,
+                read NODE,
                 change "kubectl -n <namespace> delete replicas.longhorn.io <replica>",
             ] proven "the replica never started, and holds no data"
         way NODE_GONE "the node no longer exists in Kubernetes"
@@ -79,19 +79,14 @@ causes! {
                  replica does not come back." [read "kubectl -n <namespace> get nodes.longhorn.io"]
         way NODE_CORDONED "the node is only cordoned"
             fix "Uncordon <node> once the work there is done: Longhorn then rebuilds from the data left there."
-            [read "kubectl describe node <node>", change "kubectl uncordon <node>"];
+            [read NODE, change "kubectl uncordon <node>"];
     NOT_REBUILDING = warning "not_rebuilding" "no rebuild is running (cause unknown)"
-        fix "Read the log of the longhorn-manager on <owner>, which owns the volume and starts its rebuilds." [
-            read "kubectl -n <namespace> get pods -o wide -l app=longhorn-manager",
-            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
-            read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep -E 'Rebuil|<object>'",
-        ];
+        fix "Read the log of the longhorn-manager on <owner>, which owns the volume and starts its rebuilds."
+            [read "kubectl -n <namespace> get pods -o wide -l app=longhorn-manager", read REPLICAS, read EVENTS];
     DETACHED = info "detached_on_last_copy" "a detached volume of several replicas has one healthy copy left"
         fix "Attach the volume for a while: Longhorn then rebuilds its other replicas (from 1.9 on, setting offline-replica-rebuilding does so \
-             without a pod). Until then, keep <node> and its disk." [
-            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
-            read "kubectl -n <namespace> get settings.longhorn.io offline-replica-rebuilding",
-        ];
+             without a pod). Until then, keep <node> and its disk."
+            [read REPLICAS, read "kubectl -n <namespace> get settings.longhorn.io offline-replica-rebuilding"];
 }
 
 pub static CHECK: Check = Check {

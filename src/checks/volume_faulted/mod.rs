@@ -37,6 +37,8 @@ ways! { NEWER:
         [read "kubectl describe node <node>", read REPLICAS];
 }
 
+const VOLUME: &str = "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml";
+
 causes! {
     REPLICAS_UNREACHABLE = critical "replicas_unreachable"
         "the replicas with the data are on nodes that are down, or on disks that Longhorn cannot use"
@@ -51,7 +53,7 @@ causes! {
         fix "Scale the workload down until the volume is detached. Then salvage the replica that failed last, and any that failed within a \
              minute of it: earlier ones lack writes." [
             read REPLICAS,
-            read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml",
+            read VOLUME,
             change "kubectl -n <namespace> patch replicas.longhorn.io <replica> --type merge -p '{\"spec\":{\"failedAt\":\"\"}}'",
         ] proven "these replicas failed last, within a minute of each other, and their nodes and disks are up; none is named if a newer one is \
                   unavailable"
@@ -61,30 +63,26 @@ causes! {
     SALVAGE_PENDING = critical "salvage_pending"
         "a replica is usable, but auto-salvage has not used it" but "info in the first minute, in which Longhorn salvages"
         fix "Scale the workload of <claim> down: Longhorn salvages only detached volumes. If the volume is already detached, read the log of \
-             the longhorn-manager on <owner>, which owns it." [
-            read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml",
-            read REPLICAS,
-        ] proven "a replica is usable; the workload has no I/O anyway, and Longhorn salvages only detached volumes"
+             the longhorn-manager on <owner>, which owns it."
+            [read VOLUME, read REPLICAS] proven "a replica is usable; the workload has no I/O anyway, and Longhorn salvages only detached volumes"
         ways NEWER;
     ENGINE_DIED = critical "engine_died"
         "the engine stopped unexpectedly, but replicas with the data have not failed"
         but "info in the first minute, in which Longhorn attaches the volume again"
         fix "Wait a minute: Longhorn detaches and attaches the volume. If the volume stays faulted, check the instance manager on the engine's \
-             node and the longhorn-manager on <owner>." [
-            read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<object> -o wide",
-            read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml",
-        ];
+             node and the longhorn-manager on <owner>."
+            [read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<object> -o wide", read VOLUME];
     RESTORE_FAILED = critical "restore_failed"
         "every replica failed while data was being restored into the volume, which auto-salvage does not cover"
         fix "Fix the error's cause. Then restore the backup into a new volume (an older backup if a block is damaged). Delete this volume once the new \
-             one is healthy." [read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml", read REPLICAS] proven "every replica failed during the restore, so the data is in the backup; this volume is deleted once the new one is healthy";
+             one is healthy." [read VOLUME, read REPLICAS] proven "every replica failed during the restore, so the data is in the backup; this volume is deleted once the new one is healthy";
     NO_DATA = critical "no_data"
         "no replica that ever held all of the volume's data is left"
         fix "Search disks (replicas/<object>-*) and orphans for a deleted replica's directory: one is enough to export the volume. Otherwise \
              restore the last backup into a new volume. Delete nothing before." [
             read "kubectl -n <namespace> get orphans.longhorn.io -o wide",
             read REPLICAS,
-            read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml",
+            read VOLUME,
         ] proven "the volume was up once, and every healthy replica is deleted; orphans and directories come first, the backup is restored into a \
                   new volume, and nothing is deleted";
     NEVER_UP = warning "never_up"

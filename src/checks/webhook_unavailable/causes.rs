@@ -23,15 +23,25 @@ ways! { HELD_UP:
             [read "kubectl -n <namespace> describe pods -l app=<workload>", read "kubectl -n <namespace> get pods -l app=<workload> -o yaml"];
 }
 
+const PODS: &str = "kubectl -n <namespace> get pods -l app=<workload> -o wide --show-labels";
+const UNHEALTHY: &str = "kubectl -n <namespace> get events --field-selector reason=Unhealthy";
+const LABELS: &str = "kubectl -n <namespace> get pods -l app=longhorn-manager --show-labels";
+const MANAGERS: &str = "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide";
+const DELETE_MANAGER: &str = "kubectl -n <namespace> delete pod <manager>";
+const DELETE_SECRETS: &str = "kubectl -n <namespace> delete secret longhorn-webhook-ca longhorn-webhook-tls";
+const RESTART_ALL: &str = "kubectl -n <namespace> rollout restart daemonset/longhorn-manager";
+const SLICES: &str =
+    "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=<object> -o yaml";
+
 causes! {
     NO_READY_ENDPOINT = critical "no_ready_endpoint"
         "a webhook has had no ready endpoint for longer than a rollout takes", rejects_changes: true
         fix "Bring one pod behind Service <object> to Ready. Check that its labels match the selector. Do not delete the webhook \
              configurations: from 1.9.2 on, managers need them to start." [
-            read "kubectl -n <namespace> get pods -l app=<workload> -o wide --show-labels",
+            read PODS,
             read "kubectl -n <namespace> logs -l app=<workload> -c <workload> --previous --prefix --ignore-errors --tail=20",
-            read "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=<object> -o yaml",
-            read "kubectl -n <namespace> get events --field-selector reason=Unhealthy",
+            read SLICES,
+            read UNHEALTHY,
         ]
         way REPLICA_SETS_REFUSED "the API server rejects the pods of its Deployment"
             fix "Read the message and fix its cause, often another product's webhook without a server. The controller retries within minutes." [
@@ -44,9 +54,9 @@ causes! {
         rejects_changes: true
         fix "Read the Unhealthy events and fix the slow node (timeout), pod network (no route) or listener (refused). Then delete the start \
              Lease holder's pod, or any manager's, to skip back-off." [
-            read "kubectl -n <namespace> get events --field-selector reason=Unhealthy",
+            read UNHEALTHY,
             read "kubectl -n <namespace> logs -l app=<workload> -c <workload> --previous --prefix --ignore-errors --tail=20",
-            read "kubectl -n <namespace> get pods -l app=<workload> -o wide --show-labels",
+            read PODS,
             change "kubectl -n <namespace> delete pod <pod>",
         ] proven "no manager is Ready; a DaemonSet recreates the pod, and I/O does not pass through it"
         ways HELD_UP ways UNREACHED;
@@ -56,16 +66,16 @@ causes! {
              find out what changed it, for example another release's manifest or a GitOps source." [
             change "kubectl -n <namespace> patch service <object> --type merge -p '{\"spec\":{\"selector\":<value>}}'",
             read "kubectl -n <namespace> get service <object> -o jsonpath='{.spec.selector}'",
-            read "kubectl -n <namespace> get pods -l app=longhorn-manager --show-labels",
+            read LABELS,
         ];
     NOT_LISTED = critical "not_listed"
         "managers are Ready and match the Service's selector, but Kubernetes does not list them in its EndpointSlices"
         fix "Check kube-controller-manager, which writes EndpointSlices: its Lease must be younger than a minute, and its log free of \
              endpointslice errors. Restarting managers does not help." [
-            read "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=<object> -o yaml",
+            read SLICES,
             read "kubectl -n kube-system get lease kube-controller-manager -o yaml",
             read "kubectl -n kube-system logs -l component=kube-controller-manager --prefix --tail=50",
-            read "kubectl -n <namespace> get pods -l app=<workload> -o wide --show-labels",
+            read PODS,
         ]
         ways HELD_UP ways UNREACHED;
     LABEL_MISSING = warning "label_missing"
@@ -73,23 +83,20 @@ causes! {
         fix "Check whether a share manager on <node> is failing over: that removes the label for a while. If the label stays missing, delete \
              the pod: the next manager sets it." [
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=100",
-            read "kubectl -n <namespace> get pods -l app=longhorn-manager --show-labels",
+            read LABELS,
             change "kubectl -n <namespace> delete pod <object>",
         ] proven "the manager has lacked the label for longer than a failover takes; a DaemonSet recreates its pod";
     LOCK_STUCK = warning "lock_stuck"
         "a node without a working manager pod has held the start Lease longer than a startup takes"
         fix "Find what renews the Lease: a manager process that outlived its pod on <node>, or a second installation. Once that stops, others \
-             take the Lease after 20 s." [
-            read "kubectl -n <namespace> get lease <object> -o yaml",
-            read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
-            read "ssh <node> 'ps aux | grep [l]onghorn-manager'",
-        ];
+             take the Lease after 20 s."
+            [read "kubectl -n <namespace> get lease <object> -o yaml", read MANAGERS, read "ssh <node> 'ps aux | grep [l]onghorn-manager'"];
     CONFIGURATION_MISSING = critical "configuration_missing"
         "one of Longhorn's webhook configurations is missing or lists no webhook"
         fix "Restart one manager: its startup recreates both configurations. If one disappears again, find out who deletes it (GitOps pruning, a \
              policy engine)." [
             read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations | grep longhorn",
-            change "kubectl -n <namespace> delete pod <manager>",
+            change DELETE_MANAGER,
         ] proven "a configuration is missing, and a starting manager writes it";
     CONFIGURATION_FOREIGN = critical "configuration_foreign"
         "one of Longhorn's webhook configurations names a Service in another namespace"
@@ -98,21 +105,21 @@ causes! {
             read "kubectl -n <value> get service,pods -l app=longhorn-manager",
             read "kubectl get <webhook> -o jsonpath='{.webhooks[*].clientConfig.service}'",
             change "kubectl delete <webhook>",
-            change "kubectl -n <namespace> delete pod <manager>",
+            change DELETE_MANAGER,
         ] proven "the configuration names a Service of another namespace, and no other Longhorn runs there";
     CONFIGURATION_UNTRUSTED = critical "configuration_untrusted"
         "one of Longhorn's webhook configurations has no CA bundle, so the API server trusts no answer"
         fix "Restart one manager: its startup writes the CA of Secret longhorn-webhook-ca. If the bundle disappears again, find out who removes it \
-             (GitOps, a CA injector)." [read "kubectl get <webhook> -o yaml", change "kubectl -n <namespace> delete pod <manager>"] proven "the configuration has no CA bundle, and a starting manager writes it";
+             (GitOps, a CA injector)." [read "kubectl get <webhook> -o yaml", change DELETE_MANAGER] proven "the configuration has no CA bundle, and a starting manager writes it";
     CA_EXPIRED = critical "ca_expired"
         "a webhook configuration's CA has expired or is not yet valid, so the API server trusts no answer"
         fix "Correct a wrong clock of the control plane first. If the clocks are right, restart one manager: its startup writes the CA of Secret \
              longhorn-webhook-ca. If the dates stay, delete that Secret and longhorn-webhook-tls, and restart all managers." [
             read "date -u; kubectl get <webhook> -o jsonpath='{.webhooks[0].clientConfig.caBundle}' | base64 -d | openssl x509 -noout -subject -dates",
-            change "kubectl -n <namespace> delete pod <manager>",
+            change DELETE_MANAGER,
             read "kubectl -n <namespace> get secret longhorn-webhook-ca -o jsonpath='{.data.tls\\.crt}' | base64 -d | openssl x509 -noout -subject -dates",
-            change "kubectl -n <namespace> delete secret longhorn-webhook-ca longhorn-webhook-tls",
-            change "kubectl -n <namespace> rollout restart daemonset/longhorn-manager",
+            change DELETE_SECRETS,
+            change RESTART_ALL,
         ] proven "the CA is not valid now, so every call fails anyway; managers create both Secrets during startup, and I/O does not pass through them";
     CERTIFICATE_REFUSED = critical "certificate_refused"
         "the two webhook configurations trust different CAs, or the API server rejects the webhook's certificate"
@@ -120,10 +127,10 @@ causes! {
              writes one (GitOps, a CA injector). If the certificate stays rejected, delete Secret longhorn-webhook-tls and restart all managers." [
             read "kubectl get validatingwebhookconfigurations longhorn-webhook-validator -o jsonpath='{.webhooks[0].clientConfig.caBundle}' | base64 -d | openssl x509 -noout -fingerprint -dates",
             read "kubectl get mutatingwebhookconfigurations longhorn-webhook-mutator -o jsonpath='{.webhooks[0].clientConfig.caBundle}' | base64 -d | openssl x509 -noout -fingerprint -dates",
-            change "kubectl -n <namespace> delete pod <manager>",
+            change DELETE_MANAGER,
             read "kubectl -n <namespace> get secret longhorn-webhook-tls -o jsonpath='{.data.tls\\.crt}' | base64 -d | openssl x509 -noout -issuer -dates -ext subjectAltName",
             change "kubectl -n <namespace> delete secret longhorn-webhook-tls",
-            change "kubectl -n <namespace> rollout restart daemonset/longhorn-manager",
+            change RESTART_ALL,
         ] proven "one of the two cannot trust the managers' answers, or the API server reports so itself; managers create the Secret during \
                   startup, and I/O does not pass through them";
     CA_EXPIRES_SOON = warning "ca_expires_soon"
@@ -131,14 +138,12 @@ causes! {
         fix "Restart one manager in working hours: from 1.11.3 on that issues a new CA. Before 1.11.3, delete Secrets longhorn-webhook-ca and \
              longhorn-webhook-tls and restart all managers. I/O is not affected." [
             read "kubectl -n <namespace> get secret longhorn-webhook-ca -o jsonpath='{.data.tls\\.crt}' | base64 -d | openssl x509 -noout -subject -dates",
-            change "kubectl -n <namespace> delete pod <manager>",
-            change "kubectl -n <namespace> delete secret longhorn-webhook-ca longhorn-webhook-tls",
-            change "kubectl -n <namespace> rollout restart daemonset/longhorn-manager",
+            change DELETE_MANAGER,
+            change DELETE_SECRETS,
+            change RESTART_ALL,
         ] proven "the configuration holds the date; managers create both Secrets during startup, and I/O does not pass through them";
     ROLLOUT = info "rollout"
         "no ready endpoint, or no configuration, for less than three minutes: expected during a rollout"
-        fix "Wait: a rollout restarts all managers together and ends within three minutes." [
-            read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
-        ]
+        fix "Wait: a rollout restarts all managers together and ends within three minutes." [read MANAGERS]
         ways HELD_UP ways UNREACHED;
 }
