@@ -185,7 +185,8 @@ fn not_running(
         }
         Some(pod) if has_ended(pod) => {
             evidence.push(api(pod_in_words(pod)));
-            let since = ended_at(pod).or(said_since).or(first_seen);
+            // pods that end at each start are each new; both others say since when none has come up
+            let since = [ended_at(pod), said_since, first_seen].into_iter().flatten().min();
             Some(ended(cluster, im, pod, since, evidence))
         }
         Some(pod) if pod.metadata.is_deleting() => {
@@ -245,7 +246,7 @@ fn not_killed(cluster: &Cluster, pod: &Pod) -> Option<Evidence> {
 }
 
 /// Since when a pod that is there has not been up. A pod of days ago may have stopped being ready just
-/// now; and when the pod is ready, no field says since when Longhorn disagrees.
+/// now, and one of this minute may be the tenth that does not come up; and when the pod is ready, no field says since when Longhorn disagrees.
 fn not_up_since(
     cluster: &Cluster,
     pod: &Pod,
@@ -257,7 +258,9 @@ fn not_up_since(
     }
     let changed =
         condition(&pod.status.conditions, "Ready").and_then(|ready| ready.last_transition_time.get());
-    pod.metadata.created().max(changed).max(said).or(first_seen)
+    let of_pod = pod.metadata.created().max(changed);
+    let before = [said, first_seen].into_iter().flatten().min().filter(|_| !pod.is_ready());
+    before.filter(|before| of_pod.is_some_and(|since| *before < since)).or(of_pod.max(said)).or(first_seen)
 }
 
 /// An instance manager that was created just now speaks for an ordinary start.
