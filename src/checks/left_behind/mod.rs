@@ -50,8 +50,8 @@ causes! {
                 read "kubectl -n <namespace> get nodes.longhorn.io,orphans.longhorn.io",
             ]
         way HALF_UNINSTALLED "Longhorn's own pods were deleted first"
-            fix "Apply the manifest of the same release again, then remove Longhorn with its uninstaller: only running managers and webhooks remove its \
-                 finalizers." [
+            fix "Save the directories of replicas whose data is wanted: the next manager deletes it. Then apply the same release's manifest and remove \
+                 Longhorn with its uninstaller." [
                 read "kubectl -n <namespace> get daemonsets,deployments,pods",
                 read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
             ];
