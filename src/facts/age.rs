@@ -99,11 +99,11 @@ impl Age {
         let (source, text) = match (self.source, self.since_or_later()) {
             (AgeSource::Watch, Some(since)) => (EvidenceSource::History, format!("observed since {since}")),
             (AgeSource::Objects, Some(since)) => {
-                (EvidenceSource::Api, format!("began at {since}, according to the objects"))
+                (EvidenceSource::Api, format!("began at {since} (from object timestamps)"))
             }
             (_, Some(earliest)) => (EvidenceSource::Api, format!("began at {earliest} or later")),
             (_, None) if self.watched => (EvidenceSource::History, "observed for the first time".to_owned()),
-            (_, None) => (EvidenceSource::Api, "no object records when it began".to_owned()),
+            (_, None) => (EvidenceSource::Api, "start time unknown (no object records it)".to_owned()),
         };
         source.says(text)
     }
@@ -187,10 +187,10 @@ mod tests {
         let says = |age: Age| age.evidence().text;
         assert_eq!(
             says(once(&recorded, Begun::At(old))),
-            "began at 2026-01-01T11:50:00Z, according to the objects"
+            "began at 2026-01-01T11:50:00Z (from object timestamps)"
         );
         assert_eq!(says(once(&recorded, Begun::NotBefore(old))), "began at 2026-01-01T11:50:00Z or later");
-        assert_eq!(says(once(&recorded, Begun::At(None))), "no object records when it began");
+        assert_eq!(says(once(&recorded, Begun::At(None))), "start time unknown (no object records it)");
         assert_eq!(says(watched(Begun::At(None), 0)), "observed for the first time");
         assert_eq!(says(watched(Begun::NotBefore(old), 60)), "observed since 2026-01-01T11:59:00Z");
         assert_eq!(once(&recorded, Begun::NotBefore(old)).since, None);

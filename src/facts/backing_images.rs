@@ -96,7 +96,7 @@ impl<'a> Wait<'a> {
     /// For a headline.
     pub fn text(&self) -> String {
         let why = self.why.map_or(String::new(), |why| format!(": {why}"));
-        format!("it waits for backing image {}{why}", self.image)
+        format!("it is waiting for backing image {}{why}", self.image)
     }
 
     pub fn facts(&self, cluster: &Cluster) -> Vec<Evidence> {
@@ -115,7 +115,7 @@ impl<'a> Wait<'a> {
             "" => ": no replica has a ready copy".to_owned(),
             said => format!("{since}: {}", crate::text::both_ends(said, 200)),
         };
-        let waits = format!("it waits for backing image {}{why}", self.image);
+        let waits = format!("it is waiting for backing image {}{why}", self.image);
         [api(waits).quoting(self.said)].into_iter().chain(managers).collect()
     }
 }

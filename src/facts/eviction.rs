@@ -216,7 +216,7 @@ pub fn strict_local<'a>(cluster: &Cluster, volumes: impl Iterator<Item = &'a str
     let strict: Vec<&str> = volumes.filter(is_strict).take(5).collect();
     (!strict.is_empty()).then(|| {
         format!(
-            "strict-local, so the only replica stays on its workload's node until dataLocality is changed while the volume is detached: {}",
+            "strict-local volumes keep their only replica on the workload's node until dataLocality is changed while they are detached: {}",
             strict.join(", ")
         )
     })

@@ -220,7 +220,7 @@ pub fn back_to(cluster: &Cluster, installed: Release, refused: Release) -> Remed
         };
         return changed_by_tool(cluster, Some(installed), remedy).read(look);
     }
-    let remedy = Remedy::new(format!("Put the image back to {installed}: {refuses}"));
+    let remedy = Remedy::new(format!("Set the image back to {installed}: {refuses}"));
     let remedy = match installer(cluster) {
         Installer::Manifest => {
             let image = cluster.manager_container().map_or("", |container| container.image.as_str());
@@ -409,7 +409,7 @@ mod tests {
             ]
         );
         let remedy = to_release(&with("", "v1.8.0"), Release::parse("v1.10.1"), false, "");
-        assert!(remedy.fix.starts_with("Put the image back to v1.8.0"), "{}", remedy.fix);
+        assert!(remedy.fix.starts_with("Set the image back to v1.8.0"), "{}", remedy.fix);
         assert!(remedy.fix.contains("next supported release is v1.9.2"), "{}", remedy.fix);
     }
 
@@ -438,7 +438,7 @@ mod tests {
         assert!(changes[0].starts_with(PATCH) && changes[0].contains(" volumes.longhorn.io "), "{changes:?}");
         assert!(changes[1].ends_with("/v1.10.2/deploy/longhorn.yaml"), "{changes:?}");
         let (fix, changes) = back(&applied("", "v1.10.2", "v1.10.2"));
-        assert!(fix.starts_with("Put the image back to v1.10.2: Longhorn does not support"), "{fix}");
+        assert!(fix.starts_with("Set the image back to v1.10.2: Longhorn does not support"), "{fix}");
         assert!(changes[0].contains("set image") && changes.len() == 1, "{changes:?}");
     }
 

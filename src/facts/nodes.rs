@@ -201,9 +201,8 @@ pub fn unseen_by_managers(cluster: &Cluster) -> Option<Evidence> {
     let others = cluster.manager_pods().filter(|pod| pod.is_ready()).count();
     let pod = cluster.manager_pods().filter(not_ready).find(|pod| is_ready(cluster, &pod.spec.node_name))?;
     let text = format!(
-        "nodes.longhorn.io {}: Ready is True although its manager pod has not been Ready for half a minute; Ready managers ({others}) write that \
-         within a second, so they cannot write either: check what all of them share, the service account's permissions and the connection to the \
-         API server",
+        "nodes.longhorn.io {}: Ready is True although the node's manager pod is not Ready. Ready managers ({others}) should correct that within a \
+         second, so probably no manager can write: check the service account's permissions and the connection to the API server",
         pod.spec.node_name
     );
     (others > 0).then(|| api(text))
@@ -263,11 +262,9 @@ pub fn manager_not_ready(cluster: &Cluster, node: &str) -> Option<String> {
         return None;
     }
     match cluster.manager_pod_on(node) {
-        None => {
-            Some(format!("the longhorn-manager of node {node} must fix this but has no pod: fix that first"))
-        }
+        None => Some(format!("only node {node}'s longhorn-manager can fix this, but it has no pod")),
         Some(pod) if !pod.is_ready() => Some(format!(
-            "longhorn-manager pod {} on {node} must fix this but is not Ready: fix that pod first",
+            "only longhorn-manager pod {} on {node} can fix this, but it is not Ready",
             pod.metadata.name
         )),
         Some(_) => None,

@@ -134,7 +134,7 @@ fn by_refusal(set: &str, message: &str) -> NotStarted {
 /// Rejected by the kubelet before it ran, or without a place.
 fn rejected(pod: &Pod) -> Option<NotStarted> {
     if pod.status.phase == PodPhase::Failed && !pod.status.reason.is_empty() {
-        let text = format!("the kubelet cannot take the pod ({})", pod.status.reason);
+        let text = format!("the kubelet rejects the pod ({})", pod.status.reason);
         return Some(NotStarted::new(&ways::NO_PLACE, text).said(&pod.status.message));
     }
     let placed = condition(&pod.status.conditions, "PodScheduled")?;
@@ -155,7 +155,7 @@ fn of_init(cluster: &Cluster, pod: &Pod) -> Option<NotStarted> {
         let loops = status.state.waiting.as_ref().is_none_or(|one| one.reason == "CrashLoopBackOff");
         match end.filter(|_| loops) {
             Some(end) => {
-                let text = format!("init container {name} ends with exit code {}", end.exit_code);
+                let text = format!("init container {name} exits with code {}", end.exit_code);
                 Some(NotStarted::new(&ways::INIT, text))
             }
             None => of_container(cluster, pod, status),
@@ -190,7 +190,7 @@ fn of_container(cluster: &Cluster, pod: &Pod, status: &ContainerStatus) -> Optio
 fn said(reason: &str, message: &str) -> String {
     match message.trim() {
         "" => reason.to_owned(),
-        message => format!("{reason}: {}", text::both_ends(message, LONGEST)),
+        message => format!("{reason}: \"{}\"", text::both_ends(message, LONGEST)),
     }
 }
 

@@ -339,7 +339,7 @@ fn node_obstacle(
     }
     if !limits.soft.zones && taken.zones.contains(node.status.zone.as_str()) {
         let zone = match node.status.zone.as_str() {
-            "" => "nodes without a zone count as one zone, and it".to_owned(),
+            "" => "nodes without a zone count as one zone, which".to_owned(),
             zone => format!("zone {zone}"),
         };
         return Some((Obstacle::AntiAffinity, format!("{zone} already has a replica of the volume")));
@@ -348,7 +348,7 @@ fn node_obstacle(
         return Some((Obstacle::Node, unmet));
     }
     if !node.spec.allow_scheduling {
-        return Some((Obstacle::Node, "scheduling is disabled for the node".to_owned()));
+        return Some((Obstacle::Node, "scheduling is disabled".to_owned()));
     }
     let missing = missing_tags(&node.spec.tags, &spec.node_selector, limits.empty_node_selector)?;
     Some((Obstacle::Tags, format!("the node {missing}")))
@@ -367,7 +367,7 @@ fn disk_obstacle(
         return say(Obstacle::Disk, "it is being evicted");
     }
     if !disk.allow_scheduling {
-        return say(Obstacle::Disk, "scheduling is disabled for it");
+        return say(Obstacle::Disk, "scheduling is disabled");
     }
     if let Some(missing) = missing_tags(&disk.tags, &volume.spec.disk_selector, limits.empty_disk_selector) {
         return say(Obstacle::Tags, &format!("it {missing}"));
@@ -440,6 +440,19 @@ impl DiskSpace {
         self.available <= self.least()
     }
 
+    /// The limit that keeps replicas away, in figures.
+    pub fn limit_reached(&self) -> String {
+        match self.is_short() {
+            true => format!("{} free, minimum {}", bytes(self.available), bytes(self.least())),
+            false => format!("{} allocated, limit {}", bytes(self.scheduled), bytes(self.most())),
+        }
+    }
+
+    /// What may be promised to replicas before a limit is reached.
+    pub fn room(&self) -> i64 {
+        self.left().min(self.available.saturating_sub(self.least())).max(0)
+    }
+
     /// True where the setting lets no byte be promised.
     pub fn promises_nothing(&self) -> bool {
         self.over_provisioning == 0
@@ -470,7 +483,7 @@ impl DiskSpace {
     fn refusal(&self, obstacle: Obstacle, size: i64, actual: i64, counted: &str) -> String {
         if obstacle == Obstacle::Space {
             return format!(
-                "{} free less {} of data is not more than {} ({} % of {}, storage-minimal-available-percentage)",
+                "{} is free, but {} of data would leave less than the minimum of {} ({} % of {}, storage-minimal-available-percentage)",
                 bytes(self.available),
                 bytes(actual),
                 bytes(self.least()),
@@ -478,15 +491,17 @@ impl DiskSpace {
                 bytes(self.maximum)
             );
         }
+        let less = match self.reserved {
+            0 => String::new(),
+            reserved => format!(" less {} reserved", bytes(reserved)),
+        };
         format!(
-            "{} scheduled{counted} plus {} of the replica is more than {} ({} % of {} less {} reserved, \
-             storage-over-provisioning-percentage)",
+            "{} allocated{counted} plus {} for this replica exceeds the limit of {} ({} % of {}{less}, storage-over-provisioning-percentage)",
             bytes(self.scheduled),
             bytes(size),
             bytes(self.most()),
             self.over_provisioning,
             bytes(self.maximum),
-            bytes(self.reserved)
         )
     }
 }
@@ -495,7 +510,7 @@ impl std::fmt::Display for DiskSpace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "{} of {} are free, at least {} must be; {} are allocated to volumes, of at most {}",
+            "{} of {} is free (minimum {}), {} is allocated to volumes (limit {})",
             bytes(self.available),
             bytes(self.maximum),
             bytes(self.least()),
@@ -521,10 +536,9 @@ fn space(
     let obstacle = space.obstacle(size, actual)?;
     let counted = match (failed, beside) {
         (Some(name), _) => format!(" (failed replica {name} included)"),
-        (None, 1..) => format!(
-            " ({} of it on other disks of the node: this release counts that here too, {COUNTED_TWICE})",
-            bytes(beside)
-        ),
+        (None, 1..) => {
+            format!(" (including {} on the node's other disks, because of {COUNTED_TWICE})", bytes(beside))
+        }
         _ => String::new(),
     };
     let text = limits.in_words.then(|| space.refusal(obstacle, size, actual, &counted));

@@ -18,7 +18,7 @@ pub fn trouble(pod: &Pod) -> Option<String> {
     let placed = condition(&pod.status.conditions, "PodScheduled");
     if let Some(unplaced) = placed.filter(|placed| placed.status == ConditionStatus::False) {
         return Some(format!(
-            "no node can take it ({}): {}",
+            "no node can take it ({}): \"{}\"",
             unplaced.reason,
             text::both_ends(unplaced.message.trim(), LONGEST)
         ));
@@ -31,7 +31,7 @@ pub fn trouble(pod: &Pod) -> Option<String> {
         let failed = pod.status.phase == PodPhase::Failed;
         failed.then(|| {
             format!(
-                "it failed ({}): {}",
+                "it failed ({}): \"{}\"",
                 pod.status.reason,
                 text::both_ends(pod.status.message.trim(), LONGEST)
             )
@@ -63,7 +63,7 @@ pub fn not_taken_up(pod: &Pod) -> Option<String> {
         && status.container_statuses.is_empty();
     let node = pod.spec.node_name.as_str();
     (silent && !node.is_empty())
-        .then(|| format!("it was placed on node {node}, whose kubelet has not started it"))
+        .then(|| format!("the pod was placed on node {node}, but the kubelet has not started it"))
 }
 
 /// The same in a few words, `: its pod waits with ImagePullBackOff` to end a sentence with; empty for a pod without trouble.
@@ -84,7 +84,7 @@ pub fn in_brief(trouble: &str) -> String {
 
 /// The refusal as evidence.
 pub fn not_created(set: &str, refusal: &str) -> Evidence {
-    let text = format!("DaemonSet {set}: {}", text::shortened(refusal.trim(), LONGEST));
+    let text = format!("DaemonSet {set}: \"{}\"", text::shortened(refusal.trim(), LONGEST));
     EvidenceSource::Event.says(text).quoting(refusal)
 }
 
@@ -100,10 +100,10 @@ fn waiting(status: &ContainerStatus) -> Option<String> {
         return None;
     }
     let message = match waiting.message.trim() {
-        "" => last_end(status).map(|end| format!("; {end}")).unwrap_or_default(),
-        message => format!(": {}", text::both_ends(message, LONGEST)),
+        "" => last_end(status).map(|end| format!(", and {end}")).unwrap_or_default(),
+        message => format!(": \"{}\"", text::both_ends(message, LONGEST)),
     };
-    Some(format!("container {} waits with {}{message}", status.name, waiting.reason))
+    Some(format!("container {} is in {}{message}", status.name, waiting.reason))
 }
 
 fn ended(status: &ContainerStatus) -> Option<String> {
@@ -119,7 +119,7 @@ fn last_end(status: &ContainerStatus) -> Option<String> {
 
 fn not_ready(status: &ContainerStatus) -> String {
     match last_end(status) {
-        Some(end) => format!("container {} is not ready; {end}", status.name),
+        Some(end) => format!("container {} is not ready, and {end}", status.name),
         None => format!("container {} is not ready", status.name),
     }
 }
@@ -141,8 +141,8 @@ mod tests {
             "containerStatuses: [{{name: a, state: {{waiting: {{reason: ErrImagePull, message: '{pulls}no route to host'}}}}}}]"
         ));
         let told = told.unwrap();
-        assert!(told.starts_with("container a waits with ErrImagePull: failed to resolve"), "{told}");
-        assert!(told.ends_with("no route to host") && told.len() < 400, "{told}");
+        assert!(told.starts_with("container a is in ErrImagePull: \"failed to resolve"), "{told}");
+        assert!(told.ends_with("no route to host\"") && told.len() < 400, "{told}");
     }
 
     #[test]
@@ -170,29 +170,29 @@ mod tests {
             ("", None),
             (
                 "conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable, message: 0/3 nodes}]",
-                Some("no node can take it (Unschedulable): 0/3 nodes"),
+                Some("no node can take it (Unschedulable): \"0/3 nodes\""),
             ),
             (
                 "containerStatuses: [{name: a, state: {waiting: {reason: ImagePullBackOff, message: no such image}}}]",
-                Some("container a waits with ImagePullBackOff: no such image"),
+                Some("container a is in ImagePullBackOff: \"no such image\""),
             ),
             (
                 "containerStatuses: [{name: a, state: {waiting: {reason: CrashLoopBackOff}}, \
                  lastState: {terminated: {exitCode: 137, reason: OOMKilled}}}]",
                 Some(
-                    "container a waits with CrashLoopBackOff; its last run ended with exit code 137 (OOMKilled)",
+                    "container a is in CrashLoopBackOff, and its last run ended with exit code 137 (OOMKilled)",
                 ),
             ),
             (
                 "initContainerStatuses: [{name: i, state: {waiting: {reason: ImagePullBackOff}}}], \
                  containerStatuses: [{name: a, state: {waiting: {reason: PodInitializing}}}]",
-                Some("container i waits with ImagePullBackOff"),
+                Some("container i is in ImagePullBackOff"),
             ),
             (
                 "containerStatuses: [{name: a, state: {terminated: {exitCode: 2, reason: Error}}}]",
                 Some("container a ended with exit code 2 (Error)"),
             ),
-            ("phase: Failed, reason: Evicted, message: disk", Some("it failed (Evicted): disk")),
+            ("phase: Failed, reason: Evicted, message: disk", Some("it failed (Evicted): \"disk\"")),
             ("containerStatuses: [{name: a, state: {running: {}}}]", Some("container a is not ready")),
         ] {
             assert_eq!(trouble_of(status).as_deref(), expected, "{status}");

@@ -23,8 +23,7 @@ impl fmt::Display for ForeignProbe {
         let ForeignProbe { port, own, release } = self;
         write!(
             f,
-            "the readiness probe asks port {port}, but {release} becomes Ready by port {own}: the manifest belongs to another release than the \
-             image"
+            "the readiness probe checks port {port}, but {release} serves readiness on port {own}: manifest and image are from different releases"
         )
     }
 }

@@ -99,8 +99,9 @@ fn by_hand(cluster: &Cluster) -> Option<String> {
     let missing: Vec<Resource> = Resource::all().filter(missing).collect();
     match missing.as_slice() {
         [one, another, ..] => {
-            let runs = if cluster.manager_pods().next().is_some() { ", while its managers run" } else { "" };
-            Some(format!("Longhorn's definitions are deleted, {one} and {another} among them{runs}"))
+            let runs =
+                if cluster.manager_pods().next().is_some() { ", but its managers are running" } else { "" };
+            Some(format!("Longhorn's CRDs are deleted, including {one} and {another}{runs}"))
         }
         _ => None,
     }

@@ -67,10 +67,10 @@ impl Work<'_> {
         }
         let since = since?;
         let evidence = match age.since {
-            Some(seen) => EvidenceSource::History.says(format!("the same state and progress since {seen}")),
+            Some(seen) => EvidenceSource::History.says(format!("no progress since {seen}")),
             None => EvidenceSource::Api.says(match self.begun {
-                Some(begun) => format!("it began at {begun}; even a slow one would have finished by now"),
-                None => "no object records when it began".to_owned(),
+                Some(begun) => format!("began at {begun}: even a slow run would have finished by now"),
+                None => "start time unknown (no object records it)".to_owned(),
             }),
         };
         Some(Standstill { since, evidence })

@@ -45,14 +45,14 @@ ways! { REFUSED:
         fix "Raise or remove the ResourceQuota of Longhorn's namespace. The DaemonSet controller retries within minutes."
         [read "kubectl -n <namespace> describe resourcequota"];
     POD_SECURITY "privileged pods are not allowed"
-        fix "Allow privileged pods in Longhorn's namespace, which Longhorn requires. The DaemonSet controller retries at growing intervals; \
-             restarting the rollout makes it retry immediately." [
+        fix "Allow privileged pods in Longhorn's namespace, which Longhorn requires. The DaemonSet controller retries at growing intervals. \
+             Restarting the rollout makes it retry immediately." [
             change "kubectl label namespace <namespace> pod-security.kubernetes.io/enforce=privileged --overwrite",
             change "kubectl -n <namespace> rollout restart daemonset <workload>",
         ];
     ADMISSION "a ServiceAccount, a PriorityClass or a webhook is missing"
-        fix "Create what the message names (a ServiceAccount, a PriorityClass), start the webhook that does not answer, or change the policy that \
-             rejects the pods." [read POD, read SET];
+        fix "Create the ServiceAccount or PriorityClass in the message, start the webhook that is not answering, or change the policy that rejects \
+             the pods." [read POD, read SET];
 }
 
 // What else keeps a pod of a DaemonSet from its node.
@@ -61,27 +61,27 @@ ways! { NOT_STARTED:
         fix "Make the image available to this node: check its name and tag, the registry and its pull secret, and the node's DNS and \
              proxy. The kubelet retries within five minutes." [read POD, read SET];
     NODE_LACKS "the node lacks what it needs"
-        fix "Give the node what the pod needs there: the path, Secret or ConfigMap that it mounts, the CNI plugin, a working container runtime. The \
-             kubelet then retries automatically." [read POD, read SET, read NODE];
+        fix "Give the node what the pod needs: the path, Secret or ConfigMap that the pod mounts, the CNI plugin, or a working container runtime. \
+             The kubelet then retries automatically." [read POD, read SET, read NODE];
     INIT "an init container fails"
         fix "Read the init container's log and fix the error in it."
         [read POD, read SET, read "kubectl -n <namespace> logs <pod> --all-containers --previous --tail=30"];
     NO_PLACE "the node has no room for it"
         fix "Free resources on the node, or lower the pod's requests: CPU, memory, pods, ports." [read POD, read SET, read NODE];
     TAINT "it does not tolerate the node's taint"
-        fix "Remove the taint, or add a toleration to the DaemonSet. Even a node that should leave Longhorn needs its manager until its replicas are \
+        fix "Remove the taint, or add a toleration to the DaemonSet. A node that you remove from Longhorn needs its manager until its replicas are \
              evicted." [read NODE, read REPLICAS];
     LABEL "the node lacks the label it selects"
-        fix "Put the label back on the node, or change the DaemonSet's nodeSelector. Even a node that should leave Longhorn needs its manager until \
+        fix "Put the label back on the node, or change the DaemonSet's nodeSelector. A node that you remove from Longhorn needs its manager until \
              its replicas are evicted." [read NODE, read REPLICAS];
     WAITING "it is waiting (cause unknown)"
-        fix "Read the Events of the pod and fix what they name. The kubelet then continues automatically." [read POD, read SET];
+        fix "Read the pod's Events and fix the error in them. The kubelet then continues automatically." [read POD, read SET];
 }
 
 // Why neither engine nor replicas of a volume start.
 ways! { BACKING_IMAGE:
     WAITS_FOR_IMAGE "its backing image has no ready copy"
-        fix "Get backing image <backing_image> ready first: the volume then attaches on its own. The image's message says what it lacks." [
+        fix "Fix backing image <backing_image> first: the volume then attaches automatically. The image's message says what is missing." [
             read "kubectl -n <namespace> get backingimages.longhorn.io <backing_image> -o yaml",
             read "kubectl -n <namespace> get backingimagedatasources.longhorn.io <backing_image> -o yaml",
             read "kubectl -n <namespace> get pods -l longhorn.io/component=backing-image-manager -o wide",

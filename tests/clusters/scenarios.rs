@@ -325,7 +325,7 @@ fn clusters() -> Vec<(String, Cluster)> {
 
 /// What a single look says of what time has to tell.
 const NOT_DATED: [&str; 2] =
-    ["no object records when it began", "the end of the previous pod was not observed"];
+    ["start time unknown (no object records it)", "the previous pod's end was not observed"];
 
 #[test]
 fn one_look_a_recording_and_a_long_watch_differ_only_in_what_time_has_to_tell() {

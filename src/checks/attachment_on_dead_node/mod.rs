@@ -19,15 +19,15 @@ use crate::facts::{nodes, text};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{CsiAttachment, DataEngine, KubeNode, Owner};
 
-const NONE_CAN_TAKE_THEM: &str = "Bring the nodes back, starting with what they share. Do not taint nodes, or delete pods or attachments, until one \
-                                  is Ready: machines that only stopped reporting may still write.";
+const NONE_CAN_TAKE_THEM: &str = "Bring the nodes back: check what they share (power, network, API server). Until one is Ready, do not taint nodes \
+                                  or delete pods or attachments: the machines may still write.";
 const NODES: &str = "kubectl get nodes -o wide";
 
 causes! {
     NODE_DOWN = warning "node_down"
-        "the node has not been Ready for ten minutes, and its pods and volumes cannot move"
-        fix "Bring the node back. If it is lost, switch the machine off, then taint it: its volumes attach elsewhere. Do not taint a machine that \
-             still runs: it keeps writing." [
+        "the node has not been Ready for ten minutes, so its pods and volumes cannot move"
+        fix "Bring node <node> back. If its machine is lost, switch it off, then taint the node: its volumes then attach elsewhere. Never taint a \
+             running machine: it keeps writing." [
             read "kubectl describe node <node>",
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
             change "kubectl taint nodes <node> node.kubernetes.io/out-of-service=nodeshutdown:NoExecute",
@@ -35,14 +35,13 @@ causes! {
              machine is off"
         way NONE_READY "no node is Ready" fix NONE_CAN_TAKE_THEM [read NODES, read "kubectl describe node <node>"];
     NODE_GONE = warning "node_gone"
-        "the node no longer exists in Kubernetes, and volumes are still attached to it"
-        fix "Make sure the machine is off, then delete the pods bound to it. Kubernetes removes the attachments within six minutes. Delete one by hand \
-             only if no pod is left." [
+        "the node no longer exists in Kubernetes, but volumes are still attached to it"
+        fix "Make sure the machine is off. Then delete the pods bound to node <node>: Kubernetes removes its attachments within six minutes. Delete \
+             an attachment only if no pod is left." [
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
             read "kubectl get volumeattachments.storage.k8s.io",
             change "kubectl delete volumeattachments.storage.k8s.io <attachment>",
-        ] proven "Kubernetes lists no such node; an attachment goes only once no pod is bound to the node, and the machine is to be \
-             off before"
+        ] proven "Kubernetes lists no such node; an attachment is deleted only once the machine is off and no pod is bound to the node"
         way NONE_LEFT "no other node is Ready" fix NONE_CAN_TAKE_THEM [read NODES];
 }
 
@@ -61,10 +60,9 @@ pub static CHECK: Check = Check {
         when: When::Found(&[&NODE_DOWN, &NODE_GONE]),
         for_: "5m",
         summary: "A dead node still holds Longhorn volumes.",
-        description: "Node {{ $labels.object }} is down or deleted, and Kubernetes still holds Longhorn volumes attached \
-                      to it. Their workloads cannot start elsewhere. If the node does not come back, make sure that it is \
-                      switched off before anything else.",
-        why: "The finding waits ten minutes, longer than a reboot; five more are for the person who is bringing the node back.",
+        description: "Node {{ $labels.object }} is down or deleted but still holds Longhorn volumes. Their workloads cannot start elsewhere. Bring \
+                      the node back, or make sure that its machine is off before you free the volumes.",
+        why: "The finding waits ten minutes, longer than a reboot. Five more give someone time to bring the node back.",
         runbook: include_str!("LonghornAttachmentOnDeadNode.md"),
         ..Alert::DEFAULT
     }],
@@ -142,15 +140,15 @@ fn finding(cluster: &Cluster, node: &str, attachments: &[&CsiAttachment]) -> Fin
         cause,
         cluster.object::<KubeNode>(node),
         match attachments.len() {
-            1 => format!("node {node} {how} and holds 1 volume: {whose}"),
-            many => format!("node {node} {how} and holds {many} volumes"),
+            1 => format!("node {node} {how} but still holds 1 volume: {whose}"),
+            many => format!("node {node} {how} but still holds {many} volumes"),
         },
     )
     .node(node)
     .volumes(users);
     finding = match none_ready(cluster) {
         true => finding
-            .impact(format!("these volumes cannot attach elsewhere, because no other node is Ready: {whose}"))
+            .impact(format!("these volumes cannot attach elsewhere because no other node is Ready: {whose}"))
             .way(way),
         false => finding
             .impact(format!("workloads cannot start on another node while these attachments exist: {whose}")),

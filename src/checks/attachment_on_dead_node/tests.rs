@@ -91,7 +91,7 @@ fn nothing_is_to_be_freed_while_no_node_could_take_it() {
         findings
             .iter()
             .map(|finding| {
-                let waits = finding.remedy.fix.contains("Do not taint nodes, or delete pods or attachments");
+                let waits = finding.remedy.fix.contains("do not taint nodes or delete pods or attachments");
                 let changes = finding.remedy.commands.iter().any(|command| command.changes);
                 assert_ne!(waits, changes, "{:?}", finding.remedy);
                 changes

@@ -42,10 +42,13 @@ impl<'a> Words<'a> {
         let volumes = self.owned.get(node).cloned().unwrap_or_default();
         let message =
             format!("eviction of {node} crashes its manager: backing image {image} has a stale copy");
-        let impact = format!(
-            "the manager of {node} keeps crashing, so the {} it owns cannot attach, detach, rebuild or evict; running I/O continues",
-            count(&volumes)
-        );
+        let impact = match volumes.len() {
+            0 => format!("none yet: {node}'s manager keeps crashing but owns no volume"),
+            _ => format!(
+                "{} owned by {node}'s manager cannot attach, detach, rebuild or be evicted: it keeps crashing. Running I/O continues",
+                count(&volumes)
+            ),
+        };
         let mut finding =
             self.start(&causes::AT_RISK, pair, message).impact(impact).remedy(self.workaround(pair));
         finding.volumes = volumes;
@@ -63,18 +66,18 @@ impl<'a> Words<'a> {
     pub fn latent(&self, pair: &StaleCopy) -> Finding {
         let (node, image) = (pair.node_name(), pair.image.metadata.name.as_str());
         let message = format!(
-            "backing image {image} has a stale copy on disk {} of node {node}: eviction there would crash longhorn-manager",
+            "backing image {image} has a stale copy on disk {} of {node}: eviction would crash longhorn-manager",
             pair.place.name
         );
         self.start(&causes::LATENT, pair, message)
-            .impact("none until eviction is requested; then the node's manager crashes in a loop")
+            .impact("none until eviction is requested. Then the node's manager would keep crashing")
     }
 
     /// The normal moment between the two steps of removing a copy.
     pub fn transient(&self, pair: &StaleCopy) -> Finding {
         let (node, image) = (pair.node_name(), pair.image.metadata.name.as_str());
         let message = format!(
-            "backing image {image} is still removing its copy on disk {} of node {node}: wait before requesting eviction there",
+            "backing image {image} is removing its copy on disk {} of {node}: do not request eviction yet",
             pair.place.name
         );
         self.start(&causes::TRANSIENT, pair, message).impact("none")
@@ -152,12 +155,12 @@ fn release_fact(pair: &StaleCopy) -> String {
     let release = pair.release.map(|release| release.to_string()).unwrap_or_default();
     match pair.exposure() {
         Exposure::AnyDisk => format!(
-            "longhorn-manager {release} panics on such a copy on any disk of a node whose eviction is requested; fixed in 1.7.4, 1.8.2, 1.9.1 and \
-             1.10.0"
+            "longhorn-manager {release} panics on such a copy once eviction of its node or any disk there is requested (fixed in 1.7.4, 1.8.2, 1.9.1 \
+             and 1.10.0)"
         ),
         _ => format!(
-            "longhorn-manager {release} panics on such a copy when its disk or node is evicted: 1.8.1 (announced as fixed) and 1.9.0 guard only \
-             disks that stay; fixed in 1.8.2, 1.9.1 and 1.10.0"
+            "longhorn-manager {release} panics on such a copy once eviction of its disk or node is requested (fixed in 1.8.2, 1.9.1 and 1.10.0, not \
+             in 1.8.1 as announced)"
         ),
     }
 }

@@ -22,7 +22,7 @@ pub static CHECK: Check = Check {
     id: "backing_image_eviction_crash",
     title: "Backing image eviction crash",
     summary: "Backing image copies that are in the status but no longer in the spec, on releases whose manager panics on them when eviction is \
-              requested. During an upgrade the release of the node's own manager counts.",
+              requested. During an upgrade, the release of the node's own manager counts.",
     needs: &[LonghornNodes, BackingImages, Settings],
     uses: &[DaemonSets, Pods, Volumes],
     causes: causes::ALL,
@@ -33,12 +33,12 @@ pub static CHECK: Check = Check {
             when: When::Found(&[&causes::AT_RISK]),
             keep_firing_for: "5m",
             summary: "A requested eviction makes longhorn-manager panic on a backing image.",
-            description: "Eviction is requested where backing image {{ $labels.object }} has a copy that left its spec ({{ \
-                          with $labels.disk }}disk {{ . }} of {{ end }}{{ with $labels.node }}node {{ . }}{{ else }}a node{{ \
-                          end }}). The longhorn-manager of that node panics. Set evictionRequested back to false on the node \
-                          and its disks; request it again once longhorn_health_backing_image_eviction_unsafe_copies is 0.",
-            why: "The manager looks at the pair at least every 30 seconds, so every minute of waiting is a crash. \
-                  Five more minutes of firing bridge the restarts in between.",
+            description: "Backing image {{ $labels.object }} has a stale copy on {{ with $labels.disk }}disk {{ . }} of {{ end }}{{ with \
+                          $labels.node }}node {{ . }}{{ else }}a node{{ end }}, where eviction is requested. That node's longhorn-manager keeps \
+                          crashing. Set evictionRequested to false on the node and its disks until \
+                          longhorn_health_backing_image_eviction_unsafe_copies is 0.",
+            why: "The manager checks the copy at least every 30 seconds, so each minute of waiting means another crash. Firing five minutes longer \
+                  bridges the restarts in between.",
             runbook: include_str!("LonghornBackingImageEvictionCrashRisk.md"),
             ..Alert::DEFAULT
         },
@@ -48,10 +48,9 @@ pub static CHECK: Check = Check {
             runbook_only: &[&causes::TRANSIENT],
             for_: "5m",
             summary: "Requesting eviction now would make longhorn-manager panic.",
-            description: "Backing image {{ $labels.object }} has a copy in its status only, on {{ with $labels.disk }}disk {{ \
-                          . }} of {{ end }}{{ with $labels.node }}node {{ . }}{{ else }}a node{{ end }}. Requesting eviction \
-                          there makes longhorn-manager panic. Do not request it before that copy is deleted; find out why the \
-                          backing image manager there keeps it.",
+            description: "Backing image {{ $labels.object }} has a stale copy on {{ with $labels.disk }}disk {{ . }} of {{ end }}{{ with \
+                          $labels.node }}node {{ . }}{{ else }}a node{{ end }}. Requesting eviction there would make longhorn-manager panic. Find \
+                          out why the backing image manager keeps the copy, and request no eviction until it is deleted.",
             why: "The finding itself waits three minutes; five more keep a restart of the exporter or of the backing \
                   image manager from alerting.",
             runbook: include_str!("LonghornBackingImageEvictionCrashLatent.md"),
@@ -66,20 +65,19 @@ pub static CHECK: Check = Check {
 const PANELS: &[Panel] = &[
     Panel {
         title: "Eviction crash risk",
-        description: "Copies that crash a manager now, because eviction is requested. Above 0: clear the eviction flags first, as the runbook says.",
+        description: "Backing image copies that crash a manager now because eviction is requested. Above 0, set evictionRequested to false first.",
         expr: "sum by ($cluster job) (max without ($without) (longhorn_health_check_findings{$job, \
                check=\"backing_image_eviction_crash\", severity=\"critical\"})) or 0 * max by ($cluster job) \
                (longhorn_health_checks{$job, state=\"known\"} > 0)",
         legend: "at risk",
         steps: &[Step::at(0.0, "green"), Step::at(1.0, "red")],
-        no_data: "the exporter does not know; see the unknown checks",
+        no_data: "the exporter cannot tell: read the list of unknown checks",
         ..Panel::STAT
     },
     Panel {
         dashboard: Dashboard::Eviction,
         title: "Safe to request eviction",
-        description: "Copies that would crash a manager of this release if eviction of their node were requested. At 0 eviction may be requested or \
-                      resumed.",
+        description: "Backing image copies that would crash a manager if their node's eviction were requested. At 0, you can request eviction.",
         expr: "max by ($cluster job) (longhorn_health_backing_image_eviction_unsafe_copies{$job})",
         legend: "unsafe copies",
         steps: &[Step::at(0.0, "green"), Step::at(1.0, "orange")],
@@ -90,8 +88,8 @@ const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Eviction,
         title: "Copies in status but not in spec",
-        description: "Copies that have left the spec but not the status. Seconds are normal after a clean-up; minutes mean that the node's backing \
-                      image manager does not answer.",
+        description: "Backing image copies that have left the spec but not the status. Seconds are normal. After minutes, check the node's backing \
+                      image manager.",
         columns: &["backing_image", "node", "disk"],
         no_data: "spec and status of every backing image agree, or the exporter does not report",
         ..Panel::TABLE.of(&STATUS_NOT_SPEC)
@@ -100,11 +98,11 @@ const PANELS: &[Panel] = &[
 
 gauges! {
     STATUS_NOT_SPEC = Gauge "longhorn_health_backing_image_status_not_spec" ["backing_image", "node", "disk"]
-        "1 for a copy of a backing image that its status lists but its spec no longer does.",
+        "1 for each backing image copy that is still in the status but no longer in the spec.",
         absent "spec and status agree, the disk is on no node, or Longhorn is older than 1.7",
         example "count by (node) (longhorn_health_backing_image_status_not_spec)";
     UNSAFE_COPIES = Gauge "longhorn_health_backing_image_eviction_unsafe_copies" []
-        "Copies of backing images on which this release's manager panics if eviction is requested on their node; 0 is safe.",
+        "Backing image copies that crash a manager of this release if their node's eviction is requested. At 0, eviction is safe.",
         absent "nodes or backing images cannot be read, or the release is unknown while such copies exist",
         example "longhorn_health_backing_image_eviction_unsafe_copies == 0";
 }
@@ -116,7 +114,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         out.sample(&STATUS_NOT_SPEC, &labels, 1.0);
     }
     if pairs.iter().any(|pair| pair.release.is_none()) {
-        out.unknown("the Longhorn release is unknown, and with it whether its manager panics on eviction");
+        out.unknown("the Longhorn release is unknown, so the check cannot tell whether its manager panics on eviction");
         return;
     }
     pairs.retain(|pair| pair.exposure() != Exposure::Never);

@@ -59,8 +59,8 @@ fn failed(cluster: &Cluster, volume: &Volume, backup: &Backup) -> Option<Finding
     }
     let whose = whose(cluster, volume);
     let error = match backup.status.error.trim() {
-        "" => "no reason given".to_owned(),
-        error => text::both_ends(error, 600),
+        "" => "no error given".to_owned(),
+        error => format!("\"{}\"", text::both_ends(error, 600)),
     };
     Some(
         about(
@@ -107,16 +107,16 @@ fn stuck(cluster: &Cluster, out: &mut Outcome, volume: &Volume, backup: &Backup)
         BackupState::Pending => "pending".to_owned(),
         _ => "not started".to_owned(),
     };
-    let long = match age.since {
-        None if progress > 0 => " for a long time".to_owned(),
-        _ => format!(" for {}", text::duration(cluster.age(since))),
+    let stalled = match age.since {
+        None if progress > 0 => format!("has stalled at {progress} %"),
+        _ => format!("has made no progress for {}", text::duration(cluster.age(since))),
     };
     let mut finding = about(
         cluster,
         volume,
         backup,
         &causes::BACKUP_STUCK,
-        format!("the newest backup of {} has made no progress{long}", whose(cluster, volume)),
+        format!("the newest backup of {} {stalled}", whose(cluster, volume)),
     )
     .since(Some(since))
     .fact(match (age.since, backup.metadata.created()) {
@@ -129,7 +129,7 @@ fn stuck(cluster: &Cluster, out: &mut Outcome, volume: &Volume, backup: &Backup)
         volume.status.state.as_str()
     ));
     let messages = status.messages.iter().map(|(kind, message)| {
-        api(format!("its message ({kind}): {}", text::both_ends(message, 300))).quoting(message)
+        api(format!("the backup's message ({kind}): \"{}\"", text::both_ends(message, 300))).quoting(message)
     });
     Some(finding.facts(messages.take(3)).fact(last_good(cluster, volume)))
 }
@@ -158,8 +158,11 @@ fn about(
 pub(super) fn last_good(cluster: &Cluster, volume: &Volume) -> String {
     match volume.status.last_backup_at.get() {
         Some(last) => {
-            format!("the last good backup was taken at {last}, {} ago", text::duration(cluster.age(last)))
+            format!(
+                "the volume's last good backup was taken at {last}, {} ago",
+                text::duration(cluster.age(last))
+            )
         }
-        None => "there is no good backup".to_owned(),
+        None => "the volume has no completed backup".to_owned(),
     }
 }

@@ -9,80 +9,81 @@ const JOBS: &str = "kubectl -n <namespace> get jobs,pods -l recurring-job.longho
 
 causes! {
     TARGET_UNAVAILABLE = warning "target_unavailable"
-        "Longhorn cannot use a backup target, so no backup can be taken, restored or deleted there", changed_by: BY_ITS_TARGET
-        fix "Read the error of target <object> and fix what it names, usually URL, credentials, network or certificate. Longhorn retries every poll \
-             interval." [
+        "Longhorn cannot use a backup target, so no backup on it can be taken, restored or deleted", changed_by: BY_ITS_TARGET
+        fix "Read the error of target <object>. Then correct its URL, credentials, network or certificate: Longhorn retries every poll interval." [
             read "kubectl -n <namespace> get backuptargets.longhorn.io <object> -o yaml",
             read "kubectl -n <namespace> describe secret <key>",
             read "kubectl -n <namespace> get backups.longhorn.io",
         ]
-        way CREDENTIALS_REFUSED "it refuses the credentials"
+        way CREDENTIALS_REFUSED "it rejects the credentials"
             fix "Compare the target's secret with the keys that the object store issued: the target rejects them, or the secret is missing or lacks \
                  a key. Longhorn retries every poll interval."
         way CLOCKS_DIFFER "its clock differs from the nodes' clocks"
-            fix "Correct the clocks of the object store and the nodes (NTP): it rejects requests more than 15 minutes off. Longhorn retries every \
-                 poll interval."
+            fix "Correct the clocks of the object store and the nodes (NTP): the store rejects requests that are more than 15 minutes off. Longhorn \
+                 retries every poll interval."
         way NO_BUCKET "its bucket does not exist"
             fix "Create the bucket, or correct the URL. Longhorn retries every poll interval."
         way TARGET_NAME_UNKNOWN "its name does not resolve"
             fix "Make the target's name resolve in the cluster: check the URL and cluster DNS. Longhorn retries every poll interval."
         way CERTIFICATE_REFUSED "its certificate is not trusted"
-            fix "Add the target's certificate as AWS_CERT to the secret, or renew it: it is not trusted. Longhorn retries every poll interval."
-        way SHARE_NOT_MOUNTED "its share cannot be mounted"
-            fix "Check that the share is exported to every node, then the NFS version and the node's NFS client. Longhorn retries every poll \
+            fix "Add the target's certificate as AWS_CERT to the secret, or renew the certificate: it is not trusted. Longhorn retries every poll \
                  interval."
-        way TARGET_SILENT "it does not answer over the network"
-            fix "Check that the target runs, then the firewalls and proxies on the way to it. Longhorn retries every poll interval.";
+        way SHARE_NOT_MOUNTED "its share cannot be mounted"
+            fix "Check that the share is exported to every node. Then check the NFS version and the nodes' NFS client. Longhorn retries every poll \
+                 interval."
+        way TARGET_SILENT "it is not answering over the network"
+            fix "Check that the target is running. Then check the firewalls and proxies between the nodes and the target. Longhorn retries every \
+                 poll interval.";
     BACKUP_STUCK = warning "backup_stuck" "the newest backup of a volume has made no progress for an hour"
-        fix "Read the instance manager's log to learn whether the backup advances. Locks of other clusters or ended backups expire within minutes. \
-             Delete the backup only if it has stalled." [
+        fix "Read the instance manager's log to find out whether the backup advances. Locks of other clusters or finished backups expire within \
+             minutes. Delete the backup only if it has stalled." [
             read "kubectl -n <namespace> get backups.longhorn.io <backup> -o yaml",
             read BACKUPS,
             read TARGETS,
-        ] proven "the backup has made no progress for an hour, and the fix asks to check that it does not move; it holds no complete copy";
+        ] proven "the backup has made no progress for an hour, and the fix asks to check that it has stalled, and it holds no complete copy";
     BACKUP_FAILED = warning "backup_failed"
         "the newest backup of a volume failed, and none has succeeded since"
-        fix "Read the backup's error and fix what it names. Then take another backup, or wait for the recurring job. The failed one is incomplete and \
-             can be deleted." [
+        fix "Read the backup's error and fix its cause. Then take another backup, or wait for the recurring job. You can delete the failed backup: \
+             it is incomplete." [
             read "kubectl -n <namespace> get backups.longhorn.io <backup> -o yaml",
             read BACKUPS,
             read TARGETS,
             change "kubectl -n <namespace> delete backups.longhorn.io <backup>",
         ] proven "the backup has failed, so it holds no complete copy; others are not touched";
     RECURRING_JOB_OVERDUE = warning "recurring_job_overdue"
-        "a recurring job has not started for longer than any pause in its schedule, or fails at each run"
+        "a recurring job has missed its schedule, or fails at each run"
         but "info while its last run writes a backup"
-        fix "Check the last Job of CronJob <object> and delete it if it hangs: it blocks every later run. If over 100 runs were missed, edit the \
-             CronJob to restart it." [read CRON_JOB, read JOBS, change "kubectl -n <namespace> delete jobs <workload>"] proven "the Job is the active one of an overdue CronJob, and writes no backup"
+        fix "Delete the last Job of CronJob <object> if it is hanging: it blocks every later run. If over 100 runs were missed, edit the CronJob to \
+             restart it." [read CRON_JOB, read JOBS, change "kubectl -n <namespace> delete jobs <workload>"] proven "the Job is the active one of an overdue CronJob, and writes no backup"
         way NO_CRON_JOB "it has no CronJob"
-            fix "Find out why no CronJob was created for the recurring job: read the log of the longhorn-manager that owns it." [
+            fix "Read the log of the longhorn-manager that owns the recurring job: it should have created the CronJob." [
                 read "kubectl -n <namespace> get recurringjobs.longhorn.io <object> -o yaml",
                 read "kubectl -n <namespace> logs -l app=longhorn-manager --prefix --tail=-1 | grep <object>",
             ]
         way RUNS_FAIL "its last two runs failed"
-            fix "Read the log of the job's last run: it gives the reason for each volume." [
+            fix "Read the log of the job's last run: it gives each volume's reason." [
                 read "kubectl -n <namespace> logs -l recurring-job.longhorn.io=<object> --tail=100",
                 read JOBS,
             ]
         way JOBS_REFUSED "Kubernetes cannot create its Job"
-            fix "Remove the obstacle that the Event names: raise the quota, delete finished Jobs, or start the webhook that does not answer. The \
-                 CronJob controller retries automatically." [read CRON_JOB, read "kubectl -n <namespace> describe resourcequota"];
+            fix "Fix what the Event names: raise the quota, delete finished Jobs, or start the webhook that is not answering. The CronJob controller \
+                 then retries automatically." [read CRON_JOB, read "kubectl -n <namespace> describe resourcequota"];
     RECURRING_JOB_SUSPENDED = info "recurring_job_suspended" "the CronJob of a recurring job is suspended"
         fix "Find out who suspended the job and why. If it should run, resume it." [
             read CRON_JOB,
             change "kubectl -n <namespace> patch cronjob <object> --type merge -p '{\"spec\":{\"suspend\":false}}'",
         ];
     VOLUME_BACKUP_OLD = warning "volume_backup_old"
-        "a recurring backup job runs, but the last good backup of some volumes is missing or older than two runs"
-        fix "Read the log of the job's last run: it gives each volume's reason. If a run outlasts the pause, raise the job's concurrency so that it \
-             reaches all volumes." [
+        "a recurring backup job is running, but some volumes lack a good backup from its last two runs"
+        fix "Read the log of the job's last run: it gives each volume's reason. If a run takes longer than its schedule allows, raise the job's \
+             concurrency." [
             read "kubectl -n <namespace> logs -l recurring-job.longhorn.io=<object> --tail=100",
             read "kubectl -n <namespace> get recurringjobs.longhorn.io <object> -o yaml",
             read "kubectl -n <namespace> get backups.longhorn.io",
         ];
     DETACHED_NOT_BACKED_UP = info "detached_not_backed_up"
-        "volumes of a recurring backup job are detached, and such jobs skip detached volumes"
-        fix "Allow recurring jobs to attach detached volumes while they back them up, unless these volumes are no longer used." [
+        "a recurring backup job skips volumes because they are detached"
+        fix "Allow recurring jobs to attach detached volumes for a backup. If these volumes are no longer used, do nothing." [
             read "kubectl -n <namespace> get settings.longhorn.io allow-recurring-job-while-volume-detached",
             change "kubectl -n <namespace> patch settings.longhorn.io allow-recurring-job-while-volume-detached --type merge -p '{\"value\":\"true\"}'",
         ];

@@ -70,7 +70,7 @@ fn not_running(
     // it takes longer than its schedule allows, which ends on its own
     let writes =
         !cron.status.active.is_empty() && volumes_of(cluster, job).iter().any(|name| writing.contains(name));
-    let still = if writes { ": a run is still writing" } else { "" };
+    let still = if writes { ": its last run is writing" } else { "" };
     let long = text::duration(cluster.age(last));
     let what = format!("has not started for {long}{still}");
     let finding = about(cluster, job, &causes::RECURRING_JOB_OVERDUE, &what)
@@ -129,7 +129,7 @@ fn without_cron_job(cluster: &Cluster, out: &mut Outcome, job: &RecurringJob) ->
 fn evidence(cluster: &Cluster, job: &RecurringJob, cron: &CronJob, pause: SignedDuration) -> Vec<Evidence> {
     let (name, status) = (&job.metadata.name, &cron.status);
     let mut evidence = vec![api(format!(
-        "CronJob {name}: schedule {}, longest pause {}; last started {}, last succeeded {}",
+        "CronJob {name}: schedule {}, longest pause {}, last started {}, last succeeded {}",
         job.spec.cron,
         text::duration(pause),
         ago(cluster, status.last_schedule_time.get()),
@@ -138,7 +138,7 @@ fn evidence(cluster: &Cluster, job: &RecurringJob, cron: &CronJob, pause: Signed
     if !status.active.is_empty() {
         let active: Vec<&str> = status.active.iter().map(|job| job.name.as_str()).collect();
         evidence.push(api(format!(
-            "{} has not finished, and concurrencyPolicy Forbid blocks the next run",
+            "{} has not finished, so concurrencyPolicy Forbid blocks the next run",
             text::listed(&active)
         )));
     }
@@ -153,7 +153,7 @@ fn refused(cluster: &Cluster, name: &str) -> Option<Evidence> {
     let newest = refusals.max_by_key(|event| event.last_seen())?;
     Some(
         EvidenceSource::Event
-            .says(format!("event FailedCreate: {}", text::both_ends(newest.message.trim(), 300)))
+            .says(format!("event FailedCreate: \"{}\"", text::both_ends(newest.message.trim(), 300)))
             .quoting(&newest.message),
     )
 }
@@ -164,7 +164,7 @@ pub(super) fn troubled_pods(cluster: &Cluster, job: &str) -> Vec<Evidence> {
     let troubles = cluster.objects.pods.iter().filter(of_job).filter_map(|pod| {
         let trouble = pods::trouble(pod).or_else(|| pods::not_taken_up(pod));
         let trouble = trouble.filter(|_| pod.status.phase != PodPhase::Succeeded)?;
-        Some(api(format!("pod {}: {trouble}", pod.metadata.name)).quoting(pods::said(pod)))
+        Some(api(format!("pod {} of the job: {trouble}", pod.metadata.name)).quoting(pods::said(pod)))
     });
     troubles.take(3).collect()
 }
@@ -173,9 +173,10 @@ fn about(cluster: &Cluster, job: &RecurringJob, cause: &'static Cause, what: &st
     let name = &job.metadata.name;
     let volumes = volumes_of(cluster, job);
     let impact = match (job.backs_up(), volumes.len()) {
-        (_, 0) => "no volume is assigned to this job now".to_owned(),
-        (true, count) => format!("not backed up by this job: {}", counted(count, "volume")),
-        (false, count) => format!("task {} does not run for {}", job.spec.task, counted(count, "volume")),
+        (_, 0) => "none now: no volume is assigned to this job".to_owned(),
+        (true, 1) => "1 volume gets no new backups from this job".to_owned(),
+        (true, count) => format!("{count} volumes get no new backups from this job"),
+        (false, count) => format!("task {} is not running for {}", job.spec.task, counted(count, "volume")),
     };
     Finding::about(cause, cluster.object::<RecurringJob>(name), format!("recurring job {name} {what}"))
         .impact(impact)

@@ -32,8 +32,8 @@ use crate::longhorn::Resource::*;
 pub static CHECK: Check = Check {
     id: "backup_failing",
     title: "Backups failing",
-    summary: "A backup target does not answer, a backup failed or has stalled, a recurring job is overdue, or the last good backup of a volume is \
-              too old for its job.",
+    summary: "A backup target is unavailable, a backup failed or has stalled, a recurring job is overdue, or a volume's last good backup is too old \
+              for its job.",
     needs: &[BackupTargets, Backups, RecurringJobs, CronJobs, Volumes],
     uses: &[Settings, Pods, Events, CsiAttachments],
     causes: causes::ALL,
@@ -47,11 +47,11 @@ pub static CHECK: Check = Check {
 
 gauges! {
     BACKUPS = Gauge "longhorn_health_backups" ["state"]
-        "Backups that this cluster takes and that are not complete, by state: waiting, in_progress, failed. Complete ones are not counted.",
+        "This cluster's unfinished backups by state: waiting, in_progress, failed.",
         absent "no backup is in this state, or backups.longhorn.io cannot be read",
         example "longhorn_health_backups{state=\"failed\"} > 0";
     LAST_BACKUP = Gauge "longhorn_health_volume_last_backup_timestamp_seconds" ["volume"]
-        "Unix time of a volume's newest good backup, once that is a day old or its backups fail; 0 if one is required and there is none.",
+        "Unix time of a volume's newest good backup, if that is a day old or backups fail. 0 if a required backup is missing.",
         absent "the newest backup is younger, no backup was ever taken or required, or the volume is a standby, is being restored or opted out",
         example "time() - longhorn_health_volume_last_backup_timestamp_seconds > 604800";
 }

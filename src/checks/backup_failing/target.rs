@@ -96,26 +96,26 @@ fn finding(cluster: &Cluster, target: &BackupTarget, message: &str) -> Finding {
         &causes::TARGET_UNAVAILABLE,
         cluster.object::<BackupTarget>(name),
         match answer(message) {
-            Some(answer) => format!("backup target {name} answers {answer} and serves nothing"),
+            Some(answer) => format!("backup target {name} rejects every request ({answer})"),
             None => format!("Longhorn cannot reach backup target {name}"),
         },
     )
     .impact(match backed_up {
-        0 => "no backup can be taken, restored or deleted there".to_owned(),
+        0 => "no backup on target {name} can be taken, restored or deleted".to_owned(),
         number => format!(
-            "no backup can be taken, restored or deleted there, so the backups of {} are getting old",
+            "no backup on target {name} can be taken, restored or deleted. Backups of {} are getting old",
             counted(number, "volume")
         ),
     })
     .fact(match message {
-        "" => api(format!("backup target {name} is unavailable, without a message")),
+        "" => api(format!("backup target {name} is unavailable and gives no message")),
         message => api(format!("backup target {name}: {}", text::both_ends(message, 600))).quoting(message),
     })
     .fact(match target.status.last_synced_at.get() {
-        Some(last) => format!("it last answered at {last}"),
-        None => "it has never answered".to_owned(),
+        Some(last) => format!("backup target {name} last answered at {last}"),
+        None => "backup target {name} has never answered".to_owned(),
     })
-    .fact(format!("its URL is {}", target.spec.backup_target_url))
+    .fact(format!("backup target {name} has URL {}", target.spec.backup_target_url))
     .with(Name::Key, target.spec.credential_secret.as_str())
 }
 

@@ -89,19 +89,19 @@ fn finding(cluster: &Cluster, job: &BackupJob, detached: bool, volumes: &[&Volum
     let (cause, message, impact) = match detached {
         true => (
             &causes::DETACHED_NOT_BACKED_UP,
-            format!("recurring job {name} skips {whose}: detached"),
-            "data written after the last backup is in no backup",
+            format!("recurring job {name} skips detached {whose}"),
+            "data written since the last good backup is unprotected: it is lost if the volume is lost",
         ),
         false => (
             &causes::VOLUME_BACKUP_OLD,
-            format!("two runs of recurring job {name} made no good backup of {whose}"),
+            format!("two runs of job {name} left {whose} without a good backup"),
             "data written since the last good backup is unprotected: it is lost if the volume is lost",
         ),
     };
     let finding = Finding::about(cause, cluster.object::<RecurringJob>(name), message)
         .volumes(affected)
         .impact(impact)
-        .fact(format!("schedule {}: longest pause {}", job.job.spec.cron, text::duration(job.pause)))
+        .fact(format!("schedule {}, longest pause {}", job.job.spec.cron, text::duration(job.pause)))
         .facts(text::first_ten(volumes, "volume", |volume| {
             format!("volume {}: {}", volume.metadata.name, last_good(cluster, volume))
         }));

@@ -17,12 +17,12 @@ const CONTROLLERS: [(&str, &Cause, &str); 4] = [
     (
         "csi-attacher",
         &causes::CONTROLLER_DOWN,
-        "no volume in the cluster can be attached or detached; pods that move to another node wait",
+        "no volume in the cluster can be attached or detached. Pods that move to another node are waiting",
     ),
     (
         "csi-provisioner",
         &causes::CONTROLLER_DOWN,
-        "no volume can be created or deleted for a claim; new claims stay Pending",
+        "no volume can be created or deleted for a claim. New claims stay Pending",
     ),
     ("csi-resizer", &causes::SIDECAR_DOWN, "claims cannot be expanded"),
     (
@@ -97,15 +97,15 @@ fn down(
     let code = ends.as_ref().and_then(|(_, found)| found.end).map(|end| end.exit_code);
     let message = match ends {
         Some((container, found)) => {
-            let ends = counted(found.restarts, "time");
-            format!("no pod of {name} keeps running: container {container} ended {ends}")
+            let restarts = counted(found.restarts, "restart");
+            format!("{name} is down: container {container} keeps exiting ({restarts})")
         }
-        None => format!("no pod of {name} works{why}"),
+        None => format!("{name} is down{why}"),
     };
     let mut finding = Finding::about(cause, cluster.object::<Deployment>(name), message).since(age.since);
     let (ready, wanted) = (deployment.status.ready_replicas.0, deployment.spec.replicas.unwrap_or(1));
-    finding = finding.fact(format!("Deployment {name}: {ready} of {wanted} pods ready"));
-    finding = finding.facts(code.map(|code| format!("its last exit code was {code}")));
+    finding = finding.fact(format!("Deployment {name}: {ready} of {wanted} pods are Ready"));
+    finding = finding.facts(code.map(|code| format!("the container's last exit code was {code}")));
     let troubles = all.iter().filter_map(|pod| {
         let trouble = format!("pod {}: {}", pod.metadata.name, pods::trouble(pod)?);
         Some(api(trouble).quoting(pods::said(pod)))

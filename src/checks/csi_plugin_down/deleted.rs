@@ -31,19 +31,16 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) -> bool {
         &DELETED_IN_USE,
         cluster.object::<DaemonSet>(SET),
         format!(
-            "Longhorn was deleted while {} {are} in use: {}",
+            "Longhorn was deleted, but {} {are} in use: {}",
             counted(count, "volume"),
             text::listed(&names)
         ),
     )
     .since(since)
-    .impact(format!(
-        "I/O of {} fails once the instance managers end, and nothing can attach again; {data}",
-        text::users_of(&users)
-    ))
+    .impact(format!("I/O of {} fails once the instance managers end. {data}", text::users_of(&users)))
     .volumes(users)
     .fact(evidence)
-    .fact(format!("{} {are} being deleted, and waiting for a longhorn-manager", counted(count, "volume")))
+    .fact(format!("{} {are} being deleted and waiting for a longhorn-manager", counted(count, "volume")))
     .facts(left);
     out.report(if runs { finding.with(Name::Workload, SET).way(&MANAGERS_RUN) } else { finding });
     true
@@ -57,7 +54,7 @@ fn managers(cluster: &Cluster, out: &mut Outcome) -> bool {
         return false;
     }
     let users = cluster.volume_refs(used.iter().map(|volume| volume.metadata.name.as_str()));
-    let count = counted(users.len(), "volume");
+    let (count, are) = (counted(users.len(), "volume"), if users.len() == 1 { "is" } else { "are" });
     let services = ["longhorn-backend", "longhorn-admission-webhook"];
     let gone = services.into_iter().filter(|name| cluster.objects.services.get(name).is_none());
     let gone: Vec<&str> = gone.filter(|_| cluster.can_read(Resource::Services)).collect();
@@ -65,15 +62,15 @@ fn managers(cluster: &Cluster, out: &mut Outcome) -> bool {
     let finding = Finding::about(
         &MANAGERS_DELETED,
         cluster.object::<DaemonSet>(SET),
-        format!("Longhorn's managers are deleted: nothing looks after {count} in use"),
+        format!("all longhorn-managers were deleted, but {count} {are} still in use"),
     )
     .since(age.since)
     .impact(format!(
-        "running I/O continues; nothing attaches, detaches, rebuilds or fails over: {}",
+        "no volume can attach, detach, rebuild or fail over (running I/O continues): {}",
         text::users_of(&users)
     ))
     .volumes(users)
-    .fact("DaemonSet longhorn-manager and its pods are gone; no volume is being deleted")
+    .fact("DaemonSet longhorn-manager and its pods no longer exist, but no volume is being deleted")
     .facts((!gone.is_empty()).then(|| format!("missing Services: {}", text::listed(&gone))))
     .with(Name::Release, if installed.is_empty() { "the release that ran" } else { installed })
     .fact(age.evidence());
@@ -84,7 +81,7 @@ fn managers(cluster: &Cluster, out: &mut Outcome) -> bool {
 /// What is left of the data, as a fact and for the impact.
 fn left(cluster: &Cluster, lost: &[&Volume]) -> (Vec<String>, String) {
     if !cluster.knows_all(Resource::Replicas) {
-        return (Vec::new(), "their data stays on the disks until a manager deletes it".to_owned());
+        return (Vec::new(), "Their data stays on the disks until a manager deletes it".to_owned());
     }
     let (mut facts, mut nodes, mut healthy, mut gone) = (Vec::new(), BTreeSet::new(), 0, Vec::new());
     for volume in lost {
@@ -99,15 +96,15 @@ fn left(cluster: &Cluster, lost: &[&Volume]) -> (Vec<String>, String) {
     }
     let nodes: Vec<&str> = nodes.into_iter().collect();
     let data = match healthy {
-        0 => "no healthy replica is left".to_owned(),
+        0 => "No healthy replica is left".to_owned(),
         _ => format!(
-            "the data is still on the disks ({} on {}) until a manager deletes it",
+            "The data stays on the disks ({} on {}) until a manager deletes it",
             counted(healthy, "healthy replica"),
             text::listed(&nodes)
         ),
     };
     if !gone.is_empty() {
-        facts.push(format!("{} has no replica left", text::listed(&gone)));
+        facts.push(format!("volume {} has no replica left", text::listed(&gone)));
     }
     (facts, data)
 }

@@ -23,8 +23,8 @@ use crate::longhorn::Resource::*;
 pub static CHECK: Check = Check {
     id: "csi_plugin_down",
     title: "CSI driver down",
-    summary: "Longhorn's CSI plugin is down on a node or missing from its kubelet, one of its controllers (attacher, provisioner, resizer, \
-              snapshotter) is down everywhere, or Longhorn was deleted while volumes are in use.",
+    summary: "Longhorn's CSI plugin is down on a node or missing from its kubelet, a CSI controller (attacher, provisioner, resizer, snapshotter) is \
+              down everywhere, or Longhorn was deleted while volumes were in use.",
     needs: &[Pods, DaemonSets, Deployments],
     uses: &[
         CsiNodes, LonghornNodes, KubeNodes, Engines, Volumes, Replicas, Events, Services, Settings,

@@ -65,7 +65,7 @@ fn down<'a>(cluster: &'a Cluster, addresses: &OnceCell<Addresses<'a>>, pod: &Pod
     let settled = nodes::ready_since(cluster, node).is_none_or(|since| cluster.age(since) >= NODE_AWAY);
     if let Some((container, crash)) = crashing(cluster, pod).filter(|_| settled) {
         let end = match crash.end {
-            Some(end) => format!("last exit code {} ({})", end.exit_code, end.reason),
+            Some(end) => format!("the last exit code was {} ({})", end.exit_code, end.reason),
             None => "the exit code is not recorded".to_owned(),
         };
         let message = format!("container {container} of the CSI plugin on {node} keeps crashing");
@@ -75,7 +75,7 @@ fn down<'a>(cluster: &'a Cluster, addresses: &OnceCell<Addresses<'a>>, pod: &Pod
         let probed = sidecar_silent(cluster, pod).filter(|_| container == PLUGIN);
         let message = match shared {
             _ if probed.is_some() => {
-                format!("the kubelet restarts the CSI plugin on {node}: its liveness sidecar does not answer")
+                format!("the CSI plugin on {node} keeps restarting: its liveness sidecar is not answering")
             }
             Some((_, other)) => {
                 format!("the CSI plugin on {node} keeps crashing: {other} has the same address")
@@ -83,14 +83,19 @@ fn down<'a>(cluster: &'a Cluster, addresses: &OnceCell<Addresses<'a>>, pod: &Pod
             None => message,
         };
         let finding = Finding::about(&causes::PLUGIN_CRASHING, object, message)
-            .fact(format!("{container} of pod {name}: {}, {end}", counted(crash.restarts, "restart")))
+            .fact(format!(
+                "container {container} of pod {name}: {}, {end}",
+                counted(crash.restarts, "restart")
+            ))
             .facts(probed.map(|said| {
-                EvidenceSource::Event.says(format!("Unhealthy: {}", text::both_ends(said, 300))).quoting(said)
+                EvidenceSource::Event
+                    .says(format!("event Unhealthy: \"{}\"", text::both_ends(said, 300)))
+                    .quoting(said)
             }))
             .facts(shared.map(|(address, other)| {
                 format!("nodes {node} and {other} both have the InternalIP {address}")
             }))
-            .facts(limit.filter(|_| killed).map(|limit| format!("its memory limit is {limit}")))
+            .facts(limit.filter(|_| killed).map(|limit| format!("the container's memory limit is {limit}")))
             .with(Name::Container, container);
         return Some(match shared {
             // its log says nothing of a kill, and a limit may come from Longhorn's own setting (longhorn-manager v1.12.1 types/setting.go
@@ -108,7 +113,7 @@ fn down<'a>(cluster: &'a Cluster, addresses: &OnceCell<Addresses<'a>>, pod: &Pod
     }
     let probed = sidecar_silent(cluster, pod);
     let trouble = match probed {
-        Some(_) => "its liveness sidecar does not answer, so the kubelet restarts it".to_owned(),
+        Some(_) => "its liveness sidecar is not answering, so the kubelet restarts it".to_owned(),
         None => pods::trouble(pod).unwrap_or_else(|| "cause unknown".to_owned()),
     };
     let mut finding = Finding::about(
@@ -124,7 +129,7 @@ fn down<'a>(cluster: &'a Cluster, addresses: &OnceCell<Addresses<'a>>, pod: &Pod
         .filter(|event| event.kind == "Warning" && event.involved_object.kind == "Pod")
         .max_by_key(|event| event.last_seen());
     if let Some(event) = warning {
-        let text = format!("{}: {}", event.reason, text::both_ends(event.message.trim(), 300));
+        let text = format!("event {}: \"{}\"", event.reason, text::both_ends(event.message.trim(), 300));
         finding = finding.fact(EvidenceSource::Event.says(text).quoting(&event.message));
     }
     Some(finding)
@@ -168,7 +173,7 @@ fn not_registered(cluster: &Cluster, out: &mut Outcome, pod: &Pod) -> Option<Fin
         Finding::about(
             &causes::NOT_REGISTERED,
             cluster.object::<CsiNode>(node),
-            format!("the kubelet of {node} does not know Longhorn's CSI driver, although the plugin runs"),
+            format!("the kubelet on {node} lacks Longhorn's CSI driver, although the plugin is running"),
         )
         .since(age.since)
         .node(node)
@@ -209,11 +214,11 @@ fn missing(cluster: &Cluster, out: &mut Outcome, node: &str) -> Option<Finding> 
         Finding::about(
             &causes::PLUGIN_MISSING,
             cluster.object::<KubeNode>(node),
-            format!("node {node}, which Longhorn uses, has no CSI plugin"),
+            format!("node {node} has no CSI plugin, although Longhorn uses the node"),
         )
         .since(age.since)
         .node(node)
-        .fact(format!("DaemonSet {PLUGIN} wants {} but has none on {node}", counted(wanted, "pod")))
+        .fact(format!("DaemonSet {PLUGIN} desires {} in all but has none on {node}", counted(wanted, "pod")))
         .fact(age.evidence()),
     )
 }
@@ -246,13 +251,13 @@ fn with_volumes<'a>(cluster: &'a Cluster, attached: &Attached<'a>, finding: Find
     let waiting = volumes.iter().filter(waits).count();
     let waits = match waiting {
         0 => String::new(),
-        1 => "; 1 volume is waiting to attach there".to_owned(),
-        count => format!("; {count} volumes are waiting to attach there"),
+        1 => ". 1 volume is waiting to attach there".to_owned(),
+        count => format!(". {count} volumes are waiting to attach there"),
     };
     let works = match volumes.len() - waiting {
         0 => String::new(),
-        1 => "; 1 volume attached there keeps working until a pod mounts or unmounts it".to_owned(),
-        count => format!("; {count} volumes attached there keep working until a pod mounts or unmounts them"),
+        1 => ". 1 volume attached there works until a pod mounts or unmounts it".to_owned(),
+        count => format!(". {count} volumes attached there work until a pod mounts or unmounts them"),
     };
     let ends = if works.is_empty() { "" } else { " or end" };
     let impact = format!("pods with a Longhorn volume cannot start{ends} on the node{works}{waits}");

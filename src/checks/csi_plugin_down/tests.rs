@@ -39,13 +39,13 @@ fn volumes_that_were_in_use_when_longhorn_was_deleted_are_told_once() {
     let [finding] = report.findings.as_slice() else { panic!("{:?}", report.findings) };
     assert_eq!(
         finding.message,
-        "Longhorn was deleted while 2 volumes are in use: default/vol-1, default/vol-2"
+        "Longhorn was deleted, but 2 volumes are in use: default/vol-1, default/vol-2"
     );
     assert_eq!(finding.since.unwrap().to_string(), "2025-11-25T23:46:59Z");
     assert_eq!(
         finding.impact,
-        "I/O of claim default/vol-1, claim default/vol-2 fails once the instance managers end, and nothing can attach again; \
-         the data is still on the disks (2 healthy replicas on node-1, node-2) until a manager deletes it"
+        "I/O of claim default/vol-1, claim default/vol-2 fails once the instance managers end. \
+         The data stays on the disks (2 healthy replicas on node-1, node-2) until a manager deletes it"
     );
     assert!(finding.remedy.fix.starts_with("Pause what would install"), "{}", finding.remedy.fix);
     assert!(finding.remedy.commands.iter().all(|command| !command.changes), "{:?}", finding.remedy.commands);
@@ -65,10 +65,7 @@ fn managers_that_still_run_are_to_be_ended_first() {
     let remedy = &report.findings[0].remedy;
     assert!(remedy.fix.starts_with("Delete DaemonSet longhorn-manager immediately"), "{}", remedy.fix);
     assert_eq!(remedy.commands[0].run, "kubectl -n longhorn-system delete daemonset longhorn-manager");
-    assert_eq!(
-        report.findings[0].evidence()[0].text.split(',').next(),
-        Some("Longhorn's definitions are deleted")
-    );
+    assert_eq!(report.findings[0].evidence()[0].text.split(',').next(), Some("Longhorn's CRDs are deleted"));
 }
 
 #[test]
@@ -102,11 +99,11 @@ fn what_is_known_of_replicas_is_said() {
     let said = |cluster: &Cluster| {
         let report = run(&CHECK, cluster).report;
         let finding = &report.findings[0];
-        (finding.impact.rsplit("; ").next().unwrap().to_owned(), finding.evidence().len())
+        (finding.impact.rsplit(". ").next().unwrap().to_owned(), finding.evidence().len())
     };
     let none = live_at(NOW, &volume("v", GOING, ATTACHED));
-    assert_eq!(said(&none), ("no healthy replica is left".to_owned(), 3));
+    assert_eq!(said(&none), ("No healthy replica is left".to_owned(), 3));
     let mut blind = none;
     blind.resources.entry(Resource::Replicas).or_default().readability = Readability::Forbidden;
-    assert_eq!(said(&blind), ("their data stays on the disks until a manager deletes it".to_owned(), 2));
+    assert_eq!(said(&blind), ("Their data stays on the disks until a manager deletes it".to_owned(), 2));
 }

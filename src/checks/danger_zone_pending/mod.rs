@@ -26,8 +26,8 @@ use crate::longhorn::{
 pub static CHECK: Check = Check {
     id: "danger_zone_pending",
     title: "Danger-zone settings pending",
-    summary: "A danger-zone setting of Longhorn is not in force yet. Most of them restart instance managers as soon as their volumes are detached. \
-              The cause is the name of the setting, with `_` for `-`.",
+    summary: "A Longhorn danger-zone setting is not applied yet. Longhorn applies most of them by restarting instance managers once their volumes \
+              are detached. The cause is the setting's name, with `_` for `-`.",
     needs: &[Settings],
     uses: &[InstanceManagers, Pods, Volumes],
     causes: settings::CAUSES,
@@ -37,17 +37,16 @@ pub static CHECK: Check = Check {
         when: When::Flag { gauge: &PENDING, labels: &[] },
         for_: "1h",
         severity: Severity::Info,
-        summary: "A Longhorn danger-zone setting is not in force yet.",
+        summary: "A Longhorn danger-zone setting is not applied yet.",
         description: settings::DESCRIPTION,
-        why: "An hour is longer than any rolling change of settings; before that, waiting is normal.",
+        why: "An hour is longer than any rolling change of settings. Before that, waiting is normal.",
         runbook: include_str!("LonghornDangerZoneSettingPending.md"),
         ..Alert::DEFAULT
     }],
     panels: &[Panel {
         dashboard: Dashboard::InstanceManagers,
         title: "Danger-zone settings pending",
-        description: "Settings that are not in force. Most of them restart instance managers \
-                      once their volumes are detached.",
+        description: "Settings not yet applied. Longhorn applies most of them by restarting instance managers once their volumes are detached.",
         columns: &["setting"],
         expr: "max by ($cluster setting) (longhorn_health_danger_zone_pending{$job}) > 0",
         legend: "{{setting}}",
@@ -60,8 +59,8 @@ pub static CHECK: Check = Check {
 
 gauges! {
     PENDING = Gauge "longhorn_health_danger_zone_pending" ["setting"]
-        "1 for a danger-zone setting that is not in force. Most of them restart instance managers when volumes detach.",
-        absent "the setting is in force, or Longhorn is older than 1.7 and does not say",
+        "1 for each danger-zone setting that is not applied. Most are applied by an instance manager restart once volumes are detached.",
+        absent "the setting is applied, or Longhorn is older than 1.7 and does not report it",
         example "longhorn_health_danger_zone_pending > 0";
 }
 
@@ -134,7 +133,7 @@ fn not_in_pods(cluster: &Cluster, out: &mut Outcome, name: &'static str, differe
     let brought = setting.metadata.created();
     if brought.is_some_and(|brought| made.iter().all(|made| made.is_some_and(|made| made < brought))) {
         finding.message = format!(
-            "setting {name} is new in this release, and instance managers created before the upgrade lack it"
+            "setting {name} is new in this release, so instance managers from before the upgrade lack it"
         );
     }
     out.report(finding);
@@ -143,7 +142,7 @@ fn not_in_pods(cluster: &Cluster, out: &mut Outcome, name: &'static str, differe
 fn probe_timeout(wanted: &str, pod: &Pod) -> Option<String> {
     let wanted = wanted.parse::<i64>().ok()?;
     let has = container_of(pod)?.liveness_probe.as_ref()?.timeout();
-    (has != wanted).then(|| format!("has a probe timeout of {has} s, wanted: {wanted} s"))
+    (has != wanted).then(|| format!("has a probe timeout of {has} s (setting: {wanted} s)"))
 }
 
 /// Tolerations that Kubernetes or others add are none of the setting's. Which ones are, Longhorn notes at the pod and compares with the
@@ -179,23 +178,23 @@ fn finding(cluster: &Cluster, cause: &'static Cause, name: &str) -> Finding {
     let free = waits == Waits::Volumes && nothing_attached(cluster);
     let everywhere = in_every_pod(cluster, name);
     let impact = match waits {
-        _ if free => "nothing blocks it: every volume is detached",
+        _ if free => "none: every volume is detached, so Longhorn can apply the setting",
         _ if everywhere => {
-            "no instance manager restarts for it, but other components may keep the old value until Longhorn applies it"
+            "other components may keep the old value until Longhorn applies the new one. No instance manager restarts"
         }
         Waits::Volumes => {
-            "instance managers restart as soon as their volumes are detached, even at an unplanned moment"
+            "each instance manager restarts once its volumes are detached, even at an unplanned moment"
         }
         Waits::Shared => {
-            "the old value stays in force until every RWX volume is detached; no instance manager restarts for it"
+            "Longhorn uses the old value until every RWX volume is detached. No instance manager restarts"
         }
         Waits::Nothing => {
-            "the old value stays in force until Longhorn can apply the new one; no instance manager restarts for it"
+            "Longhorn uses the old value until it can apply the new one. No instance manager restarts"
         }
     };
     let message = match everywhere {
         true => {
-            format!("setting {name} is in every instance manager pod, but Longhorn reports it as not applied")
+            format!("setting {name} is in every instance manager pod but reported as not applied")
         }
         false => format!("setting {name} is not applied yet"),
     };
@@ -203,8 +202,7 @@ fn finding(cluster: &Cluster, cause: &'static Cause, name: &str) -> Finding {
     match (free, everywhere) {
         (true, _) => finding.fix(settings::LOOKED_AT),
         (_, true) => finding.fix(
-            "Wait until all volumes happen to be detached; there is no hurry. Longhorn checks its settings once an hour, and then reports this one \
-             as applied.",
+            "Wait until all volumes are detached: this is not urgent. Longhorn then reports the setting as applied at its next hourly check.",
         ),
         _ => finding,
     }

@@ -7,7 +7,7 @@ use crate::longhorn::Toleration;
 
 /// A setting of the danger zone as a cause, with what to do until it is in force.
 const fn setting(id: &'static str, fix: &'static str) -> Cause {
-    Cause { fix, steps: STEPS, changed_by: BY_ITS_VALUE, ..Cause::info(id, "the setting is not in force") }
+    Cause { fix, steps: STEPS, changed_by: BY_ITS_VALUE, ..Cause::info(id, "the setting is not applied yet") }
 }
 
 const STEPS: &[CommandTemplate] = &[
@@ -19,14 +19,14 @@ const STEPS: &[CommandTemplate] = &[
 ];
 
 /// For those that instance managers take over.
-const RESTARTS: &str = "Detach the volumes in a maintenance window, or set the setting back. Longhorn restarts the instance managers as soon as \
-                        they are detached.";
+const RESTARTS: &str = "Detach the volumes in a maintenance window, or set <object> back to its old value. Longhorn restarts each instance manager \
+                        once its volumes are detached.";
 /// For those that wait for RWX volumes only (longhorn-manager v1.12.1 controller/setting_controller.go
 /// syncDangerZoneSettingsForManagedComponents).
-const SHARED: &str = "Detach the RWX volumes in a maintenance window, or set the setting back.";
+const SHARED: &str = "Detach the RWX volumes in a maintenance window, or set <object> back to its old value.";
 /// For those that wait for no volume and restart no instance manager: about replica rebuilding, snapshots, backing images, pods of
 /// engine images and CSI (same function).
-const AT_ONCE: &str = "Find out from the logs of the longhorn-managers why the setting is not applied.";
+const AT_ONCE: &str = "Read the longhorn-managers' logs: they say why setting <object> is not applied.";
 
 /// Every setting that any release from 1.3 to 1.12 puts in the category danger-zone
 /// (longhorn-manager types/setting.go at the tags v1.3.3 to v1.12.1), with `_` for `-`.
@@ -73,18 +73,17 @@ pub fn cause_of(name: &str) -> Option<&'static Cause> {
 }
 
 /// What the alert says of each kind of setting: that of RWX volumes, those that wait for nothing, the rest.
-pub const DESCRIPTION: &str = "Setting {{ $labels.setting }} is not in force: it was changed, or an upgrade brought a new value. \
-    {{ if match \"-for-rwx-volume\" $labels.setting }}Longhorn applies it when all RWX volumes are detached; plan that \
-    moment.{{ else if match \"^(concurrent-|disable-|engine-image-pod-|system-managed-csi-components-)\" $labels.setting }}\
-    No instance manager restarts for it; the log of longhorn-manager says why it is not applied.{{ else }}Instance \
-    managers restart when their volumes are detached; plan that moment.{{ end }}";
+pub const DESCRIPTION: &str = "Setting {{ $labels.setting }} is not applied yet: it was changed, or an upgrade brought a new value. {{ if match \
+                               \"-for-rwx-volume\" $labels.setting }}Longhorn applies it once all RWX volumes are detached. Plan that moment.{{ else \
+                               if match \"^(concurrent-|disable-|engine-image-pod-|system-managed-csi-components-)\" $labels.setting }}Read \
+                               longhorn-manager's log, which says why. No instance manager restarts for this setting.{{ else }}Instance managers \
+                               restart once their volumes are detached. Plan that moment.{{ end }}";
 
 /// What to do about a setting that waits for nothing any more. Longhorn looks at a setting when it changes and once an
 /// hour; after some failures it does not try again before that (longhorn-manager v1.7.3 to v1.12.1
 /// controller/setting_controller.go settingControllerResyncPeriod, handleErr).
-pub const LOOKED_AT: &str = "Wait: Longhorn checks its settings once an hour and then reports this one as applied. If it does not although the \
-                             volumes stay detached, read the longhorn-managers' logs. Components other than instance managers may keep the old \
-                             value.";
+pub const LOOKED_AT: &str = "Wait an hour: Longhorn then checks its settings and reports this one as applied. If not, read the longhorn-managers' \
+                             logs: components other than instance managers may keep the old value.";
 
 /// When a setting comes into force.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

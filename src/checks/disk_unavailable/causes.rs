@@ -13,69 +13,70 @@ const NODE: &str = "kubectl describe node <node>";
 const WIDE: &str = "kubectl get node <node> -o wide";
 const CONDITIONS: &str =
     "kubectl -n <namespace> get nodes.longhorn.io <node> -o jsonpath='{.status.conditions}'";
-const APT: &str = "ssh <node> 'sudo apt-get update && sudo apt-get install -y <value>'";
-const YUM: &str = "ssh <node> 'sudo yum install -y <value>'";
+const APT: &str = "ssh <node> 'sudo apt-get update && sudo apt-get install -y <key>'";
+const YUM: &str = "ssh <node> 'sudo yum install -y <key>'";
 const INSTALL: &str = "Install <value> on node <node> (on immutable nodes: in the node's image). Longhorn checks again every half hour.";
-const INSTALL_NFS: &str = "Install an NFS client on node <node> (nfs-common, on RPM systems nfs-utils; on immutable nodes: in the node's image). \
+const INSTALL_NFS: &str = "Install an NFS client on node <node>: nfs-common, or nfs-utils on RPM systems (on immutable nodes, in the node's image). \
                            Longhorn checks again every half hour.";
 
 causes! {
     DISK_UUID_MISMATCH = warning "disk_uuid_mismatch"
-        "another disk is at its path"
-        fix "Mount the disk at <value> on node <node>, by UUID (fstab). If it was replaced, disable scheduling. Once its volumes are healthy without \
-             it, remove it and add it again." [read DISK, read REPLICAS] proven "the fix asks for a \
+        "another disk is at the disk's path"
+        fix "Mount disk <disk> by UUID (fstab) at <value> on node <node>. If the disk was replaced, disable its scheduling. Once every volume is \
+             healthy without it, remove and re-add it." [read DISK, read REPLICAS] proven "the fix asks for a \
                                                                                                                             replaced disk, and \
                                                                                                                             that every volume is \
                                                                                                                             healthy without it";
     DISK_UUID_SHARED = warning "disk_uuid_shared"
         "disks of several nodes have the same UUID (such as after cloning a machine), so Longhorn confuses them"
-        fix "Keep the UUID on one node and renew it on the others, one node at a time, while every volume has a healthy replica elsewhere. 1. \
-             Disable scheduling on the disk and delete longhorn-disk.cfg at its path. 2. When the disk is not ready, remove it from the node in \
-             Longhorn and add it again." [
+        fix "Keep the UUID on one node. Renew it on the others, one node at a time, while every volume has a healthy replica elsewhere. 1. Disable \
+             scheduling on the disk and delete longhorn-disk.cfg at its path. 2. Once the disk is not ready, remove it from the node in Longhorn and \
+             add it again." [
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhorndiskuuid=<value> -o wide",
             read "kubectl -n <namespace> get nodes.longhorn.io -o yaml | grep -E '^    name:|diskUUID'",
             read "kubectl -n <namespace> get volumes.longhorn.io",
         ] proven "several disks have one UUID; every volume has a healthy replica elsewhere, and nodes are treated one at a time";
     FILE_SYSTEM_CHANGED = warning "file_system_changed"
-        "its path lacks Longhorn's configuration file"
-        fix "Mount the disk again at <value> on node <node>. If its file system was recreated, disable scheduling. Once its volumes are healthy \
-             without it, remove it and add it again." [read DISK, read REPLICAS] proven "the fix asks for a recreated file system, and that every \
+        "the disk's path lacks Longhorn's configuration file"
+        fix "Mount the disk again at <value> on node <node>. If its file system was recreated, disable the disk's scheduling. Once every volume is \
+             healthy without it, remove and re-add it." [read DISK, read REPLICAS] proven "the fix asks for a recreated file system, and that every \
                                                                                         volume is healthy without it";
     FILE_SYSTEM_SHARED = warning "file_system_shared"
-        "two disks share one file system"
-        fix "Mount the disk at <value> on node <node>: a failed mount puts two entries on one file system. If one disk is meant, remove the entry that \
-             is not ready." [read DISK, read REPLICAS] proven "two entries are on one file system; the entry removed \
+        "another disk is on the disk's file system"
+        fix "Mount disk <disk> at <value> on node <node>: after a failed mount, two disks share one file system. If only one disk exists, remove the \
+             entry that is not ready." [read DISK, read REPLICAS] proven "two entries are on one file system; the entry removed \
                                                                                             is not ready, and Longhorn rejects this while replicas \
                                                                                             are on it";
-    FILE_SYSTEM_READ_ONLY = warning "file_system_read_only" "its file system is read-only"
-        fix "Read the kernel log of node <node>: a failing device makes a file system read-only. Check the device, then unmount and repair the file \
-             system and mount it at <value>." [read DISK, read REPLICAS];
+    FILE_SYSTEM_READ_ONLY = warning "file_system_read_only" "the disk's file system is read-only"
+        fix "Check the device in node <node>'s kernel log: a failing device makes its file system read-only. Then unmount the file system, repair \
+             it, and mount it at <value>." [read DISK, read REPLICAS];
     DISK_UNREADABLE = warning "disk_unreadable"
-        "its path cannot be read"
+        "the disk's path cannot be read"
         fix "Check on node <node> that <value> exists and can be read (ls <value>, dmesg). Usually a mount is missing or stale, or the device has I/O \
              errors." [read DISK, read REPLICAS]
         way NO_DEVICE "its PCI device is missing"
-            fix "Check on node <node> that PCI device <value> exists and no other driver or virtual machine has it. If its address changed, add the \
-                 disk again under the new one."
+            fix "Check on node <node> that PCI device <value> exists and no other driver or virtual machine uses it. If its address changed, add the \
+                 disk again with the new address."
             [read "ssh <node> 'lspci -nnk -s <value>; sudo dmesg | grep <value>'", read DISK];
     DISK_SERVICE_UNREACHABLE = warning "disk_service_unreachable"
-        "no instance manager serves it"
-        fix "Check the instance manager of node <node> that serves the disk, and that the disk's data engine is enabled (block-type disks: v2)." [
+        "the disk has no running instance manager"
+        fix "Check that node <node>'s instance manager for disk <disk> is running. Then check that the disk's data engine is enabled (block-type \
+             disks: v2)." [
             read DISK,
             read REPLICAS,
             read "kubectl -n <namespace> get instancemanagers.longhorn.io -l longhorn.io/node=<node>",
         ];
     DISK_NOT_READY = warning "disk_not_ready"
-        "it is not ready (cause unknown)"
-        fix "Look up the reason given in the evidence for <value> on node <node> (ls <value>, dmesg). Longhorn uses the disk again once that is \
+        "the disk is not ready (cause unknown)"
+        fix "Check <value> on node <node> (ls <value>, dmesg) for the reason that Longhorn reports. Longhorn uses the disk again once that reason is \
              fixed." [read DISK, read REPLICAS]
         way V2_CREATING "the v2 data engine is still creating its disks"
-            fix "Wait while the log of the node's v2 instance manager advances: each disk takes up to ten minutes (Longhorn issue 12837). Do not \
+            fix "Wait while node <node>'s v2 instance manager writes to its log: each disk takes up to ten minutes (Longhorn issue 12837). Do not \
                  restart it: it would start over.";
     DISK_FAILING = warning "disk_failing"
         "a device under the disk reports that it is failing (SMART, or SPDK's health page of an NVMe)"
-        fix "Disable scheduling on this disk, then request its eviction: other disks need room for its replicas. Replace the device once every volume \
-             is healthy without it." [
+        fix "Disable scheduling on disk <disk>, then request its eviction: other disks need space for its replicas. Replace the device once every \
+             volume is healthy without it." [
             read "kubectl -n <namespace> get nodes.longhorn.io <node> -o jsonpath='{.status.diskStatus.<key>.healthData}'",
             read REPLICAS,
             change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '{\"spec\":{\"disks\":{\"<disk>\":{\"allowScheduling\":false,\"evictionRequested\":true}}}}'",
@@ -83,7 +84,7 @@ causes! {
     DISK_FULL = warning "disk_full"
         "the disk cannot take more replicas: too little space is free, or too much is allocated to volumes"
         fix "Free space on disk <disk> of node <node> (unneeded snapshots, volumes, files), or add a disk. Raising \
-             storage-over-provisioning-percentage only postpones it. Never delete replicas of degraded or faulted volumes." [read REPLICAS, read DISK, read LIMITS] proven "the fix asks for what is not needed; replicas of degraded and faulted volumes are ruled out"
+             storage-over-provisioning-percentage only delays the shortage. Never delete replicas of degraded or faulted volumes." [read REPLICAS, read DISK, read LIMITS] proven "the fix asks for what is not needed; replicas of degraded and faulted volumes are ruled out"
         way PROMISES_NOTHING "storage-over-provisioning-percentage is 0"
             fix "Raise setting storage-over-provisioning-percentage (default 100): at 0 Longhorn places no replica anywhere." [
                 read LIMITS,
@@ -98,47 +99,47 @@ causes! {
             read DISK,
         ] proven "the fix asks for what is not needed; no replica is deleted";
     DISK_NEARLY_FULL = info "disk_nearly_full"
-        "less than a tenth of the space that may be allocated is left, or the disk is close to its minimum free space"
-        fix "Add a disk or a node, or delete unneeded snapshots and volumes. If the disk is small by design, disable scheduling on it: that ends this \
-             report." [read REPLICAS, read DISK, read LIMITS] proven "the fix asks for \
+        "less than a tenth of the disk's allocatable space is left, or its free space is close to the minimum"
+        fix "Add a disk or a node, or delete unneeded snapshots and volumes. If the disk is small by design, disable its scheduling: that clears \
+             this finding." [read REPLICAS, read DISK, read LIMITS] proven "the fix asks for \
                                                                                                                                what is not needed";
     NO_NODE_READY = critical "no_node_ready"
-        "none of the nodes that Longhorn stores data on has been Ready for five minutes", of_data: Unwritten
-        fix "Check what the nodes share: power, load balancer or certificates if Ready is Unknown, kubelet messages if False. Do not restart, \
-             drain or delete any: they may serve their volumes." [
+        "all nodes with Longhorn data have been not Ready for five minutes", of_data: Unwritten
+        fix "Check what the nodes share (power, load balancer, certificates), or their kubelet messages if Ready is False. Do not restart, drain or \
+             delete any node: it may still serve volumes." [
             read "kubectl get nodes -o wide",
             read NODE,
             read "kubectl -n <namespace> get pods -o wide",
         ];
     NODE_NOT_READY = warning "node_not_ready" "the Kubernetes node has not been Ready for five minutes"
-        fix "Bring node <node> back. If it is lost, power it off and force-delete its pods that use volumes. Do not delete the node until every \
-             volume is healthy without it." [read NODE, read REPLICAS, read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>"] proven "the node is lost and off, and every volume is healthy without it"
-        way REPLICAS_WAIT "replicas there never started"
-            fix "Bring node <node> back: power, network, kubelet. Until then, delete only replicas like <replica> that never started: they block new \
-                 ones (issue 13571). Delete neither other replicas nor the node." [
+        fix "Bring node <node> back. If it is lost, power it off, then force-delete its volume-using pods. Delete the node only once every volume is \
+             healthy without it." [read NODE, read REPLICAS, read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>"] proven "the node is lost and off, and every volume is healthy without it"
+        way REPLICAS_WAIT "some of its replicas never started"
+            fix "Bring node <node> back. Until then, delete only replicas that never started, such as <replica>: they block new ones (Longhorn issue \
+                 13571). Do not delete other replicas or the node." [
                 read NODE,
                 read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node> -o custom-columns=NAME:.metadata.name,VOLUME:.spec.volumeName,\
                       HEALTHY:.spec.healthyAt,FAILED:.spec.failedAt",
                 change "kubectl -n <namespace> delete replicas.longhorn.io <replica>",
             ] proven "the replica never started, and holds no data"
         way NO_OTHER_NODE "every other node already has a replica of its volumes"
-            fix "Bring node <node> back: power, network, kubelet. If it is lost, first add a node or lower numberOfReplicas: every other node already has \
-                 a replica of <volume>.";
+            fix "Bring node <node> back (check power, network, kubelet). If it is lost, first add a node or lower numberOfReplicas: every other node \
+                 already has a replica of <volume>.";
     NODE_PRESSURE = warning "node_pressure"
         "the kubelet reports pressure on the node, so Longhorn uses neither the node nor its disks"
-        fix "Free the resource that node <node> lacks: disk space of the kubelet and the container runtime, memory or process ids. Pods that the \
-             kubelet evicts may be Longhorn's own." [read NODE, read "kubectl get events -A --field-selector reason=Evicted"];
+        fix "Free what node <node> lacks: disk space of the kubelet or container runtime, memory, or process IDs. Until then, the kubelet may evict \
+             Longhorn's own pods." [read NODE, read "kubectl get events -A --field-selector reason=Evicted"];
     NODE_ENVIRONMENT = info "node_environment"
-        "the node lacks something that some volumes need" but "warning if such volumes exist there"
-        fix "Install or load on node <node> (on immutable nodes, in the image) what the evidence names: an NFS client, shared mounts, or 2 MiB huge \
-             pages with a kubelet restart." [read CONDITIONS]
+        "the node lacks something that some volumes need" but "warning if the cluster has such volumes"
+        fix "Give node <node> what the evidence names (an NFS client, shared mounts or 2 MiB huge pages), on immutable nodes in the image. After \
+             adding huge pages, restart the kubelet." [read CONDITIONS]
         way MODULES "kernel modules are not loaded"
             fix "Load <value> on node <node>, now and at every boot. Longhorn checks again every half hour." [
-                change "ssh <node> 'sudo modprobe -a <value> && printf \"%s\\n\" <value> | sudo tee /etc/modules-load.d/longhorn.conf'",
+                change "ssh <node> 'sudo modprobe -a <key> && printf \"%s\\n\" <key> | sudo tee /etc/modules-load.d/longhorn.conf'",
                 read CONDITIONS,
             ]
         way NOT_SHARED "its mounts are not shared"
-            fix "Make the mounts of node <node> shared, now and at every boot: systemd does so, OpenRC, LXC and nodes that are containers do not. \
+            fix "Make node <node>'s mounts shared, now and at every boot: systemd does this, but OpenRC, LXC and container nodes (kind, k3d) do not. \
                  Longhorn checks again every half hour." [change "ssh <node> 'sudo mount --make-rshared /'", read CONDITIONS]
         way PACKAGES_APT "packages are missing (apt)" fix INSTALL [change APT, read CONDITIONS]
         way PACKAGES_YUM "packages are missing (yum)" fix INSTALL [change YUM, read CONDITIONS]

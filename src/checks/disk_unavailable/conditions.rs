@@ -46,9 +46,9 @@ pub(super) fn run<'c>(
     let found = [away.map(|ready| not_ready(cluster, node, ready)), pressure(cluster, out, node)];
     for finding in found.into_iter().flatten() {
         let impact = match cluster.objects.replicas.of(Owner::Node, &node.metadata.name).count() {
-            0 => "none yet: no replica is on it".to_owned(),
+            0 => "none yet: the node holds no replica".to_owned(),
             count => format!(
-                "{} on it cannot be reached, so their volumes have less redundancy",
+                "volumes with a replica on the node have less redundancy ({})",
                 counted(count, "replica")
             ),
         };
@@ -82,7 +82,7 @@ fn not_ready(cluster: &Cluster, node: &LonghornNode, ready: &Condition) -> Findi
     let name = &node.metadata.name;
     let finding = about(cluster, node, &causes::NODE_NOT_READY, format!("node {name} is not Ready"))
         .since(ready.last_transition_time.get())
-        .fact(said("node", ready));
+        .fact(said(&format!("node {name}"), ready));
     let blocking = blocking(cluster, name);
     match blocking.first() {
         None => match nowhere_else(cluster, name) {
@@ -93,7 +93,7 @@ fn not_ready(cluster: &Cluster, node: &LonghornNode, ready: &Condition) -> Findi
         },
         Some(first) => finding
             .fact(format!(
-                "replicas there that never started and keep Longhorn from creating others: {}",
+                "replicas on the node that never started and block new ones: {}",
                 text::listed(&blocking)
             ))
             .way(&causes::REPLICAS_WAIT)
@@ -143,7 +143,7 @@ fn pressure(cluster: &Cluster, out: &mut Outcome, node: &LonghornNode) -> Option
             format!("Longhorn cannot use node {name}: the kubelet reports pressure"),
         )
         .since(said_by.last_transition_time.get())
-        .fact(said(object, said_by)),
+        .fact(said(&format!("{object} {name}"), said_by)),
     )
 }
 
@@ -165,7 +165,7 @@ pub(super) fn said(object: &str, condition: &Condition) -> String {
         if condition.reason.is_empty() { String::new() } else { format!(", reason {}", condition.reason) };
     let message = match condition.message.trim() {
         "" => String::new(),
-        message => format!(": {}", text::both_ends(message, 300)),
+        message => format!(": \"{}\"", text::both_ends(message, 300)),
     };
     format!("{object}: condition {} is {status}{reason}{message}", condition.kind)
 }

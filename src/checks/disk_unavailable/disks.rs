@@ -80,13 +80,13 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
         .finding(
             cluster,
             cause,
-            format!("disk {} on {} is not used: {}", disk.name, disk.node_name(), cause.meaning),
+            format!("disk {} on {} is unused: {}", disk.name, disk.node_name(), of_it(cause)),
         )
         .since(since)
         .impact(impact(&volumes, &alone))
         .fact(
             api(format!(
-                "condition Ready of the disk is False, reason {}: {}",
+                "the disk's condition Ready is False, reason {}: \"{}\"",
                 ready.reason,
                 text::shortened(ready.message.trim(), 400)
             ))
@@ -114,7 +114,7 @@ pub(super) fn find_failing(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
         .map(|(device, health)| {
             let what = [&health.model_name, &health.serial_number].map(|text| text.as_str().trim()).join(" ");
             let what = text::shortened(what.trim(), 100);
-            format!("healthData of {device}: healthStatus is FAILED by {} ({what})", health.source)
+            format!("healthData of {device}: healthStatus is FAILED, according to {} ({what})", health.source)
         })
         .collect();
     if said.is_empty() {
@@ -122,14 +122,27 @@ pub(super) fn find_failing(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
     }
     let volumes = disk.volumes(cluster);
     let alone = alone(cluster, disk);
-    let message = format!(
-        "{} under disk {} on {} reports that it is failing",
-        counted(said.len(), "device"),
-        disk.name,
-        disk.node_name()
-    );
-    let finding = disk.finding(cluster, &causes::DISK_FAILING, message).impact(impact(&volumes, &alone));
+    let which = match said.len() {
+        1 => "its device reports".to_owned(),
+        count => format!("{count} of its devices report"),
+    };
+    let message = format!("disk {} on {} is failing: {which} health FAILED", disk.name, disk.node_name());
+    let finding = disk.finding(cluster, &causes::DISK_FAILING, message).impact(at_stake(&volumes, &alone));
     out.report(said.into_iter().fold(finding, |finding, fact| finding.fact(fact)).volumes(volumes));
+}
+
+/// The meaning of a cause behind a headline that has named the disk.
+fn of_it(cause: &Cause) -> String {
+    cause.meaning.replace("the disk's ", "its ").replace("the disk ", "it ")
+}
+
+/// What a device that still works takes with it.
+fn at_stake(volumes: &[VolumeRef], alone: &[String]) -> String {
+    match (volumes.len(), alone.len()) {
+        (0, _) => "none yet: the disk holds no replica".to_owned(),
+        (all, 0) => format!("none yet: replicas of {} may fail with this disk", counted(all, "volume")),
+        _ => format!("none yet, but these volumes lose their data with this disk: {}", text::listed(alone)),
+    }
 }
 
 /// Ready disks of several nodes with one UUID: Longhorn keeps it in longhorn-disk.cfg, which goes along when a machine is
@@ -151,10 +164,10 @@ pub(super) fn find_shared(cluster: &Cluster, out: &mut Outcome, disks: &[Disk]) 
     let (name, names) = (disk.node_name(), text::listed(&nodes));
     let object = cluster.object::<LonghornNode>(name);
     out.report(
-        Finding::about(&causes::DISK_UUID_SHARED, object, format!("nodes {names} each have a disk of UUID {uuid}"))
+        Finding::about(&causes::DISK_UUID_SHARED, object, format!("nodes {names} each have a disk with UUID {uuid}"))
             .node(name)
             .disk(disk.name)
-            .impact("Longhorn confuses the disks: it counts replicas on the wrong node, and moves or rebuilds them repeatedly")
+            .impact("Longhorn confuses these disks: it counts replicas on the wrong node and keeps moving or rebuilding them")
             .fact(format!("status.diskStatus of {}: diskUUID is {uuid}", counted(nodes.len(), "node")))
             .volumes(disk.volumes(cluster))
             .with(Name::Value, uuid),
@@ -196,13 +209,13 @@ pub(super) fn alone(cluster: &Cluster, disk: &Disk) -> Vec<String> {
 
 fn impact(volumes: &[VolumeRef], alone: &[String]) -> String {
     if volumes.is_empty() {
-        return "none yet: no replica is on it; Longhorn places none there".to_owned();
+        return "none yet: the disk holds no replica".to_owned();
     }
     let number = counted(volumes.len(), "volume");
     match alone.is_empty() {
-        true => format!("replicas of {number} on it are unavailable until it is back"),
+        true => format!("replicas of {number} on this disk are unavailable until the disk is back"),
         false => format!(
-            "the replicas of {number} on it are unavailable until it is back; these have no other usable copy: {}. Do not remove the disk",
+            "replicas of {number} on this disk are unavailable. These volumes have no other usable copy: {}. Do not remove the disk",
             text::listed(alone)
         ),
     }

@@ -16,7 +16,7 @@ const ENVIRONMENT: [(&str, Need); 6] = [
     ("NFSClientInstalled", Need::Shared),
     (
         "Multipathd",
-        Need::Some("multipathd may take over the devices of volumes: exclude them in /etc/multipath.conf"),
+        Need::Some("multipathd may take over volumes' devices: exclude them in /etc/multipath.conf"),
     ),
     ("HugePagesAvailable", Need::V2),
 ];
@@ -43,16 +43,14 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, nod
         let Some(lack) = lack else { continue };
         let (shared, encrypted) = (counts.shared(cluster), !counts.encrypted(cluster).is_empty());
         let who = match need {
-            Need::Every => "no volume can be mounted there",
-            Need::Shared if shared => "RWX volumes cannot be mounted there, and this cluster has some",
-            Need::Shared => "RWX volumes could not be mounted there; this cluster has none",
-            Need::V2 if takes_v2(cluster, name) => "the v2 data engine cannot run there",
-            Need::V2 => "a label keeps the v2 data engine away from there",
-            Need::Encrypted if encrypted => {
-                "encrypted volumes cannot be mounted there, and this cluster has some"
-            }
-            Need::Encrypted => "encrypted volumes could not be mounted there; this cluster has none",
-            Need::Packages => "RWX volumes need the NFS client, encrypted volumes need cryptsetup",
+            Need::Every => "no volume can be mounted on the node",
+            Need::Shared if shared => "this cluster's RWX volumes cannot be mounted on the node",
+            Need::Shared => "only RWX volumes need it, and this cluster has none",
+            Need::V2 if takes_v2(cluster, name) => "the v2 data engine cannot run on the node",
+            Need::V2 => "only the v2 data engine needs it, and a label keeps that off the node",
+            Need::Encrypted if encrypted => "this cluster's encrypted volumes cannot be mounted on the node",
+            Need::Encrypted => "only encrypted volumes need it, and this cluster has none",
+            Need::Packages => "RWX volumes need the NFS client, and encrypted volumes need cryptsetup",
             Need::Some(who) => who,
         };
         let needed = match need {
@@ -67,7 +65,8 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, nod
             Need::Some(_) => false,
         };
         hurts_encrypted |= needed && (matches!(need, Need::Encrypted) || lack.message.contains("cryptsetup"));
-        evidence.push(api(format!("{}; {who}", said("nodes.longhorn.io", lack))).quoting(&lack.message));
+        let said = said(&format!("nodes.longhorn.io {name}"), lack);
+        evidence.push(api(format!("{said} ({who})")).quoting(&lack.message));
         lacks.push((needed, lack));
     }
     // what is needed is reported first
@@ -77,7 +76,8 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, nod
     let way = way(cluster, name, first);
     let lacks = match way {
         Some((way, "")) => format!("fails Longhorn's environment check: {}", way.briefly),
-        Some((_, value)) => format!("lacks {}", value.split_whitespace().collect::<Vec<_>>().join(" and ")),
+        Some((way, names)) if way == &causes::MODULES => format!("lacks kernel module {}", joined(names)),
+        Some((_, names)) => format!("lacks {}", joined(names)),
         None => format!("fails Longhorn's environment check ({})", first.kind),
     };
     let mut finding = Finding::about(
@@ -88,17 +88,22 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, nod
     .severity(severity)
     .node(name)
     .impact(match severity {
-        Severity::Info => "none yet: no existing volume needs it",
-        _ => "volumes that need it cannot be used on this node",
+        Severity::Info => "none yet: no existing volume needs what is missing",
+        _ => "volumes that need what is missing cannot be used on this node",
     })
     .facts(evidence);
     if hurts_encrypted {
         finding = finding.volumes(counts.encrypted(cluster).to_vec());
     }
-    if let Some((way, value)) = way {
-        finding = finding.way(way).with(Name::Value, value);
+    if let Some((way, names)) = way {
+        finding = finding.way(way).with(Name::Key, names).with(Name::Value, joined(names));
     }
     out.report(finding);
+}
+
+/// Names that a command takes one after the other, as a person reads them.
+fn joined(names: &str) -> String {
+    names.split_whitespace().collect::<Vec<_>>().join(" and ")
 }
 
 /// How the node gets what it lacks, and its name, where that can be said; the cause has the rest. What installs it is that of the usual

@@ -28,8 +28,9 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, away: &[(&LonghornNode, 
         return;
     }
     let message = match storing.len() {
-        1 => format!("node {} is not Ready, the only one that Longhorn stores data on", first.metadata.name),
-        count => format!("none of the {count} nodes that Longhorn stores data on is Ready"),
+        1 => format!("node {} is not Ready: it is the only node with Longhorn data", first.metadata.name),
+        2 => "both nodes with Longhorn data are not Ready".to_owned(),
+        count => format!("all {count} nodes with Longhorn data are not Ready"),
     };
     let object = cluster.object::<DaemonSet>("longhorn-manager");
     let finding = Finding::about(&causes::NO_NODE_READY, object, message)
@@ -46,8 +47,8 @@ fn impact(cluster: &Cluster) -> String {
     let volumes = &cluster.objects.volumes;
     let attached = volumes.iter().filter(|volume| volume.status.state == VolumeState::Attached).count();
     format!(
-        "Longhorn cannot attach, detach or rebuild anything, and its objects are outdated; only the machines can tell whether {} still works \
-         ({attached} of them attached)",
+        "no volume can attach, detach or rebuild, and Longhorn's objects are outdated. Only the machines show whether I/O of {} continues \
+         ({attached} attached)",
         counted(volumes.len(), "volume")
     )
 }
@@ -67,7 +68,7 @@ fn words(away: &[(&LonghornNode, &Condition)]) -> Vec<String> {
             let reason = if reason.is_empty() { String::new() } else { format!(", reason {reason}") };
             let message = match message {
                 "" => String::new(),
-                message => format!(": {}", text::both_ends(message, 300)),
+                message => format!(": \"{}\"", text::both_ends(message, 300)),
             };
             format!("{}: Ready is {status}{reason}{message}", text::listed(&nodes))
         })
@@ -79,8 +80,8 @@ fn times(away: &[(&LonghornNode, &Condition)]) -> Option<String> {
     let times = || away.iter().filter_map(|(_, ready)| ready.last_transition_time.get());
     let (first, last) = (times().min()?, times().max()?);
     (away.len() > 1).then(|| match first == last {
-        true => format!("all of them since {first}"),
-        false => format!("the first of them since {first}, the last since {last}"),
+        true => format!("all have been not Ready since {first}"),
+        false => format!("the first has been not Ready since {first}, the last since {last}"),
     })
 }
 
@@ -91,5 +92,5 @@ fn others(cluster: &Cluster) -> Option<String> {
     let others = || cluster.objects.kube_nodes.iter().filter(|node| is_other(&node.metadata.name));
     let ready = others().filter(|node| node.is_ready()).count();
     let count = others().count();
-    (count > 0).then(|| format!("nodes without Longhorn disks: {ready} of {count} Ready"))
+    (count > 0).then(|| format!("nodes without Longhorn disks: {ready} of {count} are Ready"))
 }

@@ -45,28 +45,31 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
             }
             let short = space.as_ref().map(DiskSpace::is_short);
             let zero = short == Some(false) && space.as_ref().is_some_and(DiskSpace::promises_nothing);
-            let why = match short {
-                Some(true) => ": too little is free",
-                _ if zero => ": storage-over-provisioning-percentage is 0",
-                Some(false) => ": too much is allocated to volumes",
-                None => "",
+            let why = match &space {
+                _ if zero => ": storage-over-provisioning-percentage is 0".to_owned(),
+                Some(space) => format!(": {}", space.limit_reached()),
+                None => String::new(),
             };
             let said = text::shortened(full.message.trim(), 400);
             disk.finding(cluster, &causes::DISK_FULL, format!("{} cannot take more replicas{why}", of()))
                 .since(since)
                 .impact(
-                    "no replica can be placed or rebuilt there, so volumes without another disk stay degraded; volumes already on it may fill it",
+                    "no replica can be placed or rebuilt on this disk, so volumes without another disk stay degraded. Replicas already on it may fill it",
                 )
-                .fact(format!("condition Schedulable is False, reason DiskPressure: {said}"))
+                .fact(format!("the disk's condition Schedulable is False, reason DiskPressure: \"{said}\""))
                 .way(zero.then_some(&causes::PROMISES_NOTHING))
         }
         None if space.as_ref().is_some_and(|space| space.is_nearly_full(FULL_SHARE, LOW_MARGIN)) => disk
             .finding(
                 cluster,
                 &causes::DISK_NEARLY_FULL,
-                format!("{} has little room left for replicas", of()),
+                format!(
+                    "{} is almost full: {} left for replicas",
+                    of(),
+                    bytes(space.as_ref().map_or(0, DiskSpace::room))
+                ),
             )
-            .impact("none yet; larger new volumes and rebuilds may find no room"),
+            .impact("none yet. Larger new volumes and rebuilds may soon find no space"),
         None => return,
     };
     out.report(finding.facts(space.map(|space| api(space.to_string()))));
@@ -91,15 +94,18 @@ fn is_exhausted(cluster: &Cluster, out: &mut Outcome, disk: &Disk) -> bool {
     let stuck = cluster.volume_refs(alone.iter().map(String::as_str));
     let of = || format!("disk {} on {}", disk.name, disk.node_name());
     let (severity, impact) = match (volumes.len(), alone.len()) {
-        (0, _) => (Severity::Warning, "no volume has a replica there".to_owned()),
+        (0, _) => (Severity::Warning, "none yet: no volume has a replica on this disk".to_owned()),
         (all, 0) => (
             Severity::Warning,
-            format!("{} there fail at the next write; each has another copy", counted(all, "replica")),
+            format!(
+                "replicas of {} fail at their next write. Each volume has a healthy copy elsewhere",
+                counted(all, "volume")
+            ),
         ),
         (_, some) => (
             Severity::Critical,
             format!(
-                "{} cannot be written, having no other copy: {}",
+                "writes fail for {} without a healthy copy elsewhere: {}",
                 counted(some, "volume"),
                 text::listed(&alone)
             ),
@@ -115,7 +121,7 @@ fn is_exhausted(cluster: &Cluster, out: &mut Outcome, disk: &Disk) -> bool {
         finding
             .volumes(volumes)
             .since(age.since_or_later())
-            .fact(format!("{} of {} are free", bytes(free), bytes(all)))
+            .fact(format!("{} of {} is free", bytes(free), bytes(all)))
             .fact(age.evidence()),
     );
     true

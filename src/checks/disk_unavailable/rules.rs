@@ -14,8 +14,8 @@ pub(super) const ALERTS: &[Alert] = &[
         description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} is \
                       unavailable to Longhorn. Its replicas are down until it is back. Check what is mounted at its path \
                       before you remove anything.",
-        why: "The finding allows five minutes for a reboot and a late mount. Three more are as long as the alerts of volumes that may wait for it: \
-              a root must not come later.",
+        why: "The finding allows five minutes for a reboot and a late mount. Three more are as long as volume alerts wait, so the cause is not \
+              reported after its consequences.",
         runbook: include_str!("LonghornDiskUnavailable.md"),
         ..Alert::DEFAULT
     },
@@ -24,9 +24,8 @@ pub(super) const ALERTS: &[Alert] = &[
         when: When::Found(&[&DISK_FAILING]),
         for_: "15m",
         summary: "The device below a Longhorn disk reports that it is failing.",
-        description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} is on a \
-                      device that reports by SMART or SPDK that it is failing. Its replicas may be lost with it. Move them \
-                      to other disks while they can be read.",
+        description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} is failing, according to its \
+                      device (SMART or SPDK). Its replicas may be lost. Move them to other disks while they can still be read.",
         why: "Devices report failures hours to weeks ahead; longhorn-manager checks them once a day, so a quarter of an hour loses nothing.",
         runbook: include_str!("LonghornDiskFailing.md"),
         ..Alert::DEFAULT
@@ -36,10 +35,9 @@ pub(super) const ALERTS: &[Alert] = &[
         when: When::Found(&[&DISK_UUID_SHARED]),
         for_: "15m",
         summary: "Disks of several Longhorn nodes have the same UUID.",
-        description: "A disk{{ with $labels.node }} of node {{ . }}{{ end }} has the UUID of another node's disk, such as \
-                      after cloning a machine. Longhorn mistakes one for the other and moves replicas between them. Remove \
-                      no disk before you know where each replica is.",
-        why: "It does not clear by itself, but nothing is affected within minutes; a quarter of an hour lets a machine be replaced under another \
+        description: "A disk{{ with $labels.node }} of node {{ . }}{{ end }} has the same UUID as another node's disk. Longhorn confuses the two and \
+                      moves replicas between them. Find out where each replica is before you remove a disk.",
+        why: "This does not clear by itself, but nothing is affected within minutes. A quarter of an hour lets a machine be replaced under another \
               name.",
         runbook: include_str!("LonghornDiskUuidShared.md"),
         ..Alert::DEFAULT
@@ -51,9 +49,9 @@ pub(super) const ALERTS: &[Alert] = &[
         as_found: true,
         for_: "10m",
         summary: "A Longhorn disk is full.",
-        description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} is full by Longhorn's rules: too \
-                      little is free, or too much is allocated. Rebuilds and new volumes find no room there. Free space, or add a disk.",
-        why: "Ten minutes let a rebuild or a clean-up of snapshots end, which free what they took.",
+        description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} cannot take more replicas: too \
+                      little space is free, or too much is allocated. Rebuilds and new volumes find no space there. Free space, or add a disk.",
+        why: "Ten minutes let a rebuild or a snapshot clean-up finish and free the space it took.",
         runbook: include_str!("LonghornDiskFull.md"),
         ..Alert::DEFAULT
     },
@@ -62,9 +60,9 @@ pub(super) const ALERTS: &[Alert] = &[
         when: When::Found(&[&DISK_NEARLY_FULL]),
         for_: "1h",
         summary: "A Longhorn disk is nearly full.",
-        description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} has \
-                      less than a tenth of its room for replicas left. Soon rebuilds and new volumes find none. Plan for \
-                      more.",
+        description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} has less than a tenth of its \
+                      space for replicas left. Rebuilds and new volumes will soon find no space there. Add a disk, or delete unneeded snapshots and \
+                      volumes.",
         why: "Nothing is affected yet, so an hour is soon enough.",
         runbook: include_str!("LonghornDiskNearlyFull.md"),
         ..Alert::DEFAULT
@@ -73,10 +71,9 @@ pub(super) const ALERTS: &[Alert] = &[
         name: "LonghornNoNodeReady",
         when: When::Found(&[&NO_NODE_READY]),
         for_: "1m",
-        summary: "No node that Longhorn stores data on is Ready.",
-        description: "None of the nodes that Longhorn stores data on is Ready. All its volumes are affected. Check what \
-                      the nodes share (network, power, connection to the API server); do not restart, drain or delete any \
-                      before you know.",
+        summary: "All nodes with Longhorn data are not Ready.",
+        description: "All nodes with Longhorn data are not Ready, so all volumes are affected. Check what the nodes share (network, power, \
+                      connection to the API server). Do not restart, drain or delete any node until you know.",
         why: "The finding allows five minutes for a reboot; one more bridges an exporter that restarts.",
         runbook: include_str!("LonghornNoNodeReady.md"),
         ..Alert::DEFAULT
@@ -87,8 +84,8 @@ pub(super) const ALERTS: &[Alert] = &[
         for_: "1m",
         keep_firing_for: "5m",
         summary: "A node with Longhorn disks is under pressure or not Ready.",
-        description: "Node{{ with $labels.node }} {{ . }}{{ end }} is not Ready, or under pressure. Replicas on it are \
-                      unavailable or about to be. Read its conditions and the log of its kubelet.",
+        description: "Node{{ with $labels.node }} {{ . }}{{ end }} is under pressure or not Ready. Its replicas are unavailable or soon will be. \
+                      Read the node's conditions and its kubelet's log.",
         why: "The finding allows five minutes for a reboot, so this alert is not later than the consequences of the node.",
         runbook: include_str!("LonghornNodeNotReady.md"),
         ..Alert::DEFAULT
@@ -99,9 +96,8 @@ pub(super) const ALERTS: &[Alert] = &[
         only: Some(Severity::Warning),
         for_: "1h",
         summary: "A node lacks a mount option, module or package that Longhorn needs.",
-        description: "Node{{ with $labels.node }} {{ . }}{{ end }} lacks a mount option, a module or a package that \
-                      volumes of this cluster need. They cannot start or be mounted there. Read the conditions of its \
-                      nodes.longhorn.io, which name what is missing.",
+        description: "Node{{ with $labels.node }} {{ . }}{{ end }} lacks a mount option, module or package that this cluster's volumes need. They \
+                      cannot start or be mounted there. Read the conditions of its nodes.longhorn.io: they name what is missing.",
         why: "The manager checks every half hour, so a repair shows within an hour.",
         runbook: include_str!("LonghornNodeEnvironment.md"),
         ..Alert::DEFAULT

@@ -4,22 +4,21 @@ use crate::check::causes;
 use crate::facts::ways::REFUSED;
 
 causes! {
-    MANAGERS_DOWN = warning "managers_down" "no longhorn-manager is ready to answer"
-        fix "Bring one longhorn-manager to Ready, as its own finding says. The deployer then continues." [
+    MANAGERS_DOWN = warning "managers_down" "the driver deployer is waiting for longhorn-backend because no longhorn-manager is Ready"
+        fix "Fix the longhorn-managers first: the driver deployer continues once one of them is Ready." [
             read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
             read "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=longhorn-backend",
         ]
         ways REFUSED;
     MANAGERS_HALF_STARTED = warning "managers_half_started"
-        "managers are Ready, but none has finished its startup: port 9500 is not open yet"
-        fix "Find out why the managers do not finish their startup: read the log of a Ready one to learn what it waits for. DNS and network are not \
-             the cause." [
+        "managers are Ready, but none has finished its startup (port 9500 is not open yet)"
+        fix "Read a Ready manager's log to find out why its startup has not finished. DNS and network are not the cause." [
             read "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --tail=50",
             read "kubectl -n <namespace> get nodes.longhorn.io",
         ];
     DNS_SUSPECTED = warning "dns_suspected"
-        "managers are ready, but the deployer does not reach their Service: DNS or network"
-        fix "Run curl to test name and connection. If the name fails, fix cluster DNS. If the connection fails, fix the pod network (firewalld, \
+        "managers are Ready, but the driver deployer cannot reach their Service, probably because of DNS or network"
+        fix "Run the curl command below. If the name does not resolve, fix cluster DNS. If the connection fails, fix the pod network (firewalld, \
              nm-cloud-setup, VXLAN checksum offload on RHEL 8)." [
             read "kubectl -n <namespace> exec <object> -c wait-longhorn-manager -- curl -m 2 -sv http://longhorn-backend:9500/v1 -o /dev/null",
             read "kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide",
@@ -27,41 +26,42 @@ causes! {
         ];
     MOUNT_PROPAGATION = warning "mount_propagation"
         "a node's mounts do not propagate, so CSI cannot be deployed"
-        fix "Make the node's mounts propagate (systemd: MountFlags=shared for the container runtime, or mount --make-rshared /), then restart its \
-             manager." [
+        fix "Make the node's mounts propagate (systemd: MountFlags=shared for the container runtime, or mount --make-rshared /), then restart the \
+             node's manager." [
             read "kubectl -n <namespace> get nodes.longhorn.io -o yaml | grep -B6 MountPropagation",
             read "kubectl -n <namespace> logs <object> -c longhorn-driver-deployer --tail=20 --previous",
         ];
     NODE_NOT_SYNCED = warning "node_not_synced"
-        "a registered node has no condition MountPropagation because its manager does not sync it; mounts are not the cause"
-        fix "Find out why the node has no instance manager, and read in its manager's log what it drops out of the queue. Mounts are not the cause." [
+        "a registered node lacks the condition MountPropagation because its manager is not syncing it (mounts are not the cause)"
+        fix "Read the node's longhorn-manager log for `fail to sync node`. Then find out why the node has no instance manager. Mounts are not the \
+             cause." [
             read "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --tail=500 | grep -i 'fail to sync node'",
             read "kubectl -n <namespace> get nodes.longhorn.io -o custom-columns='NAME:.metadata.name,PROPAGATION:.status.conditions[?(@.type==\"MountPropagation\")].status'",
             read "kubectl -n <namespace> get instancemanagers.longhorn.io -o wide",
         ];
     API_TIMEOUT = warning "api_timeout"
         "a request of the deployer to longhorn-backend or to the API server failed or timed out"
-        fix "Fix the connection from this node to the managers (port 9500) or the API server, whichever the line names: kube-proxy, firewall, CNI. \
-             Mount propagation is not the cause." [
+        fix "Fix the connection from this node to the managers (port 9500) or the API server: check kube-proxy, firewall and CNI. The log names \
+             which. Mount propagation is not the cause." [
             read "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=longhorn-backend -o wide",
             read "kubectl -n <namespace> logs <object> -c longhorn-driver-deployer --tail=20 --previous",
         ];
-    KUBELET_ROOT_DIR = warning "kubelet_root_dir" "the root directory of the kubelet cannot be detected"
+    KUBELET_ROOT_DIR = warning "kubelet_root_dir" "the driver deployer cannot detect the kubelet's root directory"
         fix "Set --kubelet-root-dir in the Deployment, or csi.kubeletRootDir in the chart: /var/snap/microk8s/common/var/lib/kubelet for microk8s, \
-             /var/lib/k0s/kubelet for k0s, otherwise /var/lib/kubelet. Delete a detection pod that is left over." [
+             /var/lib/k0s/kubelet for k0s, otherwise /var/lib/kubelet. Then delete leftover detection pods." [
             read "kubectl -n <namespace> get pods -o wide | grep discover-proc",
             change "kubectl -n <namespace> delete pod discover-proc-kubelet-cmdline discover-proc-k3s-cmdline --ignore-not-found",
         ] proven "a detection pod holds nothing, and the deployer recreates it";
-    KUBERNETES_VERSION = warning "kubernetes_version" "Kubernetes is older than the deployer accepts"
+    KUBERNETES_VERSION = warning "kubernetes_version" "Kubernetes is older than the driver deployer accepts"
         fix "Upgrade Kubernetes, or install a Longhorn release that supports this one." [
             read "kubectl version",
             read "kubectl -n <namespace> logs <object> -c longhorn-driver-deployer --tail=20 --previous",
         ];
     UNKNOWN = warning "unknown"
-        "the deployer crash-loops, and neither its log nor the API shows why"
-        fix "Read the last log of the deployer: the cause is unknown." [
+        "the driver deployer crash-loops, and its log and the API do not show why"
+        fix "Read the end of the driver deployer's last log: the cause is unknown." [
             read "kubectl -n <namespace> logs <object> -c longhorn-driver-deployer --tail=20 --previous",
         ]
         way UNKNOWN_ERROR "its log ends with an unknown error"
-            fix "Correct what the error names; otherwise search Longhorn's issues for its words.";
+            fix "Correct the setting, object or address that the error names. If it names none, search Longhorn's issues for its words.";
 }

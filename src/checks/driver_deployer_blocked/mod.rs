@@ -32,8 +32,8 @@ const OLDEST_KUBERNETES: Release = Release::new(1, 18, 0);
 pub static CHECK: Check = Check {
     id: "driver_deployer_blocked",
     title: "Driver deployer blocked",
-    summary: "Pod longhorn-driver-deployer waits in its init container or crash-loops, so the CSI driver is not deployed. Init:0/1 is a \
-              consequence, and the finding's cause says of what.",
+    summary: "Pod longhorn-driver-deployer is stuck in its init container or crash-loops, so the CSI driver is not deployed. Init:0/1 is a \
+              consequence of the finding's cause.",
     needs: &[Pods],
     uses: &[EndpointSlices, LonghornNodes, KubeNodes, InstanceManagers, Events],
     causes: causes::ALL,
@@ -45,9 +45,8 @@ pub static CHECK: Check = Check {
         without: &["object"],
         for_: "10m",
         summary: "Longhorn's driver deployer is blocked.",
-        description: "longhorn-driver-deployer{{ with $labels.node }} on node {{ . }}{{ end }} cannot deploy the CSI \
-                      driver. After an installation or upgrade the CSI driver is missing or old. Check the \
-                      longhorn-manager pods, for which it waits, then DNS.",
+        description: "longhorn-driver-deployer{{ with $labels.node }} on node {{ . }}{{ end }} cannot deploy the CSI driver, which is therefore \
+                      missing or old. Check the longhorn-manager pods it is waiting for, then DNS.",
         why: "The finding begins after five minutes of waiting. Ten more let an installation on slow \
               nodes finish, and let the alert on the managers, which are the usual cause, come first.",
         runbook: include_str!("LonghornDriverDeployerBlocked.md"),
@@ -56,8 +55,8 @@ pub static CHECK: Check = Check {
     panels: &[Panel {
         dashboard: Dashboard::Managers,
         title: "Driver deployer blocked",
-        description: "Driver deployers that wait or crash. managers_down is a consequence of the managers' own failure; dns_suspected means that \
-                      Ready managers cannot be reached.",
+        description: "Driver deployers that are waiting or crashing. managers_down: fix the managers first. dns_suspected: Ready managers cannot be \
+                      reached.",
         no_data: "the driver deployer is not blocked, or the exporter does not report",
         ..Panel::TABLE.of_findings("driver_deployer_blocked")
     }],
@@ -89,7 +88,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         let mut finding = Finding::about(block.cause, cluster.object::<Pod>(name), block.message)
             .node(&pod.spec.node_name)
             .since(block.since)
-            .impact("the CSI driver is not deployed or updated; if it never was, no volume can be created or mounted")
+            .impact("the CSI driver is not deployed or updated. On a new installation, no volume can be created or mounted")
             .way(way)
             .facts(block.evidence);
         // where no manager can be made, the way out is that of its DaemonSet
@@ -112,18 +111,18 @@ fn waiting(cluster: &Cluster, pod: &Pod) -> Option<Block> {
     let name = &pod.metadata.name;
     let waits = match since {
         Some(since) => format!("init container {INIT} of {name} has been waiting since {since}"),
-        None => format!("init container {INIT} of {name} is waiting, since an unknown time"),
+        None => format!("init container {INIT} of {name} is waiting (start time unknown)"),
     };
     let (answers, endpoints) = backend(cluster);
     let half_started = half_started(cluster).filter(|_| answers);
     let (cause, message) = match (answers, &half_started) {
         (true, Some(_)) => (
             &causes::MANAGERS_HALF_STARTED,
-            "longhorn-driver-deployer waits: no Ready manager has finished its startup".to_owned(),
+            "longhorn-driver-deployer is waiting: no Ready manager has finished its startup".to_owned(),
         ),
         (true, None) if !cluster.knows_all(Resource::LonghornNodes) => (
             &causes::UNKNOWN,
-            format!("longhorn-driver-deployer waits for {BACKEND} although managers are Ready"),
+            format!("longhorn-driver-deployer is waiting for {BACKEND} although managers are Ready"),
         ),
         (true, None) => (
             &causes::DNS_SUSPECTED,
@@ -131,7 +130,7 @@ fn waiting(cluster: &Cluster, pod: &Pod) -> Option<Block> {
         ),
         (false, _) => (
             &causes::MANAGERS_DOWN,
-            format!("longhorn-driver-deployer waits for {BACKEND}: no manager is Ready"),
+            format!("longhorn-driver-deployer is waiting for {BACKEND}: no manager is Ready"),
         ),
     };
     let fact = |text| api(text);
@@ -151,7 +150,7 @@ fn half_started(cluster: &Cluster) -> Option<String> {
     ready.peek()?;
     let registered = |pod: &Pod| cluster.objects.longhorn_nodes.get(&pod.spec.node_name).is_some();
     (!ready.any(registered)).then(|| {
-        "no node of a Ready manager has a nodes.longhorn.io, which a manager creates just before it opens port 9500".to_owned()
+        "Ready managers' nodes lack a nodes.longhorn.io, which a manager creates just before it opens port 9500".to_owned()
     })
 }
 
@@ -159,11 +158,11 @@ fn half_started(cluster: &Cluster) -> Option<String> {
 fn backend(cluster: &Cluster) -> (bool, String) {
     if cluster.readability(Resource::EndpointSlices) == Readability::Readable {
         let ready = endpoints::of(cluster, BACKEND).unwrap_or_default().ready;
-        return (ready > 0, format!("Service {BACKEND} has {ready} ready endpoints"));
+        return (ready > 0, format!("Service {BACKEND} has {}", counted(ready, "ready endpoint")));
     }
     let serves = |pod: &&Pod| pod.is_ready() && !pod.metadata.is_deleting();
     let ready = cluster.manager_pods().filter(serves).count();
-    (ready > 0, format!("{ready} manager pods are Ready; the endpoints of {BACKEND} could not be read"))
+    (ready > 0, format!("{ready} manager pods are Ready, but {BACKEND}'s endpoints could not be read"))
 }
 
 /// The deployer itself ends again and again.
@@ -209,7 +208,7 @@ fn by_log(cluster: &Cluster, pod: &Pod) -> Option<(&'static Cause, Evidence)> {
     } else {
         &causes::UNKNOWN
     };
-    let text = format!("the last log ends with: {}", shortened(fatal.trim(), 400));
+    let text = format!("the last run's log ends with: \"{}\"", shortened(fatal.trim(), 400));
     Some((cause, EvidenceSource::Log.says(text).quoting(fatal)))
 }
 
@@ -236,9 +235,9 @@ fn by_api(cluster: &Cluster, pod: &Pod) -> Option<(&'static Cause, Evidence)> {
     if let Some(node) = unsynced(cluster).find(settled) {
         let name = &node.metadata.name;
         let managers = cluster.instance_managers_on(name).count();
+        let managers = counted(managers, "instance manager");
         let fact = format!(
-            "nodes.longhorn.io {name} has no condition MountPropagation, and {} there: its manager does not sync it",
-            counted(managers, "instance manager")
+            "nodes.longhorn.io {name} lacks the condition MountPropagation and has {managers}, so its manager is not syncing it"
         );
         return found(&causes::NODE_NOT_SYNCED, fact);
     }

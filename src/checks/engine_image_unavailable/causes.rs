@@ -10,34 +10,34 @@ const VOLUMES: &str = "kubectl -n <namespace> get volumes.longhorn.io -o custom-
 
 causes! {
     DEPLOYED_NOWHERE = critical "deployed_nowhere"
-        "the image is on no Ready node, so nothing that needs it can be attached"
-        fix "Read the Events of the image's pods: registry, pull secret, taint or node selector. If they end, read their log. Longhorn uses a node \
-             once its pod is Ready." [read PODS, read DAEMON_SET, read PLACED];
+        "the engine image is missing on all Ready nodes, so no volume that needs it can be attached"
+        fix "Read the Events of the image's pods: registry, pull secret, taint or node selector. If the pods exit, read their log. Longhorn uses a \
+             node once its pod is Ready." [read PODS, read DAEMON_SET, read PLACED];
     MISSING_ON_NODE = warning "missing_on_node"
-        "the image is missing on a Ready node" but "info if no volume needs it there"
-        fix "Let the image's pod start on node <node>. Usually an image pull, a taint missing from setting taint-toleration, a node selector or a full \
-             disk keeps it away." [read PODS, read DAEMON_SET, read PLACED];
-    IMAGE_UNKNOWN = warning "image_unknown" "volumes name an image that has no EngineImage"
+        "the engine image is missing on a Ready node" but "info if no volume needs it there"
+        fix "Read the Events of the image's pod on node <node>. Usually an image pull, a taint missing from setting taint-toleration, a node \
+             selector or a full disk blocks it." [read PODS, read DAEMON_SET, read PLACED];
+    IMAGE_UNKNOWN = warning "image_unknown" "volumes use an engine image that has no EngineImage object"
         fix "Add image <image> again, in Longhorn's UI or as an EngineImage. Once it is deployed, upgrade the engines of these volumes to the \
              default image." [read IMAGES, read VOLUMES];
     INCOMPATIBLE = warning "incompatible"
-        "the image is too old or too new for the managers, and volumes use it"
-        fix "Upgrade the engines of its volumes before you upgrade Longhorn further. If Longhorn skipped several minor releases, go back to a \
-             release that supports both." [read IMAGES, read VOLUMES];
+        "the engine image is too old or too new for the managers, but volumes use it"
+        fix "Upgrade the engines of the image's volumes before you upgrade Longhorn further. If Longhorn skipped several minor releases, go back to \
+             a release that supports both." [read IMAGES, read VOLUMES];
     UPGRADE_STUCK = warning "upgrade_stuck"
         "the live upgrade of a volume's engine has been running for half an hour"
-        but "info where Longhorn does it only while the volume is detached"
-        fix "Find out why the new replicas are down: instance manager, cordon, failed start. If all run, read the owning longhorn-manager's log. \
-             Detaching and attaching the volume also switches its image." [
+        but "info if Longhorn upgrades the engine only while the volume is detached"
+        fix "Find out why the new replicas are down (instance manager, cordon, failed start). If all are running, read the owning longhorn-manager's \
+             log. Reattaching the volume also switches its image." [
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
             read IMAGES,
             change "kubectl -n <namespace> patch volumes.longhorn.io <object> --type merge -p '{\"spec\":{\"numberOfReplicas\":<value>}}'",
         ]
-        way SURPLUS "more replicas run than the volume wants"
-            fix "Raise numberOfReplicas to the number that run until the upgrade has ended: this release waits until both are equal."
+        way SURPLUS "more replicas are running than numberOfReplicas"
+            fix "Raise numberOfReplicas to the number of running replicas until the upgrade has ended: this release waits until both are equal."
         way SAME_COMMIT "both images were built from the same commit"
-            fix "Detach and attach the volume when its workload can pause: that switches the image. Waiting loses nothing, because both images hold \
-                 the same engine." [
+            fix "Detach and attach the volume when its workload can pause: that switches the image. Waiting is safe, because both images hold the \
+                 same engine." [
                 read "kubectl -n <namespace> get engineimages.longhorn.io -o custom-columns='IMAGE:.spec.image,COMMIT:.status.gitCommit'",
                 read VOLUMES,
             ];

@@ -121,10 +121,10 @@ fn nowhere(cluster: &Cluster, image: &EngineImage, missing: &[Missing], users: &
     let finding = Finding::about(
         &causes::DEPLOYED_NOWHERE,
         cluster.object::<EngineImage>(&image.metadata.name),
-        format!("no Ready node has {}{why}", super::short(of)),
+        format!("image {} is missing on all Ready nodes{why}", super::short(of)),
     );
     told(cluster, image, finding, missing, volumes)
-        .impact("volumes of this image cannot attach and replicas cannot start; running ones continue")
+        .impact("volumes that need this image cannot attach, and their replicas cannot start. Running volumes continue")
 }
 
 fn on_node(cluster: &Cluster, image: &EngineImage, missing: &Missing, users: &Users) -> Finding {
@@ -134,14 +134,14 @@ fn on_node(cluster: &Cluster, image: &EngineImage, missing: &Missing, users: &Us
     let finding = Finding::about(
         &causes::MISSING_ON_NODE,
         cluster.object::<EngineImage>(&image.metadata.name),
-        format!("{} is missing on {node}{}", super::short(of), pods::brief(missing.pod)),
+        format!("image {} is missing on {node}{}", super::short(of), pods::brief(missing.pod)),
     )
     .severity(if by_design { Severity::Info } else { Severity::Warning })
     .node(node);
     let impact = match volumes.len() {
-        0 => "no volume can attach there and no replica can be placed".to_owned(),
+        0 => "none yet: no volume needs the image on this node".to_owned(),
         count => format!(
-            "{} cannot attach or start a replica there; running ones continue",
+            "{} cannot attach or start a replica on this node. Running volumes continue",
             counted(count, "volume")
         ),
     };
@@ -159,7 +159,7 @@ fn told(
     let nodes: Vec<&str> = missing.iter().map(|missing| missing.node).collect();
     let mut finding = finding.volumes(volumes.into_iter().map(|volume| cluster.volume_ref(volume)).collect());
     finding = finding.fact(format!(
-        "{name}: state {}, nodeDeploymentMap is not true for {}",
+        "engine image {name}: state {}, nodeDeploymentMap is not true for {}",
         image.status.state.as_str(),
         text::listed(&nodes)
     ));
@@ -167,11 +167,11 @@ fn told(
         finding.since = first.age.since;
         finding = finding.fact(match first.pod {
             Some(pod) => {
-                let why = pods::trouble(pod).unwrap_or_else(|| "not Ready, cause unknown".to_owned());
+                let why = pods::trouble(pod).unwrap_or_else(|| "not Ready (cause unknown)".to_owned());
                 api(format!("pod {} on {}: {why}", pod.metadata.name, first.node)).quoting(pods::said(pod))
             }
             None => api(format!(
-                "no pod of the image is on {}: a taint, the node selector, or a deleted DaemonSet",
+                "the image has no pod on {}, because of a taint, the node selector, or a deleted DaemonSet",
                 first.node
             )),
         });

@@ -24,8 +24,8 @@ use crate::longhorn::{DataEngine, EngineImage, EngineImageState, Volume};
 pub static CHECK: Check = Check {
     id: "engine_image_unavailable",
     title: "Engine images unavailable",
-    summary: "An engine image is missing on a node or on all, unknown to Longhorn or too old for it, so volumes that need it cannot attach; or a \
-              volume's live engine upgrade does not end.",
+    summary: "An engine image is missing on one or all nodes, unknown to Longhorn or too old for it, so volumes that need it cannot attach. Or a \
+              volume's live engine upgrade is stuck.",
     needs: &[EngineImages, LonghornNodes],
     uses: &[Pods, Volumes, Replicas, KubeNodes, Settings],
     causes: causes::ALL,
@@ -86,16 +86,16 @@ fn incompatible(cluster: &Cluster, image: &EngineImage) -> Finding {
     Finding::about(
         &causes::INCOMPATIBLE,
         cluster.object::<EngineImage>(name),
-        format!("{} is in use but not compatible with this Longhorn", short(of)),
+        format!("engine image {} is in use but incompatible with this Longhorn", short(of)),
     )
     .volumes(users.map(|volume| cluster.volume_ref(&volume.metadata.name)).collect())
-    .impact("its volumes cannot attach, and attached ones cannot be managed")
+    .impact("volumes of this image cannot attach, and attached ones cannot be managed")
     .fact(format!(
-        "{name}: state {}, incompatible {}",
+        "engine image {name}: state {}, incompatible {}",
         image.status.state.as_str(),
         image.status.incompatible
     ))
-    .fact(format!("in use by {}", counted(image.status.ref_count.0, "object")))
+    .fact(format!("the image is in use by {}", counted(image.status.ref_count.0, "object")))
 }
 
 /// Volumes that name an image of which there is no object.
@@ -123,13 +123,17 @@ fn find_unknown(cluster: &Cluster, out: &mut Outcome) {
             Finding::about(
                 &causes::IMAGE_UNKNOWN,
                 cluster.object::<EngineImage>(image),
-                format!("Longhorn lacks engine image {image}, named by {}", counted(volumes.len(), "volume")),
+                format!(
+                    "engine image {} is used by {} but has no EngineImage",
+                    short(image),
+                    counted(volumes.len(), "volume")
+                ),
             )
             .since(age.since)
             .volumes(volumes.iter().map(|name| cluster.volume_ref(name)).collect())
             .impact("these volumes cannot attach, or their engines cannot be upgraded")
             .with(Name::Image, image)
-            .fact(format!("no EngineImage exists for the image of {}", text::listed(&volumes)))
+            .fact(format!("no EngineImage exists for the image of volume {}", text::listed(&volumes)))
             .fact(age.evidence()),
         );
     }

@@ -64,8 +64,8 @@ fn same_commit(cluster: &Cluster, out: &mut Outcome, volume: &Volume) {
             .way(&causes::SAME_COMMIT)
             .since(age.since)
             .volumes(vec![cluster.volume_ref(name)])
-            .impact("none: the engine that runs is the same")
-            .fact(format!("the volume wants image {to} and runs {from}; both are of commit {same}")),
+            .impact("none: the running engine is the same")
+            .fact(format!("the volume's spec has image {to}, its engine runs {from}, and both were built from commit {same}")),
         );
     }
 }
@@ -114,23 +114,23 @@ fn finding(cluster: &Cluster, volume: &Volume, new: &[&Replica]) -> Finding {
     let mut finding = Finding::about(
         &causes::UPGRADE_STUCK,
         volumes::object(cluster, volume),
-        format!("the live engine upgrade of volume {name} does not end"),
+        format!("the live engine upgrade of volume {name} is stuck"),
     )
     .node(&volume.status.current_node_id)
     .volumes(vec![cluster.volume_ref(name)])
-    .impact("the engine keeps running with the old image; until the upgrade ends the volume cannot migrate and failed replicas stay")
-    .fact(format!("the volume wants image {to} but runs {from}"))
-    .fact(format!("{} of the new image, {} in use, {wanted} wanted", counted(new.len(), "replica"), old));
+    .impact("the volume cannot migrate, and failed replicas stay, until the upgrade ends. I/O continues on the old image")
+    .fact(format!("the volume's spec has image {to}, but its engine runs {from}"))
+    .fact(format!("{} with the new image, {} in use, numberOfReplicas {wanted}", counted(new.len(), "replica"), old));
     let allowed = manager_release(cluster).is_some_and(|release| release.has_fix(SURPLUS_ALLOWED));
     if old > wanted && !allowed {
         finding = finding.with(Name::Value, old.to_string()).way(&causes::SURPLUS);
     }
     if volume.status.robustness == VolumeRobustness::Degraded {
-        finding =
-            finding.fact("the volume is degraded, and a live upgrade continues only while it is healthy");
+        finding = finding
+            .fact("the volume is degraded, and a live upgrade continues only while the volume is healthy");
     }
     if !idle.is_empty() {
-        finding = finding.fact(format!("new replicas that do not run: {}", text::listed(&idle)));
+        finding = finding.fact(format!("new replicas that are not running: {}", text::listed(&idle)));
     }
     finding
 }

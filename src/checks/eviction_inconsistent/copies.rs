@@ -120,18 +120,18 @@ impl<'a> CopyView<'a> {
             Candidate::new(
                 &causes::COPY_NOT_STARTING,
                 self.object(image),
-                format!("backing image {name} gets no copy on disk {} on {node}", place.name),
+                format!("backing image {name} lacks its copy on disk {} of {node}", place.name),
             )
             .at(node, place.name)
-            .fact(format!("disk {uuid} is in the spec but not in status.diskFileStatusMap"))
+            .fact(format!("disk {uuid} is in spec.diskFileSpecMap but not in status.diskFileStatusMap"))
             .maybe(twin.map(|twin| {
                 format!(
-                    "disk {twin} begins with the same four characters; up to 1.9.1 Longhorn names backing image managers by them, so both disks \
-                     share one manager and one gets no copy"
+                    "disk {twin} begins with the same four characters. Up to 1.9.1, such disks share one backing image manager, so one of them gets \
+                     no copy"
                 )
             }))
             .maybe(manager_not_ready(self.cluster, node))
-            .impact("the image has less redundancy, and eviction waits for this copy")
+            .impact("the image has less redundancy, and eviction is waiting for this copy")
             // the manager of the disk may just have been replaced, as all are after an upgrade
             .not_before(image.metadata.created().max(managers_made(cluster)).max(served_since));
         Some(if twin.is_some() { suspicion.way(&causes::ALIKE) } else { suspicion })
@@ -150,24 +150,23 @@ impl<'a> CopyView<'a> {
         let name = image.metadata.name.as_str();
         let unknown = self.disks.contains("");
         let heals = gives_up_missing_disks(self.code);
-        let mut suspicion =
-            Candidate::new(
-                &causes::MISSING_DISK,
-                self.object(image),
-                format!("backing image {name} has a copy on disk {uuid}, which no node lists"),
-            )
-            .at("", uuid)
-            .fact(format!("disk {uuid} is in no status.diskStatus of any nodes.longhorn.io"))
-            .maybe(unknown.then(|| {
-                "it may be one of the disks that have no UUID in their node's status yet".to_owned()
-            }))
-            .fact(if heals {
-                "this release removes such copies automatically, but has not done so"
-            } else {
-                "releases before 1.9.2 and 1.10.0 never remove such a copy"
-            })
-            .impact("the lost copy still counts, so the image may have no real copy left")
-            .not_before(image.metadata.created());
+        let mut suspicion = Candidate::new(
+            &causes::MISSING_DISK,
+            self.object(image),
+            format!("backing image {name} has a copy on disk {uuid}, which no node lists"),
+        )
+        .at("", uuid)
+        .fact(format!("no nodes.longhorn.io lists disk {uuid} in status.diskStatus"))
+        .maybe(unknown.then(|| {
+            "disk {uuid} may be one of those that have no UUID in their node's status yet".to_owned()
+        }))
+        .fact(if heals {
+            "this release removes such copies automatically, but has not done so"
+        } else {
+            "releases before 1.9.2 and 1.10.0 never remove such a copy"
+        })
+        .impact("Longhorn still counts the lost copy, so the image may have no usable copy left")
+        .not_before(image.metadata.created());
         // Longhorn writes when it lost sight of the copy
         let copy = image.status.disk_file_status_map.get(uuid);
         let lost = copy.filter(|copy| copy.state == CopyState::Unknown);
@@ -206,8 +205,8 @@ impl<'a> CopyView<'a> {
             )
             .at(node, place.name)
             .fact(format!("spec.diskFileSpecMap of disk {uuid}: evictionRequested is true"))
-            .fact(format!("neither node {node} nor any of its disks requests eviction; Longhorn then stops checking"))
-            .impact("Longhorn removes the copy as soon as another exists; replicas on that disk must then fetch it again")
+            .fact(format!("node {node} and its disks no longer request eviction, so Longhorn has stopped checking this flag"))
+            .impact("Longhorn removes the copy once another exists. Replicas on that disk must then fetch it again")
             .with(Name::Key, uuid),
         )
     }
@@ -230,24 +229,24 @@ impl<'a> CopyView<'a> {
         let names: Vec<_> = users.iter().map(|replica| replica.metadata.name.as_str()).collect();
         let (fact, impact) = if keeps {
             (
-                "Longhorn silently keeps a copy that replicas need",
+                "this release silently keeps a copy that replicas need",
                 "the copy stays, so eviction of the disk cannot end",
             )
         } else {
             (
                 "this release removes the copy although replicas need it (fixed in 1.8.2 and 1.9.1)",
-                "the replicas fail when their copy is removed, and stay on the evicted disk",
+                "the replicas fail when their copy is removed, and then stay on the evicted disk",
             )
         };
         Some(
             Candidate::new(
                 &causes::COPY_IN_USE,
                 self.object(image),
-                format!("backing image {name} cannot leave {node}: replicas there need it"),
+                format!("backing image {name} cannot be evicted from {node}: replicas there need it"),
             )
             .at(node, place.name)
             .volumes(volumes(self.cluster, &users))
-            .fact(format!("on disk {uuid} with this backing image: {}", names.join(", ")))
+            .fact(format!("replicas on disk {uuid} with this backing image: {}", names.join(", ")))
             .fact(fact)
             .impact(impact)
             .with(Name::BackingImage, name),

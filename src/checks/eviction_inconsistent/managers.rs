@@ -37,11 +37,11 @@ fn moved(cluster: &Cluster, source: &BackingImageDataSource) -> Option<Candidate
         Candidate::new(
             &causes::DATA_SOURCE_MOVED,
             cluster.object::<BackingImageDataSource>(name),
-            format!("backing image {name} is prepared for {wanted}, but its pod runs on {actual}"),
+            format!("backing image {name} should be prepared on {wanted}, but its pod is on {actual}"),
         )
         .at(wanted, "")
-        .fact(format!("spec.nodeID is {wanted}, spec.nodeName of pod {pod_name} is {actual}, and the file is not transferred"))
-        .impact("the download or upload does not end; volumes that wait for the image cannot start")
+        .fact(format!("spec.nodeID is {wanted}, but pod {pod_name} has spec.nodeName {actual}, and the file is not being transferred"))
+        .impact("the download or upload cannot finish, so volumes that need the image cannot start")
         .with(Name::Pod, pod_name.as_str())
         .not_before(pod.metadata.created()),
     )
@@ -70,12 +70,12 @@ fn stale(cluster: &Cluster, manager: &BackingImageManager) -> Option<Candidate> 
         format!("backing image manager {name} {why}"),
     )
     .at(&manager.spec.node_id, cluster.disk(uuid).map_or(uuid, |disk| disk.name))
-    .fact(format!("spec.image is {}, the default is {current}; spec.diskUUID is {uuid}", manager.spec.image))
+    .fact(format!("spec.image is {} (default: {current}), spec.diskUUID is {uuid}", manager.spec.image))
     .fact(format!(
-        "it serves backing images: {}",
+        "backing images that it serves: {}",
         if images.is_empty() { "none".to_owned() } else { images.join(", ") }
     ))
-    .impact("its copies are not maintained, and eviction of the disk may wait for it")
+    .impact("its copies are not maintained, and eviction of the disk may stall")
     .after(ROLLOUT)
     .not_before(manager.metadata.created().max(managers_made(cluster).filter(|_| old_image)));
     if no_disk && !old_image && gives_up_missing_disks(manager_release(cluster)) {

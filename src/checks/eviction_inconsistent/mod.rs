@@ -41,10 +41,10 @@ pub static CHECK: Check = Check {
         side_by_side: true,
         for_: "10m",
         summary: "Longhorn objects contradict each other about eviction.",
-        description: "{{ $labels.object_kind }} {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }}{{ with $labels.disk }}, disk \
-                      {{ . }}{{ end }}: {{ $labels.cause }}. Longhorn does not resolve this automatically. Follow the runbook's section on {{ \
-                      $labels.cause }}; until then, do not remove the node or disk, even if it looks empty.",
-        why: "Findings are aged by minutes already; ten more tolerate a restart of a manager or of a node.",
+        description: "{{ $labels.object_kind }} {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }}{{ with $labels.disk }}, disk {{ \
+                      . }}{{ end }} contradicts other objects about eviction ({{ $labels.cause }}), and Longhorn does not resolve this. Follow the \
+                      runbook's section on {{ $labels.cause }}. Do not remove the node or disk, even if it looks empty.",
+        why: "The findings already wait for minutes. Ten more tolerate the restart of a manager or a node.",
         runbook: include_str!("LonghornEvictionInconsistent.md"),
         ..Alert::DEFAULT
     }],
@@ -56,17 +56,17 @@ pub static CHECK: Check = Check {
                           section for each cause.",
             columns: &["cause", "object_kind", "object", "node", "disk"],
             width: Width::Full,
-            no_data: "nothing contradicts itself, or the exporter does not report",
+            no_data: "no object contradicts another, or the exporter does not report",
             ..Panel::TABLE.of_findings("eviction_inconsistent")
         },
         Panel {
             dashboard: Dashboard::Eviction,
             title: "Contradictions over time",
-            description: "Objects that contradict themselves, by cause. Longhorn does not resolve a line that stays.",
+            description: "Contradictory objects by cause. A line that stays needs a person: Longhorn does not resolve it.",
             expr: "sum by ($cluster cause) (max without ($without) \
                    (longhorn_health_finding{$job, check=\"eviction_inconsistent\"}))",
             legend: "{{cause}}",
-            no_data: "nothing contradicts itself, or the exporter does not report",
+            no_data: "no object contradicts another, or the exporter does not report",
             ..Panel::TIME_SERIES
         },
     ],

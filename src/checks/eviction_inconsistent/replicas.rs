@@ -66,12 +66,12 @@ fn stale_flag(cluster: &Cluster, replica: &Replica) -> Option<Candidate> {
         Candidate::new(
             &causes::STALE_REPLICA_FLAG,
             object(cluster, replica),
-            format!("a replica on {name} still has evictionRequested after its eviction was withdrawn"),
+            format!("a replica on {name} still has evictionRequested, although its eviction was cancelled"),
         )
         .at(name, disk_name(cluster, replica))
         .volumes(volumes(cluster, &[replica]))
         .fact(format!(
-            "{}.evictionRequested of the replica is true; neither its node nor its disk requests eviction, and no drain does",
+            "the replica's {}.evictionRequested is true, although its node, its disk and a drain do not request eviction",
             if in_spec { "spec" } else { "status" }
         ))
         .maybe(node.is_none().then(|| format!("nodes.longhorn.io {name} does not exist")))
@@ -111,12 +111,12 @@ fn not_attached(
         )
         .at(&replica.spec.node_id, disk_name(cluster, replica))
         .volumes(volumes(cluster, replicas))
-        .fact(format!("volume {volume} is detached and its attachment has no ticket of {TICKET}"))
+        .fact(format!("volume {volume} is detached, and its VolumeAttachment has no ticket from {TICKET}"))
         .fact(
             "Longhorn creates the ticket, which attaches the volume, only once the scheduler has a disk for every replica",
         )
         .maybe(manager_not_ready(cluster, &object_of_volume.status.owner_id))
-        .impact("the replica stays where it is; the node or disk never becomes empty"),
+        .impact("the replica stays on the disk, so the node or disk never becomes empty"),
     )
 }
 
@@ -141,21 +141,20 @@ fn last_good(cluster: &Cluster, volume: &str, replicas: &[&Replica]) -> Option<C
         Candidate::new(
             &causes::LAST_RW_REPLICA,
             object(cluster, replica),
-            format!("the only good replica of {} is to be evicted", claim(cluster, volume)),
+            format!("eviction is requested for the only healthy replica of {}", claim(cluster, volume)),
         )
         .at(&replica.spec.node_id, disk_name(cluster, replica))
         .volumes(volumes(cluster, replicas))
         .fact(format!(
-            "engine {}: replicaModeMap has RW for {last} alone and WO for none",
+            "engine {}: replicaModeMap has RW only for {last}, and WO for no replica",
             engine.metadata.name
         ))
-        .maybe(
-            (limit == "0")
-                .then(|| "concurrent-replica-rebuild-per-node-limit is 0: rebuilding is off".to_owned()),
-        )
+        .maybe((limit == "0").then(|| {
+            "setting concurrent-replica-rebuild-per-node-limit is 0, which disables rebuilding".to_owned()
+        }))
         .maybe(strict_local(cluster, [volume].into_iter()))
         .maybe(restoring.then(|| {
-            format!("volume {volume} is being restored; missing replicas may be rebuilt only after that")
+            format!("volume {volume} is being restored, and missing replicas can be rebuilt only afterwards")
         }))
         .impact("eviction cannot end, and losing this node or disk loses the volume's data"),
     )

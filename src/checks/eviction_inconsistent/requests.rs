@@ -50,7 +50,7 @@ fn suspended(cluster: &Cluster, disk: &EvictingDisk, copies: usize) -> Option<Ca
             .fact(left)
             .fact(format!("condition Ready of the node is False, reason {}", ready.reason))
             .fact(format!("evictionRequested is true on {}", requests(disk.node)))
-            .impact("nothing leaves the disk, and Longhorn does not report it; removing the node or disk now loses what is on it")
+            .impact("replicas stay on the disk, although Longhorn reports nothing. Removing the node or disk now loses what is on it")
             .not_before(ready.last_transition_time.get()),
     )
 }
@@ -73,12 +73,12 @@ fn hidden(cluster: &Cluster, disk: &EvictingDisk) -> Option<Candidate> {
             .at(name, disk.name)
             .volumes(volumes(cluster, &replicas))
             .fact(format!(
-                "status.diskStatus of {}: Ready is {} ({}), scheduledReplica is empty; replicas counted by spec.diskID",
+                "status.diskStatus of {}: Ready is {} ({}), scheduledReplica is empty (replicas are counted by spec.diskID)",
                 disk.name,
                 ready.map_or("absent", |ready| ready.status.as_str()),
                 ready.map_or("", |ready| ready.reason.as_str()),
             ))
-            .impact("its replicas are not evicted, and the usual \"is it empty?\" check wrongly says yes")
+            .impact("its replicas are not evicted, although the disk looks empty to the usual checks")
             .with(Name::Key, disk.uuid())
             .not_before(
                 ready.and_then(|ready| ready.last_transition_time.get()).max(ready_since(cluster, name)),
@@ -105,10 +105,10 @@ fn scheduling_allowed(cluster: &Cluster, node: &LonghornNode, found: &mut Report
             )
             .at(name, disk)
             .fact(format!(
-                "{what}: evictionRequested and allowScheduling are both true, which the webhook rejects"
+                "{what}: evictionRequested and allowScheduling are both true, so the request is older than the webhook or bypassed it"
             ))
-            .impact("replicas leave and come back, so eviction may never end; the webhook may reject Longhorn's own changes of the node, so that no \
-                     instance manager is created there; the request is older than the webhook, or bypassed it")
+            .impact("replicas leave and come back, so eviction may never end. The webhook may also reject Longhorn's changes to the node, such as \
+                     for a new instance manager")
             .with(Name::Value, quoted(&off))
             .after(SignedDuration::from_mins(1)),
         );
@@ -134,13 +134,13 @@ fn disk_keys(cluster: &Cluster, node: &LonghornNode) -> Option<Candidate> {
         Candidate::new(
             &causes::DISK_KEYS_DIFFER,
             object(cluster, node),
-            format!("spec and status of {name} list different disks, so the webhook rejects its changes"),
+            format!("{name}'s spec and status list different disks, so the webhook rejects its changes"),
         )
         .at(name, "")
-        .fact(format!("only in spec.disks: {}; only in status.diskStatus: {}", list(&new), list(&old)))
+        .fact(format!("only in spec.disks: {}. Only in status.diskStatus: {}", list(&new), list(&old)))
         .passes(works && spec.keys().any(|name| status.contains_key(name)))
         .maybe(manager_not_ready(cluster, name))
-        .impact("eviction on this node can be neither requested nor cancelled")
+        .impact("eviction on this node cannot be requested or cancelled")
         .not_before(node.metadata.created()),
     )
 }
@@ -160,8 +160,8 @@ fn auto_evicting(cluster: &Cluster, node: &LonghornNode) -> Option<Candidate> {
             format!("node {name} reports automatic eviction, but it is no longer cordoned"),
         )
         .at(name, "")
-        .fact("status.autoEvicting is true, spec.unschedulable of the Kubernetes node is not")
+        .fact("status.autoEvicting is true, but the Kubernetes node's spec.unschedulable is not")
         .maybe(manager_not_ready(cluster, name))
-        .impact("the node's manager is not working; replicas may still be evicted"),
+        .impact("replicas may still be evicted, because the node's manager is not working"),
     )
 }

@@ -20,7 +20,7 @@ use crate::facts::volumes::is_attached_by_hand;
 use crate::longhorn::{InstanceManager, InstanceManagerState, KubeNode, PodDisruptionBudget};
 
 const DRAIN_WAITS: &str =
-    "a drain waits for the instance manager pod, and upgrades or reboots of the node wait for the drain";
+    "a drain cannot evict the instance manager's pod, so the node cannot be upgraded or rebooted";
 /// Taints by which others announce that they drain a node.
 const DRAIN_TAINTS: &[&str] = &[
     "ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted", "karpenter.sh/disruption",
@@ -118,13 +118,13 @@ impl<'a> DrainView<'a> {
         // a cordon alone asks for no drain, and one that has just begun is not held up yet
         let verb = match (&wanted, blocks || left) {
             (_, true) => "is blocked by",
-            (Some(_), false) => "waits for",
-            (None, false) => "would wait for",
+            (Some(_), false) => "is held up by",
+            (None, false) => "would be blocked by",
         };
         let mut finding = self.finding(manager, &blocker, verb).since(age.since_or_later());
         let text = match &wanted {
             Some(text) => text.clone(),
-            None => "the node is cordoned; nothing else requests a drain".to_owned(),
+            None => "the node is only cordoned, and nothing requests a drain".to_owned(),
         };
         finding = finding
             .fact(text)
@@ -213,7 +213,7 @@ impl<'a> DrainView<'a> {
             }
             Blocker::Replicas(left) => (
                 format!(
-                    "node-drain-policy {} waits until {} left",
+                    "node-drain-policy {} keeps the budget until {} left",
                     self.budgets.policy,
                     if left.len() == 1 {
                         "the last replica has".to_owned()
@@ -226,7 +226,7 @@ impl<'a> DrainView<'a> {
             ),
             Blocker::OnUnknownNode(lost) => (
                 format!(
-                    "{} on a node that Kubernetes does not have, at which Longhorn's look for protected copies ends: {}",
+                    "{} on a node that Kubernetes does not have, so Longhorn stops looking for protected copies: {}",
                     counted(lost.len(), "replica"),
                     listed(&lost.iter().map(|replica| replica.metadata.name.as_str()).collect::<Vec<_>>())
                 ),
@@ -235,7 +235,7 @@ impl<'a> DrainView<'a> {
             ),
             Blocker::Unprotected(left) => (
                 format!(
-                    "node-drain-policy {} keeps it: {} without a healthy, protected copy on another node: {}",
+                    "node-drain-policy {} keeps the budget because of {} without a healthy, protected copy on another node: {}",
                     self.budgets.policy,
                     counted(left.len(), "replica"),
                     listed(&left.iter().map(|replica| replica.metadata.name.as_str()).collect::<Vec<_>>())
@@ -244,7 +244,8 @@ impl<'a> DrainView<'a> {
                 volumes(cluster, left),
             ),
             Blocker::Nothing => (
-                "nothing that Longhorn waits for is left, so it should be removed within a minute".to_owned(),
+                "nothing that Longhorn waits for is left, so the budget should be removed within a minute"
+                    .to_owned(),
                 &causes::NOTHING_LEFT,
                 Vec::new(),
             ),

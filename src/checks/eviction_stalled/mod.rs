@@ -17,8 +17,8 @@ use crate::longhorn::Resource::*;
 pub static CHECK: Check = Check {
     id: "eviction_stalled",
     title: "Eviction or drain stalled",
-    summary: "Replicas and backing image copies that do not leave an evicted node or disk, and instance managers' PodDisruptionBudgets that block a \
-              drain, with the reason. A cordon that nothing needs to complete is info.",
+    summary: "Replicas and backing image copies that stay on an evicted node or disk, and instance managers' PodDisruptionBudgets that block a \
+              drain, with the reason. A cordon without a drain is info.",
     needs: &[LonghornNodes, Replicas, BackingImages, Settings],
     uses: &[
         KubeNodes, InstanceManagers, PodDisruptionBudgets, Engines, EngineFrontends, Volumes, Events, Pods,
@@ -31,12 +31,11 @@ pub static CHECK: Check = Check {
             name: "LonghornEvictionStalled",
             when: When::Found(&[&causes::NO_PROGRESS, &causes::NO_SCHEDULABLE_DISK]),
             for_: "15m",
-            summary: "Eviction of a Longhorn node or disk is stalled.",
-            description: "Eviction{{ with $labels.disk }} of disk {{ . }}{{ end }}{{ with $labels.node }} on node {{ . }}{{ \
-                          end }} makes no progress. Data is still there: do not remove the node or disk. Find out where its \
-                          replicas could go: room, tags and anti-affinity.",
-            why: "The findings wait half an hour without any progress, and five minutes without a schedulable disk; a running \
-                  rebuild counts as progress. Fifteen more minutes leave room for a person who adds a disk.",
+            summary: "Eviction of a Longhorn node or disk has stalled.",
+            description: "Eviction{{ with $labels.disk }} of disk {{ . }}{{ end }}{{ with $labels.node }} on node {{ . }}{{ end }} has stalled. \
+                          Check where its replicas could go: space, tags, anti-affinity. Do not remove the node or disk: it still holds data.",
+            why: "The findings wait half an hour without progress, and five minutes without a schedulable disk. A running rebuild counts as \
+                  progress. Fifteen more minutes let a person add a disk.",
             runbook: include_str!("LonghornEvictionStalled.md"),
             ..Alert::DEFAULT
         },
@@ -46,9 +45,9 @@ pub static CHECK: Check = Check {
             only: Some(Severity::Warning),
             for_: "15m",
             summary: "A Longhorn instance manager blocks the drain of a node.",
-            description: "PodDisruptionBudget {{ $labels.object }} keeps{{ with $labels.node }} node {{ . }}{{ else }} its \
-                          node{{ end }} from being drained. Longhorn deletes it once no volume is attached there and \
-                          node-drain-policy is satisfied. Detach or move what is left; do not delete the budget by hand.",
+            description: "PodDisruptionBudget {{ $labels.object }} blocks the drain of{{ with $labels.node }} node {{ . }}{{ else }} its node{{ end \
+                          }}. Longhorn deletes it once no volume is attached there and node-drain-policy is satisfied. Detach or move what is left, \
+                          but do not delete the budget.",
             why: "The finding waits a quarter of an hour for the workloads to leave; as much again is longer than a usual drain.",
             runbook: include_str!("LonghornDrainBlocked.md"),
             ..Alert::DEFAULT
@@ -63,8 +62,8 @@ const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Eviction,
         title: "Replicas left to evict",
-        description: "Replicas still on nodes and disks being evicted, by disk UUID. A flat line without a rebuild is a stalled eviction; 0 is \
-                      empty.",
+        description: "Replicas still on nodes and disks being evicted, by disk UUID. At 0, the disk is empty. A flat line above 0 without a rebuild \
+                      is a stalled eviction.",
         no_data: "no eviction is requested, or the exporter does not report",
         ..Panel::TIME_SERIES.of(&REMAINING_REPLICAS)
     },
@@ -78,7 +77,8 @@ const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Eviction,
         title: "Last progress of eviction",
-        description: "When what remains on an evicted disk last changed. Half an hour without a change or a rebuild is a stalled eviction.",
+        description: "When the number of replicas and copies on an evicted disk last changed. Half an hour without a change or rebuild is a stalled \
+                      eviction.",
         unit: Unit::FromNow,
         no_data: "no eviction is under way, or the exporter does not report",
         ..Panel::TABLE.of(&PROGRESS)
@@ -86,8 +86,8 @@ const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Eviction,
         title: "Drains held up",
-        description: "PodDisruptionBudgets of instance managers on cordoned nodes. Info is a cordon alone; warning means that an eviction or a \
-                      drain waits for it.",
+        description: "Instance managers' PodDisruptionBudgets on cordoned nodes. Info: the node is only cordoned. Warning: an eviction or drain is \
+                      waiting.",
         columns: &["severity", "object", "node"],
         expr: "max by ($cluster object, node, severity) \
                (longhorn_health_finding{$job, check=\"eviction_stalled\", cause=\"pdb_blocks\"}) == 1",
@@ -99,7 +99,7 @@ const PANELS: &[Panel] = &[
 
 gauges! {
     REMAINING_REPLICAS = Gauge "longhorn_health_eviction_remaining_replicas" ["node", "disk"]
-        "Replicas that have to leave a disk on which eviction is requested, by the disk UUID in their spec.",
+        "Replicas still assigned to a disk whose eviction is requested, by disk UUID.",
         absent "nothing requests eviction of the disk, neither a person nor node-drain-policy",
         example "sum by (node) (longhorn_health_eviction_remaining_replicas)";
     REMAINING_COPIES = Gauge "longhorn_health_eviction_remaining_backing_image_copies" ["node", "disk"]
@@ -107,7 +107,7 @@ gauges! {
         absent "no person requests eviction of the disk; automatic eviction leaves backing images alone",
         example "sum by (node) (longhorn_health_eviction_remaining_backing_image_copies)";
     PROGRESS = Gauge "longhorn_health_eviction_progress_timestamp_seconds" ["node", "disk"]
-        "When what remains on an evicted disk last changed, in seconds since the epoch.",
+        "Unix time when the replicas and copies left on an evicted disk last changed.",
         absent "no eviction is under way on the disk, nothing remains, or no time is known yet",
         example "time() - longhorn_health_eviction_progress_timestamp_seconds > 1800";
 }

@@ -207,7 +207,7 @@ fn no_schedulable_disk(cluster: &Cluster, out: &mut Outcome, disk: &EvictingDisk
         &causes::NO_SCHEDULABLE_DISK,
         object(cluster, disk),
         format!(
-            "eviction of disk {name} on {node} waits: no disk takes {}",
+            "eviction of disk {name} on {node} is waiting: no disk can take {}",
             counted(unplaced.len(), "replica")
         ),
     )
@@ -215,7 +215,7 @@ fn no_schedulable_disk(cluster: &Cluster, out: &mut Outcome, disk: &EvictingDisk
     .disk(name)
     .volumes(unplaced.iter().map(|volume| cluster.volume_ref(volume.volume)).collect())
     .since(age.since)
-    .impact("their replicas stay on the disk, and the volumes lack one copy until another is created")
+    .impact("the replicas stay on the disk, and their volumes lack one copy until a disk can take it")
     .fact(asks(disk))
     .facts(unplaced.iter().take(10).map(|volume| volume.fact.clone()))
     .facts(refusals.iter().take(10).map(|refusal| refusal.text.clone()))
@@ -236,16 +236,16 @@ fn no_progress(
     let mut finding = Finding::about(
         &causes::NO_PROGRESS,
         object(cluster, disk),
-        format!("eviction of disk {name} on {node} has stalled: {} remain", left.text()),
+        format!("eviction of disk {name} on {node} has stalled: {} left", left.text()),
     )
     .node(node)
     .disk(name)
     .volumes(volumes(cluster, &left.replicas))
     .since(age.since.max(moved))
-    .impact("the node or disk cannot be removed without losing what is left on it")
+    .impact("removing the node or disk now loses what is left on it")
     .with(Name::Value, disk.uuid())
     .fact(asks(disk))
-    .fact("counted by spec.diskID of replicas and by the disks in backing images' spec");
+    .fact("replicas are counted by spec.diskID, copies by the disks in backing images' spec");
     if !left.images.is_empty() {
         let names: Vec<_> = left.images.iter().take(10).map(|image| image.metadata.name.as_str()).collect();
         finding = finding.fact(format!("backing images: {}", names.join(", ")));
@@ -254,7 +254,7 @@ fn no_progress(
         ["concurrent-replica-rebuild-per-node-limit", "concurrent-backing-image-replenish-per-node-limit"]
     {
         if cluster.setting_value(setting, DataEngine::V1) == "0" {
-            finding = finding.fact(format!("setting {setting} is 0, which disables it"));
+            finding = finding.fact(format!("setting {setting} is 0, so Longhorn creates no new copies"));
         }
     }
     let strict = strict_local(cluster, left.volumes.iter().copied());

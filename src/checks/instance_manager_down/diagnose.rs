@@ -85,8 +85,8 @@ fn lost(cluster: &Cluster, im: &InstanceManager) -> ManagerTrouble {
     if let Some(down) = nodes::down(cluster, &im.spec.node_id) {
         return away(cluster, &im.spec.node_id, down);
     }
-    let said = "its state is unknown, which Longhorn writes even if nodes.longhorn.io reports the Kubernetes node as deleted or not Ready only for \
-                a moment; the node itself is up";
+    let said = "its state is unknown, although the node is up: Longhorn writes that even if nodes.longhorn.io reports the Kubernetes node as deleted \
+                or not Ready only for a moment";
     let says = "has an unknown state since its node was down, although the node is up again";
     let mut trouble = ManagerTrouble::plain(&causes::NODE_DOWN, says, Hits::Attaching, vec![api(said)]);
     trouble.evidence.extend(nodes::manager_trouble(cluster, &im.spec.node_id));
@@ -108,7 +108,7 @@ fn away(cluster: &Cluster, node: &str, down: Evidence) -> ManagerTrouble {
     let since = nodes::not_ready_since(cluster, node).filter(|since| cluster.age(*since) < NODE_AWAY);
     if let Some((since, until)) = since.and_then(|since| Some((since, since.checked_add(NODE_AWAY).ok()?))) {
         let text = format!(
-            "the node has been down since {since}; a reboot is normal until {until}, and I/O of what is attached there hangs"
+            "the node has been down since {since} (a reboot is normal until {until}), and I/O of volumes attached there is hanging"
         );
         trouble.evidence.push(api(text));
     }
@@ -167,9 +167,9 @@ fn not_running(
     let ready =
         condition(&im.status.conditions, "PodReady").filter(|ready| ready.status == ConditionStatus::False);
     let mut evidence = vec![said];
-    evidence.extend(
-        ready.map(|ready| api(format!("condition PodReady is False: {} {}", ready.reason, ready.message))),
-    );
+    evidence.extend(ready.map(|ready| {
+        api(format!("condition PodReady is False, reason {}: \"{}\"", ready.reason, ready.message))
+    }));
     let said_since = ready.and_then(|ready| ready.last_transition_time.get());
     if let Some(refused) = not_taken(cluster, im, pod, evidence.clone(), out) {
         return Some(refused);
@@ -193,7 +193,7 @@ fn not_running(
             // Longhorn calls it an error from the moment its deletion is asked for, in a drain and when it
             // applies settings, too
             let since = pod.metadata.deletion_timestamp.get();
-            evidence.push(api(format!("{}, and is being deleted", pod_in_words(pod))));
+            evidence.push(api(format!("{}, and it is being deleted", pod_in_words(pod))));
             evidence.extend(not_killed(cluster, pod));
             let trouble = aged(cluster, im, &causes::POD_TERMINATING, since, NEXT_POD, evidence);
             trouble.aged.then_some(trouble)
@@ -227,7 +227,7 @@ fn missing(
 ) -> ManagerTrouble {
     let mut trouble = aged(cluster, im, &causes::POD_MISSING, since, NEXT_POD, said);
     if let Some(event) = not_started::refused_by_all(cluster) {
-        let text = format!("event FailedCreate: {}", text::both_ends(event.said().trim(), 300));
+        let text = format!("event FailedCreate: \"{}\"", text::both_ends(event.said().trim(), 300));
         trouble.evidence.push(EvidenceSource::Event.says(text).quoting(event.said()));
         trouble.says = "has no pod";
         trouble.way = Some(&causes::CREATION_REJECTED);
@@ -241,7 +241,7 @@ fn not_killed(cluster: &Cluster, pod: &Pod) -> Option<Evidence> {
     let about =
         |event: &&Event| event.reason == "FailedKillPod" && event.involved_object.uid == pod.metadata.uid;
     let event = cluster.objects.events.iter().filter(about).max_by_key(|event| event.last_seen())?;
-    let text = format!("event FailedKillPod: {}", text::shortened(event.said().trim(), 300));
+    let text = format!("event FailedKillPod: \"{}\"", text::shortened(event.said().trim(), 300));
     Some(EvidenceSource::Event.says(text).quoting(event.said()))
 }
 
@@ -285,7 +285,7 @@ fn aged(
     let since = since.max(open.filter(|open| cluster.age(*open) < patience));
     let aged = since.map_or(!cluster.is_watched(), |since| cluster.age(since) >= patience);
     let says = match *cause {
-        causes::POD_FAILED => "is down: its pod has ended",
+        causes::POD_FAILED => "is down: its pod has terminated",
         causes::PANIC => "is down: its process panicked",
         causes::OOM_KILLED => "is down: OOM-killed",
         causes::POD_MISSING => "is down: it has no pod",
@@ -328,7 +328,7 @@ fn limit(im: &InstanceManager, pod: &Pod) -> Option<String> {
     Some(match im.spec.data_engine.or_v1() {
         DataEngine::V2 => format!("its memory limit is {limit}"),
         _ => format!(
-            "its memory limit is {limit}; Longhorn sets none, so it comes from a LimitRange or a policy of the cluster"
+            "its memory limit is {limit}, from a LimitRange or a cluster policy, because Longhorn sets none"
         ),
     })
 }
@@ -366,12 +366,10 @@ fn unlabelled(fleet: &InstanceManagers, im: &InstanceManager, old: bool) -> Opti
     let release = fleet.code_on(&im.spec.node_id)?;
     (!old && !missing.is_empty()).then(|| {
         let (hits, then) = match removes_unlabelled(release) {
-            true => (Hits::Running, "removes such a default instance manager at the next sync of its node"),
-            false => {
-                (Hits::Starts, "cannot find such a default instance manager, so it cannot sync its node")
-            }
+            true => (Hits::Running, "removes such an instance manager at the node's next sync"),
+            false => (Hits::Starts, "cannot find such an instance manager, so it cannot sync the node"),
         };
-        let evidence = vec![api(format!("it lacks labels {}; {release} {then}", missing.join(", ")))];
+        let evidence = vec![api(format!("it lacks labels {}, and {release} {then}", missing.join(", ")))];
         let says = "lacks the labels by which Longhorn finds it";
         ManagerTrouble::plain(&causes::LABEL_MISSING, says, hits, evidence)
     })
@@ -405,10 +403,10 @@ fn pod_in_words(pod: &Pod) -> String {
     }
     let state = container_status_of(pod).map(|status| &status.state);
     if let Some(ended) = state.and_then(|state| state.terminated.as_ref()) {
-        text += &format!(", container ended with exit code {} ({})", ended.exit_code, ended.reason);
+        text += &format!(", and its container exited with code {} ({})", ended.exit_code, ended.reason);
     }
     if let Some(waiting) = state.and_then(|state| state.waiting.as_ref()) {
-        text += &format!(", container waits: {}", waiting.reason);
+        text += &format!(", and its container is in {}", waiting.reason);
     }
     text
 }

@@ -48,8 +48,8 @@ pub static CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Instance managers by state",
-            description: "All instance managers. starting and stopped are normal for moments; a default v2 instance manager stays stopped while an \
-                          old one still runs on its node.",
+            description: "All instance managers. `starting` and `stopped` are normal for a few seconds, for a default v2 instance manager also while \
+                          an old one is running.",
             no_data: "the exporter does not report",
             ..Panel::TIME_SERIES.of(&STATES)
         },
@@ -58,7 +58,7 @@ pub static CHECK: Check = Check {
             title: "Instance managers in trouble",
             description: "Cause and node of each instance manager that is down.",
             columns: &["severity", "cause", "object", "node"],
-            no_data: "every instance manager runs, or the exporter does not report",
+            no_data: "every instance manager is running, or the exporter does not report",
             ..Panel::TABLE.of_findings("instance_manager_down")
         },
     ],
@@ -68,7 +68,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     STATES = Gauge "longhorn_health_instance_managers" ["state"]
-        "Instance managers by status.currentState; a state that Longhorn has not written or that is unknown counts as unknown.",
+        "Instance managers by status.currentState. A state that is missing or that no release writes counts as unknown.",
         absent "never; zero for a state in which none is",
         example "longhorn_health_instance_managers{state!=\"running\"} > 0";
 }
@@ -89,9 +89,8 @@ const DOWN: Alert = Alert {
     for_: "1m",
     keep_firing_for: "5m",
     summary: "A Longhorn instance manager is down.",
-    description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} is down. Its \
-                  engines and replicas are down, too, and no volume can be attached there. Check its pod, then the \
-                  longhorn-manager of that node.",
+    description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} is down, and so are its engines and replicas. No \
+                  volume can attach on the node. Check the instance manager's pod, then the node's longhorn-manager.",
     why: "The finding is critical only after three minutes (five for a start), longer than Longhorn's back-off of two; \
           a minute more tolerates one odd evaluation.",
     runbook: include_str!("LonghornInstanceManagerDown.md"),
@@ -103,10 +102,10 @@ const UNLABELLED: Alert = Alert {
     when: When::Found(&[&causes::LABEL_MISSING]),
     for_: "5m",
     summary: "A running Longhorn instance manager lacks its labels.",
-    description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} lacks labels by which Longhorn finds it. \
-                  Releases from 1.6.3, 1.7.2 and 1.8.0 on delete it with everything in it; earlier ones start nothing new there (issue 9464). Put \
-                  the labels back before anything else.",
-    why: "Labels are set when the object is made, so a moment without them does not happen on its own.",
+    description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} lacks the labels by which Longhorn finds it. From \
+                  1.6.3, 1.7.2 and 1.8.0 on, Longhorn deletes it with everything in it (earlier, nothing new can start on the node, issue 9464). Put \
+                  the labels back first.",
+    why: "Longhorn sets the labels when it creates the object, so they are never missing for a moment.",
     runbook: include_str!("LonghornInstanceManagerLabelsMissing.md"),
     ..Alert::DEFAULT
 };
@@ -233,21 +232,23 @@ fn finding<'a>(
     let more = trouble.detail.as_ref().map_or(String::new(), |detail| format!(": {detail}"));
     let impact = match trouble.hits {
         Hits::Running => {
-            format!("Longhorn removes it at the next sync of the node; affected: {}", users_of(&volumes))
+            let users = if volumes.is_empty() { String::new() } else { format!(": {}", users_of(&volumes)) };
+            format!("Longhorn removes it with everything in it at the node's next sync{users}")
         }
-        Hits::Starts => {
-            "what runs in it keeps running, but no engine or replica can start on the node".to_owned()
-        }
+        Hits::Starts => "no new engine or replica can start on the node. Running ones continue".to_owned(),
         _ if !standing.is_empty() => {
             format!(
-                "pods that use these wait until the node is back or they are moved: {}",
+                "pods that use these volumes hang until the node is back or the pods are moved: {}",
                 users_of(&standing)
             )
         }
         _ if volumes.is_empty() => {
-            "no volume can attach on the node, and its replicas are not served".to_owned()
+            "no volume can attach on the node, and replicas on it are unavailable".to_owned()
         }
-        _ => format!("no volume can attach on the node; affected: {}", users_of(&volumes)),
+        _ => format!(
+            "no volume can attach on the node, and replicas on it are unavailable: {}",
+            users_of(&volumes)
+        ),
     };
     let manager = cluster.manager_pod_on(node).map(|pod| (Name::Manager, pod.metadata.name.to_string()));
     let object = cluster.object::<InstanceManager>(name);

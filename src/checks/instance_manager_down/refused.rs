@@ -30,11 +30,11 @@ pub fn of(cluster: &Cluster, im: &InstanceManager, pod: Option<&Pod>) -> Option<
     let last = before.and_then(|gone| gone.last.rejection());
     let (why, said) = match (rejected, last) {
         (Some((why, pod)), _) => {
-            (why, format!("pod status: {}, {}", pod.status.reason, pod.status.message.trim()))
+            (why, format!("pod status: {}, \"{}\"", pod.status.reason, pod.status.message.trim()))
         }
         // one that is being made may be taken
         (None, Some(why)) if pod.is_none_or(|pod| pod.status.phase == PodPhase::Pending) => {
-            (why, format!("the last pod was rejected: {why}"))
+            (why, format!("the node rejected the last pod: {why}"))
         }
         _ => return None,
     };
@@ -42,7 +42,7 @@ pub fn of(cluster: &Cluster, im: &InstanceManager, pod: Option<&Pod>) -> Option<
     let since = of_before.map(|(since, _)| since).or_else(|| said_since(cluster, name));
     let mut evidence = vec![api(said).quoting(why)];
     if let Some((since, times)) = of_before.filter(|(_, times)| *times > 1) {
-        let text = format!("{times} of its pods have come and gone since {since} without running");
+        let text = format!("{times} of its pods were created and deleted since {since} without running");
         evidence.push(EvidenceSource::History.says(text));
     }
     let taints = taints_of(cluster, im);
@@ -99,7 +99,7 @@ pub fn driven_away(cluster: &Cluster, im: &InstanceManager) -> Option<Refusal> {
         |event: &&Event| event.is_taint_eviction() && event.involved_object.name == im.metadata.name.as_str();
     let marked = cluster.objects.events.iter().filter(marked).max_by_key(|event| event.last_seen());
     let mut evidence = vec![api(format!(
-        "node {} has taint {}, and no longhorn-manager runs there",
+        "node {} has taint {}, and no longhorn-manager is running on it",
         im.spec.node_id,
         taints.join(", ")
     ))];

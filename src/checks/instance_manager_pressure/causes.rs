@@ -4,26 +4,26 @@ use crate::check::causes;
 
 causes! {
     PROBE_WINDOW_SHORT = info "probe_window_short"
-        "the liveness probe gives up in less than 30 seconds, and sooner than in the stock release"
-        fix "Upgrade to 1.6.4, 1.7.3 or 1.8.0 (30 s), better to 1.9.2 or 1.10 (66 s, setting instance-manager-pod-liveness-probe-timeout). Until \
-             then, keep CPU free on the nodes and spread the volumes." [
+        "the instance manager's liveness probe gives up in less than 30 seconds, and sooner than in the stock release"
+        fix "Upgrade to 1.9.2 or 1.10 (66 s, setting instance-manager-pod-liveness-probe-timeout), at least to 1.6.4, 1.7.3 or 1.8.0 (30 s). \
+             Until then, keep CPU free on the nodes and spread the volumes." [
             read "kubectl -n <namespace> get pods -l longhorn.io/component=instance-manager \
                   -o custom-columns=NAME:.metadata.name,PERIOD:.spec.containers[0].livenessProbe.periodSeconds,THRESHOLD:.spec.containers[0].livenessProbe.failureThreshold",
         ];
     STORAGE_NETWORK_MISSING = info "storage_network_missing"
-        "the pod has no address in the storage network, so what runs in it uses the pod network"
-        fix "Check that Multus runs on node <node> and knows the network of setting storage-network. Once no volume is attached there, recreate the \
+        "the instance manager's pod has no address in the storage network, so its engines and replicas use the pod network"
+        fix "Check that Multus is up on node <node> with the network of setting storage-network. Once no volume is attached there, recreate the \
              instance manager: its new pod gets an address." [
             read "kubectl -n <namespace> get pod <object> -o yaml | grep -A20 k8s.v1.cni.cncf.io",
             read "kubectl -n <namespace> get settings.longhorn.io storage-network",
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
         ];
     CPU_REQUEST_LOW = info "cpu_request_low"
-        "the pod requests less CPU than the settings ask for, or they ask for none"
+        "the instance manager's pod requests less CPU than the settings specify, or the settings specify none"
         fix "Set guaranteed-instance-manager-cpu (default 12 percent of a node). Longhorn applies it to idle instance managers, so detach each \
              node's volumes in a maintenance window." [read "kubectl -n <namespace> get settings.longhorn.io guaranteed-instance-manager-cpu"];
     PRIORITY_CLASS_MISMATCH = warning "priority_class_mismatch"
-        "the pod's PriorityClass never matches the setting, so Longhorn keeps replacing idle pods"
+        "the pods' PriorityClass never matches setting priority-class, so Longhorn keeps replacing idle instance managers"
         fix "Set priority-class to the class that the pods get (by globalDefault or an admission policy), while all volumes are detached. Until then, \
              Longhorn recreates idle pods every hour." [
             read "kubectl -n <namespace> get settings.longhorn.io priority-class",

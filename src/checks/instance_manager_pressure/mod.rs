@@ -43,18 +43,18 @@ pub static CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Instances in the busiest instance manager",
-            description: "The more processes, the slower the liveness probe is answered. Spread volumes when it grows.",
+            description: "Processes in the busiest instance manager. With many, its liveness probe is answered late: spread the volumes if the \
+                          number grows.",
             expr: "max by ($cluster data_engine) (data_engine:longhorn_health_instance_manager_max_instances:max{$job})",
             legend: "{{data_engine}}",
             steps: &[Step::threshold(UNDER_PRESSURE.name, &BUSY, "orange")],
-            no_data: "no instance manager runs, or the exporter does not report",
+            no_data: "no instance manager is running, or the exporter does not report",
             ..Panel::TIME_SERIES
         },
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Shortest liveness window",
-            description: "How long an instance manager may fail its liveness probe before the kubelet kills it: 15 s before 1.6.4 and 1.7.3, 30 s \
-                          until 1.9.1, 66 s from 1.9.2 on.",
+            description: "How long a liveness probe may fail before the kubelet kills the instance manager: 15, 30 or, from 1.9.2 on, 66 s.",
             unit: Unit::Seconds,
             expr: "min by ($cluster data_engine) (data_engine:longhorn_health_instance_manager_min_probe_window_seconds:min{$job})",
             legend: "{{data_engine}}",
@@ -131,11 +131,10 @@ const PRIORITY_CLASS: Alert = Alert {
     when: When::Found(&[&causes::PRIORITY_CLASS_MISMATCH]),
     without: &["object", "node"],
     for_: "2h",
-    summary: "Longhorn replaces idle instance managers every hour: their PriorityClass never matches.",
-    description: "The PriorityClass of instance manager pods differs from setting priority-class, mostly because of a \
-                  globalDefault PriorityClass. Longhorn replaces idle instance managers every hour. Set priority-class \
-                  to that class in a maintenance window.",
-    why: "Longhorn compares every hour; two of them without a match are no change under way.",
+    summary: "Longhorn keeps replacing idle instance managers: their PriorityClass never matches.",
+    description: "The PriorityClass of instance manager pods differs from setting priority-class, usually because of a globalDefault PriorityClass. \
+                  Longhorn replaces idle instance managers every hour. Set priority-class to that class in a maintenance window.",
+    why: "Longhorn compares every hour. Two comparisons without a match mean that no change is under way.",
     runbook: include_str!("LonghornPriorityClassMismatch.md"),
     ..Alert::DEFAULT
 };
@@ -170,10 +169,10 @@ const UNDER_PRESSURE: Alert = Alert {
     for_: "1h",
     severity: Severity::Info,
     thresholds: &[BUSY, IMPATIENT],
-    summary: "A busy Longhorn instance manager has an impatient liveness probe.",
-    description: "The busiest {{ $labels.data_engine }} instance manager runs {{ $value }} instances, and a liveness probe gives up in less than \
-                  $window seconds. Under CPU load the kubelet kills it with everything in it. Upgrade Longhorn, or spread the volumes.",
-    why: "The window alone is a property of the release; it hurts where many processes share one instance manager.",
+    summary: "A busy Longhorn instance manager has too short a liveness probe timeout.",
+    description: "The busiest {{ $labels.data_engine }} instance manager is running {{ $value }} instances, and a liveness probe gives up in less \
+                  than $window seconds. Under CPU load, the kubelet may kill it with all its instances. Upgrade Longhorn, or spread the volumes.",
+    why: "The window alone is a property of the release. It matters where many processes share one instance manager.",
     runbook: include_str!("LonghornInstanceManagerUnderPressure.md"),
     ..Alert::DEFAULT
 };
@@ -261,7 +260,7 @@ fn state_window(cluster: &Cluster, number: usize, out: &mut Outcome) {
         "probe_window",
         cluster.object::<DaemonSet>("longhorn-manager"),
         format!(
-            "the liveness probe of {} gives up in less than {SHORT_WINDOW} s, as in every release before 1.6.4 and 1.7.3",
+            "the liveness probe of {} gives up in less than {SHORT_WINDOW} s",
             counted(number, "instance manager")
         ),
         "Under CPU load the kubelet kills an instance manager with all its instances. Upgrade to 1.6.4, 1.7.3 or 1.8.0 (30 s), better to 1.9.2 or \
@@ -282,10 +281,10 @@ fn cpu_lack(cluster: &Cluster, release: Release, im: &InstanceManager, pod: &Pod
     };
     let name = &im.metadata.name;
     if wanted == 0.0 && requested == 0.0 {
-        return Some(format!("{name} requests no CPU, and the settings ask for none"));
+        return Some(format!("{name} requests no CPU, and the settings specify none"));
     }
     (requested < wanted * FULL_SHARE)
-        .then(|| format!("{name} requests {requested:.3} cores, the settings ask for {wanted:.3}"))
+        .then(|| format!("{name} requests {requested:.3} cores, but the settings specify {wanted:.3}"))
 }
 
 fn about(
@@ -330,20 +329,19 @@ fn probe_window_short(
         counted(short.len(), "instance manager")
     );
     let finding = about(cluster, &causes::PROBE_WINDOW_SHORT, &short, message)?;
-    Some(
-        finding.impact(format!(
-            "under CPU load the kubelet kills it with all its instances, up to {busy} at once"
-        )),
-    )
+    Some(finding.impact(format!(
+        "under CPU load, the kubelet may kill an instance manager with up to {busy} instances"
+    )))
 }
 
 fn cpu_request_low(cluster: &Cluster, poor: SharedManagers) -> Option<Finding> {
     let message =
         format!("{} request less CPU than Longhorn recommends", counted(poor.len(), "instance manager"));
     let finding = about(cluster, &causes::CPU_REQUEST_LOW, &poor, message)?;
-    Some(finding.impact(
-        "under load on the node the instance manager gets too little CPU and fails its liveness probe",
-    ))
+    Some(
+        finding
+            .impact("on a busy node, an instance manager gets too little CPU and fails its liveness probe"),
+    )
 }
 
 /// A mismatch that Longhorn can never fix: the setting is empty and the API server fills in the
@@ -371,19 +369,22 @@ fn priority_class_mismatch(
             format!("setting priority-class is empty, but the cluster's default is {}", class.metadata.name)
         }
         _ if wanted.is_empty() => {
-            format!("{number} with a PriorityClass although setting priority-class is empty")
+            format!(
+                "{} a PriorityClass, although setting priority-class is empty",
+                have(mismatched.len(), "instance manager")
+            )
         }
-        _ => format!("{number} without PriorityClass {wanted}, which setting priority-class names"),
+        _ => format!("{number} without PriorityClass {wanted} of setting priority-class"),
     };
     let mut finding = about(cluster, &causes::PRIORITY_CLASS_MISMATCH, &mismatched, message)?;
     // all of them differ for one reason, which is the setting
     finding.object = cluster.object::<Setting>("priority-class");
     finding.node = None;
     let mut finding = finding
-        .impact("Longhorn replaces idle instance managers every hour, before 1.6 also those in use")
+        .impact("Longhorn replaces idle instance managers every hour (before 1.6, also those in use)")
         .with(Name::Value, global.filter(|_| forever).map_or("", |class| class.metadata.name.as_str()));
     if !cluster.can_read(Resource::PriorityClasses) {
-        finding = finding.fact("PriorityClasses cannot be read; probably one is globalDefault");
+        finding = finding.fact("PriorityClasses cannot be read, but probably one is globalDefault");
     }
     Some(finding)
 }

@@ -143,10 +143,7 @@ fn the_setting_is_changed_only_where_it_is_empty() {
         |yaml: String| yaml.replace("value: 'longhorn-critical'", "value: 'mine'\nstatus: {applied: true}");
     let yaml = other(base("v1.9.2", |pod| pod)) + &class("cluster-default");
     let finding = run(&CHECK, &cluster(&yaml)).report.findings.remove(0);
-    assert_eq!(
-        finding.message,
-        "1 instance manager without PriorityClass mine, which setting priority-class names"
-    );
+    assert_eq!(finding.message, "1 instance manager without PriorityClass mine of setting priority-class");
     assert!(finding.remedy.commands.iter().all(|command| !command.changes));
 }
 

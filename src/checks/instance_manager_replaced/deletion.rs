@@ -9,11 +9,11 @@ use crate::longhorn::*;
 
 /// Who may stop a pod without a trace of it in a recording.
 const CANDIDATES: &str =
-    "its kubelet was asked to stop it: a deletion, an eviction (such as a drain), or a lost sandbox";
+    "its kubelet was asked to stop it (by a deletion, an eviction such as a drain, or a lost sandbox)";
 
 /// The same beside a probe that failed: where Events were held back or are gone, that may be why.
-const PROBED: &str = "its kubelet was asked to stop it: a deletion, an eviction (such as a drain), or its liveness probe (its Events show failures, \
-                      but too few)";
+const PROBED: &str = "its kubelet was asked to stop it (by a deletion, an eviction such as a drain, or the liveness probe, although its Events show \
+                      too few failures)";
 
 /// Nothing else says how it ended.
 pub fn judge(scene: &ReplacementScene, stop: Option<&Stop>) -> Judged {
@@ -30,7 +30,7 @@ pub fn judge(scene: &ReplacementScene, stop: Option<&Stop>) -> Judged {
             if unharmed || left(scene) {
                 return idle(scene, evidence, ReplacementVerdict::DeletedIdle);
             }
-            evidence.push(api("volumes ran in it; Longhorn itself deletes only idle ones"));
+            evidence.push(api("volumes ran in it, and Longhorn itself deletes only idle instance managers"));
             let cordoned = scene.node.was_cordoned();
             let judged = Judged::new(
                 ReplacementVerdict::Deleted,
@@ -61,7 +61,7 @@ pub fn judge(scene: &ReplacementScene, stop: Option<&Stop>) -> Judged {
                 false => (ReplacementVerdict::Unknown, PROBED),
             };
             evidence.extend(failures.into_iter().map(quote));
-            evidence.push(fingerprint("unknown: whether its deletion was requested before it ended"));
+            evidence.push(fingerprint("whether its deletion was requested before it ended is unknown"));
             Judged::new(verdict, evidence).detail(detail)
         }
         (Asked::Unknown, None) => untold(scene, unharmed),
@@ -110,13 +110,15 @@ fn idle(scene: &ReplacementScene, mut evidence: Vec<Evidence>, otherwise: Replac
     let changes = changes(scene);
     if !changes.is_empty() || scene.setting.is_some() {
         evidence.extend(changes.into_iter().chain(scene.setting.clone()).map(api));
-        evidence.push(api("no attached volume was affected: Longhorn deletes idle ones to apply settings"));
+        evidence.push(api(
+            "no attached volume was affected (Longhorn deletes idle instance managers to apply settings)",
+        ));
         return Judged::new(ReplacementVerdict::SettingsSync, evidence);
     }
     let seen = scene.successor.map_or("it cannot be compared with its successor", |_| {
         "its successor has the same PriorityClass, CPU request, liveness probe, tolerations and node selector, and no setting is pending"
     });
-    evidence.push(api(format!("nothing ran in it; {seen}, so who stopped it is unknown")));
+    evidence.push(api(format!("nothing ran in it, and who stopped it is unknown: {seen}")));
     let judged = Judged::new(otherwise, evidence);
     match otherwise {
         ReplacementVerdict::StoppedIdle => judged.detail(CANDIDATES),
@@ -151,7 +153,7 @@ fn by_itself(scene: &ReplacementScene) -> Judged {
                 .to_owned(),
             "its process ended by itself, probably out of memory or by a panic",
         ),
-        None => ("unknown: how its container ended".to_owned(), "how its container ended is not recorded"),
+        None => ("how its container ended is unknown".to_owned(), "how its container ended is not recorded"),
     };
     evidence.push(fingerprint(text));
     Judged::new(ReplacementVerdict::Unknown, evidence).detail(detail)

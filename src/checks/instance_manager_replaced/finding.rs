@@ -25,7 +25,11 @@ pub(super) fn finding(cluster: &Cluster, end: End, others: &[End]) -> Finding {
         false => (end.verdict.cause(), message),
     };
     let again = |other: &End| {
-        EvidenceSource::History.says(format!("it also ended at {}: {}", other.at, other.verdict.cause()))
+        EvidenceSource::History.says(format!(
+            "the instance manager also ended at {}: {}",
+            other.at,
+            other.verdict.cause()
+        ))
     };
     let storage = cluster.setting("storage-network").map_or("", |setting| setting.value.trim());
     let way = match end.way {
@@ -77,17 +81,14 @@ fn what(end: &End) -> &'static str {
 fn impact(cluster: &Cluster, end: &End, volumes: &[VolumeRef]) -> String {
     match (volumes.is_empty(), end.verdict.is_expected()) {
         (true, true) if end.hits.deleted => {
-            "none now: the volumes whose replicas ended are deleted".to_owned()
+            "none now: the volumes of its replicas have been deleted".to_owned()
         }
         (true, true) => "none: it was idle".to_owned(),
-        (true, false) => {
-            "every engine and replica in it ended; no volume shows a sign of it now, or nothing ran in it"
-                .into()
-        }
+        (true, false) => "none visible: no volume shows damage, or nothing ran in it".into(),
         (false, _)
             if matches!(end.verdict, ReplacementVerdict::SettingsSync | ReplacementVerdict::StaleCleanup) =>
         {
-            format!("none: it held only replicas of {}, which nothing used", users_of(volumes))
+            format!("none: it held only replicas of {}, which no workload used", users_of(volumes))
         }
         (false, _) if end.severity == Severity::Info => {
             let whole = end.hits.volumes.iter().all(|volume| is_whole(cluster, volume));
@@ -96,10 +97,10 @@ fn impact(cluster: &Cluster, end: &End, volumes: &[VolumeRef]) -> String {
             } else {
                 "their replicas are being rebuilt or return with the node"
             };
-            format!("only replicas in it ended: {} did not stop, and {then}", users_of(volumes))
+            format!("only replicas in it ended: {} kept running, and {then}", users_of(volumes))
         }
         (false, _) => format!(
-            "every engine and replica in it ended; affected: {} (I/O errors until reattached, or degraded until rebuilt)",
+            "volumes in it get I/O errors until they are reattached, or are degraded until they are rebuilt: {}",
             users_of(volumes)
         ),
     }

@@ -136,7 +136,7 @@ impl Judged {
     fn evicted(message: &str, evidence: Vec<Evidence>) -> Self {
         let judged = Judged::new(ReplacementVerdict::Evicted, evidence);
         if message.starts_with("Preempted by ") || message.contains("preempting to accommodate") {
-            let text = "by the scheduler, to make room for a pod of a higher PriorityClass";
+            let text = "by the scheduler, to make room for a pod with a higher PriorityClass";
             return Judged { way: Some(&causes::PREEMPTED), ..judged.detail(text) };
         }
         let first = message.split(". ").next().unwrap_or_default().trim().trim_end_matches('.');
@@ -180,8 +180,7 @@ pub fn judge(scene: &ReplacementScene) -> Judged {
         && judged.verdict != ReplacementVerdict::OomKilled
     {
         judged.evidence.push(api(format!(
-            "reason OOMKilled with exit code {}: the kernel killed a process in it earlier (perhaps an engine or a replica), which is not what \
-             ended it",
+            "reason OOMKilled with exit code {}: the kernel killed a process in it earlier (perhaps an engine or replica), but that did not end it",
             ended.exit_code
         )));
     }
@@ -195,7 +194,7 @@ pub fn judge(scene: &ReplacementScene) -> Judged {
 fn by_pod_status(scene: &ReplacementScene) -> Option<Judged> {
     let status = &scene.last.status;
     let (reason, message) = (status.reason.as_str(), status.message.as_str());
-    let said = || vec![api(format!("pod status: reason {reason}, {message}"))];
+    let said = || vec![api(format!("pod status: reason {reason}, \"{message}\""))];
     if message.contains("node shutdown") || ["NodeLost", "NodeShutdown", "Shutdown"].contains(&reason) {
         return Some(Judged::new(ReplacementVerdict::NodeLost, said()));
     }
@@ -234,7 +233,7 @@ fn by_loss(scene: &ReplacementScene) -> Option<Judged> {
     match (ended.reason.as_str(), &scene.node.trouble) {
         ("Unknown", trouble) if ended.exit_code == 255 => {
             let came_back = ended.finished_at.get().map(|at| {
-                api(format!("{at} is when the container runtime was back; the container had ended earlier"))
+                api(format!("the container had ended earlier: {at} is when the container runtime was back"))
             });
             let evidence = [Some(said), came_back, trouble.clone()].into_iter().flatten().collect();
             Some(Judged::new(ReplacementVerdict::NodeLost, evidence))

@@ -122,5 +122,5 @@ pub fn quote(event: &Event) -> Evidence {
     let said = event.message.trim();
     let said = if said.ends_with(':') { format!("{said} (it says no more)") } else { said.to_owned() };
     let times = counted(event.occurrences(), "time");
-    EvidenceSource::Event.says(format!("event {} ({times}): {said}", event.reason))
+    EvidenceSource::Event.says(format!("event {} ({times}): \"{said}\"", event.reason))
 }

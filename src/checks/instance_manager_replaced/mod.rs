@@ -33,9 +33,9 @@ use judge::{Judged, ReplacementVerdict};
 pub static CHECK: Check = Check {
     id: "instance_manager_replaced",
     title: "Instance managers replaced",
-    summary: "An instance manager's pod ended within the last 24 hours, and all engines and replicas in it ended with it. Severity info if Longhorn \
-              intended it (settings, clean-up, a drain that affected no volume), if a lost node took only replicas that are being rebuilt, or if \
-              an exporter that just started finds no sign of harm.",
+    summary: "An instance manager's pod ended within the last 24 hours, with all engines and replicas in it. The finding is info if Longhorn \
+              intended it (settings, clean-up, a drain without affected volumes), if a lost node took only replicas that are being rebuilt, or if a \
+              newly started exporter finds no harm.",
     needs: &[InstanceManagers, Pods, Replicas],
     uses: &[Events, Volumes, Engines, Settings, DaemonSets, LonghornNodes, KubeNodes, NodeEvents],
     causes: causes::ALL,
@@ -56,7 +56,7 @@ pub static CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Instance manager pods that ended, by cause",
-            description: "Pods that ended per hour. settings_sync and stale_cleanup are Longhorn's own work.",
+            description: "Instance manager pods that ended per hour. settings_sync and stale_cleanup are Longhorn's own work.",
             expr: "max by ($cluster cause, expected) \
                    (increase(longhorn_health_instance_manager_replacements_total{$job}[1h]))",
             legend: "{{cause}}",
@@ -80,11 +80,11 @@ pub static CHECK: Check = Check {
 
 gauges! {
     REPLACEMENTS = Counter "longhorn_health_instance_manager_replacements_total" ["cause", "planned"]
-        "Instance manager pods that ended since the exporter started, by cause and whether Longhorn or a drain meant it; counted a minute after the end.",
+        "Instance manager pods that ended since the exporter started, by cause and planned (by Longhorn or a drain). Counted after a minute.",
         absent "never; zero for a cause that was not seen",
         example "increase(longhorn_health_instance_manager_replacements_total{planned=\"false\"}[1h]) > 0";
     LAST = Gauge "longhorn_health_instance_manager_last_replacement_timestamp_seconds" ["instance_manager", "node", "cause", "planned"]
-        "When the instance manager's pod was last recreated, or ended if there is no new one.",
+        "Unix time when the instance manager's pod was last recreated, or ended if there is no new one.",
         absent "the instance manager was not replaced in the last 24 hours",
         example "time() - longhorn_health_instance_manager_last_replacement_timestamp_seconds{planned=\"false\"} < 3600";
 }
@@ -93,10 +93,9 @@ const LOOPING: Alert = Alert {
     name: "LonghornInstanceManagerProbeLoop",
     when: When::Found(&[&causes::LIVENESS_LOOP]),
     for_: "1m",
-    summary: "A Longhorn instance manager is killed repeatedly by its liveness probe.",
-    description: "The liveness probe repeatedly kills instance manager {{ $labels.object }}{{ with $labels.node }} on \
-                  {{ . }}{{ end }}. Each time all its engines and replicas end. If it happens on several nodes, check \
-                  the network between kubelet and pods, otherwise the load of the node.",
+    summary: "A liveness probe keeps killing a Longhorn instance manager.",
+    description: "The liveness probe keeps killing instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }}, with all its \
+                  engines and replicas. If several nodes are affected, check the network between kubelet and pods. Otherwise take load off the node.",
     why: "Three kills within an hour are a loop; a minute tolerates one odd evaluation.",
     runbook: include_str!("LonghornInstanceManagerProbeLoop.md"),
     ..Alert::DEFAULT

@@ -58,7 +58,8 @@ pub(super) fn end<'a>(
     let verdict = settled.unwrap_or(judged.verdict);
     if judged.verdict != verdict {
         let cause = verdict.cause();
-        let text = format!("judged as {cause} when it happened; the objects behind that no longer exist");
+        let text =
+            format!("the exporter found {cause} when it happened (the objects it read no longer exist)");
         judged = Judged::new(verdict, vec![EvidenceSource::History.says(text)]);
     }
     if settled.is_some() || cluster.age(gone.at) >= SETTLED {
@@ -90,8 +91,7 @@ pub(super) fn setting_that_replaces(cluster: &Cluster, successor: Option<&Pod>) 
     let empty = cluster.setting("priority-class").is_some_and(|setting| setting.value.trim().is_empty());
     (given && empty).then(|| {
         format!(
-            "setting priority-class is empty but PriorityClass {} is the default of the cluster, so Longhorn replaces idle instance managers every \
-             hour",
+            "setting priority-class is empty but PriorityClass {} is the cluster's default, so Longhorn replaces idle instance managers every hour",
             class.metadata.name
         )
     })

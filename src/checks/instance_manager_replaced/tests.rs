@@ -371,7 +371,12 @@ fn the_counter_is_complete_settles_once_and_never_goes_down() {
     cluster.history.pod_gone(Arc::new(again), "uid-3", cluster.now);
     let report = run(&CHECK, &cluster).report;
     assert_eq!((report.findings.len(), report.findings[0].cause.id), (1, "panic"));
-    assert!(report.findings[0].evidence().iter().any(|fact| fact.text.contains("it also ended")));
+    assert!(
+        report.findings[0]
+            .evidence()
+            .iter()
+            .any(|fact| fact.text.contains("the instance manager also ended"))
+    );
     cluster = later(cluster, 2 * 24 * 3600);
     cluster = later(cluster, 60);
     assert_eq!(count(&cluster, "liveness_probe", "false"), 1.0, "forgotten but counted");
@@ -479,7 +484,7 @@ fn a_drain_says_what_became_of_the_replicas() {
     assert_eq!(impact, "none: it was idle");
     let (message, impact) = told(&hit());
     assert!(message.ends_with("evicted by a drain (replicas only)"), "{message}");
-    assert!(impact.ends_with("did not stop, and all replicas are back"), "{impact}");
+    assert!(impact.ends_with("kept running, and all replicas are back"), "{impact}");
     // played on 1.12.1: a kubelet whose watch was late stopped it 15 s after Longhorn had marked the replicas
     let (message, _) = told(
         &(hit().replace("11:50:03", "11:49:45") + &event("Killing", "Stopping container instance-manager")),
@@ -489,10 +494,10 @@ fn a_drain_says_what_became_of_the_replicas() {
     let later = next(saw(&gone, &(after() + &hit())), 60, &after());
     let finding = run(&CHECK, &later).report.findings.remove(0);
     assert!(finding.message.ends_with("evicted by a drain (replicas only)"), "{}", finding.message);
-    assert_eq!(finding.impact, "none now: the volumes whose replicas ended are deleted");
+    assert_eq!(finding.impact, "none now: the volumes of its replicas have been deleted");
     let (_, impact) = told(&hit().replace("robustness: healthy", "robustness: degraded"));
     assert!(
-        impact.ends_with("did not stop, and their replicas are being rebuilt or return with the node"),
+        impact.ends_with("kept running, and their replicas are being rebuilt or return with the node"),
         "{impact}"
     );
 }

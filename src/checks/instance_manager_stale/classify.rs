@@ -132,13 +132,14 @@ fn idle<'a>(
             EvidenceSource::History
                 .says(format!("seen in this state since {since}, {} ago", duration(cluster.age(since)))),
         ),
-        None => evidence.push(api("start time unknown: the object does not record it")),
+        None => evidence.push(api("start time unknown (the object does not record it)")),
     }
     let why = if long || trouble.is_some() { &causes::STUCK } else { &causes::CLEANUP_PENDING };
     evidence.extend(trouble);
     if !fleet.engine_is_enabled(im) {
-        evidence
-            .push(api("its data engine is disabled; the setting controller removes it, not the node's sync"));
+        evidence.push(api(
+            "its data engine is disabled, so the setting controller removes it, not the node's sync",
+        ));
     }
     StaleManager::plain(why, since, evidence)
 }
@@ -186,7 +187,7 @@ fn regular(
 ) -> (&'static Cause, String) {
     if role == Role::Replica {
         let text = match im.spec.data_engine {
-            DataEngine::V2 => "it starts in another one when its volume attaches again",
+            DataEngine::V2 => "it starts in another instance manager when its volume attaches again",
             _ => "a new one starts elsewhere once its volume is upgraded or attached again",
         };
         return (&causes::REPLICA_HELD, text.into());
@@ -211,7 +212,7 @@ fn regular(
         if !default.is_empty() && !current.is_empty() && current != default {
             return (
                 &causes::ENGINE_UPGRADE_PENDING,
-                format!("the volume runs {current}, the default is {default}"),
+                format!("the volume's engine image is {current}, the default is {default}"),
             );
         }
     }
@@ -260,8 +261,8 @@ fn tie(cluster: &Cluster, im: &InstanceManager, name: &str, role: Role, state: I
         || state == InstanceState::Starting;
     let text = match (claim.current, claim.manager) {
         (InstanceState::Running, "") => "its object names no instance manager".to_owned(),
-        (InstanceState::Running, other) => format!("its object says it runs in {other}"),
-        (current, _) => format!("its object says it is {}", current.as_str()),
+        (InstanceState::Running, other) => format!("its object names instance manager {other}"),
+        (current, _) => format!("its object is in state {}", current.as_str()),
     };
     match claim.current {
         InstanceState::Running | InstanceState::Stopped if !moving => Tie::Elsewhere(text),

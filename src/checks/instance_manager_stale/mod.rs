@@ -26,8 +26,8 @@ use classify::StaleManager;
 pub static CHECK: Check = Check {
     id: "instance_manager_stale",
     title: "Old instance managers",
-    summary: "An instance manager without the default image still exists. Says what holds it, whether that clears by itself, and in which order to \
-              free it.",
+    summary: "An instance manager without the default image still exists. The finding says what runs in it, whether that clears by itself, and in \
+              which order to free it.",
     needs: &[InstanceManagers, Engines, EngineFrontends, Replicas, Volumes, Settings],
     uses: &[LonghornNodes, KubeNodes, Pods, DaemonSets, Orphans],
     causes: causes::ALL,
@@ -37,8 +37,7 @@ pub static CHECK: Check = Check {
     panels: &[
         Panel {
             title: "Old instance managers stuck",
-            description: "Old instance managers held by an instance without owner, or not removed although nothing holds them. None clears by \
-                          itself.",
+            description: "Old instance managers in which only orphaned instances, or nothing, is running, but which Longhorn does not remove.",
             expr: "sum by ($cluster job) (max without ($without) (longhorn_health_check_findings{$job, check=\"instance_manager_stale\", severity=\"warning\"})) \
                    or 0 * max by ($cluster job) (longhorn_health_checks{$job, state=\"known\"} > 0)",
             legend: "stuck",
@@ -49,7 +48,7 @@ pub static CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Old instance managers by cause",
-            description: "Progress of the clean-up after an upgrade. engine_upgrade_pending, reattach_pending and replica_held are expected until \
+            description: "Old instance managers left after an upgrade. engine_upgrade_pending, reattach_pending and replica_held are expected until \
                           the volumes are upgraded and reattached.",
             no_data: "the exporter does not report",
             ..Panel::TIME_SERIES.of(&OLD)
@@ -57,7 +56,8 @@ pub static CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Volumes that hold an old instance manager",
-            description: "Upgrade the engines with engine_upgrade_pending, then detach and attach the volumes with reattach_pending.",
+            description: "Volumes that run in old instance managers. Upgrade the engines with engine_upgrade_pending, then detach and attach the \
+                          volumes with reattach_pending.",
             columns: &["cause", "object", "volume", "pvc_namespace", "pvc"],
             expr: "max by ($cluster cause, object, volume, pvc, pvc_namespace) \
                    (longhorn_health_finding_volume{$job, check=\"instance_manager_stale\"}) == 1",
@@ -73,7 +73,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     OLD = Gauge "longhorn_health_old_instance_managers" ["cause"]
-        "Old instance managers that still exist, by cause; those with several causes count under the worst.",
+        "Old instance managers that still exist, by their worst cause.",
         absent "no old instance manager has this cause",
         example "sum without (cause) (longhorn_health_old_instance_managers)";
     HOLDERS = Gauge "longhorn_health_old_instance_manager_holders" ["instance_manager", "node", "role", "cause"]
@@ -87,11 +87,9 @@ const STUCK: Alert = Alert {
     when: When::Found(&[&causes::ORPHAN_HELD, &causes::STUCK, &causes::DELETION_STUCK]),
     for_: "15m",
     summary: "An old Longhorn instance manager is stuck.",
-    description: "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} is not removed. \
-                  It reserves CPU and memory, and runs an old image. If nothing runs in it, check the longhorn-manager \
-                  of that node.",
-    why: "Longhorn removes an idle instance manager within 30 seconds; a quarter of an hour tolerates a restart of \
-          all managers in an upgrade.",
+    description: "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} cannot be removed. It reserves CPU and \
+                  memory, and runs an old image. If nothing runs in it, check the node's longhorn-manager.",
+    why: "Longhorn removes an idle instance manager within 30 seconds. A quarter of an hour tolerates a restart of all managers in an upgrade.",
     runbook: include_str!("LonghornInstanceManagerStuck.md"),
     ..Alert::DEFAULT
 };
@@ -102,9 +100,9 @@ const HELD: Alert = Alert {
     runbook_only: &[&causes::NODE_DOWN, &causes::CLEANUP_PENDING],
     for_: "24h",
     summary: "An old Longhorn instance manager still runs volumes a day after the upgrade.",
-    description: "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} still runs volumes. This is expected after \
-                  an upgrade: no I/O is at risk. Upgrade the engines of its volumes, then detach and attach them at a convenient moment.",
-    why: "Waiting is normal after an upgrade; a day later no one is upgrading by hand any longer, and the rest has been forgotten.",
+    description: "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} still runs volumes. This is expected after an \
+                  upgrade: no I/O is at risk. Upgrade its volumes' engines, then detach and attach the volumes at a convenient moment.",
+    why: "Waiting is normal after an upgrade. A day later, no one is upgrading by hand any longer, and the rest has been forgotten.",
     runbook: include_str!("LonghornOldInstanceManagerHeld.md"),
     ..Alert::DEFAULT
 };
@@ -189,8 +187,10 @@ fn finding(
         .facts(case.holders.iter().map(|holder| holder.evidence.clone()))
         .facts(orphaned);
     if !shards.is_empty() {
-        let text =
-            format!("shards run in it, which do not keep this release from removing it: {}", listed(&shards));
+        let text = format!(
+            "this release may remove the instance manager although shards run in it: {}",
+            listed(&shards)
+        );
         finding = finding.fact(text);
     }
     remedy::advise(finding, cluster, fleet, im, case, orphans, &shards)
@@ -216,25 +216,32 @@ fn message(im: &InstanceManager, case: &StaleManager, volumes: usize) -> String 
         causes::ORPHAN_HELD => {
             let orphans = of(&causes::ORPHAN_HELD);
             format!(
-                "an old instance manager on {node} is held by {} without a volume",
-                counted(orphans, "instance")
+                "an old instance manager on {node} is still running {}",
+                counted(orphans, "orphaned instance")
             )
         }
         causes::STUCK => {
-            format!("an old instance manager on {node} is not removed, although nothing holds it")
+            format!("an old instance manager on {node} is not removed, although nothing runs in it")
         }
         causes::DELETION_STUCK => format!("an old instance manager on {node} was deleted but still exists"),
         causes::ENGINE_UPGRADE_PENDING => {
-            format!(
-                "an old instance manager on {node} waits for the engine upgrade of {}",
-                counted(volumes, "volume")
-            )
+            let whose = match volumes {
+                1 => "1 volume's engine upgrade".to_owned(),
+                more => format!("{more} volumes' engine upgrades"),
+            };
+            format!("an old instance manager on {node} is waiting for {whose}")
         }
         causes::REATTACH_PENDING => {
-            format!("an old instance manager on {node} waits until {} reattached", are(volumes, "volume"))
+            format!(
+                "an old instance manager on {node} is waiting until {} reattached",
+                are(volumes, "volume")
+            )
         }
         causes::REPLICA_HELD => {
-            format!("an old instance manager on {node} runs replicas of {}", counted(volumes, "volume"))
+            format!(
+                "an old instance manager on {node} is still running replicas of {}",
+                counted(volumes, "volume")
+            )
         }
         causes::NODE_DOWN => {
             format!("an old instance manager on {node} cannot be removed while its node is down")
@@ -253,11 +260,10 @@ fn impact(case: &StaleManager, volumes: &[VolumeRef], shards: &[&str]) -> String
     }
     match *case.why {
         causes::ORPHAN_HELD | causes::STUCK | causes::DELETION_STUCK if volumes.is_empty() => {
-            "no volume is affected; the unused instance manager keeps CPU and memory reserved on the node"
-                .into()
+            "no volume is affected, but the unused instance manager keeps CPU and memory reserved".into()
         }
-        causes::NODE_DOWN => "what runs on the node cannot be seen until the node is back".into(),
+        causes::NODE_DOWN => "what runs in the instance manager is unknown until its node is back".into(),
         causes::CLEANUP_PENDING => "none".into(),
-        _ => format!("{} keeps using the old instance manager until then; I/O continues", users_of(volumes)),
+        _ => format!("no I/O is at risk, but the old instance manager still serves {}", users_of(volumes)),
     }
 }

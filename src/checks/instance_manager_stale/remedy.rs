@@ -101,15 +101,14 @@ fn held(
     if !later.is_empty() {
         let names: Vec<&str> = later.iter().map(|volume| volume.name.as_str()).collect();
         text += &format!(
-            " Not now: {}. An unhealthy volume is upgraded once it is healthy, a strict-local one only while it is detached.",
+            " Upgrade these later, once healthy (strict-local volumes only while detached): {}.",
             listed(&names)
         );
     }
     let moves: Vec<_> =
         volumes.iter().filter(|volume| needs(volume, &causes::REATTACH_PENDING)).take(SHOWN).collect();
-    if !moves.is_empty() {
-        text += " Note the number of replicas before you scale down. Do not scale down a StatefulSet whose persistentVolumeClaimRetentionPolicy is \
-                 Delete when scaled: that deletes its claims and their volumes.";
+    if !moves.is_empty() && *case.why != causes::REATTACH_PENDING {
+        text += " Do not scale down a StatefulSet whose persistentVolumeClaimRetentionPolicy.whenScaled is Delete: that deletes its volumes.";
     }
     let look = format!("kubectl -n {ns} get instancemanagers.longhorn.io {} -o yaml", im.metadata.name);
     let mut remedy = Remedy::new(text).read(format!("kubectl -n {ns} get volumes.longhorn.io")).read(look);

@@ -121,7 +121,7 @@ fn the_figures_of_the_scheduler_are_shown() {
     let refused = judged(&node("one", "", "", "", [100, 90, 95]), "", "elsewhere", "").unwrap();
     assert_eq!(
         refused[0].1,
-        "one: disk d: 95 GiB scheduled plus 10 GiB of the replica is more than 100 GiB (100 % of 100 GiB less 0 B reserved, \
+        "one: disk d: 95 GiB allocated plus 10 GiB for this replica exceeds the limit of 100 GiB (100 % of 100 GiB, \
          storage-over-provisioning-percentage)"
     );
     assert_eq!([bytes(0), bytes(1536), bytes(GIB * 1500)], ["0 B", "1.5 KiB", "1.5 TiB"]);

@@ -265,7 +265,7 @@ fn what_ends_without_the_kubelet() {
     let case = Case { seen: &seen, events: stopping(), ..Case::default() };
     assert_eq!(case.found().0, "warning deleted");
     let finding = run(&CHECK, &case.live()).report.findings.remove(0);
-    assert!(finding.evidence().iter().any(|fact| fact.text.contains("perhaps an engine or a replica")));
+    assert!(finding.evidence().iter().any(|fact| fact.text.contains("perhaps an engine or replica")));
 }
 
 #[test]

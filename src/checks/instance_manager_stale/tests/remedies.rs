@@ -25,7 +25,7 @@ fn only_what_longhorn_itself_would_upgrade_live_is_patched() {
     ] {
         let (text, commands) = changes(&base(healthy.replace(from, to)));
         assert_eq!(commands, Vec::<String>::new(), "{to}");
-        assert!(text.contains("Not now: v."), "{text}");
+        assert!(text.contains("only while detached): v."), "{text}");
     }
 }
 
@@ -106,9 +106,12 @@ fn a_deletion_that_waits_for_its_pod_leads_to_the_node() {
     let ends = pod.replace("{name: im-old,", "{name: im-old, deletionTimestamp: '2026-01-01T22:00:30Z',");
     let base = release("v1.12.1") + &deleted;
     let (fix, commands) = changes(&(base.clone() + &ends));
-    assert!(fix.starts_with("Find out why kubelet or containerd on node-1 do not end pod im-old"), "{fix}");
+    assert!(
+        fix.starts_with("Read the kubelet's and containerd's logs on node-1, then restart both: pod im-old"),
+        "{fix}"
+    );
     assert!(commands.is_empty(), "nothing is forced on our word: {commands:?}");
     for other in [base.clone(), base + &pod] {
-        assert!(changes(&other).0.starts_with("Find out which finalizer"));
+        assert!(changes(&other).0.starts_with("Check that the admission webhook is answering"));
     }
 }
