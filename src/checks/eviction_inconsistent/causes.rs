@@ -69,11 +69,7 @@ causes! {
         ];
     COPY_IN_USE = warning "copy_in_use"
         "eviction of a backing image copy is requested, but a replica that stays on the disk needs the copy"
-        fix "Evict the whole node or disk: Longhorn then moves the replicas that need the copy first." [
-            read ON_NODE,
-            read "kubectl -n <namespace> get backingimages.longhorn.io <backing_image> -o yaml",
-            change "kubectl -n <namespace> delete replicas.longhorn.io <replica>",
-        ] proven "the replica has failed, the disk has lost its backing image, and the volume is healthy without it: otherwise no replica is named"
+        fix "Evict the whole node or disk: Longhorn then moves the replicas that need the copy first." [read ON_NODE, read "kubectl -n <namespace> get backingimages.longhorn.io <backing_image> -o yaml", change "kubectl -n <namespace> delete replicas.longhorn.io <replica>"] proven "the replica has failed, the disk has lost its backing image, and the volume is healthy without it: otherwise no replica is named"
         way ALREADY_REMOVED "it was removed too early, so a replica failed"
             fix "Delete the failed replica once the volume is healthy elsewhere. Then upgrade to 1.8.2, 1.9.1 or later. Do not delete the replica \
                  earlier: a salvage may need it.";
@@ -89,9 +85,7 @@ causes! {
         "a node's spec and status list different disks, so the webhook rejects changes to the node"
         but "info in a recording while the node's manager is running, because a disk may just have been added or removed"
         fix "Check that node <node>'s longhorn-manager is running and that each new disk's path exists. The manager then adds the disks to the \
-             status." [
-            read MANAGERS, read NODE,
-        ];
+             status." [read MANAGERS, read NODE];
     AUTO_EVICTING_STALE = warning "auto_evicting_stale"
         "a node reports automatic eviction although it is not cordoned"
         fix "Bring node <node>'s longhorn-manager back: it resets status.autoEvicting at its next sync." [read MANAGERS, read NODE];
