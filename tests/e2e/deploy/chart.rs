@@ -128,20 +128,20 @@ fn each_right_can_be_withheld() -> Result<()> {
 fn the_notes_say_what_is_missing() -> Result<()> {
     let Some(tools) = Tools::find() else { return Ok(()) };
     let said = notes(&tools, "")?;
-    for line in ["Nobody scrapes it yet", "No alerts are loaded", "No dashboards are loaded"] {
+    for line in ["No Prometheus scrapes the exporter yet", "No alerts are loaded", "No dashboards are loaded"] {
         ensure!(said.contains(line), "{said}");
     }
-    ensure!(!said.contains("withheld") && !said.contains("token"), "{said}");
+    ensure!(!said.contains("denied") && !said.contains("token"), "{said}");
     let rights = "nodes: false, priorityclasses: false, webhookConfigurations: false, nodeEvents: false";
     let said = notes(&tools, &format!("{{rbac: {{rights: {{{rights}}}}}}}"))?;
     for line in [
-        "Right nodeEvents is withheld. These checks are unknown: node_iscsi_errors.",
-        "Right priorityclasses is withheld. These checks know less: instance_manager_pressure.",
-        "Right webhookConfigurations is withheld. These checks know less: manager_crash_loop, webhook_unavailable.",
+        "Right nodeEvents is denied. These checks are unknown: node_iscsi_errors.",
+        "Right priorityclasses is denied. These checks know less: instance_manager_pressure.",
+        "Right webhookConfigurations is denied. These checks know less: manager_crash_loop, webhook_unavailable.",
     ] {
         ensure!(said.contains(line), "{said}");
     }
-    ensure!(said.matches(" is withheld. ").count() == 4, "{said}");
+    ensure!(said.matches(" is denied. ").count() == 4, "{said}");
     let said = notes(&tools, TLS)?;
     ensure!(said.contains("https://localhost:10945/") && said.contains("create token"), "{said}");
     Ok(())
