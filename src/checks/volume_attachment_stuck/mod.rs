@@ -184,7 +184,7 @@ causes! {
             fix "Delete pod share-manager-<volume> while its workloads can pause: Longhorn then creates the share's Service again, with the address \
                  that the current network setting needs." [
                 read "kubectl -n <namespace> get sharemanagers.longhorn.io <volume> -o jsonpath='{.status.endpoint}'",
-                read "kubectl -n <namespace> get services <volume> -o yaml",
+                read "kubectl -n <namespace> get services <volume> -o yaml --ignore-not-found",
             ]
         way DEVICE_EXCHANGED "the device was replaced under the pod"
             fix "Scale the workload to 0 until the volume is detached, then up again: the kubelet then mounts the new device. The old device \

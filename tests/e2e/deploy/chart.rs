@@ -128,7 +128,8 @@ fn each_right_can_be_withheld() -> Result<()> {
 fn the_notes_say_what_is_missing() -> Result<()> {
     let Some(tools) = Tools::find() else { return Ok(()) };
     let said = notes(&tools, "")?;
-    for line in ["No Prometheus scrapes the exporter yet", "No alerts are loaded", "No dashboards are loaded"] {
+    for line in ["No Prometheus scrapes the exporter yet", "No alerts are loaded", "No dashboards are loaded"]
+    {
         ensure!(said.contains(line), "{said}");
     }
     ensure!(!said.contains("denied") && !said.contains("token"), "{said}");

@@ -45,7 +45,7 @@ async fn an_alert_reaches_alertmanager_with_its_text() -> Result<()> {
         assert_eq!(text("labels", "severity"), "critical");
         assert_eq!(text("labels", "team"), "storage");
         let description = text("annotations", "description");
-        let rendered = format!("longhorn-manager of node {node} is crash-looping. ");
+        let rendered = format!("longhorn-manager on {node} is crash-looping. ");
         assert!(description.starts_with(&rendered), "{description}");
         let more = format!("check --node {node}");
         assert!(description.ends_with(&more), "{description}");

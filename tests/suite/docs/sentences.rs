@@ -126,3 +126,21 @@ fn names_one_of(ids: &BTreeSet<&str>, text: &str) -> bool {
     let word = Regex::new(r"[a-z]+(?:_[a-z0-9]+)+").unwrap();
     word.find_iter(text).any(|found| ids.contains(found.as_str()))
 }
+
+/// A command that is broken over two lines is two commands where someone copies it.
+#[test]
+fn code_in_a_runbook_stands_on_one_line() {
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/runbooks");
+    let mut broken = Vec::new();
+    for path in std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()) {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let mut is_fenced = false;
+        for line in text.lines() {
+            is_fenced ^= line.trim_start().starts_with("```");
+            if !is_fenced && line.matches('`').count() % 2 == 1 {
+                broken.push(format!("{}: {line}", path.display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+}
