@@ -139,7 +139,7 @@ fn rejected(pod: &Pod) -> Option<NotStarted> {
     }
     let placed = condition(&pod.status.conditions, "PodScheduled")?;
     (placed.status == ConditionStatus::False).then(|| {
-        let text = format!("no node can take the pod ({})", placed.reason);
+        let text = format!("the pod cannot be scheduled ({})", placed.reason);
         NotStarted::new(&ways::NO_PLACE, text).said(&placed.message)
     })
 }
@@ -238,8 +238,8 @@ fn newest<'a>(cluster: &'a Cluster, pod: &Pod, wanted: impl Fn(&&Event) -> bool)
 fn waits(pod: &Pod, container: &str) -> String {
     let waiting = pod.container_status(container).and_then(|status| status.state.waiting.as_ref());
     match waiting.filter(|waiting| !waiting.reason.is_empty()) {
-        Some(waiting) => waiting.reason.to_string(),
-        None => format!("phase {}", pod.status.phase.as_str()),
+        Some(waiting) => format!("the pod's container is in {}", waiting.reason),
+        None => format!("the pod is in phase {}", pod.status.phase.as_str()),
     }
 }
 

@@ -18,7 +18,7 @@ pub fn trouble(pod: &Pod) -> Option<String> {
     let placed = condition(&pod.status.conditions, "PodScheduled");
     if let Some(unplaced) = placed.filter(|placed| placed.status == ConditionStatus::False) {
         return Some(format!(
-            "no node can take it ({}): \"{}\"",
+            "it cannot be scheduled ({}): \"{}\"",
             unplaced.reason,
             text::both_ends(unplaced.message.trim(), LONGEST)
         ));
@@ -170,7 +170,7 @@ mod tests {
             ("", None),
             (
                 "conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable, message: 0/3 nodes}]",
-                Some("no node can take it (Unschedulable): \"0/3 nodes\""),
+                Some("it cannot be scheduled (Unschedulable): \"0/3 nodes\""),
             ),
             (
                 "containerStatuses: [{name: a, state: {waiting: {reason: ImagePullBackOff, message: no such image}}}]",

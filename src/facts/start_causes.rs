@@ -117,7 +117,7 @@ causes! {
             fix "Use nodes of another system: k3OS is no longer maintained and takes no packages. The manager starts at its next attempt, within \
                  five minutes." [read NODE];
     CONTAINER_CANNOT_START = critical "container_cannot_start"
-        "the container or its hook fails"
+        "the manager's container, or a hook of it, cannot start"
         fix "Read the container's error message. Then fix its cause on <node>: a mount path, /proc, seccomp, AppArmor or the container runtime. The \
              kubelet retries automatically." [read DESCRIBE, read NODE_STATE]
         way NOT_SHARED "its node's mounts are not shared"
@@ -149,9 +149,9 @@ causes! {
         ];
     WEBHOOK_CALL_FAILED = critical "webhook_call_failed"
         "the API server cannot call Longhorn's admission webhook"
-        but "info in the pod's first two minutes, while other managers start too"
-        fix "Restore the connection from the API server to the webhook. Check .svc in its NO_PROXY, TCP port 9502 to the pods, the CNI, and \
-             Service and CA in the configurations." [
+        but "info in the pod's first 2 min, while other managers start too"
+        fix "Check that the API server's NO_PROXY contains .svc, that TCP port 9502 to the pods is open (CNI), and that the webhook \
+             configurations name the right Service and CA." [
             read ASK,
             read "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=longhorn-admission-webhook -o wide",
             read WHOM,
@@ -178,8 +178,8 @@ causes! {
             fix "Bring one manager to Ready. Check that the DaemonSet, its pods' labels and the Service's selector belong to one release." [read MANAGERS, read SLICES, read LAST_LOG]
         way NO_SERVICE "the webhook's Service is missing"
             means "the webhook configuration names a missing Service, so it belongs to another installation or namespace"
-            fix "Check that no other Longhorn is in the namespace that the webhook configurations name. Then delete the configurations: \
-                 managers recreate them during startup, with their own namespace and certificate." [read WHOM, read SLICES, change CONFIGURE_AGAIN, read LAST_LOG]
+            fix "Check that the webhook configurations do not belong to a Longhorn in another namespace. Then delete them: managers recreate \
+                 them during startup, with their own namespace and certificate." [read WHOM, read SLICES, change CONFIGURE_AGAIN, read LAST_LOG]
             proven "the API server finds no such Service, so the configurations are wrong; a starting manager writes them again"
         way CERTIFICATE "the webhook certificate is rejected"
             means "the API server rejects the webhook's certificate"
@@ -187,16 +187,16 @@ causes! {
                  also delete Secrets longhorn-webhook-ca and longhorn-webhook-tls." [read WHOM, read SLICES, change CONFIGURE_AGAIN, read LAST_LOG]
             proven "the API server names a certificate that does not fit, so the configurations are wrong; a starting manager writes them again";
     WEBHOOK_DENIED = critical "webhook_denied"
-        "Longhorn's admission webhook rejects a change that the manager makes during startup" but "warning below five restarts, info in the \
-                                                                                                   pod's first two minutes"
-        fix "Wait during a rollout: the next attempt may succeed. Otherwise correct the rejected object, or delete it if unused. If that is \
-             rejected too, return to the previous release first."
+        "Longhorn's admission webhook rejects a change that the manager makes during startup" but "warning below 5 restarts, info in the pod's \
+                                                                                                   first 2 min"
+        fix "Wait for the next attempt in a rollout. Otherwise correct the rejected object, or delete it if unused. If that change is rejected \
+             too, repeat it on the previous release."
             [read LAST_LOG, read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"] proven "the fix asks for a leftover"
         way SETTING_REFUSED "a setting's value is rejected"
             fix "Set the rejected setting to Longhorn's current value in ConfigMap longhorn-default-setting (the chart's defaultSettings), or \
                  remove it there. Danger-zone settings are rejected while volumes are attached."
             [read DEFAULTS, read SETTINGS, read LAST_LOG]
-        way SETTING_ENDS_START "a setting is rejected (before 1.3.1)"
+        way SETTING_ENDS_START "rejected setting (fatal before 1.3.1)"
             fix "Set the rejected setting to Longhorn's current value in ConfigMap longhorn-default-setting (the chart's defaultSettings), or \
                  remove it there. Danger-zone settings need detached volumes. From 1.3.1 on, managers start anyway."
             [read DEFAULTS, read SETTINGS, read LAST_LOG]
@@ -206,9 +206,9 @@ causes! {
             [read "kubectl -n <namespace> get pods -l app=longhorn-manager -o 'custom-columns=NODE:.spec.nodeName,POD:.metadata.name,IMAGE:.spec.containers[*].image'",
              read LAST_LOG];
     WRITE_CONFLICT = critical "write_conflict"
-        "managers conflict during startup" but "warning below five restarts, info in the pod's first two minutes"
-        fix "Wait for the next attempt: the later manager then succeeds. If the conflict repeats for minutes, delete one manager pod, wait \
-             until its successor is Ready, then delete the next." [
+        "managers conflict with each other during startup" but "warning below 5 restarts, info in the pod's first 2 min"
+        fix "Wait: the next attempt usually succeeds. If the conflict lasts for minutes, delete the manager pods one at a time. Wait until each \
+             new pod is Ready before the next." [
             read MANAGERS,
             read DEFAULTS,
             read LAST_LOG,
@@ -309,6 +309,7 @@ pub fn briefly(cause: &'static Cause) -> &'static str {
         WEBHOOK_CALL_FAILED => "calls to the webhook fail",
         WEBHOOK_DENIED => "the webhook rejects its API update",
         BACKING_IMAGE_EVICTION_PANIC => "panic at a stale backing image copy",
+        WRITE_CONFLICT => "managers conflict during startup",
         UPGRADE_PATH => "this upgrade step is not supported",
         CACHE_SYNC_FAILED => "it was stopped while it was hanging",
         POD_UPDATE_REFUSED => "another webhook changes its pod",

@@ -13,10 +13,10 @@ const GAVE_UP: &str = "kubectl -n <namespace> logs <pod> -c longhorn-manager --p
 
 // Why a manager does not reach the Service of a webhook, no matter what serves it. Deleting its pod changes none of it.
 ways! { UNREACHED:
-    NO_SUCH_NAME "DNS denies the webhook's name"
+    NO_SUCH_NAME "DNS cannot resolve the webhook name"
         means "the last attempt failed in DNS: a server answered that the Service's name does not exist"
-        fix "Find the DNS server that denies the Service's name, often the node's (resolv.conf, search domain). Otherwise check the kubelet's cluster \
-             domain, and whether the Service was deleted."
+        fix "Find the DNS server that answers NXDOMAIN for the Service, often the node's own (resolv.conf, search domain). Then check the \
+             kubelet's cluster domain and that the Service exists."
         [read SERVICE, read DNS, read WAITS, read GAVE_UP];
     NO_DNS "DNS does not answer for the webhook"
         means "the last attempt failed in DNS: no server answered for the Service's name"

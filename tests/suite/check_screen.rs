@@ -366,7 +366,7 @@ fn every_incident_names_its_root_first() {
         ("incident-003-before-the-crash", "critical  Eviction of worker-2 crashes its manager"),
         (
             "incident-004-webhook-deadlock",
-            "critical  No longhorn-manager has been Ready for 2 h: each waits for another's webhook",
+            "critical  No longhorn-manager has been Ready for 2 h: each is waiting for another (deadlock)",
         ),
     ];
     let scenarios = scenario::all();

@@ -26,8 +26,8 @@ const NODES: &str = "kubectl get nodes -o wide";
 causes! {
     NODE_DOWN = warning "node_down"
         "the node has not been Ready for ten minutes, so its pods and volumes cannot move"
-        fix "Bring node <node> back. If its machine is lost, switch it off, then taint the node: its volumes then attach elsewhere. Never taint a \
-             running machine: it keeps writing." [
+        fix "Bring node <node> back. If its machine is lost, switch it off, then add taint node.kubernetes.io/out-of-service:NoExecute: its \
+             volumes attach elsewhere. Never add it to a running machine: it keeps writing." [
             read "kubectl describe node <node>",
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
             change "kubectl taint nodes <node> node.kubernetes.io/out-of-service=nodeshutdown:NoExecute",

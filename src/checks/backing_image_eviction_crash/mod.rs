@@ -34,9 +34,9 @@ pub static CHECK: Check = Check {
             keep_firing_for: "5m",
             summary: "A requested eviction makes longhorn-manager panic on a backing image.",
             description: "Backing image {{ $labels.object }} has a stale copy on {{ with $labels.disk }}disk {{ . }} of {{ end }}{{ with \
-                          $labels.node }}node {{ . }}{{ else }}a node{{ end }}, where eviction is requested. That node's longhorn-manager keeps \
-                          crashing. Set evictionRequested to false on the node and its disks until \
-                          longhorn_health_backing_image_eviction_unsafe_copies is 0.",
+                          $labels.node }}node {{ . }}{{ else }}a node{{ end }}, where eviction is requested, so longhorn-manager crash-loops. \
+                          Set evictionRequested to false on the node and its disks until longhorn_health_backing_image_eviction_unsafe_copies is \
+                          0.",
             why: "The manager checks the copy at least every 30 seconds, so each minute of waiting means another crash. Firing five minutes longer \
                   bridges the restarts in between.",
             runbook: include_str!("LonghornBackingImageEvictionCrashRisk.md"),
@@ -49,8 +49,8 @@ pub static CHECK: Check = Check {
             for_: "5m",
             summary: "Requesting eviction now would make longhorn-manager panic.",
             description: "Backing image {{ $labels.object }} has a stale copy on {{ with $labels.disk }}disk {{ . }} of {{ end }}{{ with \
-                          $labels.node }}node {{ . }}{{ else }}a node{{ end }}. Requesting eviction there would make longhorn-manager panic. Find \
-                          out why the backing image manager keeps the copy, and request no eviction until it is deleted.",
+                          $labels.node }}node {{ . }}{{ else }}a node{{ end }}. Requesting eviction there would make longhorn-manager panic. \
+                          Request none until it is deleted. Find out why the backing image manager keeps it.",
             why: "The finding itself waits three minutes; five more keep a restart of the exporter or of the backing \
                   image manager from alerting.",
             runbook: include_str!("LonghornBackingImageEvictionCrashLatent.md"),
@@ -102,7 +102,7 @@ gauges! {
         absent "spec and status agree, the disk is on no node, or Longhorn is older than 1.7",
         example "count by (node) (longhorn_health_backing_image_status_not_spec)";
     UNSAFE_COPIES = Gauge "longhorn_health_backing_image_eviction_unsafe_copies" []
-        "Backing image copies that crash a manager of this release if their node's eviction is requested. At 0, eviction is safe.",
+        "Backing image copies that crash this release's manager if their node's eviction is requested. At 0, eviction is safe.",
         absent "nodes or backing images cannot be read, or the release is unknown while such copies exist",
         example "longhorn_health_backing_image_eviction_unsafe_copies == 0";
 }

@@ -52,7 +52,7 @@ causes! {
         ] proven "the backup has failed, so it holds no complete copy; others are not touched";
     RECURRING_JOB_OVERDUE = warning "recurring_job_overdue"
         "a recurring job has missed its schedule, or fails at each run"
-        but "info while its last run writes a backup"
+        but "info while its last run is writing a backup"
         fix "Delete the last Job of CronJob <object> if it is hanging: it blocks every later run. If over 100 runs were missed, edit the CronJob to \
              restart it." [read CRON_JOB, read JOBS, change "kubectl -n <namespace> delete jobs <workload>"] proven "the Job is the active one of an overdue CronJob, and writes no backup"
         way NO_CRON_JOB "it has no CronJob"

@@ -51,7 +51,7 @@ causes! {
         fix "Delete pod <pod>: its successor registers the driver again. If that fails, read the registrar's log and compare the kubelet's root \
              directory with the driver deployer's --kubelet-root-dir." [read "kubectl -n <namespace> logs <pod> -c node-driver-registrar --tail=30", read "kubectl get csinode <node> -o yaml", change "kubectl -n <namespace> delete pod <pod>"] proven "the plugin runs and its CSINode lacks the driver; a DaemonSet recreates the pod, and mounts stay";
     CONTROLLER_DOWN = critical "controller_down"
-        "csi-attacher or csi-provisioner is down, so no volume in the cluster can be attached, or none can be created"
+        "csi-attacher or csi-provisioner is down, so no volume can be attached, or none can be created"
         fix "Read the Events and logs of <object>'s pods. If the CSI plugin on their node is down, fix that first. If they lose their lease, the API \
              server is slow." [
             read "kubectl -n <namespace> get pods -l app=<object> -o wide",

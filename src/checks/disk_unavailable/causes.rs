@@ -99,7 +99,7 @@ causes! {
             read DISK,
         ] proven "the fix asks for what is not needed; no replica is deleted";
     DISK_NEARLY_FULL = info "disk_nearly_full"
-        "less than a tenth of the disk's allocatable space is left, or its free space is close to the minimum"
+        "less than a tenth of the disk's allocatable space is left, or free space is near the minimum"
         fix "Add a disk or a node, or delete unneeded snapshots and volumes. If the disk is small by design, disable its scheduling: that clears \
              this finding." [read REPLICAS, read DISK, read LIMITS] proven "the fix asks for \
                                                                                                                                what is not needed";
@@ -123,15 +123,15 @@ causes! {
                 change "kubectl -n <namespace> delete replicas.longhorn.io <replica>",
             ] proven "the replica never started, and holds no data"
         way NO_OTHER_NODE "every other node already has a replica of its volumes"
-            fix "Bring node <node> back (check power, network, kubelet). If it is lost, first add a node or lower numberOfReplicas: every other node \
-                 already has a replica of <volume>.";
+            fix "Bring node <node> back (check power, network, kubelet). If it is lost, add a node or lower numberOfReplicas before deleting it: \
+                 every other node already has a replica of <volume>.";
     NODE_PRESSURE = warning "node_pressure"
         "the kubelet reports pressure on the node, so Longhorn uses neither the node nor its disks"
         fix "Free what node <node> lacks: disk space of the kubelet or container runtime, memory, or process IDs. Until then, the kubelet may evict \
              Longhorn's own pods." [read NODE, read "kubectl get events -A --field-selector reason=Evicted"];
     NODE_ENVIRONMENT = info "node_environment"
-        "the node lacks something that some volumes need" but "warning if the cluster has such volumes"
-        fix "Give node <node> what the evidence names (an NFS client, shared mounts or 2 MiB huge pages), on immutable nodes in the image. After \
+        "the node fails Longhorn's check of packages, kernel modules and mounts" but "warning if a volume needs what is missing"
+        fix "Add what is missing to node <node>: an NFS client, shared mounts or 2 MiB huge pages (on immutable nodes, to the image). After \
              adding huge pages, restart the kubelet." [read CONDITIONS]
         way MODULES "kernel modules are not loaded"
             fix "Load <value> on node <node>, now and at every boot. Longhorn checks again every half hour." [

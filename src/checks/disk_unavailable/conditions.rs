@@ -43,14 +43,15 @@ pub(super) fn run<'c>(
     node: &'c LonghornNode,
 ) -> Option<&'c Condition> {
     let away = away(cluster, out, node);
-    let found = [away.map(|ready| not_ready(cluster, node, ready)), pressure(cluster, out, node)];
-    for finding in found.into_iter().flatten() {
+    let found = [
+        (away.map(|ready| not_ready(cluster, node, ready)), "unavailable, so redundancy is lower"),
+        (pressure(cluster, out, node), "at risk: the kubelet may evict the instance manager"),
+    ];
+    for (finding, how) in found.into_iter().filter_map(|(finding, how)| Some((finding?, how))) {
         let impact = match cluster.objects.replicas.of(Owner::Node, &node.metadata.name).count() {
             0 => "none yet: the node holds no replica".to_owned(),
-            count => format!(
-                "volumes with a replica on the node have less redundancy ({})",
-                counted(count, "replica")
-            ),
+            1 => format!("1 replica on the node is {how}"),
+            count => format!("{count} replicas on the node are {how}"),
         };
         out.report(finding.impact(impact));
     }
@@ -135,12 +136,13 @@ fn pressure(cluster: &Cluster, out: &mut Outcome, node: &LonghornNode) -> Option
     if !is_lasting(cluster, out, "pressure", name, said_by) {
         return None;
     }
+    let which = nodes::pressure(cluster, name).map_or("pressure", |one| one.kind.as_str());
     Some(
         about(
             cluster,
             node,
             &causes::NODE_PRESSURE,
-            format!("Longhorn cannot use node {name}: the kubelet reports pressure"),
+            format!("Longhorn cannot use node {name}: the kubelet reports {which}"),
         )
         .since(said_by.last_transition_time.get())
         .fact(said(&format!("{object} {name}"), said_by)),

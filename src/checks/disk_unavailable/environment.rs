@@ -50,7 +50,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, nod
             Need::V2 => "only the v2 data engine needs it, and a label keeps that off the node",
             Need::Encrypted if encrypted => "this cluster's encrypted volumes cannot be mounted on the node",
             Need::Encrypted => "only encrypted volumes need it, and this cluster has none",
-            Need::Packages => "RWX volumes need the NFS client, and encrypted volumes need cryptsetup",
+            Need::Packages => "RWX volumes (NFS client) or encrypted ones (cryptsetup) cannot be mounted",
             Need::Some(who) => who,
         };
         let needed = match need {
@@ -67,11 +67,11 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, nod
         hurts_encrypted |= needed && (matches!(need, Need::Encrypted) || lack.message.contains("cryptsetup"));
         let said = said(&format!("nodes.longhorn.io {name}"), lack);
         evidence.push(api(format!("{said} ({who})")).quoting(&lack.message));
-        lacks.push((needed, lack));
+        lacks.push((needed, lack, who));
     }
     // what is needed is reported first
-    lacks.sort_by_key(|(needed, _)| !needed);
-    let Some((needed, first)) = lacks.first() else { return };
+    lacks.sort_by_key(|(needed, ..)| !needed);
+    let Some((needed, first, who)) = lacks.first() else { return };
     let severity = if *needed { Severity::Warning } else { Severity::Info };
     let way = way(cluster, name, first);
     let lacks = match way {
@@ -89,7 +89,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, nod
     .node(name)
     .impact(match severity {
         Severity::Info => "none yet: no existing volume needs what is missing",
-        _ => "volumes that need what is missing cannot be used on this node",
+        _ => *who,
     })
     .facts(evidence);
     if hurts_encrypted {

@@ -73,7 +73,7 @@ pub(super) const ALERTS: &[Alert] = &[
         for_: "1m",
         summary: "All nodes with Longhorn data are not Ready.",
         description: "All nodes with Longhorn data are not Ready, so all volumes are affected. Check what the nodes share (network, power, \
-                      connection to the API server). Do not restart, drain or delete any node until you know.",
+                      connection to the API server). Do not restart, drain or delete any node.",
         why: "The finding allows five minutes for a reboot; one more bridges an exporter that restarts.",
         runbook: include_str!("LonghornNoNodeReady.md"),
         ..Alert::DEFAULT

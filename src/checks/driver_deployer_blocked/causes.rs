@@ -26,7 +26,7 @@ causes! {
             read "kubectl -n <namespace> logs <object> -c longhorn-driver-deployer --tail=20 --previous",
         ];
     NODE_NOT_SYNCED = warning "node_not_synced"
-        "a registered node lacks the condition MountPropagation because its manager is not syncing it (mounts are not the cause)"
+        "a registered node lacks condition MountPropagation because its manager is not syncing it (mounts are not the cause)"
         fix "Read the node's longhorn-manager log for `fail to sync node`. Then find out why the node has no instance manager. Mounts are not the \
              cause." [
             read "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --tail=500 | grep -i 'fail to sync node'",

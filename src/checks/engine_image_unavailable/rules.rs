@@ -46,7 +46,7 @@ pub(super) const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Storage,
         title: "Engine images by state",
-        description: "Engine images by Longhorn's state: deployed on every Ready node, still deploying, or incompatible with the managers.",
+        description: "Engine images by reported state: deployed on every Ready node, still deploying, or incompatible with the managers.",
         width: Width::Third,
         no_data: "the exporter cannot read engineimages.longhorn.io, or there is none",
         ..Panel::STAT.of(&IMAGES)

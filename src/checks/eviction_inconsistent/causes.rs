@@ -68,7 +68,7 @@ causes! {
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<volume>",
         ];
     COPY_IN_USE = warning "copy_in_use"
-        "eviction of a backing image copy is requested, but a replica that stays on the disk needs the copy"
+        "eviction of a backing image copy is requested, but a replica that stays on the disk needs it"
         fix "Evict the whole node or disk: Longhorn then moves the replicas that need the copy first." [read ON_NODE, read "kubectl -n <namespace> get backingimages.longhorn.io <backing_image> -o yaml", change "kubectl -n <namespace> delete replicas.longhorn.io <replica>"] proven "the replica has failed, the disk has lost its backing image, and the volume is healthy without it: otherwise no replica is named"
         way ALREADY_REMOVED "it was removed too early, so a replica failed"
             fix "Delete the failed replica once the volume is healthy elsewhere. Then upgrade to 1.8.2, 1.9.1 or later. Do not delete the replica \
@@ -83,19 +83,19 @@ causes! {
         ];
     DISK_KEYS_DIFFER = warning "disk_keys_differ"
         "a node's spec and status list different disks, so the webhook rejects changes to the node"
-        but "info in a recording while the node's manager is running, because a disk may just have been added or removed"
+        but "info in a recording while the node's manager is running"
         fix "Check that node <node>'s longhorn-manager is running and that each new disk's path exists. The manager then adds the disks to the \
              status." [read MANAGERS, read NODE];
     AUTO_EVICTING_STALE = warning "auto_evicting_stale"
         "a node reports automatic eviction although it is not cordoned"
         fix "Bring node <node>'s longhorn-manager back: it resets status.autoEvicting at its next sync." [read MANAGERS, read NODE];
     DATA_SOURCE_MOVED = warning "data_source_moved"
-        "the pod that prepares a backing image is on another node than its data source names"
+        "the pod that prepares a backing image is not on the node that its data source names"
         fix "Delete pod <pod>: Longhorn recreates it on the node that the data source names, and the download starts again." [
             change "kubectl -n <namespace> delete pod <pod>",
             read "kubectl -n <namespace> get backingimagedatasources.longhorn.io <object> -o yaml",
             read "kubectl -n <namespace> get pod <pod> -o wide",
-        ] proven "the pod runs on another node than its data source names; the download starts again";
+        ] proven "the pod runs on a different node from the one in its data source; the download starts again";
     MANAGER_STALE = warning "manager_stale"
         "a backing image manager has an old image or serves a disk that no node lists"
         fix "Read the longhorn-manager's log on the node of <object> to find out why Longhorn keeps it. Check for copies that exist nowhere else." [

@@ -40,7 +40,7 @@ fn moved(cluster: &Cluster, source: &BackingImageDataSource) -> Option<Candidate
             format!("backing image {name} should be prepared on {wanted}, but its pod is on {actual}"),
         )
         .at(wanted, "")
-        .fact(format!("spec.nodeID is {wanted}, but pod {pod_name} has spec.nodeName {actual}, and the file is not being transferred"))
+        .fact(format!("BackingImageDataSource {name}: spec.nodeID is {wanted}, but pod {pod_name} has spec.nodeName {actual}, and the file is not being transferred"))
         .impact("the download or upload cannot finish, so volumes that need the image cannot start")
         .with(Name::Pod, pod_name.as_str())
         .not_before(pod.metadata.created()),
@@ -75,7 +75,7 @@ fn stale(cluster: &Cluster, manager: &BackingImageManager) -> Option<Candidate> 
         "backing images that it serves: {}",
         if images.is_empty() { "none".to_owned() } else { images.join(", ") }
     ))
-    .impact("its copies are not maintained, and eviction of the disk may stall")
+    .impact("the backing image manager's copies are not maintained, and eviction of the disk may stall")
     .after(ROLLOUT)
     .not_before(manager.metadata.created().max(managers_made(cluster).filter(|_| old_image)));
     if no_disk && !old_image && gives_up_missing_disks(manager_release(cluster)) {

@@ -41,9 +41,9 @@ pub static CHECK: Check = Check {
         side_by_side: true,
         for_: "10m",
         summary: "Longhorn objects contradict each other about eviction.",
-        description: "{{ $labels.object_kind }} {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }}{{ with $labels.disk }}, disk {{ \
-                      . }}{{ end }} contradicts other objects about eviction ({{ $labels.cause }}), and Longhorn does not resolve this. Follow the \
-                      runbook's section on {{ $labels.cause }}. Do not remove the node or disk, even if it looks empty.",
+        description: "{{ $labels.object_kind }} {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }}{{ with $labels.disk }}, \
+                      disk {{ . }}{{ end }} contradicts other objects about eviction ({{ $labels.cause }}), and Longhorn does not resolve this. \
+                      Follow the runbook's section on {{ $labels.cause }}. Do not remove the node or disk, even if empty.",
         why: "The findings already wait for minutes. Ten more tolerate the restart of a manager or a node.",
         runbook: include_str!("LonghornEvictionInconsistent.md"),
         ..Alert::DEFAULT

@@ -48,7 +48,7 @@ fn suspended(cluster: &Cluster, disk: &EvictingDisk, copies: usize) -> Option<Ca
             .at(name, disk.name)
             .volumes(volumes(cluster, &replicas))
             .fact(left)
-            .fact(format!("condition Ready of the node is False, reason {}", ready.reason))
+            .fact(format!("node {name}: condition Ready is False, reason {}", ready.reason))
             .fact(format!("evictionRequested is true on {}", requests(disk.node)))
             .impact("replicas stay on the disk, although Longhorn reports nothing. Removing the node or disk now loses what is on it")
             .not_before(ready.last_transition_time.get()),
@@ -78,7 +78,7 @@ fn hidden(cluster: &Cluster, disk: &EvictingDisk) -> Option<Candidate> {
                 ready.map_or("absent", |ready| ready.status.as_str()),
                 ready.map_or("", |ready| ready.reason.as_str()),
             ))
-            .impact("its replicas are not evicted, although the disk looks empty to the usual checks")
+            .impact("the disk's replicas are not evicted, although the disk looks empty to the usual checks")
             .with(Name::Key, disk.uuid())
             .not_before(
                 ready.and_then(|ready| ready.last_transition_time.get()).max(ready_since(cluster, name)),
@@ -160,7 +160,7 @@ fn auto_evicting(cluster: &Cluster, node: &LonghornNode) -> Option<Candidate> {
             format!("node {name} reports automatic eviction, but it is no longer cordoned"),
         )
         .at(name, "")
-        .fact("status.autoEvicting is true, but the Kubernetes node's spec.unschedulable is not")
+        .fact("the Longhorn node's status.autoEvicting is true, but the Kubernetes node's spec.unschedulable is not")
         .maybe(manager_not_ready(cluster, name))
         .impact("replicas may still be evicted, because the node's manager is not working"),
     )

@@ -7,7 +7,7 @@ const ON_NODE: &str = "kubectl -n <namespace> get replicas.longhorn.io -l longho
 
 causes! {
     NO_PROGRESS = warning "no_progress"
-        "the replicas and copies on an evicted disk have not decreased for half an hour, and nothing is being rebuilt"
+        "the replicas and copies on an evicted disk have not decreased for half an hour without any rebuild"
         fix "Check for detached or unhealthy volumes, a rebuild limit of 0 (default 5), and a failing longhorn-manager on node <node>. If the \
              eviction was not intended, cancel it." [
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhorndiskuuid=<value> -o wide",
@@ -23,7 +23,7 @@ causes! {
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
             read ON_NODE,
             change "kubectl -n <namespace> patch settings.longhorn.io <setting> --type merge -p '{\"value\":\"<value>\"}'",
-        ] proven "the budget names another node than its instance manager's, so it protects nothing there; every other budget stays"
+        ] proven "the budget names a different node from its instance manager's, so it protects nothing there; every other budget stays"
         way OF_ANOTHER_NODE "it belongs to another node"
             fix "Delete the PodDisruptionBudget: Longhorn recreates it, with the right node from 1.3.3 and 1.4.2 on." [
                 read "kubectl -n <namespace> get poddisruptionbudgets -o yaml",
@@ -36,7 +36,7 @@ causes! {
             fix "Detach the manually attached volumes from node <node> in Longhorn's UI: a drain does that only if setting \
                  detach-manually-attached-volumes-when-cordoned is true. Then move the other volumes' workloads."
         way ENGINE_LEFT_OVER "an engine process is orphaned"
-            fix "Delete the process's Orphan (1.9 or later). On older releases, delete the instance manager's pod while no volume is attached on the \
+            fix "Delete the process's Orphan (1.9 or later). On older releases, delete the instance manager's pod while no volume is attached to the \
                  node, and wait for the rebuilds." [
                 read "kubectl -n <namespace> get orphans.longhorn.io",
                 read "kubectl -n <namespace> get instancemanagers.longhorn.io <object> -o jsonpath='{.status.instanceEngines}'",

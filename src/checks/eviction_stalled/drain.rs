@@ -86,7 +86,7 @@ fn misdirected_finding(cluster: &Cluster, budget: &PodDisruptionBudget, node: &K
         .since(cordoned)
         .severity(if lasting { Severity::Warning } else { Severity::Info })
         .impact(DRAIN_WAITS)
-        .fact(format!("its selector names node {node}, but instance manager {name} is on another one"))
+        .fact(format!("the budget selects node {node}, but instance manager {name} is on another one"))
         .way(&causes::OF_ANOTHER_NODE)
 }
 
@@ -134,7 +134,7 @@ impl<'a> DrainView<'a> {
         }
         if advances {
             finding = finding
-                .fact("its replicas are leaving: one is being copied, or the last moved within half an hour");
+                .fact("replicas are leaving: one is being copied, or the last moved within half an hour");
         }
         let severity = if blocks || left { Severity::Warning } else { Severity::Info };
         out.report(finding.severity(severity));
@@ -208,7 +208,7 @@ impl<'a> DrainView<'a> {
                     (text, &causes::ENGINE_LEFT_OVER, Vec::new())
                 } else {
                     let way = if volumes.iter().any(by_hand) { &causes::BY_HAND } else { &causes::ATTACHED };
-                    (format!("volumes are still attached on the node: {}", listed(instances)), way, volumes)
+                    (format!("volumes are still attached to the node: {}", listed(instances)), way, volumes)
                 }
             }
             Blocker::Replicas(left) => (

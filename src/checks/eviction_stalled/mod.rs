@@ -62,8 +62,8 @@ const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Eviction,
         title: "Replicas left to evict",
-        description: "Replicas still on nodes and disks being evicted, by disk UUID. At 0, the disk is empty. A flat line above 0 without a rebuild \
-                      is a stalled eviction.",
+        description: "Replicas still on evicted nodes and disks, by disk UUID. At 0, the disk is empty. A flat line without a rebuild is a \
+                      stalled eviction.",
         no_data: "no eviction is requested, or the exporter does not report",
         ..Panel::TIME_SERIES.of(&REMAINING_REPLICAS)
     },

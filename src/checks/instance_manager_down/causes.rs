@@ -33,8 +33,8 @@ causes! {
         ];
     POD_REJECTED = critical "pod_rejected"
         "the node rejects the instance manager's pods because of a taint, pressure, or too few resources" but "warning for the first 3 minutes"
-        fix "Remove what keeps the pod away: the taint (or tolerate it with setting taint-toleration, all volumes detached), the pressure, or the \
-             CPU shortage. Longhorn then creates the pod." [
+        fix "Remove what keeps the pod off the node: a taint, pressure or CPU shortage. To tolerate the taint instead, detach all volumes and \
+             set taint-toleration. Longhorn then creates the pod." [
             read "kubectl describe node <node>",
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
         ];
@@ -61,8 +61,7 @@ causes! {
             change "kubectl uncordon <node>",
         ];
     NODE_DOWN = warning "node_down" "the instance manager's node is down"
-        but "info for the first 5 minutes if no volume is attached there, info if a node without replicas was removed from Kubernetes \
-             (node_unregistered warns), and info while the manager of a reachable node starts"
+        but "info for the first 5 minutes without attached volumes, for a removed node without replicas, and while its manager starts"
         fix "Bring node <node> back (check power, network, kubelet). If it is up, find out why longhorn-manager is not running. Remove the node only \
              once every volume is healthy without it." [
             read "kubectl get nodes -o wide",

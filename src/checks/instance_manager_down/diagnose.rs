@@ -85,8 +85,8 @@ fn lost(cluster: &Cluster, im: &InstanceManager) -> ManagerTrouble {
     if let Some(down) = nodes::down(cluster, &im.spec.node_id) {
         return away(cluster, &im.spec.node_id, down);
     }
-    let said = "its state is unknown, although the node is up: Longhorn writes that even if nodes.longhorn.io reports the Kubernetes node as deleted \
-                or not Ready only for a moment";
+    let said = "the instance manager's state is unknown, although the node is up: Longhorn writes that even if nodes.longhorn.io reports the \
+                Kubernetes node as deleted or not Ready only for a moment";
     let says = "has an unknown state since its node was down, although the node is up again";
     let mut trouble = ManagerTrouble::plain(&causes::NODE_DOWN, says, Hits::Attaching, vec![api(said)]);
     trouble.evidence.extend(nodes::manager_trouble(cluster, &im.spec.node_id));
@@ -123,19 +123,20 @@ fn dead_pod(
     out: &mut Outcome,
 ) -> Option<ManagerTrouble> {
     let (name, pod) = (&im.metadata.name, fleet.pod_of(im));
-    if let Some(refused) = not_taken(cluster, im, pod, vec![api("state is running")], out) {
+    if let Some(refused) = not_taken(cluster, im, pod, vec![api(format!("{name} is in state running"))], out)
+    {
         return Some(refused);
     }
     match pod {
         None if !cluster.decoded_all(Resource::Pods) => None,
         None => {
             let since = out.first_seen(causes::POD_MISSING.id, name);
-            let facts = vec![api("state is running, but it has no pod")];
+            let facts = vec![api(format!("{name} is in state running but has no pod"))];
             Some(missing(cluster, im, since, facts))
         }
         Some(pod) if has_ended(pod) => {
             let since = ended_at(pod).or(out.first_seen(causes::POD_FAILED.id, name));
-            let facts = vec![api(format!("state is running, but {}", pod_in_words(pod)))];
+            let facts = vec![api(format!("{name} is in state running, but {}", pod_in_words(pod)))];
             Some(ended(cluster, im, pod, since, facts))
         }
         _ => None,
@@ -154,7 +155,7 @@ fn not_running(
         return Some(away(cluster, node, down));
     }
     let pod = fleet.pod_of(im);
-    let said = api(format!("state is {}", state.as_str()));
+    let said = api(format!("{name} is in state {}", state.as_str()));
     if nodes::is_cordoned(cluster, node) && pod.is_none_or(|pod| has_ended(pod) || pod.metadata.is_deleting())
     {
         let cordoned =
@@ -177,7 +178,7 @@ fn not_running(
     match pod {
         None if !cluster.decoded_all(Resource::Pods) => None,
         None => {
-            evidence.push(api("it has no pod"));
+            evidence.push(api("the instance manager has no pod"));
             let since = said_since.or(first_seen).or_else(|| young(cluster, im));
             let trouble = missing(cluster, im, since, evidence);
             // only an error is one from the start; else the pod is about to be made
@@ -326,9 +327,9 @@ fn ended(
 fn limit(im: &InstanceManager, pod: &Pod) -> Option<String> {
     let limit = container_of(pod)?.memory_limit()?;
     Some(match im.spec.data_engine.or_v1() {
-        DataEngine::V2 => format!("its memory limit is {limit}"),
+        DataEngine::V2 => format!("the instance manager's memory limit is {limit}"),
         _ => format!(
-            "its memory limit is {limit}, from a LimitRange or a cluster policy, because Longhorn sets none"
+            "the instance manager's memory limit is {limit}, from a LimitRange or a cluster policy, because Longhorn sets none"
         ),
     })
 }
@@ -369,7 +370,8 @@ fn unlabelled(fleet: &InstanceManagers, im: &InstanceManager, old: bool) -> Opti
             true => (Hits::Running, "removes such an instance manager at the node's next sync"),
             false => (Hits::Starts, "cannot find such an instance manager, so it cannot sync the node"),
         };
-        let evidence = vec![api(format!("it lacks labels {}, and {release} {then}", missing.join(", ")))];
+        let evidence =
+            vec![api(format!("the object lacks labels {}, and {release} {then}", missing.join(", ")))];
         let says = "lacks the labels by which Longhorn finds it";
         ManagerTrouble::plain(&causes::LABEL_MISSING, says, hits, evidence)
     })
@@ -397,7 +399,7 @@ fn ended_at(pod: &Pod) -> Option<Timestamp> {
 }
 
 fn pod_in_words(pod: &Pod) -> String {
-    let mut text = format!("its pod is in phase {}", pod.status.phase.as_str());
+    let mut text = format!("the instance manager's pod is in phase {}", pod.status.phase.as_str());
     if !pod.status.reason.is_empty() {
         text += &format!(", reason {}", pod.status.reason);
     }

@@ -37,7 +37,7 @@ pub static CHECK: Check = Check {
     panels: &[
         Panel {
             title: "Instance managers down",
-            description: "Instance managers that have been down for minutes. Volumes cannot attach on their node.",
+            description: "Instance managers that have been down for minutes. Volumes cannot attach to their node.",
             expr: "sum by ($cluster job) (max without ($without) (longhorn_health_check_findings{$job, check=\"instance_manager_down\", severity=\"critical\"})) \
                    or 0 * max by ($cluster job) (longhorn_health_checks{$job, state=\"known\"} > 0)",
             legend: "down",
@@ -48,8 +48,8 @@ pub static CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Instance managers by state",
-            description: "All instance managers. `starting` and `stopped` are normal for a few seconds, for a default v2 instance manager also while \
-                          an old one is running.",
+            description: "All instance managers. `starting` and `stopped` are normal for a few seconds. A default v2 instance manager may stay \
+                          so while an old one runs.",
             no_data: "the exporter does not report",
             ..Panel::TIME_SERIES.of(&STATES)
         },
@@ -90,7 +90,7 @@ const DOWN: Alert = Alert {
     keep_firing_for: "5m",
     summary: "A Longhorn instance manager is down.",
     description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} is down, and so are its engines and replicas. No \
-                  volume can attach on the node. Check the instance manager's pod, then the node's longhorn-manager.",
+                  volume can attach to the node. Check the instance manager's pod, then the node's longhorn-manager.",
     why: "The finding is critical only after three minutes (five for a start), longer than Longhorn's back-off of two; \
           a minute more tolerates one odd evaluation.",
     runbook: include_str!("LonghornInstanceManagerDown.md"),
@@ -102,9 +102,8 @@ const UNLABELLED: Alert = Alert {
     when: When::Found(&[&causes::LABEL_MISSING]),
     for_: "5m",
     summary: "A running Longhorn instance manager lacks its labels.",
-    description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} lacks the labels by which Longhorn finds it. From \
-                  1.6.3, 1.7.2 and 1.8.0 on, Longhorn deletes it with everything in it (earlier, nothing new can start on the node, issue 9464). Put \
-                  the labels back first.",
+    description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} lacks the labels by which Longhorn finds it. \
+                  Longhorn 1.6.3, 1.7.2, 1.8.0 and later delete it (earlier, nothing new can start there, issue 9464). Put the labels back.",
     why: "Longhorn sets the labels when it creates the object, so they are never missing for a moment.",
     runbook: include_str!("LonghornInstanceManagerLabelsMissing.md"),
     ..Alert::DEFAULT
@@ -147,7 +146,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     }
 }
 
-/// A node with no volume attached on it that is away for no longer than a reboot takes (see facts/patience.rs), or that was
+/// A node with no volume attached to it that is away for no longer than a reboot takes (see facts/patience.rs), or that was
 /// taken out of Kubernetes without a replica, of which node_unregistered warns if Longhorn keeps it. Of the latter Longhorn removes its own node next, and with it the instance manager
 /// (longhorn-manager v1.3.3 to v1.12.1 controller/kubernetes_node_controller.go syncKubernetesNode).
 fn is_planned(cluster: &Cluster, im: &InstanceManager) -> bool {
@@ -243,10 +242,10 @@ fn finding<'a>(
             )
         }
         _ if volumes.is_empty() => {
-            "no volume can attach on the node, and replicas on it are unavailable".to_owned()
+            "no volume can attach to the node, and replicas on it are unavailable".to_owned()
         }
         _ => format!(
-            "no volume can attach on the node, and replicas on it are unavailable: {}",
+            "no volume can attach to the node, and replicas on it are unavailable: {}",
             users_of(&volumes)
         ),
     };

@@ -4,14 +4,14 @@ use crate::check::causes;
 
 causes! {
     PROBE_WINDOW_SHORT = info "probe_window_short"
-        "the instance manager's liveness probe gives up in less than 30 seconds, and sooner than in the stock release"
+        "the instance manager's liveness probe gives up in under 30 seconds, sooner than in the stock release"
         fix "Upgrade to 1.9.2 or 1.10 (66 s, setting instance-manager-pod-liveness-probe-timeout), at least to 1.6.4, 1.7.3 or 1.8.0 (30 s). \
              Until then, keep CPU free on the nodes and spread the volumes." [
             read "kubectl -n <namespace> get pods -l longhorn.io/component=instance-manager \
                   -o custom-columns=NAME:.metadata.name,PERIOD:.spec.containers[0].livenessProbe.periodSeconds,THRESHOLD:.spec.containers[0].livenessProbe.failureThreshold",
         ];
     STORAGE_NETWORK_MISSING = info "storage_network_missing"
-        "the instance manager's pod has no address in the storage network, so its engines and replicas use the pod network"
+        "the instance manager's pod has no storage-network address, so its engines and replicas use the pod network"
         fix "Check that Multus is up on node <node> with the network of setting storage-network. Once no volume is attached there, recreate the \
              instance manager: its new pod gets an address." [
             read "kubectl -n <namespace> get pod <object> -o yaml | grep -A20 k8s.v1.cni.cncf.io",

@@ -32,7 +32,7 @@ pub static CHECK: Check = Check {
     id: "instance_manager_pressure",
     title: "Instance manager pressure",
     summary: "Instance manager pods that are easily lost: their liveness probe gives up early, their CPU request is below the settings, or their \
-              PriorityClass never matches.",
+              PriorityClass differs from setting priority-class.",
     needs: &[InstanceManagers, Pods, Settings],
     uses: &[LonghornNodes, KubeNodes, PriorityClasses],
     causes: causes::ALL,
@@ -84,8 +84,8 @@ pub static CHECK: Check = Check {
         },
         Panel {
             title: "Network traffic",
-            description: "Bytes per second that each instance manager pod receives and sends: writes to replicas, and rebuilds. At the limit of the \
-                          node's link, probes and replicas time out.",
+            description: "Bytes per second that each instance manager pod receives and sends (writes, rebuilds). At the limit of the node's \
+                          link, probes and replicas time out.",
             unit: Unit::Bytes,
             expr: "sum by ($cluster pod) (rate(container_network_receive_bytes_total{namespace=\"$namespace\", pod=~\"instance-manager-.+\", \
                    $variables}[$__rate_interval])) + sum by ($cluster pod) (rate(container_network_transmit_bytes_total{\
@@ -131,7 +131,7 @@ const PRIORITY_CLASS: Alert = Alert {
     when: When::Found(&[&causes::PRIORITY_CLASS_MISMATCH]),
     without: &["object", "node"],
     for_: "2h",
-    summary: "Longhorn keeps replacing idle instance managers: their PriorityClass never matches.",
+    summary: "Longhorn keeps replacing idle instance managers: their PriorityClass differs from the setting.",
     description: "The PriorityClass of instance manager pods differs from setting priority-class, usually because of a globalDefault PriorityClass. \
                   Longhorn replaces idle instance managers every hour. Set priority-class to that class in a maintenance window.",
     why: "Longhorn compares every hour. Two comparisons without a match mean that no change is under way.",
@@ -170,8 +170,8 @@ const UNDER_PRESSURE: Alert = Alert {
     severity: Severity::Info,
     thresholds: &[BUSY, IMPATIENT],
     summary: "A busy Longhorn instance manager has too short a liveness probe timeout.",
-    description: "The busiest {{ $labels.data_engine }} instance manager is running {{ $value }} instances, and a liveness probe gives up in less \
-                  than $window seconds. Under CPU load, the kubelet may kill it with all its instances. Upgrade Longhorn, or spread the volumes.",
+    description: "The busiest {{ $labels.data_engine }} instance manager has {{ $value }} instances, and its liveness probe gives up within \
+                  $window seconds. Under CPU load, the kubelet may kill it with all of them. Upgrade Longhorn, or spread the volumes.",
     why: "The window alone is a property of the release. It matters where many processes share one instance manager.",
     runbook: include_str!("LonghornInstanceManagerUnderPressure.md"),
     ..Alert::DEFAULT

@@ -24,7 +24,7 @@ const VOLUMES: &str = "kubectl -n <namespace> get volumes.longhorn.io";
 
 causes! {
     LIVENESS_PROBE = warning "liveness_probe" "the kubelet killed the instance manager because its liveness probe failed"
-        fix "Check that its volumes are attached again. Then spread replicas (setting replica-auto-balance) or raise \
+        fix "Check that <node>'s volumes are attached again. Then spread replicas (setting replica-auto-balance) or raise \
              guaranteed-instance-manager-cpu: it was too busy for its probe. From 1.9.2 on, the probe tolerates 66 s." [
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
             read "kubectl describe node <node>",
@@ -41,53 +41,53 @@ causes! {
         ]
         ways PROBE;
     OOM_KILLED = warning "oom_killed" "the instance manager was OOM-killed"
-        fix "Check that its volumes are attached again. Then find out what fills the node's memory, or remove the pod's memory limit if it has one \
-             (Longhorn sets none)." [read "kubectl describe node <node>", read "kubectl -n <namespace> top pod --containers <object>"];
+        fix "Check that <node>'s volumes are attached again. Then find out what fills the node's memory, or remove the pod's memory limit if it \
+             has one (Longhorn sets none)." [read "kubectl describe node <node>", read "kubectl -n <namespace> top pod --containers <object>"];
     EVICTED = warning "evicted"
         "the instance manager's pod was evicted" but "info if a drain evicted it and no volume was affected"
-        fix "Check that its volumes are attached again. Then free the resource that the node lacked, or make drains respect Longhorn's \
+        fix "Check that <node>'s volumes are attached again. Then free the resource that the node lacked, or make drains respect Longhorn's \
              PodDisruptionBudget." [read "kubectl describe node <node>", read "kubectl -n <namespace> get poddisruptionbudgets <object>"]
-        way PREEMPTED "a pod with a higher PriorityClass took its place"
-            fix "Check that its volumes are attached again. Then make room on node <node>: a pod with a higher PriorityClass took its CPU or memory, \
-                 and the next may too."
+        way PREEMPTED "a pod with a higher PriorityClass preempted it"
+            fix "Check that <node>'s volumes are attached again. Then make room on node <node>: a pod with a higher PriorityClass took its CPU \
+                 or memory, and the next may too."
             [read "kubectl describe node <node>", read "kubectl get priorityclasses"]
         ways MEANT;
     NODE_LOST = warning "node_lost"
-        "the instance manager's node went down, rebooted or was removed" but "info if no engine ended and all volumes have their replicas again"
-        fix "Check that its volumes are attached again. Then find out why the node went down." [
+        "the instance manager's node went down, rebooted or was removed" but "info if no engine ended and all replicas are back"
+        fix "Check that <node>'s volumes are attached again. Then find out why the node went down." [
             read "kubectl get events --field-selector involvedObject.kind=Node",
         ];
     TAINTED = warning "tainted"
-        "a NoExecute taint on its Ready node evicted the instance manager" but "info if no engine ended"
+        "the instance manager was evicted by a NoExecute taint on its Ready node" but "info if no engine ended"
         fix "Remove the taint, or let Longhorn tolerate it (setting taint-toleration, with all volumes detached). Until then, no instance manager \
              can run on the node." [read "kubectl get node <node> -o jsonpath='{.spec.taints}'", read VOLUMES]
         way TAINT_GONE "the taint has been removed since"
-            fix "Check that its volumes are attached again. Then find out who or what tainted node <node>: the taint has been removed since."
+            fix "Check that <node>'s volumes are attached again. Then find out who or what tainted node <node>: the taint has been removed since."
             [read "kubectl -n default get events --field-selector involvedObject.kind=Node,involvedObject.name=<node>"]
         ways MEANT;
     SANDBOX_LOST = warning "sandbox_lost"
         "the kubelet stopped the instance manager without a deletion or failed probe, probably because its sandbox was lost"
-        fix "Check that its volumes are attached again. Then search the node's containerd log for `shim disconnected` and for what ended the pause \
-             process." [read "kubectl describe node <node>"];
+        fix "Check that <node>'s volumes are attached again. Then search the node's containerd log for `shim disconnected` and for what ended \
+             the pause process." [read "kubectl describe node <node>"];
     PANIC = warning "panic" "the instance manager's process exited with code 2, probably a Go panic"
-        fix "Check that its volumes are attached again, and save the instance manager's log. After a panic during many rebuilds (Longhorn issue \
-             13087, fixed in 1.11.3 and 1.12.0), limit parallel rebuilds." [read "kubectl -n <namespace> logs <object> --tail=200"];
+        fix "Check that <node>'s volumes are attached again, and save the instance manager's log. After a panic during many rebuilds (Longhorn \
+             issue 13087, fixed in 1.11.3 and 1.12.0), limit parallel rebuilds." [read "kubectl -n <namespace> logs <object> --tail=200"];
     SETTINGS_SYNC = info "settings_sync" "Longhorn replaced the idle instance manager to apply settings"
         fix "Do nothing: this is expected." [read PODS];
     STALE_CLEANUP = info "stale_cleanup" "Longhorn removed the instance manager because it was old or no longer needed"
         fix "Do nothing: this is expected." [read PODS];
     DELETED = warning "deleted"
-        "the instance manager's pod was deleted while it served volumes" but "info if nothing ran in it (by whom is unknown)"
-        fix "Check that its volumes are attached again. Then find out from the API server's audit log who or what deletes pods in Longhorn's \
-             namespace." [
+        "the instance manager's pod was deleted while it served volumes" but "info if nothing ran in it"
+        fix "Check that <node>'s volumes are attached again. Then find out from the API server's audit log who or what deletes pods in \
+             Longhorn's namespace." [
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
             read "kubectl -n <namespace> get poddisruptionbudgets <object>",
         ]
         ways MEANT;
     UNKNOWN = warning "unknown" "the instance manager ended for an unknown reason"
-        but "info if no harm is visible, and if it was stopped while nothing ran in it"
-        fix "Check that its volumes are attached again. Then search the node's kubelet, containerd and kernel logs for failed liveness probes, `shim \
-             disconnected` and out of memory." [
+        but "info if no harm is visible, or if nothing ran in it"
+        fix "Check that <node>'s volumes are attached again. Then search the node's kubelet, containerd and kernel logs for failed liveness \
+             probes, `shim disconnected` and out of memory." [
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
             read "kubectl describe node <node>",
         ]

@@ -30,7 +30,8 @@ pub fn judge(scene: &ReplacementScene, stop: Option<&Stop>) -> Judged {
             if unharmed || left(scene) {
                 return idle(scene, evidence, ReplacementVerdict::DeletedIdle);
             }
-            evidence.push(api("volumes ran in it, and Longhorn itself deletes only idle instance managers"));
+            evidence
+                .push(api("volumes ran in the pod, and Longhorn itself deletes only idle instance managers"));
             let cordoned = scene.node.was_cordoned();
             let judged = Judged::new(
                 ReplacementVerdict::Deleted,
@@ -61,7 +62,7 @@ pub fn judge(scene: &ReplacementScene, stop: Option<&Stop>) -> Judged {
                 false => (ReplacementVerdict::Unknown, PROBED),
             };
             evidence.extend(failures.into_iter().map(quote));
-            evidence.push(fingerprint("whether its deletion was requested before it ended is unknown"));
+            evidence.push(fingerprint("unknown: whether the pod's deletion was requested before it ended"));
             Judged::new(verdict, evidence).detail(detail)
         }
         (Asked::Unknown, None) => untold(scene, unharmed),
@@ -81,8 +82,7 @@ fn drained(scene: &ReplacementScene, stop: &Stop) -> Option<Evidence> {
 fn sandbox_lost(scene: &ReplacementScene, mut evidence: Vec<Evidence>) -> Judged {
     let failures = ProbeFailures::of(&scene.events);
     evidence.extend(failures.events.into_iter().map(quote));
-    let seen =
-        "its container ended before its deletion was requested, and its probe had not failed often enough";
+    let seen = "the container ended before the pod's deletion was requested, and its probe had not failed often enough";
     evidence.push(EvidenceSource::History.says(seen));
     Judged::new(ReplacementVerdict::SandboxLost, evidence)
 }
@@ -104,7 +104,7 @@ fn untold(scene: &ReplacementScene, unharmed: bool) -> Judged {
 /// The end of a pod in which nothing ran; `otherwise` where nothing says that it is Longhorn's own doing.
 fn idle(scene: &ReplacementScene, mut evidence: Vec<Evidence>, otherwise: ReplacementVerdict) -> Judged {
     if scene.retired {
-        evidence.push(api("its instance manager was removed or is no longer a default one"));
+        evidence.push(api("the pod's instance manager was removed or is no longer a default one"));
         return Judged::new(ReplacementVerdict::StaleCleanup, evidence);
     }
     let changes = changes(scene);
@@ -115,10 +115,10 @@ fn idle(scene: &ReplacementScene, mut evidence: Vec<Evidence>, otherwise: Replac
         ));
         return Judged::new(ReplacementVerdict::SettingsSync, evidence);
     }
-    let seen = scene.successor.map_or("it cannot be compared with its successor", |_| {
-        "its successor has the same PriorityClass, CPU request, liveness probe, tolerations and node selector, and no setting is pending"
+    let seen = scene.successor.map_or("the pod cannot be compared with its successor", |_| {
+        "the pod's successor has the same PriorityClass, CPU request, liveness probe, tolerations and node selector, and no setting is pending"
     });
-    evidence.push(api(format!("nothing ran in it, and who stopped it is unknown: {seen}")));
+    evidence.push(api(format!("nothing ran in the pod, and who stopped it is unknown: {seen}")));
     let judged = Judged::new(otherwise, evidence);
     match otherwise {
         ReplacementVerdict::StoppedIdle => judged.detail(CANDIDATES),
@@ -133,7 +133,7 @@ fn by_itself(scene: &ReplacementScene) -> Judged {
     let mut evidence: Vec<Evidence> = failures.events.into_iter().map(quote).collect();
     let (text, detail) = match scene.ended() {
         Some(ended) if ended.exit_code == 137 && kept => (
-            "exit code 137, and no kubelet event reports that it was stopped".to_owned(),
+            "exit code 137, and no kubelet event reports that the pod was stopped".to_owned(),
             "killed by the kernel (out of memory), or by someone on the node",
         ),
         Some(ended) if ended.exit_code == 137 => (
@@ -141,7 +141,7 @@ fn by_itself(scene: &ReplacementScene) -> Judged {
             "killed by its kubelet (a failed probe or a deletion), by the kernel (out of memory), or by someone on the node",
         ),
         Some(ended) if kept => (
-            format!("its process ended by itself with exit code {}", ended.exit_code),
+            format!("the pod's process ended by itself with exit code {}", ended.exit_code),
             "its process ended by itself",
         ),
         Some(ended) => (
@@ -149,11 +149,11 @@ fn by_itself(scene: &ReplacementScene) -> Judged {
             "its process ended by itself, or its kubelet stopped it",
         ),
         None if kept => (
-            "no kubelet event reports that it was stopped, so it was neither deleted nor killed by a probe"
+            "no kubelet event reports that the pod was stopped, so it was neither deleted nor killed by a probe"
                 .to_owned(),
             "its process ended by itself, probably out of memory or by a panic",
         ),
-        None => ("how its container ended is unknown".to_owned(), "how its container ended is not recorded"),
+        None => ("unknown: how the pod's container ended".to_owned(), "how its container ended is not recorded"),
     };
     evidence.push(fingerprint(text));
     Judged::new(ReplacementVerdict::Unknown, evidence).detail(detail)

@@ -260,8 +260,9 @@ fn by_probe(scene: &ReplacementScene, stop: Option<&Stop>) -> Option<Judged> {
     let mut evidence: Vec<Evidence> = failures.events.iter().map(|event| quote(event)).collect();
     evidence.push(quote(stop?.event));
     if asked == Asked::No {
-        evidence
-            .push(EvidenceSource::History.says("its deletion was not requested before its container ended"));
+        evidence.push(
+            EvidenceSource::History.says("the pod's container ended before any deletion was requested"),
+        );
     }
     let judged = Judged::new(ReplacementVerdict::LivenessProbe, evidence);
     Some(match failures.unreachable() {

@@ -80,7 +80,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     REPLACEMENTS = Counter "longhorn_health_instance_manager_replacements_total" ["cause", "planned"]
-        "Instance manager pods that ended since the exporter started, by cause and planned (by Longhorn or a drain). Counted after a minute.",
+        "Ended instance manager pods since the exporter started, by cause and planned (Longhorn or a drain). Counted after a minute.",
         absent "never; zero for a cause that was not seen",
         example "increase(longhorn_health_instance_manager_replacements_total{planned=\"false\"}[1h]) > 0";
     LAST = Gauge "longhorn_health_instance_manager_last_replacement_timestamp_seconds" ["instance_manager", "node", "cause", "planned"]

@@ -18,7 +18,7 @@ ways! { SHARDED:
 
 causes! {
     ORPHAN_HELD = warning "orphan_held"
-        "an instance without an Engine or Replica still runs in the old instance manager and never ends by itself"
+        "an instance in the old instance manager has no Engine or Replica and never ends by itself"
         fix "Make sure that no volume uses the instances, then delete their Orphan objects. If none exist, delete the instance manager once nothing \
              else runs in it." [
             read CONTENT,
@@ -50,11 +50,11 @@ causes! {
                  deleted once its pod ends."
             [read "kubectl -n <namespace> describe pod <pod>", read "kubectl describe node <node>"];
     ENGINE_UPGRADE_PENDING = info "engine_upgrade_pending"
-        "a volume with an older engine image runs in the old instance manager (expected until its engine is upgraded)"
+        "a volume with an older engine image is in the old instance manager (expected until its engine upgrade)"
         fix "Upgrade the engines of the attached, healthy volumes live. Then detach and attach the volumes once, at a convenient moment. Setting \
              concurrent-automatic-engine-upgrade-per-node-limit upgrades all volumes automatically." [read VOLUMES, read CONTENT];
     REATTACH_PENDING = info "reattach_pending"
-        "a volume's engine stays in the old instance manager until the volume is detached (expected after a live upgrade)"
+        "a volume's engine stays in the old instance manager until the volume detaches (expected after a live upgrade)"
         fix "Scale the workloads down at a convenient moment, and up again once the volumes are detached. Never scale down a StatefulSet whose \
              persistentVolumeClaimRetentionPolicy.whenScaled is Delete: that deletes its volumes." [read VOLUMES, read CONTENT] proven "someone chose the moment; the command does not run if the StatefulSet \
                                                                              would delete its claims";

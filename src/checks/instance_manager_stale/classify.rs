@@ -45,9 +45,8 @@ pub fn deletion<'a>(cluster: &Cluster, im: &InstanceManager) -> Option<StaleMana
     let asked = im.metadata.deletion_timestamp.get()?;
     (cluster.age(asked) >= RECONCILE).then(|| {
         let text = format!("deletionTimestamp is {asked}, {} ago", duration(cluster.age(asked)));
-        let pod = ending_pod(cluster, im).map(|pod| {
-            api(format!("its pod {} on {} is Terminating", pod.metadata.name, pod.spec.node_name))
-        });
+        let pod = ending_pod(cluster, im)
+            .map(|pod| api(format!("pod {} on {} is Terminating", pod.metadata.name, pod.spec.node_name)));
         let evidence = [api(text)].into_iter().chain(pod).collect();
         StaleManager::plain(&causes::DELETION_STUCK, Some(asked), evidence)
     })
@@ -84,7 +83,7 @@ pub fn classify<'a>(
         InstanceManagerState::Unknown => match nodes::down(cluster, node) {
             Some(down) => StaleManager::plain(&causes::NODE_DOWN, None, vec![down]),
             None if keeps_unknown(fleet.code_on(node)) => {
-                let text = format!("state is unknown, so Longhorn keeps it until {node} answers again");
+                let text = format!("the state is unknown, so Longhorn keeps it until {node} answers again");
                 StaleManager::plain(&causes::NODE_DOWN, None, vec![api(text)])
             }
             None => idle(cluster, fleet, im, NEXT_LOOK, "not_running", out),
@@ -97,7 +96,7 @@ pub fn classify<'a>(
             StaleManager::plain(
                 &causes::CLEANUP_PENDING,
                 None,
-                vec![api("its state is unknown to every known release")],
+                vec![api("no known release writes the instance manager's state")],
             )
         }
         _ => match nodes::down(cluster, node) {
@@ -124,7 +123,8 @@ fn idle<'a>(
 ) -> StaleManager<'a> {
     let state = im.status.current_state.as_str();
     let since = out.first_seen(fact, &im.metadata.name);
-    let mut evidence = vec![api(format!("state is {state} and no running or starting instance holds it"))];
+    let mut evidence =
+        vec![api(format!("the object is {state}, and no running or starting instance holds it"))];
     let trouble = nodes::manager_trouble(cluster, &im.spec.node_id);
     let long = since.is_some_and(|since| cluster.age(since) >= patience);
     match since {
@@ -138,7 +138,7 @@ fn idle<'a>(
     evidence.extend(trouble);
     if !fleet.engine_is_enabled(im) {
         evidence.push(api(
-            "its data engine is disabled, so the setting controller removes it, not the node's sync",
+            "the instance manager's data engine is disabled, so the setting controller removes it, not the node's sync",
         ));
     }
     StaleManager::plain(why, since, evidence)
@@ -207,7 +207,7 @@ fn regular(
             .get(name)
             .is_some_and(|engine| !engine.spec.upgraded_replica_address_map.is_empty());
         if upgrading {
-            return (&causes::ENGINE_UPGRADE_PENDING, "a live upgrade is running".into());
+            return (&causes::ENGINE_UPGRADE_PENDING, "its live upgrade has not finished".into());
         }
         if !default.is_empty() && !current.is_empty() && current != default {
             return (

@@ -176,7 +176,7 @@ fn finding(
             .impact(impact(case, &volumes, &shards))
             .volumes(volumes);
     if fleet.is_old(im) {
-        finding = finding.fact(format!("spec.image is {}, not the default", im.spec.image));
+        finding = finding.fact(format!("{name}: spec.image is {}, not the default", im.spec.image));
     }
     let orphaned = case.holders.iter().filter_map(|holder| {
         let orphan = orphans.get(&(name.as_str(), holder.name))?;

@@ -32,7 +32,7 @@ causes! {
     WITHOUT_VOLUME = warning "without_volume"
         "engines or replicas name a volume that does not exist"
         fix "Find out what deleted the volume, and whether its data is still needed: each replica's directory holds it. Do not delete anything \
-             before you know." [
+             until both are known." [
             read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<object>",
             read "kubectl get persistentvolumes,persistentvolumeclaims -A | grep <object>",
         ];
@@ -45,7 +45,7 @@ causes! {
             read "kubectl -n <namespace> logs <manager> -c longhorn-manager --since=1h | grep <volume>",
         ]
         way OF_ANOTHER_KIND "it is a node or an orphan"
-            fix "Read in the managers' log why <object> still exists. Do not remove a finalizer before you know." [
+            fix "Read in the managers' log why <object> still exists. Do not remove a finalizer until you know why." [
                 read "kubectl -n <namespace> logs -l app=longhorn-manager --prefix --tail=-1 | grep <object>",
                 read "kubectl -n <namespace> get nodes.longhorn.io,orphans.longhorn.io",
             ]

@@ -72,7 +72,7 @@ gauges! {
         absent "pods cannot be read; for state desired, the DaemonSet cannot be read or does not exist",
         example "longhorn_health_managers{state=\"desired\"} - ignoring(state) longhorn_health_managers{state=\"ready\"}";
     CRASH_LOOPING = Gauge "longhorn_health_manager_crash_looping" ["node", "cause", "evidence", "severity"]
-        "1 for a node whose longhorn-manager crash-loops, also during its short runs. Label evidence: log or fingerprint (exit code, run time).",
+        "1 for a node whose longhorn-manager crash-loops, even in short runs. Label evidence: log or fingerprint (exit code, run time).",
         absent "the node's manager is not in a crash loop",
         example "count by (cause) (longhorn_health_manager_crash_looping)";
     LAST_TERMINATION = Gauge "longhorn_health_manager_last_termination_timestamp_seconds" ["node"]
@@ -221,7 +221,7 @@ fn finding(
         (restarts, _) => format!("crash-loops ({})", counted(restarts, "restart")),
     };
     let why = match (&diagnosis.headline, diagnosis.issue, &diagnosis.twin) {
-        (.., Some(twin)) => format!(": {twin}'s log probably shows why"),
+        (.., Some(twin)) => format!(": {twin}'s manager probably logged why"),
         (_, Some(issue), None) => format!(": known bug, Longhorn issue {}", issue.number),
         (Some(headline), None, None) => format!(": {headline}"),
         (None, None, None) => format!(": {}", causes::briefly(diagnosis.cause)),

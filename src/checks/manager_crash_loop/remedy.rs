@@ -16,7 +16,7 @@ pub(super) fn remedy(case: &CrashedManager, cause: &Cause, source: EvidenceSourc
             .and_then(|to| Some(installation::back_to(cluster, installation::refused_step(cluster, to)?, to)))
             .unwrap_or_default(),
         causes::CRD_MISMATCH => {
-            causes::to_one_release(cluster, pod, true, "The CRDs are from another release than the manager.")
+            causes::to_one_release(cluster, pod, true, "CRDs and manager are from different releases.")
         }
         causes::MANIFEST_STALE => {
             causes::to_one_release(cluster, pod, false, "Image and manifest are from different releases.")

@@ -4,7 +4,7 @@ use crate::check::causes;
 
 causes! {
     READINESS_TIMEOUT_SHORT = info "readiness_timeout_short"
-        "the readiness probe (an HTTPS request) fails sooner than in any stock release"
+        "the readiness probe (an HTTPS request) gives up sooner than in any stock release"
         fix "Set the readiness probe back to period 10 s and threshold 3, as shipped, or more. The patch below also sets a timeout of 5 s. It \
              restarts all managers." [
             read "kubectl -n <namespace> get daemonset <object> -o yaml | grep -A8 Probe:",

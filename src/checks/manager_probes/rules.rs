@@ -11,9 +11,9 @@ pub const ALERTS: &[Alert] = &[
         when: When::Found(&[&causes::SLOW_START]),
         for_: "5m",
         summary: "A Longhorn manager took longer to start than its release waits.",
-        description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} took longer to become Ready than this release \
-                      waits for its webhook. Without another Ready manager, it would crash-loop. Check the node's CPU, TLS Secrets and pod network \
-                      before the next upgrade.",
+        description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} took longer to become Ready than this \
+                      release waits for its webhook. Without another manager, it would crash-loop. Check CPU, TLS Secrets and pod network before \
+                      the next upgrade.",
         why: "The limit is the release's own wait (60 s from 1.5.0, 120 s from 1.9.2), less the time other nodes took \
               before this one; five minutes tolerate a start that is about to end.",
         runbook: include_str!("LonghornManagerSlowStart.md"),
@@ -25,8 +25,8 @@ pub const ALERTS: &[Alert] = &[
         for_: "5m",
         keep_firing_for: "10m",
         summary: "A probe of a Longhorn manager keeps failing.",
-        description: "A probe of manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} keeps failing after startup. While \
-                      readiness fails, the pod is out of the webhook and API Services. Read the pod's Unhealthy events and check the node's load.",
+        description: "A probe of manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} keeps failing after startup. \
+                      While readiness fails, the pod is out of the webhook and API Services. Read its Unhealthy events and check the node's load.",
         why: "About as many failures within ten minutes after the start as the probe tolerates; starts and single failures do not \
               count. An event has its first and last occurrence only, so those between are spread evenly.",
         runbook: include_str!("LonghornManagerProbeFailing.md"),

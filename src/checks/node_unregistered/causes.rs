@@ -12,7 +12,7 @@ causes! {
             read "kubectl -n <namespace> describe pod <pod>",
         ];
     NODE_GONE = warning "node_gone" "the node was removed from Kubernetes but is still registered in Longhorn"
-        fix "If the node does not come back, wait until every volume is healthy without its replicas. Then disable scheduling on <node> and \
+        fix "Bring node <node> back. If it is lost, wait until every volume is healthy without its replicas, then disable its scheduling and \
              delete it in Longhorn." [
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node>",
             read "kubectl -n <namespace> get volumes.longhorn.io",

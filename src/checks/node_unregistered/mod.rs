@@ -35,7 +35,7 @@ pub static CHECK: Check = Check {
         for_: "3m",
         summary: "A node is missing in Kubernetes or Longhorn, or lacks a running longhorn-manager.",
         description: "Node {{ $labels.object }} is missing in Kubernetes or Longhorn, or lacks a running longhorn-manager, so Longhorn cannot \
-                      use it. Read its manager's log. If the node is gone permanently, delete it in Longhorn once its replicas are rebuilt.",
+                      use it. Read its manager's log. If it is lost, delete it in Longhorn once its replicas are rebuilt.",
         why: "The finding itself waits: ten minutes for a start, five for a node that is replaced, one where an object states why no \
               manager comes. No longer than the outage of the webhook, which may follow from it.",
         runbook: include_str!("LonghornNodeUnregistered.md"),
@@ -149,7 +149,7 @@ fn never_started(cluster: &Cluster, node: &str, pod: &Pod) -> Finding {
         format!("{node} has a longhorn-manager pod but is not registered in Longhorn"),
     )
     .node(node)
-    .impact(format!("volumes cannot attach on {node}, and Longhorn places no replica there"))
+    .impact(format!("volumes cannot attach to {node}, and Longhorn places no replica there"))
     .fact(format!("manager pod {name} has existed {age}, with {}", counted(restarts, "restart")))
     .fact(format!("nodes.longhorn.io {node} is missing, so the manager has never finished its startup"))
     .with(Name::Pod, name.to_string())

@@ -76,7 +76,8 @@ causes! {
             [read DESCRIBE, read "kubectl -n <namespace> get backups.longhorn.io --sort-by=.metadata.creationTimestamp"];
     SYSTEM_RESTORE_FAILED = warning "system_restore_failed"
         "a system restore failed, so objects of the system backup may be missing" but "info a day later"
-        fix "Read which kind of object could not be restored, and why. Fix that cause. Then delete the SystemRestore and create it again."
+        fix "Read the SystemRestore's Error condition: it names the kind that failed, and why. Fix that. Then delete the SystemRestore and \
+             create it again."
             [read DESCRIBE, read TARGETS] proven "the restore has ended; deleting it removes its record and its Job, but nothing that it restored";
     SYSTEM_RESTORE_STALLED = warning "system_restore_stalled"
         "a system restore has been stalled: its Job is not running, or has been failing for a day"
@@ -87,7 +88,7 @@ causes! {
             read "kubectl -n <namespace> describe jobs <workload>",
         ] proven "the restore has stopped; deleting it removes its record and its Job, but nothing that it restored";
     BACKING_IMAGE_STALLED = warning "backing_image_stalled"
-        "a backing image has had no usable copy for half an hour, so its volumes cannot attach" but "info for an image that waits for an upload"
+        "a backing image has had no usable copy for half an hour, so its volumes cannot attach" but "info for an image that is waiting for an upload"
         fix "Find the pod that prepares the image, or the disk's backing image manager pod. If the pod has not started, read its Events. If it \
              is running, read its log." [
             read SOURCE,

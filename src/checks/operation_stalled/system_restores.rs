@@ -48,8 +48,13 @@ fn failed(cluster: &Cluster, restore: &SystemRestore) -> Finding {
         finding = finding.severity(Severity::Info);
     }
     let said = error.map(|error| {
-        api(format!("condition Error, reason {}: {}", error.reason, text::quoted(&error.message)))
-            .quoting(&error.message)
+        api(format!(
+            "{}: condition Error, reason {}: {}",
+            meta.name,
+            error.reason,
+            text::quoted(&error.message)
+        ))
+        .quoting(&error.message)
     });
     finding.facts(said)
 }

@@ -44,7 +44,7 @@ fn expansion(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Opti
     });
     if let Some(status) = status.filter(|status| !status.last_expansion_error.is_empty() && !grows) {
         let impact = match oversized {
-            true => "the volume's replicas cannot be rebuilt, because new ones do not match the resized one",
+            true => "no replica can be rebuilt: new ones get the volume's size, but the engine is larger",
             false => {
                 "the volume keeps its old size, and its replicas cannot be rebuilt until the expansion succeeds"
             }

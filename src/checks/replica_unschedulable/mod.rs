@@ -78,7 +78,7 @@ causes! {
         "data locality requires the replica on one node, which cannot take it" but "info with best-effort if the volume has all its replicas"
         fix "Free space on <node>, or move the workload to a node that has room. With strict-local, change dataLocality while the volume is detached." [read NODES, read VOLUME];
     UNEXPLAINED = warning "unexplained"
-        "Longhorn finds no disk, although the figures of a disk would allow the replica"
+        "Longhorn finds no disk for the replica, although a disk has enough space for it"
         fix "Check that an instance manager and the engine image are ready on the disk's node. Then read the log of the longhorn-manager that owns \
              the volume." [
             read "kubectl -n <namespace> get instancemanagers.longhorn.io",
@@ -113,7 +113,7 @@ pub static CHECK: Check = Check {
     panels: &[Panel {
         dashboard: Dashboard::Volumes,
         title: "Replicas without a disk",
-        description: "Volumes for whose replicas Longhorn finds no disk. The finding has each disk's figures.",
+        description: "Volumes with a replica that Longhorn cannot place on any disk. The finding has each disk's figures.",
         no_data: "every replica has a disk, or the exporter does not report",
         ..Panel::TABLE.of(&WITHOUT_DISK)
     }],
@@ -258,9 +258,9 @@ fn finding(
 
 fn impact(whose: &str, placed: usize, wanted: i64, robustness: &str) -> String {
     match placed {
-        0 => format!(
-            "{whose} cannot be used: it has no healthy replica (robustness in Longhorn: {robustness})"
-        ),
+        0 => {
+            format!("{whose} cannot be used: it has no healthy replica (Longhorn reports it as {robustness})")
+        }
         1 => format!(
             "{whose} has 1 of {wanted} replicas. One more failed disk or node leaves it without data."
         ),

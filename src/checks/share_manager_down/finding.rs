@@ -66,7 +66,7 @@ pub(super) fn restarting(cluster: &Cluster, share: &Share) -> Finding {
         None => (EvidenceSource::Event, "was started and no longer exists"),
     };
     let mut finding = about(cluster, share, &causes::RESTARTING, message)
-        .impact("pods that use the claim hang for a minute or two each time, and some restart")
+        .impact("at each replacement, pods that use the claim hang for 1 to 2 min, and some restart")
         .fact(source.says(format!("pod share-manager-{name} {seen} {times}")));
     if share.replaced < CONSTANTLY {
         finding = finding.severity(Severity::Warning);

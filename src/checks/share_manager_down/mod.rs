@@ -51,7 +51,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     SHARES = Gauge "longhorn_health_share_managers" ["state"]
-        "Share managers (NFS servers of RWX volumes) by Longhorn's state.",
+        "Share managers (NFS servers of RWX volumes) by the state that Longhorn reports.",
         absent "there is no share manager, or sharemanagers.longhorn.io cannot be read; zero for a state in which none is",
         example "longhorn_health_share_managers{state=\"error\"} > 0";
     NOT_SERVED = Gauge "longhorn_health_volume_not_served" ["volume", "pvc_namespace", "pvc", "cause"]

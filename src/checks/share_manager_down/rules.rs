@@ -39,7 +39,7 @@ pub(super) const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Storage,
         title: "Share managers by state",
-        description: "RWX volumes' NFS servers by Longhorn's state. Stopped is normal for volumes that no pod uses.",
+        description: "RWX volumes' NFS servers by the state that Longhorn reports. Stopped is normal for volumes that no pod uses.",
         width: Width::Third,
         no_data: "there is no RWX volume, or the exporter cannot read sharemanagers.longhorn.io",
         ..Panel::STAT.of(&SHARES)

@@ -31,7 +31,7 @@ causes! {
         ] proven "the fix asks for what is not needed; backups are not touched";
     MANY = info "many"
         "Longhorn reports too many snapshots of the volume, so reads and rebuilds are slower"
-        fix "Check whether the volume's recurring jobs need to retain so many snapshots. This is not urgent." [
+        fix "Set retain of the volume's recurring jobs lower, if you do not need so many snapshots. This is not urgent." [
             read "kubectl -n <namespace> get snapshots.longhorn.io -l longhornvolume=<volume> --sort-by=.status.creationTime",
         ];
 }

@@ -29,14 +29,14 @@ causes! {
         ] proven "a manager's pod holds no data, a DaemonSet recreates it, and pods are deleted one at a time";
     HALF_UPGRADED = warning "half_upgraded"
         "the managers run one release, but setting current-longhorn-version names another"
-        fix "Apply the whole manifest or chart of the intended release. Then restart the managers one at a time: the upgrade is unfinished, or \
-             only the DaemonSet was changed." [
+        fix "Apply the whole manifest or chart of the intended release: the upgrade is unfinished, or only the DaemonSet was changed. Then \
+             restart the managers one at a time." [
             read "kubectl -n <namespace> get settings.longhorn.io current-longhorn-version",
             read "kubectl -n <namespace> get daemonset longhorn-manager -o jsonpath='{.spec.template.spec.containers[*].image}'",
             read "kubectl -n <namespace> logs <manager> -c longhorn-manager --since=1h | grep -i upgrade",
         ];
     COMPONENT_OLD = warning "component_old"
-        "a Longhorn component still runs another release than the managers, an hour after the upgrade"
+        "a Longhorn component still runs a different release from the managers, an hour after the upgrade"
         fix "Restart Deployment longhorn-driver-deployer, which creates the CSI plugin. If the deployer's own image is old, apply the whole \
              manifest or chart of the release." [
             read "kubectl -n <namespace> get daemonsets,deployments -o custom-columns='KIND:.kind,NAME:.metadata.name,IMAGES:.spec.template.spec.containers[*].image'",
@@ -57,7 +57,7 @@ pub static CHECK: Check = Check {
         when: When::Found(&[&MANAGERS_DIFFER, &HALF_UPGRADED, &COMPONENT_OLD]),
         for_: "30m",
         summary: "Longhorn components run different releases.",
-        description: "{{ $labels.object }} runs another release than the rest of Longhorn. Such a mix is untested. Finish the upgrade.",
+        description: "{{ $labels.object }} runs a different release from the rest of Longhorn. Such a mix is untested. Finish the upgrade.",
         why: "The finding waits half an hour; half an hour more leaves out a rollout over many nodes.",
         runbook: include_str!("LonghornVersionSkew.md"),
         ..Alert::DEFAULT
@@ -65,7 +65,7 @@ pub static CHECK: Check = Check {
     panels: &[Panel {
         dashboard: Dashboard::Volumes,
         title: "Volumes on an older engine",
-        description: "Volumes with another engine image than the default. Compatible ones can stay as they are.",
+        description: "Volumes whose engine image is not the default. Compatible ones can stay as they are.",
         expr: "max without ($without) (longhorn_health_old_engine_volumes{$job})",
         steps: &[Step::at(0.0, "green"), Step::at(1.0, "blue")],
         width: Width::Quarter,
@@ -78,7 +78,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     OLD_ENGINES = Gauge "longhorn_health_old_engine_volumes" []
-        "Volumes with another engine image than the default.",
+        "Volumes whose engine image is not the default.",
         absent "volumes or settings cannot be read",
         example "longhorn_health_old_engine_volumes > 0";
 }
@@ -146,7 +146,7 @@ fn half_upgraded(cluster: &Cluster, out: &mut Outcome, running: Release, newest:
         format!("the managers run {running}, but {installed} is recorded as installed"),
     )
     .since(age.since_or_later())
-    .impact("none yet. The upgrade of Longhorn's objects may be unfinished, and the next upgrade is checked against the recorded release.")
+    .impact("none yet. Some Longhorn objects may not be upgraded, and Longhorn may reject the next upgrade because of the recorded release.")
     .facts([api(format!("setting current-longhorn-version is {installed}, but every Ready manager runs {running}"))])
     .facts([age.evidence()]);
     if releases::is_refused(installed, running) {

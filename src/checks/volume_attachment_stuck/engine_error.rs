@@ -23,7 +23,7 @@ ways! { ENGINE_ERROR:
         fix "Start iscsid on <node>, now and at every boot. The volume then attaches automatically."
         [change "ssh <node> 'sudo systemctl enable --now iscsid'", read ISCSI_LOG];
     DENIED "SELinux or AppArmor denies iscsiadm"
-        fix "Read the denials on <node> and allow them: Longhorn's page volume-attachment-fails-due-to-selinux-denials has the policy."
+        fix "Read the denials on <node> and allow them: the SELinux policy is in Longhorn's article volume-attachment-fails-due-to-selinux-denials."
         [read "ssh <node> 'sudo ausearch -m avc -ts recent | grep -i iscsi'", read EVENTS];
     MULTIPATH "multipathd holds the device"
         fix "Exclude Longhorn's devices in /etc/multipath.conf on <node> and restart multipathd (Longhorn's page \

@@ -54,7 +54,7 @@ causes! {
     ENGINE_CANNOT_START = critical "engine_cannot_start"
         "the volume cannot attach, because its engine fails to start on that node"
         fix "Read the engine's error. Then check <value>: iscsiadm, module iscsi_tcp, multipathd, SELinux denials, engine image and instance \
-             manager. The volume may attach on another node." [read VOLUME_OBJECTS, read EVENTS, read TICKETS]
+             manager. The volume may attach to another node." [read VOLUME_OBJECTS, read EVENTS, read TICKETS]
         way SEVERAL "of several volumes on one node"
             fix "Check on <node> that iscsiadm and module iscsi_tcp exist and the instance manager is running. Then look for a multipathd that \
                  claims the devices, and for SELinux denials."
@@ -87,7 +87,8 @@ causes! {
             fix "Find out why the migration's engine and replicas do not start. To cancel the migration, delete the virtual machine's pod on \
                  the target node." [read VOLUME_OBJECTS, read TICKETS, read OWNERS_LOG]
         way SURPLUS_REPLICA "it is strict-local but has two replicas"
-            fix "Delete replica <replica>, which has no data: Longhorn's webhook rejects every change of a strict-local volume that has two replicas."
+            fix "Delete replica <replica>, which has no data: Longhorn's webhook rejects every change to a strict-local volume that has two \
+                 replicas."
             [read VOLUME_OBJECTS, read TICKETS, change "kubectl -n <namespace> delete replicas.longhorn.io <replica>"]
         way PENDING_NODE "it has a pending node"
             fix "Clear the volume's field status.pendingNodeID: Longhorn cannot attach a volume that has a pending node." [
@@ -110,8 +111,8 @@ causes! {
                 read "kubectl -n <namespace> get engineimages.longhorn.io",
             ]
         way NEVER_ASKED "Longhorn never got the request"
-            fix "Find out why csi-attacher cannot reach Service longhorn-backend (port 9500): DNS, a service mesh, or a NetworkPolicy (1.12.1's \
-                 omit the CSI sidecars). Its log may contain Longhorn's answer."
+            fix "Find out why csi-attacher cannot reach Service longhorn-backend (port 9500): DNS, a service mesh, or a NetworkPolicy (those of \
+                 1.12.1 omit the CSI sidecars). Read csi-attacher's log for Longhorn's answer."
                 [read ATTACHMENT, read "kubectl -n <namespace> logs -l app=csi-attacher --tail=50", read "kubectl -n <namespace> get networkpolicies"]
         way PLUGIN_UNREGISTERED "the CSI plugin on the node is not registered"
             fix "Read the log of node-driver-registrar on <node> and fix the error, so that the CSI plugin registers with the kubelet. \
@@ -158,7 +159,7 @@ causes! {
             ];
     MOUNT_FAILING = warning "mount_failing"
         "the volume is attached, but the kubelet has been failing to mount it for ten minutes"
-        but "info if only a Pending pod shows this, as a live exporter cannot read other namespaces' Events"
+        but "info if only a Pending pod shows this"
         fix "Read the Events of the pod that uses <claim> on <node>. For FailedMount, read the log of longhorn-csi-plugin there. A failed image \
              pull is not a storage failure." [
             read "kubectl get events -A --field-selector reason=FailedMount --sort-by=.lastTimestamp",

@@ -23,7 +23,7 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
 pub(super) const PANELS: &[Panel] = &[Panel {
     dashboard: Dashboard::Volumes,
     title: "Volumes that do not attach or detach",
-    description: "Volumes that stay attaching or detaching, keep losing their engine, or are held where no workload wants them.",
+    description: "Volumes that are stuck attaching or detaching, keep losing their engine, or are attached although no workload uses them.",
     columns: &["cause", "volume", "pvc_namespace", "pvc"],
     no_data: "every volume attaches and detaches, or the exporter does not report",
     ..Panel::TABLE.of(&STUCK)

@@ -297,7 +297,7 @@ fn dies<'a>(
     }
     let mut evidence: Vec<Evidence> = engine.and_then(start_error).into_iter().chain(evidence).collect();
     evidence.push(api("no replica of the volume was ever healthy, so no data is lost"));
-    let why = format!("it cannot attach on {node}{}", briefly(failure));
+    let why = format!("it cannot attach to {node}{}", briefly(failure));
     Some(stuck(&ENGINE_CANNOT_START, why, Some(seen.first), evidence))
 }
 
@@ -413,7 +413,7 @@ fn cannot_start<'a>(
     }
     evidence
         .extend(error.map(|engine| api(format!("engine {}: currentState is error", engine.metadata.name))));
-    let why = format!("it cannot attach on {}{}", stuck.node, briefly(failure));
+    let why = format!("it cannot attach to {}{}", stuck.node, briefly(failure));
     StuckVolume { cause: &ENGINE_CANNOT_START, why, failure, evidence, ..stuck }
 }
 

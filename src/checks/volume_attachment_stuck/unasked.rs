@@ -92,7 +92,7 @@ fn finding(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> Finding {
     let mut finding = Finding::about(
         &TICKET_WAITS,
         volumes::object(cluster, volume),
-        format!("{whose} cannot attach on {node}: {why}"),
+        format!("{whose} cannot attach to {node}: {why}"),
     )
     .node(node)
     .since(csi.metadata.created())

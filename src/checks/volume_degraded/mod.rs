@@ -35,15 +35,15 @@ const NODE: &str = "kubectl describe node <node>";
 causes! {
     REBUILD_STALLED = warning "rebuild_stalled"
         "a rebuild has been stalled for half an hour (at first sight: volume degraded for a day)"
-        fix "Check the receiving node and disk, the network, and the instance managers at both ends. If a disk always fails, disable its scheduling. \
-             Do not delete replicas that hold data." [
+        fix "Check the receiving node and disk, the network and both ends' instance managers. If rebuilds onto one disk keep failing, disable \
+             its scheduling. Do not delete replicas that hold data." [
             read REPLICAS,
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<object> -o yaml | grep -A12 rebuildStatus",
             read EVENTS,
         ];
     REBUILD_LOOPING = warning "rebuild_looping" "rebuilds of the volume keep failing and restarting"
-        fix "Check the receiving node and disk, the network, and the instance managers at both ends. If a disk always fails, disable its scheduling. \
-             Do not delete replicas that hold data." [
+        fix "Check the receiving node and disk, the network and both ends' instance managers. If rebuilds onto one disk keep failing, disable \
+             its scheduling. Do not delete replicas that hold data." [
             read REPLICAS,
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<object> -o yaml | grep -A12 rebuildStatus",
             read EVENTS,
@@ -116,7 +116,7 @@ gauges! {
         absent "no rebuild of the volume runs, or its engine does not report progress",
         example "delta(longhorn_health_volume_rebuild_progress_ratio[30m]) == 0";
     LAST_COPY = Gauge "longhorn_health_volume_last_copy" ["volume", "pvc_namespace", "pvc", "severity"]
-        "1 for every volume of several replicas with one healthy copy. Critical while a node with one of its replicas is down.",
+        "1 for every volume of several replicas with one healthy copy. Critical while the node of a replica is down.",
         absent "the volume has more healthy replicas or is meant to have one, is being deleted, or volumes or replicas cannot be read",
         example "max without (instance, pod) (longhorn_health_volume_last_copy) == 1";
     STUCK = Gauge "longhorn_health_volume_not_recovering" ["volume", "pvc_namespace", "pvc", "cause"]
@@ -243,7 +243,7 @@ fn finding(cluster: &Cluster, volume: &Volume, reason: DegradedReason, age: &Age
         finding = finding.severity(Severity::Info);
     }
     finding = finding
-        .fact("status.robustness is degraded")
+        .fact(format!("volume {name}: status.robustness is degraded"))
         .fact(age.evidence())
         .facts(reason.evidence)
         .facts(nodes::manager_not_ready(cluster, &volume.status.owner_id));

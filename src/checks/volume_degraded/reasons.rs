@@ -267,7 +267,7 @@ fn waits_for_node(cluster: &Cluster, volume: &Volume, age: &Age) -> Option<Degra
     let Some(node) = failed_on(cluster, volume, away) else { return never_started(cluster, volume) };
     let down = nodes::down(cluster, &node);
     let how = if down.is_some() { "down" } else { "cordoned" };
-    let mut reason = DegradedReason::new(&WAITS_FOR_NODE, format!("{node} with a failed replica is {how}"));
+    let mut reason = DegradedReason::new(&WAITS_FOR_NODE, format!("its failed replica is on {node} ({how})"));
     reason.way = match &down {
         _ if nodes::is_gone(cluster, &node) => Some(&NODE_GONE),
         None => Some(&NODE_CORDONED),
@@ -287,7 +287,7 @@ fn never_started(cluster: &Cluster, volume: &Volume) -> Option<DegradedReason> {
         volumes::never_started(replica) && nodes::down(cluster, &replica.spec.node_id).is_some()
     })?;
     let (name, node) = (&replica.metadata.name, &replica.spec.node_id);
-    let why = format!("{node} with an unstarted replica is down");
+    let why = format!("its unstarted replica is on {node} (down)");
     let mut reason = DegradedReason::new(&WAITS_FOR_NODE, why).because(format!(
         "replica {name}: desireState running, currentState stopped, neither healthyAt nor failedAt"
     ));

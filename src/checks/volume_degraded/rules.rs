@@ -27,8 +27,8 @@ pub(super) const ALERTS: &[Alert] = &[
         as_found: true,
         summary: "A Longhorn volume is on its last copy.",
         description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} has one healthy \
-                      copy left. It works, but the next failed disk or node may destroy its data. Keep that copy's node running, and run the \
-                      command below to check the rebuild.",
+                      copy left. It works, but the next failure may destroy its data. Keep that copy's node running, and check the rebuild with \
+                      the command below.",
         why: "A rebuild that ends within ten minutes is no news. One that runs longer counts, too: until it ends the next failure takes \
               the data. Critical where a node of its replicas is down, since what is on it does not come back on its own.",
         runbook: include_str!("LonghornVolumeLastCopy.md"),

@@ -115,7 +115,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     FAULTED = Gauge "longhorn_health_volume_faulted" ["volume", "pvc_namespace", "pvc"]
-        "1 for every volume that cannot be read or written, as it has no replica in use. longhorn_health_finding_volume gives the cause.",
+        "1 for every volume that cannot be read or written: no replica is in use. longhorn_health_finding_volume gives the cause.",
         absent "the volume has a usable replica, or volumes cannot be read",
         example "max without (instance, pod) (longhorn_health_volume_faulted) == 1";
 }
@@ -151,7 +151,7 @@ fn finding(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Finding {
             .volumes(users)
             .since(since)
             .impact(format!("pods cannot read or write {whose}"))
-            .fact(format!("status.robustness is faulted, and {}", state(volume)));
+            .fact(format!("volume {name}: status.robustness is faulted, and {}", state(volume)));
     if let Some(best) = candidates.first().filter(|_| cause == &REPLICAS_UNREACHABLE) {
         let spec = &best.replica.spec;
         finding = finding.node(&spec.node_id).disk(cluster.disk(&spec.disk_id).map_or("", |disk| disk.name));

@@ -23,8 +23,8 @@ causes! {
     FILE_SYSTEM_READ_ONLY = critical "file_system_read_only"
         "an attached volume's file system is mounted read-only, and Longhorn's own remount has not helped",
         of_data: ReadOnly
-        fix "Find the I/O error in the kernel log of <node>. Then restart the pods of <claim>: the kubelet checks and remounts the file system. \
-             If read-only is intended, do nothing." [
+        fix "If read-only is intended, do nothing. Otherwise find the I/O error in <node>'s kernel log. Then restart the pods of <claim>: the \
+             kubelet checks and remounts the file system." [
             read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep <volume>",
             read "kubectl describe node <node>",
             change "kubectl -n <claim_namespace> delete pod <pod>",
@@ -47,9 +47,9 @@ pub static CHECK: Check = Check {
         for_: "5m",
         severity: Severity::Critical,
         summary: "A Longhorn volume's file system is read-only.",
-        description: "The file system on volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end \
-                      }} is mounted read-only, so its workloads cannot write. Find the I/O error in the kernel log of its node. Then restart \
-                      the volume's pods.",
+        description: "The file system on volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} \
+                      is mounted read-only, so its workloads cannot write. Find the I/O error in its node's kernel log. Then restart the \
+                      volume's pods.",
         why: "The finding leaves Longhorn three minutes for its own remount; five more are for the pod that restarts.",
         runbook: include_str!("LonghornVolumeReadOnly.md"),
         ..Alert::DEFAULT
@@ -69,7 +69,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     READ_ONLY = Gauge "longhorn_health_volume_read_only" ["volume", "pvc_namespace", "pvc"]
-        "1 for every attached volume whose file system has been mounted read-only for some minutes.",
+        "1 for every attached volume whose file system has been mounted read-only for at least 3 min.",
         absent "the file system is writable, Longhorn does not see it (before 1.5.4, kernels from 6.12), or engines cannot be read",
         example "max without (instance, pod) (longhorn_health_volume_read_only) == 1";
 }
@@ -105,7 +105,7 @@ fn finding(cluster: &Cluster, volume: &Volume, engine: &Engine) -> Finding {
     )
     .node(node)
     .impact(format!(
-        "pods can read but cannot write {whose} (robustness in Longhorn: {})",
+        "pods can read but cannot write to {whose} (Longhorn reports it as {})",
         volume.status.robustness.as_str()
     ))
     .volumes(users)

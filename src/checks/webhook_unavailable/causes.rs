@@ -6,8 +6,8 @@ use crate::facts::ways::{REFUSED, UNREACHED};
 // Where something else holds it up, that has to be fixed: the finding of another check.
 ways! { HELD_UP:
     HOLDER_HANGS "the start Lease's holder is hanging"
-        fix "Read the log of the manager that holds the start Lease: it is hanging, and the other managers wait for it. Do not delete its pod: the \
-             next one hangs." [
+        fix "Read the log of the manager that holds the start Lease: it is hanging, and the others are waiting for it. Do not delete its pod: \
+             the next one hangs." [
             read "kubectl -n <namespace> logs <manager> -c <workload> --tail=50",
             read "kubectl -n <namespace> get pods -l app=<workload> -o wide --show-labels",
         ];
@@ -18,8 +18,8 @@ ways! { HELD_UP:
     POD_HANGS "a pod behind the Service is hanging during startup"
         fix "Read the log of the Service's pod that is stuck during startup, and fix the error there. The pod does not recover by itself.";
     RUNTIME_REFUSES "the container runtime rejects a container"
-        fix "Read the container runtime's message and change its cause, often the cluster's security profile or a policy that sets \
-             runAsNonRoot. The kubelet then retries automatically."
+        fix "Read the container runtime's message and fix its cause, often a security profile or a policy that sets runAsNonRoot. The kubelet \
+             then retries automatically."
             [read "kubectl -n <namespace> describe pods -l app=<workload>", read "kubectl -n <namespace> get pods -l app=<workload> -o yaml"];
 }
 
@@ -50,7 +50,7 @@ causes! {
         ]
         ways HELD_UP ways UNREACHED ways REFUSED;
     DEADLOCK = critical "deadlock"
-        "several managers are running or crash-looping, none is Ready, and each waits for another's webhook",
+        "several managers are running or crash-looping, none is Ready, and each is waiting for another's webhook",
         rejects_changes: true
         fix "Read the Unhealthy events and fix the slow node (timeout), pod network (no route) or listener (refused). Then delete the start \
              Lease holder's pod, or any manager's, to skip back-off." [
@@ -134,7 +134,7 @@ causes! {
         ] proven "one of the two cannot trust the managers' answers, or the API server reports so itself; managers create the Secret during \
                   startup, and I/O does not pass through them";
     CA_EXPIRES_SOON = warning "ca_expires_soon"
-        "a webhook configuration's CA expires within 30 days, after which every change of a Longhorn object is rejected"
+        "a webhook configuration's CA expires within 30 days, after which every change to a Longhorn object is rejected"
         fix "Restart one manager in working hours: from 1.11.3 on that issues a new CA. Before 1.11.3, delete Secrets longhorn-webhook-ca and \
              longhorn-webhook-tls and restart all managers. I/O is not affected." [
             read "kubectl -n <namespace> get secret longhorn-webhook-ca -o jsonpath='{.data.tls\\.crt}' | base64 -d | openssl x509 -noout -subject -dates",

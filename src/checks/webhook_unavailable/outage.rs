@@ -158,9 +158,7 @@ impl<'a> Outage<'a> {
             let message = match webhook.has_deployment(cluster) {
                 true => format!("{none}{age}, and managers are waiting (deadlock)"),
                 false => {
-                    format!(
-                        "no longhorn-manager has been Ready{age}: each waits for another's webhook (deadlock)"
-                    )
+                    format!("no longhorn-manager has been Ready{age}: each is waiting for another (deadlock)")
                 }
             };
             let mut deadlock = verdict(&causes::DEADLOCK, message);

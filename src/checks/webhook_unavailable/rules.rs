@@ -21,9 +21,9 @@ pub const ALERTS: &[Alert] = &[
         for_: "3m",
         keep_firing_for: "5m",
         summary: "Longhorn's admission webhook is unavailable.",
-        description: "{{ $labels.object_kind }} {{ $labels.object }} shows that Longhorn's admission webhook is unavailable. Changes of \
-                      Longhorn objects and, from 1.8 on, updates of every PVC are rejected (accepted unchecked if its configuration is \
-                      missing). Check the longhorn-manager pods.",
+        description: "{{ $labels.object_kind }} {{ $labels.object }} shows that Longhorn's admission webhook is unavailable. Changes to Longhorn \
+                      objects and, from 1.8 on, updates of every PVC are rejected (accepted unchecked if its configuration is missing). Check \
+                      the longhorn-manager pods.",
         why: "The check itself waits three minutes for a rollout to end; three more are as long as managers that crash or hang, of \
               which this is the consequence, wait themselves.",
         runbook: include_str!("LonghornWebhookUnavailable.md"),
@@ -34,8 +34,8 @@ pub const ALERTS: &[Alert] = &[
         when: When::Found(&[&causes::CA_EXPIRES_SOON]),
         for_: "1h",
         summary: "The CA of Longhorn's admission webhook expires within 30 days.",
-        description: "{{ $labels.object_kind }} {{ $labels.object }} trusts a CA that expires within 30 days. From then on, every change of a Longhorn \
-                      object is rejected. Renew the CA in working hours: from 1.11.3 on, restart one manager (before 1.11.3, follow the runbook).",
+        description: "{{ $labels.object_kind }} {{ $labels.object }} trusts a CA that expires within 30 days. Changes to Longhorn objects are \
+                      then rejected. Renew the CA in working hours: from 1.11.3 on, restart one manager (earlier, follow the runbook).",
         why: "Managers from 1.11.3 on renew it 90 days before; 30 days are enough time for older ones.",
         runbook: include_str!("LonghornWebhookCertificateExpiring.md"),
         ..Alert::DEFAULT
@@ -45,9 +45,9 @@ pub const ALERTS: &[Alert] = &[
         when: When::Found(&[&causes::DEADLOCK]),
         for_: "2m",
         keep_firing_for: "10m",
-        summary: "Longhorn managers wait for a webhook that none of them serves.",
-        description: "Service {{ $labels.object }} has no ready endpoint, and its managers stay not Ready. Changes of Longhorn objects (from \
-                      1.8 on, also PVC updates) are rejected. Read the Unhealthy events, then delete one manager pod to skip its back-off.",
+        summary: "Longhorn managers are waiting for a webhook that none of them is serving.",
+        description: "Service {{ $labels.object }} has no Ready manager. Changes to Longhorn objects (from 1.8 on, also PVC updates) are \
+                      rejected. Read the Unhealthy events, then delete one manager pod to skip its back-off.",
         why: "The back-off between two tries is up to five minutes, so a loop does not end soon; ten minutes of keep_firing_for bridge the moments \
               in which a manager runs.",
         runbook: include_str!("LonghornWebhookDeadlock.md"),
@@ -68,10 +68,10 @@ pub const ALERTS: &[Alert] = &[
         name: "LonghornWebhookLabelMissing",
         when: When::Found(&[&causes::LABEL_MISSING]),
         for_: "10m",
-        summary: "A Ready Longhorn manager does not serve the admission webhook.",
-        description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is Ready but lacks the label \
+        summary: "A Ready Longhorn manager is not serving the admission webhook.",
+        description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is Ready but lacks label \
                       longhorn.io/admission-webhook. Fewer managers serve the webhook. Delete the pod while no share manager on its node is \
-                      failing over: the next one sets the label.",
+                      failing over: the next sets the label.",
         why: "Fast failover of share managers removes the label for a moment; ten minutes are longer than that.",
         runbook: include_str!("LonghornWebhookLabelMissing.md"),
         ..Alert::DEFAULT
@@ -82,7 +82,7 @@ pub const ALERTS: &[Alert] = &[
 pub const PANELS: &[Panel] = &[
     Panel {
         title: "Webhook endpoints ready",
-        description: "Pods that serve Longhorn's admission webhook. At 0, every change of a Longhorn object is rejected. One minute at 0 is \
+        description: "Pods that serve Longhorn's admission webhook. At 0, every change to a Longhorn object is rejected. One minute at 0 is \
                       normal during an upgrade.",
         expr: "max without ($without) (longhorn_health_webhook_ready_endpoints{$job, webhook=\"admission\"})",
         legend: "ready",

@@ -44,10 +44,10 @@ pub const ALERTS: &[Alert] = &[
             cases: include_str!("LonghornHealthInhibitor.test.yaml"),
         },
         severity: Severity::Info,
-        summary: "Internal: mutes an alert whose root cause is already firing.",
-        description: "{{ $labels.alert }}{{ with $labels.node }} on node {{ . }}{{ end }} follows from {{ \
-                      $labels.root_alert }}, which is firing. Alertmanager uses this alert to mute the consequence while the \
-                      root is firing. Route it to no one.",
+        summary: "An alert is muted, because its root alert is firing.",
+        description: "{{ $labels.alert }}{{ with $labels.node }} on node {{ . }}{{ end }} is caused by {{ $labels.root_alert }}, which is \
+                      firing. Alertmanager uses this alert to mute {{ $labels.alert }} meanwhile. Route this alert to a receiver that notifies \
+                      no one.",
         why: "This alert starts and ends with the root's alert, so a consequence that outlives its root is \
               heard. A crash loop's cause is in the series, not in the alert's labels: otherwise a changed cause would restart \
               the alert.",

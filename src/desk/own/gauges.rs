@@ -40,7 +40,7 @@ gauges! {
         absent "one of the alert's findings follows from no other finding",
         example "count by (root_alert, alert) (max without (instance, pod) (longhorn_health_alert_follows))";
     FINDINGS_TRUNCATED = Gauge "longhorn_health_exporter_truncated_findings" ["check"]
-        "Number of a check's findings that lack their own series or series of their volumes, to keep the page small.",
+        "Number of a check's findings without series of their own or of their volumes, to keep the page small.",
         absent "no check has more than 2,000 findings, or findings with more than 500 volumes",
         example "longhorn_health_exporter_truncated_findings > 0";
     SERIES_TRUNCATED = Gauge "longhorn_health_exporter_truncated_series" ["metric"]
@@ -60,7 +60,7 @@ gauges! {
         absent "the check has a verdict, or the first sync is not complete",
         example "longhorn_health_check_unknown == 1";
     VOLUMES = Gauge "longhorn_health_volumes" ["robustness"]
-        "Number of volumes by robustness in Longhorn. Unattached volumes count as `detached`, or as `faulted`.",
+        "Number of volumes by the robustness that Longhorn reports. Unattached volumes count as `detached` unless they are faulted.",
         absent BEFORE_SYNC,
         example "max without (instance, pod) (longhorn_health_volumes{robustness=\"faulted\"}) > 0";
     VOLUMES_AFFECTED = Gauge "longhorn_health_volumes_affected" ["state"]
@@ -69,7 +69,7 @@ gauges! {
         absent "no volume is in this state, or the first sync is not complete",
         example "max by (state) (longhorn_health_volumes_affected)";
     VOLUMES_AT_RISK = Gauge "longhorn_health_volumes_at_risk" ["failure_domain", "by_choice"]
-        "Number of volumes that one copy, disk, node or zone would lose. by_choice: true if volume or settings allow that.",
+        "Volumes that would be lost with one copy, disk, node or zone. by_choice: true if settings accept that risk.",
         absent "there is no such volume, or needed data could not be read",
         example "max without (instance, pod) (longhorn_health_volumes_at_risk{by_choice=\"false\"}) > 0";
     BYTES_AT_RISK = Gauge "longhorn_health_volumes_at_risk_bytes" ["failure_domain", "by_choice"]

@@ -76,7 +76,8 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         title: INCIDENTS_PANEL,
-        description: "Root causes of everything that is wrong now, without their consequences. Check links to the dashboard, cause to the runbook.",
+        description: "Root causes of everything that is wrong now, without their consequences. Click a check for its dashboard, a cause for its \
+                      runbook.",
         columns: &["severity", "title", "check", "cause", "Value"],
         expr: "max by ($cluster severity, check, cause) (longhorn_health_incident_findings{$job}) * on ($cluster check, cause) group_left (title, runbook, dashboard) topk by ($cluster check, cause) (1, max by ($cluster check, cause, title, runbook, dashboard) (longhorn_health_cause_info{$job}))",
         legend: "{{check}} {{cause}}",
@@ -86,7 +87,8 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         title: "Findings",
-        description: "Everything that is wrong now. Check links to the dashboard, cause to the runbook, node to its findings. The exporter's page has the fixes.",
+        description: "Everything wrong now. Click a check for its dashboard, a cause for its runbook, a node for its findings. The exporter's \
+                      page has the fixes.",
         columns: &["severity", "check", "cause", "object_kind", "object", "node", "disk"],
         expr: "(max by ($cluster severity, check, cause, object_kind, object, node, disk) (longhorn_health_finding{$job}) == 1) * on ($cluster check, cause) group_left (runbook, dashboard) max by ($cluster check, cause, runbook, dashboard) (longhorn_health_cause_info{$job})",
         legend: "{{check}} {{cause}} {{object}}",
@@ -139,15 +141,15 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         title: "Volumes at risk",
-        description: "Volumes that one copy, disk, node or zone would lose. By choice: the volume or its settings allow that. Listed at \
-                      /plan/loss.",
+        description: "Volumes that would be lost with one copy, disk, node or zone. By choice: the volume's or cluster's settings accept that \
+                      risk. Listed at /plan/loss.",
         legend: "{{failure_domain}}, by choice: {{by_choice}}",
         no_data: "no such volume, or the exporter is down",
         ..Panel::TIME_SERIES.of(&VOLUMES_AT_RISK)
     },
     Panel {
         title: "Volumes by robustness",
-        description: "Volumes by robustness in Longhorn. It does not check the replicas of detached volumes.",
+        description: "Volumes by the robustness that Longhorn reports. Longhorn does not check the replicas of detached volumes.",
         no_data: "the exporter is down or not synced",
         ..Panel::TIME_SERIES.of(&VOLUMES)
     },

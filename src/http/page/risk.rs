@@ -19,7 +19,7 @@ pub fn section(report: &Report) -> Markup {
                 None => p { "Unknown: volumes, replicas, nodes or settings could not be read." },
                 Some(risks) => {
                     dl.facts { @for risk in risks { div { dt { (told(risk)) } dd { (whose(risk)) } } } }
-                    p { a href="plan/loss" { "All volumes that one node, disk or zone would lose" } }
+                    p { a href="plan/loss" { "All volumes that would be lost with one node, disk or zone" } }
                 }
             }
         } }

@@ -90,7 +90,7 @@ macro_rules! causes {
                 steps: &[$( $crate::check::CommandTemplate::$step($run) ),+],
                 $( proven: $proof, )?
                 $( $property: $value, )*
-                ..$crate::check::Cause::$severity($id, concat!($meaning $(, "; ", $less)?))
+                ..$crate::check::Cause::$severity($id, concat!($meaning $(, " (", $less, ")")?))
             };
             const _: () = $crate::check::assert_proven(&$name, &[&[$( &$way ),*], $( $shared ),*]);
         )*

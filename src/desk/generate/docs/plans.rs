@@ -13,11 +13,10 @@ pub fn page() -> String {
     );
     page.code(
         "console",
-        "longhorn-health-exporter plan upgrade            # all steps to the newest known release\n\
-         longhorn-health-exporter plan upgrade v1.10.2    # one step; after it: is the upgrade complete?\n\
-         longhorn-health-exporter plan drain node-1       # also --evict, --reboot, --remove\n\
-         longhorn-health-exporter plan drain --all        # every node by itself\n\
-         longhorn-health-exporter plan loss               # volumes lost with one node, disk or zone",
+        "longhorn-health-exporter plan upgrade            # all steps to the newest known release\nlonghorn-health-exporter plan upgrade v1.10.2 \
+            # one step; after it: is the upgrade complete?\nlonghorn-health-exporter plan drain node-1       # also --evict, --reboot, \
+         --remove\nlonghorn-health-exporter plan drain --all        # every node by itself\nlonghorn-health-exporter plan loss               # \
+         volumes that one node, disk or zone would take down",
     );
     page.paragraph(
         "The verdict is *go*, *not yet*, *no* or *unknown*. If needed data cannot be read, the verdict is unknown, never go. Exit codes: 0 go, \

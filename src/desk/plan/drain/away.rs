@@ -54,7 +54,7 @@ pub fn still_attached(draining: &Draining<'_>, out: &mut Found) {
         volume.status.current_node_id == *draining.node && volume.status.state != VolumeState::Detached
     };
     let volumes: Vec<&Volume> = draining.cluster.objects.volumes.iter().filter(there).collect();
-    out.volumes(draining.cluster, &volumes, &format!("is|are still attached on {}", draining.node));
+    out.volumes(draining.cluster, &volumes, &format!("is|are still attached to {}", draining.node));
 }
 
 pub fn left_over(draining: &Draining<'_>, out: &mut Found) {

@@ -91,7 +91,7 @@ conditions! {
         read "longhorn-health-exporter check --only volume_degraded,replica_unschedulable"
         source "longhorn-manager v1.12.1 controller/volume_controller.go (replenishReplicas)"
         needs [Volumes, Replicas, LonghornNodes, KubeNodes] Away(away::rebuilt_without);
-    STILL_ATTACHED = NotYet "attached_there" "volumes are still attached on the node, which is down"
+    STILL_ATTACHED = NotYet "attached_there" "volumes are still attached to the node, which is down"
         fix "Make sure that the machine is off. Then force-delete the pods that Kubernetes still lists on the node: Longhorn attaches the volumes elsewhere."
         read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>"
         source "longhorn-manager v1.12.1 webhook/resources/node/validator.go (Delete counts engines)"
@@ -132,12 +132,12 @@ conditions! {
         source "longhorn-manager v1.3.3 to v1.12.1 datastore/longhorn.go (ListVolumePDBProtectedHealthyReplicasRO); issue 10833"
         needs [Replicas, KubeNodes] Drain(budgets::unknown_node);
     ENGINE_LEFT = NotYet "engine_left_over" "a left-over engine process is running on the node, so kubectl drain would never end"
-        fix "From v1.9 on, delete the process's Orphan. Before v1.9, delete the instance manager pod while no volume is attached on the node, and wait for the rebuilds."
+        fix "From v1.9 on, delete the process's Orphan. Before v1.9, delete the instance manager pod while no volume is attached to the node, and wait for the rebuilds."
         read "kubectl -n <namespace> get orphans.longhorn.io"
         read "kubectl -n <namespace> get engines.longhorn.io -o wide"
         source "longhorn-manager v1.3.3 to v1.12.1 controller/instance_manager_controller.go (areAllInstanceRemovedFromNodeByType); issue 6764"
         needs [InstanceManagers, Engines] Drain(budgets::engine_left_over);
-    HELD = NotYet "attached_for_good" "volumes stay attached on the node after kubectl drain"
+    HELD = NotYet "attached_for_good" "volumes stay attached to the node after kubectl drain"
         fix "Detach the volumes that were attached by hand. Exclude the node from the DaemonSets that use the others."
         read "kubectl -n <namespace> get volumeattachments.longhorn.io"
         source "longhorn-manager v1.12.1 controller/instance_manager_controller.go (areAllVolumesDetachedFromNode); setting detach-manually-attached-volumes-when-cordoned (1.6)"

@@ -43,9 +43,10 @@ pub fn answer(parts: &[Part], asked: &Asked, each_alone: bool) -> String {
     }
     let all = [Verdict::NotYet, Verdict::No, Verdict::Unknown, Verdict::Go];
     let said = all.into_iter().filter(|verdict| !named(*verdict).is_empty()).map(|verdict| {
-        let names = named(verdict).join(", ");
+        let names = named(verdict);
+        let names = names.join(if names.len() == 2 { " and " } else { ", " });
         match verdict {
-            Verdict::NotYet => format!("{names} cannot be {what} yet"),
+            Verdict::NotYet => format!("{names} cannot be {what}"),
             Verdict::No => format!("{names} must not be {what}"),
             Verdict::Unknown => format!("Whether {names} can be {what} is unknown"),
             Verdict::Go => format!("{names} can be {what}"),

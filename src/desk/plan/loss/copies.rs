@@ -32,7 +32,7 @@ fn tell<'a>(
     let never = volumes.iter().filter(|volume| !volume.status.last_backup_at.is_set()).count();
     let Some(reason) = out.volumes(audit.cluster, &volumes, holds) else { return };
     for (place, names) in places.iter().take(MAX_PLACES) {
-        reason.fact(format!("lost with {place}: {}", listed(names)));
+        reason.fact(format!("would be lost with {place}: {}", listed(names)));
     }
     if let Some(more) = places.len().checked_sub(MAX_PLACES).filter(|more| *more > 0) {
         reason.fact(format!("and with {}", counted(more, "more place")));

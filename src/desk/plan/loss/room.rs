@@ -50,8 +50,10 @@ pub fn no_room(audit: &Audit<'_>, out: &mut Found) {
     }
     for (name, Lost { homeless, needed }) in lost {
         if !homeless.is_empty() {
-            let text =
-                format!("no disk could take {} if node {name} were lost", counted(homeless.len(), "replica"));
+            let text = format!(
+                "if node {name} were lost, no disk would have room for {}",
+                counted(homeless.len(), "replica")
+            );
             out.say(text).volumes(cluster, &homeless);
             continue;
         }

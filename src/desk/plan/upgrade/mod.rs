@@ -202,8 +202,8 @@ conditions! {
         read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide"
         source "longhorn-manager v1.12.1 upgrade/upgrade.go"
         needs [Settings, Pods, DaemonSets] After(after::managers_old);
-    DEFINITIONS_LEFT = NotYet "definitions_left" "CustomResourceDefinitions are from another release than the managers, so the API server drops new \
-                                                  fields"
+    DEFINITIONS_LEFT = NotYet "definitions_left" "CustomResourceDefinitions are from a different release from the managers, so the API server \
+                                                  drops new fields"
         fix "Apply the CustomResourceDefinitions of <to> again. If the API server rejects spec.conversion, remove it from these \
              definitions first."
         read "kubectl get crds -l longhorn-manager -o custom-columns=NAME:.metadata.name,RELEASE:.metadata.labels.app\\.kubernetes\\.io/version,CONVERSION:.spec.conversion.strategy"
