@@ -30,7 +30,7 @@ fn the_demo_night_is_a_screen_with_its_four_causes_first() {
         "Data      1 volume faulted: monitoring/metrics-0 · 1 not served (RWX): shop/queue-data-0 · 1 on the";
     assert!(lines[1].starts_with(data), "{text}");
     assert!(text.contains("\n            fix: ") && text.contains("\n            $ kubectl "), "{text}");
-    for (number, word) in [(1, "csidrivers"), (2, "nstance manager"), (3, "viction"), (4, "open-iscsi")] {
+    for (number, word) in [(1, "cannot list"), (2, "nstance manager"), (3, "viction"), (4, "open-iscsi")] {
         let line = lines.iter().find(|line| line.starts_with(&format!("{number} critical"))).unwrap();
         assert!(line.contains(word), "{number}: {text}");
     }
