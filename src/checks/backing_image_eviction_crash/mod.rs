@@ -37,8 +37,8 @@ pub static CHECK: Check = Check {
                           $labels.node }}node {{ . }}{{ else }}a node{{ end }}, where eviction is requested, so longhorn-manager crash-loops. \
                           Set evictionRequested to false on the node and its disks until longhorn_health_backing_image_eviction_unsafe_copies is \
                           0.",
-            why: "The manager checks the copy at least every 30 seconds, so each minute of waiting means another crash. Firing five minutes longer \
-                  bridges the restarts in between.",
+            why: "The manager checks the copy at least every 30 seconds, so each minute of waiting means another crash. The alert keeps firing for \
+                  5 min, so that restarts in between do not resolve it.",
             runbook: include_str!("LonghornBackingImageEvictionCrashRisk.md"),
             ..Alert::DEFAULT
         },

@@ -11,7 +11,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "Longhorn was deleted, but volumes are still in use.",
         description: "Longhorn was deleted without its uninstaller, but volumes are still in use. Any longhorn-manager that starts deletes their \
                       data. Start none, and copy the replica directories first.",
-        why: "No temporary state looks like this: volumes are being deleted, and the managers that would do it are missing. An exporter in \
+        why: "This state does not pass by itself: volumes are being deleted, but the managers that delete them are missing. An exporter in \
               Longhorn's namespace is deleted with it.",
         runbook: include_str!("LonghornDeleted.md"),
         ..Alert::DEFAULT

@@ -9,7 +9,7 @@ causes! {
         ways REFUSED;
     MANAGERS_HALF_STARTED = warning "managers_half_started"
         "managers are Ready, but none has finished its startup (port 9500 is not open yet)"
-        fix "Read a Ready manager's log to find out why its startup has not finished. DNS and network are not the cause." [read "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --tail=50", read "kubectl -n <namespace> get nodes.longhorn.io"];
+        fix "Read the log of a manager that is Ready to find out what its startup is waiting for. DNS and network are not the cause." [read "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --tail=50", read "kubectl -n <namespace> get nodes.longhorn.io"];
     DNS_SUSPECTED = warning "dns_suspected"
         "managers are Ready, but the driver deployer cannot reach their Service, probably because of DNS or network"
         fix "Run the curl command below. If the name does not resolve, fix cluster DNS. If the connection fails, fix the pod network (firewalld, \

@@ -171,7 +171,7 @@ fn told(
                 api(format!("pod {} on {}: {why}", pod.metadata.name, first.node)).quoting(pods::said(pod))
             }
             None => api(format!(
-                "the image has no pod on {}, because of a taint, the node selector, or a deleted DaemonSet",
+                "the engine image has no pod on {}, probably because of a taint, the node selector, or a deleted DaemonSet",
                 first.node
             )),
         });

@@ -95,9 +95,9 @@ fn impact(cluster: &Cluster, end: &End, volumes: &[VolumeRef]) -> String {
             let then = if whole {
                 "all replicas are back"
             } else {
-                "their replicas are being rebuilt or return with the node"
+                "the replicas are being rebuilt or return with the node"
             };
-            format!("only replicas in it ended: {} kept running, and {then}", users_of(volumes))
+            format!("only replicas ended with it: {} stayed attached, and {then}", users_of(volumes))
         }
         (false, _) => format!(
             "volumes in it get I/O errors until they are reattached, or are degraded until they are rebuilt: {}",

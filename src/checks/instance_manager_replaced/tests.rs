@@ -484,7 +484,7 @@ fn a_drain_says_what_became_of_the_replicas() {
     assert_eq!(impact, "none: it was idle");
     let (message, impact) = told(&hit());
     assert!(message.ends_with("evicted by a drain (replicas only)"), "{message}");
-    assert!(impact.ends_with("kept running, and all replicas are back"), "{impact}");
+    assert!(impact.ends_with("stayed attached, and all replicas are back"), "{impact}");
     // played on 1.12.1: a kubelet whose watch was late stopped it 15 s after Longhorn had marked the replicas
     let (message, _) = told(
         &(hit().replace("11:50:03", "11:49:45") + &event("Killing", "Stopping container instance-manager")),
@@ -497,7 +497,7 @@ fn a_drain_says_what_became_of_the_replicas() {
     assert_eq!(finding.impact, "none now: the volumes of its replicas have been deleted");
     let (_, impact) = told(&hit().replace("robustness: healthy", "robustness: degraded"));
     assert!(
-        impact.ends_with("kept running, and their replicas are being rebuilt or return with the node"),
+        impact.ends_with("stayed attached, and the replicas are being rebuilt or return with the node"),
         "{impact}"
     );
 }

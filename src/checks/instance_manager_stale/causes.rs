@@ -61,7 +61,7 @@ causes! {
     REPLICA_HELD = info "replica_held"
         "a replica runs in the old instance manager (expected until its volume is upgraded, rebuilt or attached again)"
         fix "Upgrade the engine of each volume with a replica here, or detach and attach the volume: its replica then moves to the default instance \
-             manager. No I/O is at risk." [read VOLUMES, read CONTENT] proven "someone chose the moment; the command does not run if the StatefulSet would \
+             manager. Running I/O is safe." [read VOLUMES, read CONTENT] proven "someone chose the moment; the command does not run if the StatefulSet would \
                                                                        delete its claims"
         way NO_LIVE_UPGRADE "it serves the v2 data engine"
             fix "Detach and attach the volumes at a convenient moment: their replicas then move to the default instance manager. The v2 data engine \

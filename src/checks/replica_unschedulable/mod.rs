@@ -261,6 +261,11 @@ fn impact(whose: &str, placed: usize, wanted: i64, robustness: &str) -> String {
         0 => {
             format!("{whose} cannot be used: it has no healthy replica (Longhorn reports it as {robustness})")
         }
+        1 if wanted <= 1 => {
+            format!(
+                "{whose} has a single replica. If its disk or node fails, the data is unavailable or lost."
+            )
+        }
         1 => format!(
             "{whose} has 1 of {wanted} replicas. One more failed disk or node leaves it without data."
         ),

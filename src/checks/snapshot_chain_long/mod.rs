@@ -126,7 +126,7 @@ fn found(
     };
     let impact = match () {
         () if cause == &AT_LIMIT => {
-            "backups and recurring snapshots of the volume fail, and a failed replica may not be rebuilt"
+            "backups and recurring snapshots of the volume fail, and Longhorn may be unable to rebuild a failed replica"
         }
         () if cause == &NEAR_LIMIT => "none yet: at the limit, backups and recurring snapshots fail",
         () => "reads and rebuilds take longer",

@@ -125,10 +125,10 @@ causes! {
             fix "Read the Events of DaemonSet longhorn-csi-plugin and fix their cause. The kubelet then continues automatically."
             [read "kubectl -n <namespace> describe daemonset longhorn-csi-plugin"]
         way KEPT_AWAY_BY_TAINT "a taint keeps the CSI plugin off the node"
-            fix "Keep pods with Longhorn volumes off <node>. Or detach all volumes and tolerate the taint in setting taint-toleration: \
+            fix "Keep pods with Longhorn volumes off <node>. Or detach all Longhorn volumes and tolerate the taint in setting taint-toleration: \
                  csi-attacher then retries automatically." [read NODE, read KEPT_BY]
         way KEPT_OUT_BY_TAINT "a taint keeps the CSI plugin and the manager off the node"
-            fix "Keep pods with Longhorn volumes off <node>. Or detach all volumes and tolerate the taint in setting taint-toleration and \
+            fix "Keep pods with Longhorn volumes off <node>. Or detach all Longhorn volumes and tolerate the taint in setting taint-toleration and \
                  DaemonSet longhorn-manager: csi-attacher then retries automatically." [read NODE, read KEPT_BY]
         way KEPT_AWAY_BY_LABEL "the node lacks a label for the CSI plugin"
             fix "Keep pods with Longhorn volumes off <node>, or give it the label. Or detach all volumes and change setting \

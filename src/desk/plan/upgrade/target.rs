@@ -192,13 +192,11 @@ pub fn engine_api(rung: &Rung<'_>, out: &mut Found) {
             continue;
         }
         let volumes = users(rung, image);
-        let text = format!(
-            "engine image {} is used by {} but not supported by {}",
-            image.spec.image,
-            counted(volumes.len(), "volume"),
-            rung.to
-        );
-        let reason = out.say(text);
+        let (name, to) = (&image.spec.image, rung.to);
+        let reason = out.say(match volumes.len() {
+            0 => format!("{to} does not support engine image {name}"),
+            number => format!("{to} does not support engine image {name} of {}", counted(number, "volume")),
+        });
         for (api, is, range) in [("CLI", is_cli.0, *cli), ("controller", is_controller.0, *controller)] {
             if !within(is, range) {
                 let (least, most) = range;
