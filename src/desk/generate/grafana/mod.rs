@@ -8,8 +8,6 @@ mod panel;
 mod table;
 mod variables;
 
-use std::collections::BTreeSet;
-
 use anyhow::Result;
 use serde_json::{Value, json};
 
@@ -33,7 +31,6 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
 pub fn dashboard(board: Dashboard, settings: &Settings) -> Result<Value> {
     let mut grid = Grid::default();
     let mut panels = Vec::new();
-    let mut used: BTreeSet<&str> = BTreeSet::new();
     for (title, declared) in sections(board, settings) {
         let heading = title.map(|title| (title, grid.next_id(), grid.row()));
         let below = grid.y;
@@ -43,24 +40,18 @@ pub fn dashboard(board: Dashboard, settings: &Settings) -> Result<Value> {
             .zip(places)
             .map(|((area, declared), place)| panel::panel(grid.next_id(), declared, place, area, settings));
         let mut drawn = drawn.collect::<Result<Vec<Value>>>()?;
-        let is_used = |name: &&&str| drawn.iter().any(|panel| uses(panel, name));
-        used.extend(variables::NAMES.iter().filter(is_used));
-        let Some((title, id, place)) = heading else {
-            panels.append(&mut drawn);
-            continue;
-        };
-        // what is wrong stands above; of what is not nothing is asked until someone opens it
-        let collapsed = board == Dashboard::Volumes;
-        let inside = if collapsed { std::mem::take(&mut drawn) } else { Vec::new() };
-        panels.push(json!({
-            "type": "row", "id": id, "title": title, "gridPos": place, "collapsed": collapsed, "panels": inside,
-        }));
-        if collapsed {
-            grid.y = below;
+        if let Some((title, id, place)) = heading {
+            // what is wrong stands above; of what is not nothing is asked until someone opens it
+            let collapsed = board == Dashboard::Volumes;
+            let inside = if collapsed { std::mem::take(&mut drawn) } else { Vec::new() };
+            grid.y = if collapsed { below } else { grid.y };
+            panels.push(json!({
+                "type": "row", "id": id, "title": title, "gridPos": place, "collapsed": collapsed, "panels": inside,
+            }));
         }
         panels.append(&mut drawn);
     }
-    let variables = variables::of(settings, |name| used.contains(&name));
+    let variables = variables::of(settings, |name| panels.iter().any(|panel| uses(panel, name)));
     let (name, question) = heading(board);
     Ok(json!({
         "description": format!("{question} {}", Target::Dashboards.header()),
@@ -81,10 +72,12 @@ pub fn dashboard(board: Dashboard, settings: &Settings) -> Result<Value> {
     }))
 }
 
+/// Whether a panel, or one below a closed heading, asks for the variable.
 fn uses(panel: &Value, variable: &str) -> bool {
     let quoted = format!("\"${variable}\"");
-    let targets = panel["targets"].as_array().into_iter().flatten();
-    targets.filter_map(|target| target["expr"].as_str()).any(|expr| expr.contains(&quoted))
+    let [targets, inside] = ["targets", "panels"].map(|key| panel[key].as_array().into_iter().flatten());
+    let mut exprs = targets.filter_map(|target| target["expr"].as_str());
+    exprs.any(|expr| expr.contains(&quoted)) || inside.into_iter().any(|panel| uses(panel, variable))
 }
 
 fn datasource() -> Value {

@@ -21,9 +21,6 @@ pub fn joined(matchers: impl IntoIterator<Item = String>) -> String {
     matchers.into_iter().filter(|matcher| !matcher.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
-/// What a dashboard can be narrowed to.
-pub const NAMES: &[&str] = &["cluster", "node", "pvc_namespace", "volume"];
-
 /// The variables that a dashboard uses, in the order in which they are shown.
 pub fn of(settings: &Settings, used: impl Fn(&str) -> bool) -> Vec<Value> {
     let mut variables = vec![json!({
