@@ -143,14 +143,13 @@ impl Acceptance {
     }
 
     /// What got worse since it was accepted, where `count` findings match.
-    fn is_exceeded(&self, finding: &Finding, count: usize) -> Option<String> {
-        let of = |limit: &dyn std::fmt::Display, now: &dyn std::fmt::Display| {
-            format!("accepted up to {limit} ({}), now {now}", self.reason)
-        };
-        let worse = self.max_severity.filter(|most| finding.severity > *most);
-        let more = self.max_findings.filter(|most| count > *most);
-        let more = more.map(|most| of(&counted(most, "finding"), &count));
-        worse.map(|most| of(&most, &finding.severity)).or(more)
+    fn exceeded(&self, finding: &Finding, count: usize) -> Option<String> {
+        let reason = &self.reason;
+        if let Some(most) = self.max_severity.filter(|most| finding.severity > *most) {
+            return Some(format!("accepted up to {most} ({reason}), now {}", finding.severity));
+        }
+        let most = self.max_findings.filter(|most| count > *most)?;
+        Some(format!("accepted up to {} ({reason}), now {count}", counted(most, "finding")))
     }
 }
 
@@ -162,21 +161,20 @@ pub fn take_out(
 ) -> (Vec<Finding>, Vec<Accepted>) {
     let mut accepted = Vec::new();
     let valid = acceptances.iter().filter(|acceptance| !acceptance.has_expired(now));
-    let valid: Vec<(&Acceptance, usize)> = valid
-        .map(|acceptance| (acceptance, findings.iter().filter(|finding| acceptance.matches(finding)).count()))
-        .collect();
+    let count = |acceptance: &Acceptance| match acceptance.max_findings {
+        Some(_) => findings.iter().filter(|finding| acceptance.matches(finding)).count(),
+        None => 0,
+    };
+    let valid: Vec<(&Acceptance, usize)> = valid.map(|acceptance| (acceptance, count(acceptance))).collect();
     let rest = findings.into_iter().filter_map(|finding| {
-        let mut worse = Vec::new();
-        let matching = valid.iter().filter(|(acceptance, _)| acceptance.matches(&finding));
-        let holding = matching
-            .map(|(acceptance, count)| (acceptance, acceptance.is_exceeded(&finding, *count)))
-            .find(|(_, exceeded)| {
-                worse.extend(exceeded.clone());
-                exceeded.is_none()
-            });
-        let Some((acceptance, _)) = holding else {
-            return Some(finding.facts(worse));
-        };
+        let (mut holds, mut worse) = (None, Vec::new());
+        for (acceptance, count) in valid.iter().filter(|(acceptance, _)| acceptance.matches(&finding)) {
+            match acceptance.exceeded(&finding, *count) {
+                Some(exceeded) => worse.push(exceeded),
+                None => holds = holds.or(Some(acceptance)),
+            }
+        }
+        let Some(acceptance) = holds else { return Some(finding.facts(worse)) };
         accepted.push(Accepted {
             check: finding.check,
             cause: finding.cause.id.to_owned(),
