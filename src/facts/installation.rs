@@ -85,10 +85,8 @@ pub fn to_release(cluster: &Cluster, release: Option<Release>, definitions: bool
     }
     let look = format!("kubectl -n {} get daemonset longhorn-manager -o yaml", cluster.namespace);
     let (fix, commands) = commands(cluster, release);
-    let remedy = match without_conversion(cluster, release, definitions) {
-        Some((first, commands)) => Remedy { fix: format!("{fix} {first}"), ..commands },
-        None => Remedy::new(format!("{fix} {reason}")),
-    };
+    let remedy = without_conversion(cluster, release, definitions, &fix);
+    let remedy = remedy.unwrap_or_else(|| Remedy::new(format!("{fix} {reason}")));
     let remedy = commands.into_iter().fold(remedy, |remedy, (changes, run)| match changes {
         true => remedy.change(run),
         false => remedy.read(run),
@@ -138,7 +136,8 @@ fn without_conversion(
     cluster: &Cluster,
     release: Option<Release>,
     definitions: bool,
-) -> Option<(String, Remedy)> {
+    fix: &str,
+) -> Option<Remedy> {
     let installed =
         cluster.setting("current-longhorn-version").and_then(|setting| Release::parse(&setting.value));
     let (from, _) = installed.zip(release).filter(|(_, to)| *to >= NO_CONVERSION)?;
@@ -160,13 +159,13 @@ fn without_conversion(
     } else {
         "Before that, remove /spec/conversion from the CRDs whose conversion is Webhook, which the API server rejects otherwise.".to_owned()
     };
-    let commands = Remedy::default()
+    let remedy = Remedy::new(format!("{fix} {first}"))
         .read(
             "kubectl get customresourcedefinitions -o custom-columns=NAME:.metadata.name,STORED:.status.storedVersions,\
              CONVERSION:.spec.conversion.strategy | grep longhorn.io",
         )
         .change(unconverted(&converted));
-    Some((first, commands))
+    Some(remedy)
 }
 
 /// Changes container longhorn-manager, which restarts all managers; where a tool would take a patch back, through its source.
@@ -214,10 +213,8 @@ pub fn back_to(cluster: &Cluster, installed: Release, refused: Release) -> Remed
     if published(cluster, Some(installed)).is_some() && names_images_of(cluster, refused) {
         let fix = format!("Apply the manifest of {installed} again: {refuses}");
         let converted = refused < NO_CONVERSION && installed >= NO_CONVERSION;
-        let remedy = match without_conversion(cluster, Some(installed), converted) {
-            Some((first, commands)) => Remedy { fix: format!("{fix} {first}"), ..commands },
-            None => Remedy::new(fix),
-        };
+        let remedy = without_conversion(cluster, Some(installed), converted, &fix);
+        let remedy = remedy.unwrap_or_else(|| Remedy::new(fix));
         return changed_by_tool(cluster, Some(installed), remedy).read(look);
     }
     let remedy = Remedy::new(format!("Set the image back to {installed}: {refuses}"));
