@@ -175,7 +175,8 @@ causes! {
                  log: its end shows what it is waiting for." [read MANAGERS, read SLICES, read LAST_LOG]
         way NONE_READY "the webhook has no Ready manager"
             means "the webhook's Service has no Ready manager"
-            fix "Bring one manager to Ready. Check that the DaemonSet, its pods' labels and the Service's selector belong to one release." [read MANAGERS, read SLICES, read LAST_LOG]
+            fix "Bring one manager to Ready. Check that the DaemonSet, its pods' labels and the Service's selector belong to one release."
+                [read MANAGERS, read SLICES, read LAST_LOG]
         way NO_SERVICE "the webhook's Service is missing"
             means "the webhook configuration names a missing Service, so it belongs to another installation or namespace"
             fix "Check that the webhook configurations do not belong to a Longhorn in another namespace. Then delete them: managers recreate \
@@ -187,8 +188,8 @@ causes! {
                  also delete Secrets longhorn-webhook-ca and longhorn-webhook-tls." [read WHOM, read SLICES, change CONFIGURE_AGAIN, read LAST_LOG]
             proven "the API server names a certificate that does not fit, so the configurations are wrong; a starting manager writes them again";
     WEBHOOK_DENIED = critical "webhook_denied"
-        "Longhorn's admission webhook rejects a change that the manager makes during startup" but "warning below 5 restarts, info in the pod's \
-                                                                                                   first 2 min"
+        "Longhorn's admission webhook rejects a change that the manager makes during startup"
+            but "warning below 5 restarts, info in the pod's first 2 min"
         fix "Wait for the next attempt in a rollout. Otherwise correct the rejected object, or delete it if unused. If that change is rejected \
              too, repeat it on the previous release."
             [read LAST_LOG, read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"] proven "the fix asks for a leftover"
@@ -208,11 +209,9 @@ causes! {
     WRITE_CONFLICT = critical "write_conflict"
         "managers conflict with each other during startup" but "warning below 5 restarts, info in the pod's first 2 min"
         fix "Wait: the next attempt usually succeeds. If the conflict lasts for minutes, delete the manager pods one at a time. Wait until each \
-             new pod is Ready before the next." [
-            read MANAGERS,
-            read DEFAULTS,
-            read LAST_LOG,
-        ] proven "a manager's pod holds no data, a DaemonSet recreates it, and pods are deleted one at a time";
+             new pod is Ready before the next."
+            [read MANAGERS, read DEFAULTS, read LAST_LOG]
+            proven "a manager's pod holds no data, a DaemonSet recreates it, and pods are deleted one at a time";
     BACKING_IMAGE_EVICTION_PANIC = critical "backing_image_eviction_panic"
         "the manager panics because a stale backing image copy is being evicted"
         fix "Cancel every eviction of nodes and disks (repeat rejected patches). Request evictions again only once the command below lists no \
@@ -258,11 +257,9 @@ causes! {
     POD_UPDATE_REFUSED = critical "pod_update_refused"
         "another webhook changes the manager's pod, so Kubernetes rejects the manager's own update"
         fix "Exempt namespace <namespace> from the mutating webhook that changes pods: the log shows the field, such as imagePullSecrets. Until \
-             then, delete the pod: the next one is accepted." [
-            read "kubectl get mutatingwebhookconfigurations",
-            read LAST_LOG,
-            change "kubectl -n <namespace> delete pod <object>",
-        ] proven "a manager's pod holds no data, and a DaemonSet recreates it";
+             then, delete the pod: the next one is accepted."
+            [read "kubectl get mutatingwebhookconfigurations", read LAST_LOG, change "kubectl -n <namespace> delete pod <object>"]
+            proven "a manager's pod holds no data, and a DaemonSet recreates it";
     PORT_IN_USE = critical "port_in_use"
         "another process probably uses one of the manager's ports"
         fix "Find what else listens on <value> in the pod (with hostNetwork: on <node>), usually an added container. Move that to another port: \

@@ -36,11 +36,9 @@ causes! {
                  poll interval.";
     BACKUP_STUCK = warning "backup_stuck" "the newest backup of a volume has made no progress for an hour"
         fix "Read the instance manager's log to find out whether the backup advances. Locks of other clusters or finished backups expire within \
-             minutes. Delete the backup only if it has stalled." [
-            read "kubectl -n <namespace> get backups.longhorn.io <backup> -o yaml",
-            read BACKUPS,
-            read TARGETS,
-        ] proven "the backup has made no progress for an hour, and the fix asks to check that it has stalled, and it holds no complete copy";
+             minutes. Delete the backup only if it has stalled."
+            [read "kubectl -n <namespace> get backups.longhorn.io <backup> -o yaml", read BACKUPS, read TARGETS]
+            proven "the backup has made no progress for an hour, and the fix asks to check that it has stalled, and it holds no complete copy";
     BACKUP_FAILED = warning "backup_failed"
         "the newest backup of a volume failed, and none has succeeded since"
         fix "Read the backup's error and fix its cause. Then take another backup, or wait for the recurring job. You can delete the failed backup: \
@@ -54,25 +52,23 @@ causes! {
         "a recurring job has missed its schedule, or fails at each run"
         but "info while its last run is writing a backup"
         fix "Delete the last Job of CronJob <object> if it is hanging: it blocks every later run. If over 100 runs were missed, edit the CronJob to \
-             restart it." [read CRON_JOB, read JOBS, change "kubectl -n <namespace> delete jobs <workload>"] proven "the Job is the active one of an overdue CronJob, and writes no backup"
+             restart it."
+            [read CRON_JOB, read JOBS, change "kubectl -n <namespace> delete jobs <workload>"]
+            proven "the Job is the active one of an overdue CronJob, and writes no backup"
         way NO_CRON_JOB "it has no CronJob"
             fix "Read the log of the longhorn-manager that owns the recurring job: it should have created the CronJob." [
                 read "kubectl -n <namespace> get recurringjobs.longhorn.io <object> -o yaml",
                 read "kubectl -n <namespace> logs -l app=longhorn-manager --prefix --tail=-1 | grep <object>",
             ]
         way RUNS_FAIL "its last two runs failed"
-            fix "Read the log of the job's last run: it gives each volume's reason." [
-                read "kubectl -n <namespace> logs -l recurring-job.longhorn.io=<object> --tail=100",
-                read JOBS,
-            ]
+            fix "Read the log of the job's last run: it gives each volume's reason."
+                [read "kubectl -n <namespace> logs -l recurring-job.longhorn.io=<object> --tail=100", read JOBS]
         way JOBS_REFUSED "Kubernetes cannot create its Job"
             fix "Fix what the Event names: raise the quota, delete finished Jobs, or start the webhook that is not answering. The CronJob controller \
                  then retries automatically." [read CRON_JOB, read "kubectl -n <namespace> describe resourcequota"];
     RECURRING_JOB_SUSPENDED = info "recurring_job_suspended" "the CronJob of a recurring job is suspended"
-        fix "Find out who suspended the job and why. If it should run, resume it." [
-            read CRON_JOB,
-            change "kubectl -n <namespace> patch cronjob <object> --type merge -p '{\"spec\":{\"suspend\":false}}'",
-        ];
+        fix "Find out who suspended the job and why. If it should run, resume it."
+            [read CRON_JOB, change "kubectl -n <namespace> patch cronjob <object> --type merge -p '{\"spec\":{\"suspend\":false}}'"];
     VOLUME_BACKUP_OLD = warning "volume_backup_old"
         "a recurring backup job is running, but some volumes lack a good backup from its last two runs"
         fix "Read the log of the job's last run: it gives each volume's reason. If a run takes longer than its schedule allows, raise the job's \

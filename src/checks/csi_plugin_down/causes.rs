@@ -36,7 +36,9 @@ causes! {
     PLUGIN_NOT_RUNNING = warning "plugin_not_running"
         "the CSI plugin's pod on the node is stuck starting or not Ready"
         fix "Read the pod's Events: usually an image pull fails, or the node lacks room or the kubelet's directory. If the kubelet's root is not \
-             /var/lib/kubelet, set the driver deployer's --kubelet-root-dir." [read "kubectl -n <namespace> describe pod <object>", read "kubectl describe node <node>", read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide"]
+             /var/lib/kubelet, set the driver deployer's --kubelet-root-dir."
+            [read "kubectl -n <namespace> describe pod <object>", read "kubectl describe node <node>",
+             read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide"]
         ways SIDECAR;
     PLUGIN_MISSING = warning "plugin_missing"
         "a node that Longhorn uses has no CSI plugin" but "info if no volume is attached there"
@@ -49,7 +51,10 @@ causes! {
     NOT_REGISTERED = warning "not_registered"
         "the CSI plugin is running, but the node's kubelet has not registered the driver: its CSINode lacks driver.longhorn.io"
         fix "Delete pod <pod>: its successor registers the driver again. If that fails, read the registrar's log and compare the kubelet's root \
-             directory with the driver deployer's --kubelet-root-dir." [read "kubectl -n <namespace> logs <pod> -c node-driver-registrar --tail=30", read "kubectl get csinode <node> -o yaml", change "kubectl -n <namespace> delete pod <pod>"] proven "the plugin runs and its CSINode lacks the driver; a DaemonSet recreates the pod, and mounts stay";
+             directory with the driver deployer's --kubelet-root-dir."
+            [read "kubectl -n <namespace> logs <pod> -c node-driver-registrar --tail=30",
+             read "kubectl get csinode <node> -o yaml", change "kubectl -n <namespace> delete pod <pod>"]
+            proven "the plugin runs and its CSINode lacks the driver; a DaemonSet recreates the pod, and mounts stay";
     CONTROLLER_DOWN = critical "controller_down"
         "csi-attacher or csi-provisioner is down, so no volume can be attached, or none can be created"
         fix "Read the Events and logs of <object>'s pods. If the CSI plugin on their node is down, fix that first. If they lose their lease, the API \
@@ -71,8 +76,7 @@ causes! {
         way MANAGERS_RUN "its managers are still running"
             fix "Delete DaemonSet longhorn-manager immediately: its managers are deleting these volumes' data, PersistentVolumes and claims. Pause \
                  what would install Longhorn again. Save the commands' output, then copy the nodes' replica directories.";
-    MANAGERS_DELETED = critical "managers_deleted" "all longhorn-managers were deleted, so volumes in use cannot attach, detach, rebuild or fail \
-                                                    over",
+    MANAGERS_DELETED = critical "managers_deleted" "all longhorn-managers were deleted, so volumes in use cannot attach, detach, rebuild or fail over",
         explains_absence: true
         fix "Apply the manifest of <release> again with the tool that installed Longhorn: its DaemonSet and Services are missing. Running I/O continues \
              until then. Delete nothing." [

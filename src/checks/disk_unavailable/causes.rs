@@ -23,10 +23,8 @@ causes! {
     DISK_UUID_MISMATCH = warning "disk_uuid_mismatch"
         "another disk is at the disk's path"
         fix "Mount disk <disk> by UUID (fstab) at <value> on node <node>. If the disk was replaced, disable its scheduling. Once every volume is \
-             healthy without it, remove and re-add it." [read DISK, read REPLICAS] proven "the fix asks for a \
-                                                                                                                            replaced disk, and \
-                                                                                                                            that every volume is \
-                                                                                                                            healthy without it";
+             healthy without it, remove and re-add it." [read DISK, read REPLICAS]
+            proven "the fix asks for a replaced disk, and that every volume is healthy without it";
     DISK_UUID_SHARED = warning "disk_uuid_shared"
         "disks of several nodes have the same UUID (such as after cloning a machine), so Longhorn confuses them"
         fix "Keep the UUID on one node. Renew it on the others, one node at a time, while every volume has a healthy replica elsewhere. 1. Disable \
@@ -39,14 +37,13 @@ causes! {
     FILE_SYSTEM_CHANGED = warning "file_system_changed"
         "the disk's path lacks Longhorn's configuration file"
         fix "Mount the disk again at <value> on node <node>. If its file system was recreated, disable the disk's scheduling. Once every volume is \
-             healthy without it, remove and re-add it." [read DISK, read REPLICAS] proven "the fix asks for a recreated file system, and that every \
-                                                                                        volume is healthy without it";
+             healthy without it, remove and re-add it." [read DISK, read REPLICAS]
+            proven "the fix asks for a recreated file system, and that every volume is healthy without it";
     FILE_SYSTEM_SHARED = warning "file_system_shared"
         "another disk is on the disk's file system"
         fix "Mount disk <disk> at <value> on node <node>: after a failed mount, two disks share one file system. If only one disk exists, remove the \
-             entry that is not ready." [read DISK, read REPLICAS] proven "two entries are on one file system; the entry removed \
-                                                                                            is not ready, and Longhorn rejects this while replicas \
-                                                                                            are on it";
+             entry that is not ready." [read DISK, read REPLICAS]
+            proven "two entries are on one file system; the entry removed is not ready, and Longhorn rejects this while replicas are on it";
     FILE_SYSTEM_READ_ONLY = warning "file_system_read_only" "the disk's file system is read-only"
         fix "Check the device in node <node>'s kernel log: a failing device makes its file system read-only. Then unmount the file system, repair \
              it, and mount it at <value>." [read DISK, read REPLICAS];
@@ -61,11 +58,8 @@ causes! {
     DISK_SERVICE_UNREACHABLE = warning "disk_service_unreachable"
         "the disk has no running instance manager"
         fix "Check that node <node>'s instance manager for disk <disk> is running. Then check that the disk's data engine is enabled (block-type \
-             disks: v2)." [
-            read DISK,
-            read REPLICAS,
-            read "kubectl -n <namespace> get instancemanagers.longhorn.io -l longhorn.io/node=<node>",
-        ];
+             disks: v2)."
+            [read DISK, read REPLICAS, read "kubectl -n <namespace> get instancemanagers.longhorn.io -l longhorn.io/node=<node>"];
     DISK_NOT_READY = warning "disk_not_ready"
         "the disk is not ready (cause unknown)"
         fix "Check <value> on node <node> (ls <value>, dmesg) for the reason that Longhorn reports. Longhorn uses the disk again once that reason is \
@@ -84,7 +78,9 @@ causes! {
     DISK_FULL = warning "disk_full"
         "the disk cannot take more replicas: too little space is free, or too much is allocated to volumes"
         fix "Free space on disk <disk> of node <node> (unneeded snapshots, volumes, files), or add a disk. Raising \
-             storage-over-provisioning-percentage only delays the shortage. Never delete replicas of degraded or faulted volumes." [read REPLICAS, read DISK, read LIMITS] proven "the fix asks for what is not needed; replicas of degraded and faulted volumes are ruled out"
+             storage-over-provisioning-percentage only delays the shortage. Never delete replicas of degraded or faulted volumes."
+            [read REPLICAS, read DISK, read LIMITS]
+            proven "the fix asks for what is not needed; replicas of degraded and faulted volumes are ruled out"
         way PROMISES_NOTHING "storage-over-provisioning-percentage is 0"
             fix "Raise setting storage-over-provisioning-percentage (default 100): at 0 Longhorn places no replica anywhere." [
                 read LIMITS,
@@ -93,27 +89,23 @@ causes! {
     DISK_EXHAUSTED = critical "disk_exhausted" "the disk has no free space, so replicas on it fail at their next write"
         but "warning if every volume has a healthy replica on another disk"
         fix "Free space on disk <disk> of node <node> now: first other files on its file system, then unneeded snapshots and volumes. \
-             Longhorn then salvages the replicas. Do not delete replicas." [
-            read "ssh <node> 'df -h <value>; sudo du -xsh <value>/* | sort -h | tail'",
-            read REPLICAS,
-            read DISK,
-        ] proven "the fix asks for what is not needed; no replica is deleted";
+             Longhorn then salvages the replicas. Do not delete replicas."
+            [read "ssh <node> 'df -h <value>; sudo du -xsh <value>/* | sort -h | tail'", read REPLICAS, read DISK]
+            proven "the fix asks for what is not needed; no replica is deleted";
     DISK_NEARLY_FULL = info "disk_nearly_full"
         "less than a tenth of the disk's allocatable space is left, or free space is near the minimum"
         fix "Add a disk or a node, or delete unneeded snapshots and volumes. If the disk is small by design, disable its scheduling: that clears \
-             this finding." [read REPLICAS, read DISK, read LIMITS] proven "the fix asks for \
-                                                                                                                               what is not needed";
+             this finding." [read REPLICAS, read DISK, read LIMITS] proven "the fix asks for what is not needed";
     NO_NODE_READY = critical "no_node_ready"
         "all nodes with Longhorn data have been not Ready for five minutes", of_data: Unwritten
         fix "Check what the nodes share (power, load balancer, certificates), or their kubelet messages if Ready is False. Do not restart, drain or \
-             delete any node: it may still serve volumes." [
-            read "kubectl get nodes -o wide",
-            read NODE,
-            read "kubectl -n <namespace> get pods -o wide",
-        ];
+             delete any node: it may still serve volumes."
+            [read "kubectl get nodes -o wide", read NODE, read "kubectl -n <namespace> get pods -o wide"];
     NODE_NOT_READY = warning "node_not_ready" "the Kubernetes node has not been Ready for five minutes"
         fix "Bring node <node> back. If it is lost, power it off, then force-delete its volume-using pods. Delete the node only once every volume is \
-             healthy without it." [read NODE, read REPLICAS, read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>"] proven "the node is lost and off, and every volume is healthy without it"
+             healthy without it."
+            [read NODE, read REPLICAS, read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>"]
+            proven "the node is lost and off, and every volume is healthy without it"
         way REPLICAS_WAIT "some of its replicas never started"
             fix "Bring node <node> back. Until then, delete only replicas that never started, such as <replica>: they block new ones (Longhorn issue \
                  13571). Do not delete other replicas or the node." [

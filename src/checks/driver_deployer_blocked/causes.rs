@@ -5,11 +5,15 @@ use crate::facts::ways::REFUSED;
 
 causes! {
     MANAGERS_DOWN = warning "managers_down" "the driver deployer is waiting for longhorn-backend because no longhorn-manager is Ready"
-        fix "Fix the longhorn-managers first: the driver deployer continues once one of them is Ready." [read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide", read "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=longhorn-backend"]
+        fix "Fix the longhorn-managers first: the driver deployer continues once one of them is Ready."
+            [read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
+             read "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=longhorn-backend"]
         ways REFUSED;
     MANAGERS_HALF_STARTED = warning "managers_half_started"
         "managers are Ready, but none has finished its startup (port 9500 is not open yet)"
-        fix "Read the log of a manager that is Ready to find out what its startup is waiting for. DNS and network are not the cause." [read "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --tail=50", read "kubectl -n <namespace> get nodes.longhorn.io"];
+        fix "Read the log of a manager that is Ready to find out what its startup is waiting for. DNS and network are not the cause."
+            [read "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --tail=50",
+             read "kubectl -n <namespace> get nodes.longhorn.io"];
     DNS_SUSPECTED = warning "dns_suspected"
         "managers are Ready, but the driver deployer cannot reach their Service, probably because of DNS or network"
         fix "Run the curl command below. If the name does not resolve, fix cluster DNS. If the connection fails, fix the pod network (firewalld, \
@@ -47,10 +51,12 @@ causes! {
             change "kubectl -n <namespace> delete pod discover-proc-kubelet-cmdline discover-proc-k3s-cmdline --ignore-not-found",
         ] proven "a detection pod holds nothing, and the deployer recreates it";
     KUBERNETES_VERSION = warning "kubernetes_version" "Kubernetes is older than the driver deployer accepts"
-        fix "Upgrade Kubernetes, or install a Longhorn release that supports this one." [read "kubectl version", read "kubectl -n <namespace> logs <object> -c longhorn-driver-deployer --tail=20 --previous"];
+        fix "Upgrade Kubernetes, or install a Longhorn release that supports this one."
+            [read "kubectl version", read "kubectl -n <namespace> logs <object> -c longhorn-driver-deployer --tail=20 --previous"];
     UNKNOWN = warning "unknown"
         "the driver deployer crash-loops, and its log and the API do not show why"
-        fix "Read the end of the driver deployer's last log: the cause is unknown." [read "kubectl -n <namespace> logs <object> -c longhorn-driver-deployer --tail=20 --previous"]
+        fix "Read the end of the driver deployer's last log: the cause is unknown."
+            [read "kubectl -n <namespace> logs <object> -c longhorn-driver-deployer --tail=20 --previous"]
         way UNKNOWN_ERROR "its log ends with an unknown error"
             fix "Correct the setting, object or address that the error names. If it names none, search Longhorn's issues for its words.";
 }

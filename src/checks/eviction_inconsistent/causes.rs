@@ -17,7 +17,8 @@ const IMAGE_MANAGERS: &str = "kubectl -n <namespace> get backingimagemanagers.lo
 causes! {
     COPY_NOT_STARTING = warning "copy_not_starting"
         "a backing image should have a copy on a disk, but the copy never appears in the status"
-        fix "Read the logs of disk <disk>'s backing image manager and node <node>'s longhorn-manager: they say why the copy is not created." [read IMAGE_MANAGERS, read IMAGE, read MANAGERS]
+        fix "Read the logs of disk <disk>'s backing image manager and node <node>'s longhorn-manager: they say why the copy is not created."
+            [read IMAGE_MANAGERS, read IMAGE, read MANAGERS]
         way ALIKE "another disk's UUID begins with the same four characters"
             fix "Upgrade to 1.9.2 or later. Until then, keep copies off one of the two disks: request its eviction, or give it a new UUID while it \
                  is empty.";
@@ -46,11 +47,15 @@ causes! {
     SUSPENDED_NODE_DOWN = warning "suspended_node_down"
         "eviction is requested on a node that is down: Longhorn suspends it silently"
         fix "Bring node <node> back and wait until its disk is empty. If the node is lost, delete it in Kubernetes only once every volume has a \
-             healthy replica elsewhere." [read ON_NODE, read NODE, read "kubectl -n <namespace> get volumes.longhorn.io"] proven "the node is lost, and every volume has a healthy replica elsewhere";
+             healthy replica elsewhere."
+            [read ON_NODE, read NODE, read "kubectl -n <namespace> get volumes.longhorn.io"]
+            proven "the node is lost, and every volume has a healthy replica elsewhere";
     DISK_NOT_READY_HIDES_REPLICAS = warning "disk_not_ready_hides_replicas"
         "a disk being evicted is not ready and looks empty, although it holds replicas"
         fix "Make disk <disk> of node <node> ready again (mount, file system, device). If the disk is lost, delete each replica once its volume is \
-             healthy without it, then the disk." [read "kubectl -n <namespace> get replicas.longhorn.io -l longhorndiskuuid=<key> -o wide", read NODE] proven "the disk is lost, and each replica is deleted only once its volume is healthy without it";
+             healthy without it, then the disk."
+            [read "kubectl -n <namespace> get replicas.longhorn.io -l longhorndiskuuid=<key> -o wide", read NODE]
+            proven "the disk is lost, and each replica is deleted only once its volume is healthy without it";
     NO_CANDIDATE_DISK = warning "no_candidate_disk"
         "a detached volume with a replica to evict is not attaching, because no disk can take the replica"
         fix "Allow scheduling on another node or disk, add a disk, or fix the tags and anti-affinity of <claim>. Longhorn attaches the volume once \
@@ -69,7 +74,10 @@ causes! {
         ];
     COPY_IN_USE = warning "copy_in_use"
         "eviction of a backing image copy is requested, but a replica that stays on the disk needs it"
-        fix "Evict the whole node or disk: Longhorn then moves the replicas that need the copy first." [read ON_NODE, read "kubectl -n <namespace> get backingimages.longhorn.io <backing_image> -o yaml", change "kubectl -n <namespace> delete replicas.longhorn.io <replica>"] proven "the replica has failed, the disk has lost its backing image, and the volume is healthy without it: otherwise no replica is named"
+        fix "Evict the whole node or disk: Longhorn then moves the replicas that need the copy first."
+            [read ON_NODE, read "kubectl -n <namespace> get backingimages.longhorn.io <backing_image> -o yaml",
+             change "kubectl -n <namespace> delete replicas.longhorn.io <replica>"]
+            proven "the replica has failed, the disk has lost its backing image, and the volume is healthy without it: otherwise no replica is named"
         way ALREADY_REMOVED "it was removed too early, so a replica failed"
             fix "Delete the failed replica once the volume is healthy elsewhere. Then upgrade to 1.8.2, 1.9.1 or later. Do not delete the replica \
                  earlier: a salvage may need it.";

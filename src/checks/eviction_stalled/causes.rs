@@ -16,8 +16,8 @@ causes! {
             read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep -E 'Evict|Rebuild|Schedul|FailedDeleting'",
         ];
     PDB_BLOCKS = warning "pdb_blocks"
-        "an instance manager's PodDisruptionBudget blocks the drain of a cordoned node" but "info if the node is only cordoned, in the first quarter \
-                                                                                             of an hour, and while replicas are leaving", changed_by: BY_CORDON
+        "an instance manager's PodDisruptionBudget blocks the drain of a cordoned node"
+            but "info if the node is only cordoned, in the first quarter of an hour, and while replicas are leaving", changed_by: BY_CORDON
         fix "Move the volumes and replicas in the evidence off node <node>: Longhorn then removes the PodDisruptionBudget. Do not delete the budget \
              or force the drain: it protects the last copy." [
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",

@@ -25,8 +25,8 @@ causes! {
             fix "Upgrade to 1.11.1 or use image v1.11.0-hotfix-1: instance managers of v1.11.0 leak memory (Longhorn issue 12573). Until then, free \
                  memory on the node and read its longhorn-manager's log.";
     POD_FAILED = critical "pod_failed"
-        "the instance manager's pod has terminated and is not being recreated" but "warning for the first 3 minutes, info for 2 if nothing ran in \
-                                                                                    the pod"
+        "the instance manager's pod has terminated and is not being recreated"
+            but "warning for the first 3 minutes, info for 2 if nothing ran in the pod"
         fix "Find out why the node's longhorn-manager creates no new pod: only that manager can, and usually does within two minutes." [
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
             read "kubectl -n <namespace> describe pod <object>",
@@ -41,9 +41,11 @@ causes! {
     POD_TERMINATING = critical "pod_terminating"
         "the instance manager's pod has been Terminating for more than 3 minutes, so Longhorn cannot create another"
         fix "Read the kubelet's and containerd's logs on the node, then restart both. Force-delete the pod only once none of its processes is \
-             running: Longhorn then creates a new one." [read "kubectl -n <namespace> describe pod <object>", read "kubectl describe node <node>"] proven "the fix asks to check first that no process of the pod runs on the node";
-    POD_MISSING = critical "pod_missing" "the instance manager has no pod, and none is being created" but "warning for the first 3 minutes, info for \
-                                                                                                           2 if nothing ran in the pod"
+             running: Longhorn then creates a new one."
+            [read "kubectl -n <namespace> describe pod <object>", read "kubectl describe node <node>"]
+            proven "the fix asks to check first that no process of the pod runs on the node";
+    POD_MISSING = critical "pod_missing" "the instance manager has no pod, and none is being created"
+            but "warning for the first 3 minutes, info for 2 if nothing ran in the pod"
         fix "Find out why the node's longhorn-manager creates no pod: only that manager can, and usually does within two minutes." [
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
             read "kubectl -n <namespace> get instancemanagers.longhorn.io <object> -o yaml",
@@ -56,10 +58,8 @@ causes! {
             ];
     NODE_CORDONED = info "node_cordoned"
         "the node is cordoned, so Longhorn creates no instance manager pod there (expected during a drain)"
-        fix "Wait while node <node> is being worked on. Uncordon it when the work is done." [
-            read "kubectl get node <node>",
-            change "kubectl uncordon <node>",
-        ];
+        fix "Wait while node <node> is being worked on. Uncordon it when the work is done."
+            [read "kubectl get node <node>", change "kubectl uncordon <node>"];
     NODE_DOWN = warning "node_down" "the instance manager's node is down"
         but "info for the first 5 minutes without attached volumes, for a removed node without replicas, and while its manager starts"
         fix "Bring node <node> back (check power, network, kubelet). If it is up, find out why longhorn-manager is not running. Remove the node only \

@@ -34,11 +34,8 @@ causes! {
     LIVENESS_LOOP = critical "liveness_loop"
         "the kubelet killed the instance manager at least three times within an hour because its liveness probe failed"
         fix "Take load off the node: cordon it, move workloads away, and lower setting concurrent-replica-rebuild-per-node-limit. If several nodes \
-             are affected at once, check the network between kubelet and pods." [
-            read UNHEALTHY,
-            read "kubectl describe node <node>",
-            read "kubectl -n <namespace> top pod --containers <object>",
-        ]
+             are affected at once, check the network between kubelet and pods."
+            [read UNHEALTHY, read "kubectl describe node <node>", read "kubectl -n <namespace> top pod --containers <object>"]
         ways PROBE;
     OOM_KILLED = warning "oom_killed" "the instance manager was OOM-killed"
         fix "Check that <node>'s volumes are attached again. Then find out what fills the node's memory, or remove the pod's memory limit if it \

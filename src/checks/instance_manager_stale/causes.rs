@@ -40,11 +40,16 @@ causes! {
             fix "Make sure that no volume uses the instances, then delete the instance manager: without an Orphan object, nothing else ends them.";
     STUCK = warning "stuck" "nothing runs in the old instance manager, but its node's longhorn-manager does not remove it"
         fix "Read the longhorn-manager's log on <node>: only that manager can remove the instance manager. If the manager is running but idle, \
-             restart it." [read MANAGER, read CONTENT, read NODE, change "kubectl -n <namespace> delete pod -l app=longhorn-manager --field-selector spec.nodeName=<node>"] proven "nothing holds the instance manager; a DaemonSet recreates the manager's pod, and I/O does not pass through it"
+             restart it."
+            [read MANAGER, read CONTENT, read NODE,
+             change "kubectl -n <namespace> delete pod -l app=longhorn-manager --field-selector spec.nodeName=<node>"]
+            proven "nothing holds the instance manager; a DaemonSet recreates the manager's pod, and I/O does not pass through it"
         way NODELESS "it names no node" fix "Find out what created instance manager <object>: it names no node, so no longhorn-manager removes it."
         ways SHARDED;
     DELETION_STUCK = warning "deletion_stuck" "the old instance manager was deleted minutes ago but still exists"
-        fix "Check that the admission webhook is answering. Then find out who set a finalizer on the instance manager: Longhorn sets none there." [read "kubectl -n <namespace> get instancemanagers.longhorn.io <object> -o jsonpath='{.metadata.finalizers}'", read CONTENT, read MANAGER, read NODE]
+        fix "Check that the admission webhook is answering. Then find out who set a finalizer on the instance manager: Longhorn sets none there."
+            [read "kubectl -n <namespace> get instancemanagers.longhorn.io <object> -o jsonpath='{.metadata.finalizers}'",
+             read CONTENT, read MANAGER, read NODE]
         way POD_STAYS "its pod is stuck in Terminating"
             fix "Read the kubelet's and containerd's logs on <node>, then restart both: pod <pod> is stuck in Terminating. The instance manager is \
                  deleted once its pod ends."
@@ -56,18 +61,22 @@ causes! {
     REATTACH_PENDING = info "reattach_pending"
         "a volume's engine stays in the old instance manager until the volume detaches (expected after a live upgrade)"
         fix "Scale the workloads down at a convenient moment, and up again once the volumes are detached. Never scale down a StatefulSet whose \
-             persistentVolumeClaimRetentionPolicy.whenScaled is Delete: that deletes its volumes." [read VOLUMES, read CONTENT] proven "someone chose the moment; the command does not run if the StatefulSet \
-                                                                             would delete its claims";
+             persistentVolumeClaimRetentionPolicy.whenScaled is Delete: that deletes its volumes."
+            [read VOLUMES, read CONTENT]
+            proven "someone chose the moment; the command does not run if the StatefulSet would delete its claims";
     REPLICA_HELD = info "replica_held"
         "a replica runs in the old instance manager (expected until its volume is upgraded, rebuilt or attached again)"
         fix "Upgrade the engine of each volume with a replica here, or detach and attach the volume: its replica then moves to the default instance \
-             manager. Running I/O is safe." [read VOLUMES, read CONTENT] proven "someone chose the moment; the command does not run if the StatefulSet would \
-                                                                       delete its claims"
+             manager. Running I/O is safe."
+            [read VOLUMES, read CONTENT]
+            proven "someone chose the moment; the command does not run if the StatefulSet would delete its claims"
         way NO_LIVE_UPGRADE "it serves the v2 data engine"
             fix "Detach and attach the volumes at a convenient moment: their replicas then move to the default instance manager. The v2 data engine \
                  has no live upgrade.";
     NODE_DOWN = info "node_down" "the node is down, so Longhorn keeps the old instance manager until the node is back"
-        fix "Bring node <node> back. If it is lost, remove it from Kubernetes, and from Longhorn once every volume is healthy without it." [read NODE, read CONTENT, read MANAGER] proven "the node is lost, and every volume is healthy without it";
+        fix "Bring node <node> back. If it is lost, remove it from Kubernetes, and from Longhorn once every volume is healthy without it."
+            [read NODE, read CONTENT, read MANAGER]
+            proven "the node is lost, and every volume is healthy without it";
     CLEANUP_PENDING = info "cleanup_pending"
         "nothing runs in the old instance manager, or its last instance is starting or stopping (Longhorn should remove it soon)"
         fix "Wait a minute: Longhorn then removes the instance manager." [read CONTENT] ways SHARDED;

@@ -29,7 +29,8 @@ causes! {
             read "kubectl describe node <node>",
         ]
         way PRESSURE "the kubelet is evicting pods"
-            fix "Free what <node> lacks (CPU, memory or pod slots; the kubelet's message says which). The DaemonSet then recreates the pod." [read "kubectl describe node <node>"]
+            fix "Free what <node> lacks (CPU, memory or pod slots; the kubelet's message says which). The DaemonSet then recreates the pod."
+                [read "kubectl describe node <node>"]
         ways NOT_STARTED ways REFUSED;
     UNINSTALLING = info "uninstalling" "Longhorn is being uninstalled, which removes nodes before their managers"
         fix "Read the uninstaller's log. Its Job gives up after 15 min: if so, remove the object that it was waiting for and run the uninstaller again." [

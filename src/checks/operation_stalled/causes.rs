@@ -103,10 +103,9 @@ causes! {
             [read IMAGE, read SOURCE, read "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --tail=2000 | grep <backing_image>"]
         way NEVER_USED "no data was ever written on it"
             fix "Correct the URL, checksum or file. Then delete the waiting claims and backing image <backing_image>, which never held data, \
-                 and create them again: changing the image's spec has no effect." [
-                read IMAGE,
-                change "kubectl -n <namespace> delete backingimages.longhorn.io <backing_image>",
-            ] proven "no volume on the image was ever up, so no data is written on it"
+                 and create them again: changing the image's spec has no effect."
+                [read IMAGE, change "kubectl -n <namespace> delete backingimages.longhorn.io <backing_image>"]
+                proven "no volume on the image was ever up, so no data is written on it"
         way NO_SOURCE "the source cannot be reached"
             fix "Make the source reachable for pods on <node>: check DNS, firewall and the proxy (with the cluster's networks in no-proxy). Longhorn \
                  then fetches it again."

@@ -28,16 +28,16 @@ causes! {
         "the disks that could take the replica have too little free space (storage-minimal-available-percentage)",
         changed_by: BY_MINIMUM
         fix "Free space on a disk (delete unneeded snapshots and volumes, trim file systems), or add a disk. Lowering \
-             storage-minimal-available-percentage risks full disks, which stop every replica on them." [read NODES, read VOLUME] proven "the fix asks for what is not needed";
+             storage-minimal-available-percentage risks full disks, which stop every replica on them."
+            [read NODES, read VOLUME]
+            proven "the fix asks for what is not needed";
     OVER_PROVISIONED = warning "over_provisioned"
         "the disks that could take the replica are already fully allocated (storage-over-provisioning-percentage)",
         changed_by: BY_PERCENTAGE
         fix "Add a disk, or lower the reserved space of one. If the volumes use much less than their sizes, raise \
-             storage-over-provisioning-percentage instead." [
-            read "kubectl -n <namespace> get settings.longhorn.io storage-over-provisioning-percentage",
-            read NODES,
-            read VOLUME,
-        ] proven "the replica has failed and still counts on the disk that the next one needs, and the volume has a healthy one"
+             storage-over-provisioning-percentage instead."
+            [read "kubectl -n <namespace> get settings.longhorn.io storage-over-provisioning-percentage", read NODES, read VOLUME]
+            proven "the replica has failed and still counts on the disk that the next one needs, and the volume has a healthy one"
         way FAILED_COUNTS "its failed replica still counts on the disk"
             fix "Delete failed replica <replica>, which still counts on the disk. The volume has another healthy replica, and Longhorn replaces \
                  the deleted one." [
@@ -76,7 +76,8 @@ causes! {
             [read "kubectl get nodes", change "kubectl uncordon <node>"];
     LOCAL_ONLY = warning "local_only"
         "data locality requires the replica on one node, which cannot take it" but "info with best-effort if the volume has all its replicas"
-        fix "Free space on <node>, or move the workload to a node that has room. With strict-local, change dataLocality while the volume is detached." [read NODES, read VOLUME];
+        fix "Free space on <node>, or move the workload to a node that has room. With strict-local, change dataLocality while the volume is detached."
+            [read NODES, read VOLUME];
     UNEXPLAINED = warning "unexplained"
         "Longhorn finds no disk for the replica, although a disk has enough space for it"
         fix "Check that an instance manager and the engine image are ready on the disk's node. Then read the log of the longhorn-manager that owns \

@@ -33,11 +33,9 @@ causes! {
         fix "Read the log of the longhorn-manager on <owner>: only that manager creates the pod."
             [read "kubectl -n <namespace> get events --field-selector involvedObject.name=share-manager-<object>", read MANAGERS, read SHARE];
     NOT_SERVING = critical "not_serving" "the NFS server is up but not ready", of_data: NotServed
-        fix "Read the log of pod <pod>. If no new lines appear, delete the pod: Longhorn creates another. Pods that use the claim may need a restart." [
-            read POD_LOG,
-            read DESCRIBE,
-            change DELETE,
-        ] proven "the server is not serving and logs nothing new; the data is in the volume, not in the pod";
+        fix "Read the log of pod <pod>. If no new lines appear, delete the pod: Longhorn creates another. Pods that use the claim may need a restart."
+            [read POD_LOG, read DESCRIBE, change DELETE]
+            proven "the server is not serving and logs nothing new; the data is in the volume, not in the pod";
     RESTARTING = critical "restarting"
         "the NFS server keeps being replaced, and its clients hang each time" but "warning below six times in half an hour"
         fix "Find out what ends the NFS server: memory, its node, an unreachable Service longhorn-recovery-backend or, from 1.7 on, the fast \

@@ -100,7 +100,8 @@ causes! {
             fix "Delete the engine that no replica names in spec.engineName: Longhorn stops all work on a volume with two active engines (fixed \
                  in 1.4.4 and 1.5.2). Keep the other engine." [read VOLUME_OBJECTS, read TICKETS]
         way UNHELD "it is still detached, although nothing holds it"
-            fix "Read the log of the longhorn-manager that owns the volume: it shows why the volume does not attach. Nothing else holds the volume." [read VOLUME_OBJECTS, read TICKETS, read OWNERS_LOG]
+            fix "Read the log of the longhorn-manager that owns the volume: it shows why the volume does not attach. Nothing else holds the volume."
+                [read VOLUME_OBJECTS, read TICKETS, read OWNERS_LOG]
         way OWN_WORK "Longhorn's own work holds it"
             fix "Find out why Longhorn's <kind> has not finished: its ticket <attachment> holds the volume until then. No workload holds the volume."
             [read "kubectl -n <namespace> get snapshots.longhorn.io,backups.longhorn.io | grep -e <volume> -e NAME", read TICKETS]
@@ -135,7 +136,8 @@ causes! {
                  system-managed-components-node-selector: csi-attacher then retries automatically." [read NODE, read KEPT_BY]
         way KEPT_OUT_BY_LABEL "the node lacks a label for the CSI plugin and the manager"
             fix "Keep pods with Longhorn volumes off <node>, or give it the label. Or detach all volumes and change setting \
-                 system-managed-components-node-selector and DaemonSet longhorn-manager: csi-attacher then retries automatically." [read NODE, read KEPT_BY]
+                 system-managed-components-node-selector and DaemonSet longhorn-manager: csi-attacher then retries automatically."
+                [read NODE, read KEPT_BY]
         ways REFUSED;
     TICKET_LEFT_OVER = warning "ticket_left_over"
         "a ticket holds the volume for a node or an attachment that no longer exists" but "info while no other ticket is waiting"

@@ -69,11 +69,9 @@ causes! {
             [read NODE, read REPLICAS] proven "the node never comes back, and the volume has a healthy replica elsewhere"
         way NEVER_STARTED "a replica never started there"
             fix "Bring <node> back. If that takes long, delete replica <replica>, which never started and is empty: Longhorn then creates \
-                 another on a node that is up (Longhorn issue 13571)." [
-                read REPLICAS,
-                read NODE,
-                change "kubectl -n <namespace> delete replicas.longhorn.io <replica>",
-            ] proven "the replica never started, and holds no data"
+                 another on a node that is up (Longhorn issue 13571)."
+                [read REPLICAS, read NODE, change "kubectl -n <namespace> delete replicas.longhorn.io <replica>"]
+                proven "the replica never started, and holds no data"
         way NODE_GONE "the node no longer exists in Kubernetes"
             fix "Check that another node has room for a replica: Longhorn creates it there. <node> no longer exists in Kubernetes, so its \
                  replica does not come back." [read "kubectl -n <namespace> get nodes.longhorn.io"]

@@ -42,7 +42,9 @@ const VOLUME: &str = "kubectl -n <namespace> get volumes.longhorn.io <object> -o
 causes! {
     REPLICAS_UNREACHABLE = critical "replicas_unreachable"
         "the replicas with the data are on nodes that are down, or on disks that Longhorn cannot use"
-        fix "Bring <node> and its disk back, or free space on the disk: it has the newest copy. Do not delete replicas: they are the only copies." [read "kubectl -n <namespace> get nodes.longhorn.io <node> -o yaml", read REPLICAS] proven "the node of the newest copy is deleted from Kubernetes and its disk is lost; the backup is restored into a new volume, and \
+        fix "Bring <node> and its disk back, or free space on the disk: it has the newest copy. Do not delete replicas: they are the only copies."
+            [read "kubectl -n <namespace> get nodes.longhorn.io <node> -o yaml", read REPLICAS]
+            proven "the node of the newest copy is deleted from Kubernetes and its disk is lost; the backup is restored into a new volume, and \
                   nothing is deleted"
         way NODE_GONE "the node of the newest copy no longer exists"
             fix "Find the disk of replica <replica>, which has the newest copy, and add it to another node. If the disk is lost, restore the \
@@ -75,15 +77,15 @@ causes! {
     RESTORE_FAILED = critical "restore_failed"
         "every replica failed while data was being restored into the volume, which auto-salvage does not cover"
         fix "Fix the error's cause. Then restore the backup into a new volume (an older backup if a block is damaged). Delete this volume once the new \
-             one is healthy." [read VOLUME, read REPLICAS] proven "every replica failed during the restore, so the data is in the backup; this volume is deleted once the new one is healthy";
+             one is healthy."
+            [read VOLUME, read REPLICAS]
+            proven "every replica failed during the restore, so the data is in the backup; this volume is deleted once the new one is healthy";
     NO_DATA = critical "no_data"
         "no replica that ever held all of the volume's data is left"
         fix "Search disks (replicas/<object>-*) and orphans for a deleted replica's directory: one is enough to export the volume. Otherwise \
-             restore the last backup into a new volume. Delete nothing before." [
-            read "kubectl -n <namespace> get orphans.longhorn.io -o wide",
-            read REPLICAS,
-            read VOLUME,
-        ] proven "the volume was up once, and every healthy replica is deleted; orphans and directories come first, the backup is restored into a \
+             restore the last backup into a new volume. Delete nothing before."
+            [read "kubectl -n <namespace> get orphans.longhorn.io -o wide", read REPLICAS, read VOLUME]
+            proven "the volume was up once, and every healthy replica is deleted; orphans and directories come first, the backup is restored into a \
                   new volume, and nothing is deleted";
     NEVER_UP = warning "never_up"
         "the volume has never been up (no data is lost), because its engine or replicas cannot start"

@@ -94,10 +94,9 @@ causes! {
     CONFIGURATION_MISSING = critical "configuration_missing"
         "one of Longhorn's webhook configurations is missing or lists no webhook"
         fix "Restart one manager: its startup recreates both configurations. If one disappears again, find out who deletes it (GitOps pruning, a \
-             policy engine)." [
-            read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations | grep longhorn",
-            change DELETE_MANAGER,
-        ] proven "a configuration is missing, and a starting manager writes it";
+             policy engine)."
+            [read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations | grep longhorn", change DELETE_MANAGER]
+            proven "a configuration is missing, and a starting manager writes it";
     CONFIGURATION_FOREIGN = critical "configuration_foreign"
         "one of Longhorn's webhook configurations names a Service in another namespace"
         fix "Check whether another Longhorn is running in namespace <value>. If so, remove one: they overwrite each other's configuration. \
@@ -110,7 +109,9 @@ causes! {
     CONFIGURATION_UNTRUSTED = critical "configuration_untrusted"
         "one of Longhorn's webhook configurations has no CA bundle, so the API server trusts no answer"
         fix "Restart one manager: its startup writes the CA of Secret longhorn-webhook-ca. If the bundle disappears again, find out who removes it \
-             (GitOps, a CA injector)." [read "kubectl get <webhook> -o yaml", change DELETE_MANAGER] proven "the configuration has no CA bundle, and a starting manager writes it";
+             (GitOps, a CA injector)."
+            [read "kubectl get <webhook> -o yaml", change DELETE_MANAGER]
+            proven "the configuration has no CA bundle, and a starting manager writes it";
     CA_EXPIRED = critical "ca_expired"
         "a webhook configuration's CA has expired or is not yet valid, so the API server trusts no answer"
         fix "Correct a wrong clock of the control plane first. If the clocks are right, restart one manager: its startup writes the CA of Secret \

@@ -54,9 +54,7 @@ pub const ALL: &[KnownIssue] = &[
             false => Trigger::Possible("exporting a large volume can trigger the bug"),
         },
     }),
-    issue!(6264, "v1.5.1", until "pause recurring backups.", [
-        read "kubectl -n <namespace> get recurringjobs.longhorn.io",
-    ], {
+    issue!(6264, "v1.5.1", until "pause recurring backups.", [read "kubectl -n <namespace> get recurringjobs.longhorn.io"], {
         effect: "a StorageClass annotation on a claim can crash managers",
         harms: Harms::ManagerPanics,
         // v1.5.0 controller/backup_controller.go checkMonitor
@@ -118,9 +116,7 @@ pub const ALL: &[KnownIssue] = &[
         frames: &[],
         trigger: unlabelled_instance_manager,
     }),
-    issue!(10019, "v1.7.3", until "watch the CPU use of rpm processes on the nodes.", [
-        read "kubectl get nodes -o wide",
-    ], {
+    issue!(10019, "v1.7.3", until "watch the CPU use of rpm processes on the nodes.", [read "kubectl get nodes -o wide"], {
         effect: "the package check keeps the RPM database busy",
         harms: Harms::Other,
         ranges: &[(r(1, 7, 0), r(1, 7, 3))],
@@ -182,9 +178,7 @@ pub const ALL: &[KnownIssue] = &[
         frames: &["SupportBundleController"],
         trigger: |_| Trigger::Possible("support bundles, which trigger the bug, are not read"),
     }),
-    issue!(11420, "v1.9.2", until "avoid rebuilds of v2 volumes.", [
-        read "kubectl -n <namespace> get volumes.longhorn.io -o wide",
-    ], {
+    issue!(11420, "v1.9.2", until "avoid rebuilds of v2 volumes.", [read "kubectl -n <namespace> get volumes.longhorn.io -o wide"], {
         effect: "rebuilding a v2 replica can crash the manager",
         harms: Harms::ManagerPanics,
         ranges: &[(r(1, 7, 0), r(1, 9, 2))],
@@ -287,9 +281,7 @@ pub const ALL: &[KnownIssue] = &[
         frames: &[],
         trigger: |_| Trigger::Possible("many parallel rebuilds can trigger the bug, such as after the loss of a node"),
     }),
-    issue!(13245, "v1.11.3", until "delete backups one at a time.", [
-        read "kubectl -n <namespace> get backups.longhorn.io",
-    ], {
+    issue!(13245, "v1.11.3", until "delete backups one at a time.", [read "kubectl -n <namespace> get backups.longhorn.io"], {
         effect: "the manager can panic while a backup is deleted",
         harms: Harms::ManagerPanics,
         ranges: &[(r(1, 8, 0), r(1, 11, 3))],
