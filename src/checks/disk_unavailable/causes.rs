@@ -139,7 +139,7 @@ causes! {
         way NFS_APT "the NFS client is missing (apt)" fix INSTALL_NFS [change APT, read CONDITIONS]
         way NFS_YUM "the NFS client is missing (yum)" fix INSTALL_NFS [change YUM, read CONDITIONS]
         way NFS "the NFS client is missing" fix INSTALL_NFS [read WIDE, read CONDITIONS]
-        way MULTIPATHD "multipathd runs"
+        way MULTIPATHD "multipathd is running"
             fix "Exclude Longhorn's devices in /etc/multipath.conf on node <node> and restart multipathd, which otherwise claims them (Longhorn's page \
                  troubleshooting-volume-with-multipath)." [read "ssh <node> 'sudo multipath -ll; lsblk'", read CONDITIONS];
 }

@@ -50,7 +50,7 @@ causes! {
                 read "kubectl -n <namespace> get nodes.longhorn.io,orphans.longhorn.io",
             ]
         way HALF_UNINSTALLED "Longhorn's own pods were deleted first"
-            fix "Save the directories of replicas whose data is wanted: the next manager deletes it. Then apply the same release's manifest and remove \
+            fix "Save the replica directories that you need: the next manager deletes them. Then apply the same release's manifest and remove \
                  Longhorn with its uninstaller." [
                 read "kubectl -n <namespace> get daemonsets,deployments,pods",
                 read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
