@@ -8,9 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::moment::{
-    EvaluationKey, Moment, WrittenPage, instance_managers, is_zipped, of, of_mut, resource_facts,
-};
+use super::moment::{EvaluationKey, Moment, Seen, WrittenPage, is_zipped, of, of_mut};
 use super::pace::{Pace, TICK, seconds_between};
 use super::{Budget, RenderError, Rendered, Requests, SelfMetrics, WebConfigReload, families};
 use crate::check::Catalogue;
@@ -137,10 +135,10 @@ impl Evaluator {
             return true;
         }
         let waiting_for = self.waiting_for();
-        if last.waiting_for.is_empty() != waiting_for.is_empty() {
+        if last.seen.waiting_for.is_empty() != waiting_for.is_empty() {
             return true;
         }
-        let changed = last.key.generation != self.source.generation() || last.waiting_for != waiting_for;
+        let changed = last.key.generation != self.source.generation() || last.seen.waiting_for != waiting_for;
         changed && pace.allows_another(now)
     }
 
@@ -180,7 +178,7 @@ impl Evaluator {
         // a clock that was set back proves nothing
         let age = (self.clock)().duration_since(moment.evaluated);
         // while kinds are read there is no verdict that could be late
-        let same_stage = moment.waiting_for.is_empty() == self.waiting_for().is_empty();
+        let same_stage = moment.seen.waiting_for.is_empty() == self.waiting_for().is_empty();
         self.beside && (SignedDuration::ZERO..MAX_AGE).contains(&age) && same_stage
     }
 
@@ -340,9 +338,7 @@ impl Evaluator {
             memory.patience = lock(&self.pace).map_or(TICK, |pace| pace.patience());
         }
         let mut evaluation = evaluate_again(self.catalogue, &cluster, |_| true, &self.options, memory);
-        let kinds = self.catalogue.kinds();
-        let resources = kinds.iter().map(|resource| resource_facts(&cluster, *resource)).collect();
-        let instance_managers = instance_managers(&cluster);
+        let seen = Seen::of(&cluster, &self.catalogue.kinds(), key.waiting_for.clone());
         // a history that no one else holds is changed in place
         drop(cluster);
         self.source.keep_observed(std::mem::take(&mut evaluation.observed), &evaluation.blind, now);
@@ -350,9 +346,7 @@ impl Evaluator {
         let evaluated = (self.clock)();
         Moment {
             evaluation,
-            resources,
-            instance_managers,
-            waiting_for: key.waiting_for.clone(),
+            seen,
             seconds: seconds_between(begin, evaluated),
             evaluated,
             key,
@@ -469,7 +463,7 @@ mod tests {
         source.0.store(0, Ordering::Relaxed);
         assert!(evaluator.is_due());
         let ready = evaluator.moment();
-        assert!(ready.waiting_for.is_empty());
+        assert!(ready.seen.waiting_for.is_empty());
         evaluator.refresh();
         assert!(!evaluator.is_due());
         let zipped =
@@ -481,7 +475,7 @@ mod tests {
         );
         // nor does a kind that is waited for again leave a verdict standing
         source.0.store(1, Ordering::Relaxed);
-        assert!(evaluator.is_due() && !evaluator.moment().waiting_for.is_empty());
+        assert!(evaluator.is_due() && !evaluator.moment().seen.waiting_for.is_empty());
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub mod state_file;
 
 pub use desk::own::{ALERTS, GAUGES, INCIDENTS_PANEL, INHIBITOR, PANELS, STABLE, gauges};
 pub use evaluator::Evaluator;
-pub use moment::{Moment, ResourceFacts};
+pub use moment::{Moment, ResourceFacts, Seen};
 pub use page::{SelfMetrics, WebConfigReload, families};
 pub use rendered::{Budget, RenderError, Rendered};
 pub use requests::Requests;

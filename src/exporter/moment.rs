@@ -1,6 +1,6 @@
 //! What one evaluation found, and the pages that are written of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use jiff::Timestamp;
@@ -17,12 +17,8 @@ use crate::sync::lock;
 pub struct Moment {
     /// Report and samples of all checks.
     pub evaluation: Evaluation,
-    /// How each kind could be read.
-    pub resources: Vec<ResourceFacts>,
-    /// Instance managers by state; every state that Longhorn knows is in it.
-    pub instance_managers: BTreeMap<&'static str, usize>,
-    /// Kinds that the first verdict still waits for.
-    pub waiting_for: Vec<Resource>,
+    /// How the cluster could be read.
+    pub seen: Seen,
     /// How long the checks ran, in seconds.
     pub seconds: f64,
     pub(super) key: EvaluationKey,
@@ -32,6 +28,25 @@ pub struct Moment {
     pub(super) pages: [Mutex<Option<WrittenPage>>; 2],
     /// The whole report as JSON, once someone asked for it.
     pub(super) json: Mutex<Option<Arc<Rendered>>>,
+}
+
+/// How a cluster could be read, and what a page shows of it beside the report.
+#[derive(Debug)]
+pub struct Seen {
+    /// How each kind could be read.
+    pub resources: Vec<ResourceFacts>,
+    /// Instance managers by state; every state that Longhorn knows is in it.
+    pub instance_managers: BTreeMap<&'static str, usize>,
+    /// Kinds that the first verdict still waits for.
+    pub waiting_for: Vec<Resource>,
+}
+
+impl Seen {
+    /// What was seen of these kinds.
+    pub fn of(cluster: &Cluster, kinds: &BTreeSet<Resource>, waiting_for: Vec<Resource>) -> Self {
+        let resources = kinds.iter().map(|resource| resource_facts(cluster, *resource)).collect();
+        Seen { resources, instance_managers: instance_managers(cluster), waiting_for }
+    }
 }
 
 /// A page of metrics, and what it depends on beside the moment.
@@ -81,7 +96,7 @@ pub(super) fn is_zipped(moment: &Moment, format: Format) -> bool {
     lock(of(&moment.pages, format)).as_ref().is_none_or(|written| written.page.is_zipped())
 }
 
-pub(super) fn resource_facts(cluster: &Cluster, resource: Resource) -> ResourceFacts {
+fn resource_facts(cluster: &Cluster, resource: Resource) -> ResourceFacts {
     ResourceFacts {
         resource,
         status: cluster.resources.get(&resource).cloned().unwrap_or_default(),
@@ -90,7 +105,7 @@ pub(super) fn resource_facts(cluster: &Cluster, resource: Resource) -> ResourceF
     }
 }
 
-pub(super) fn instance_managers(cluster: &Cluster) -> BTreeMap<&'static str, usize> {
+fn instance_managers(cluster: &Cluster) -> BTreeMap<&'static str, usize> {
     let mut counts: BTreeMap<_, _> =
         InstanceManagerState::KNOWN.iter().map(|state| (state.as_str(), 0)).collect();
     for manager in cluster.objects.instance_managers.iter() {

@@ -50,13 +50,13 @@ pub fn families(
     own: Option<SelfMetrics>,
 ) -> Vec<Family> {
     let mut page = Page::default();
-    if moment.waiting_for.is_empty() {
+    if moment.seen.waiting_for.is_empty() {
         page.add_checks(moment);
         page.add_findings(moment);
         page.add_causes(&moment.evaluation.report);
         page.add_cluster(moment);
     }
-    page.add_resources(&moment.resources);
+    page.add_resources(&moment.seen.resources);
     page.add_totals(totals);
     if let Some(skew) = moment.evaluation.report.cluster.clock_skew_seconds {
         page.add(&CLOCK_SKEW, &[], skew);

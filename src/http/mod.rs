@@ -38,6 +38,7 @@ use tokio::net::TcpListener;
 pub use access::Access;
 pub use credentials::Digester;
 pub use links::Links;
+pub use page::file as report_file;
 pub use reviewer::{Reviewer, is_open_to_all};
 pub use router::Router;
 pub use transport::Transport;

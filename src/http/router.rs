@@ -261,7 +261,7 @@ impl Router {
     /// The table of `check`: with `kubectl get --raw …/proxy/report.txt` an operator needs no more.
     fn text(&self, view: &View, headers: &HeaderMap) -> Result<Answer, Refusal> {
         let (moment, mut text) = (self.evaluator.moment(), Vec::new());
-        if !moment.waiting_for.is_empty() {
+        if !moment.seen.waiting_for.is_empty() {
             return Err(not_synced());
         }
         let _turn = sync::lock(&self.making);
@@ -280,7 +280,7 @@ impl Router {
     /// What happened: a page for people, lines for `kubectl get --raw`.
     fn timeline(&self, is_page: bool, headers: &HeaderMap) -> Result<Answer, Refusal> {
         let moment = self.evaluator.moment();
-        if !moment.waiting_for.is_empty() {
+        if !moment.seen.waiting_for.is_empty() {
             return Err(not_synced());
         }
         let (report, since) = (&moment.evaluation.report, self.evaluator.since());

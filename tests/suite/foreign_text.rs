@@ -65,7 +65,7 @@ fn assert_harmless(what: &str, text: &str) {
 #[test]
 fn nothing_hides_in_what_check_prints() {
     let recording = hostile(HOSTILE);
-    for format in ["table", "wide", "markdown", "junit"] {
+    for format in ["table", "wide", "markdown", "html", "junit"] {
         let Output { stdout, stderr, .. } = Command::new(PROGRAM)
             .args(["check", "--details", "-o", format, "--from"])
             .arg(recording.path())

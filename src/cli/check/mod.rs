@@ -18,7 +18,9 @@ use super::{Failure, SourceArgs, exit};
 use crate::check::{Check, Severity, counted};
 use crate::checks::CATALOGUE;
 use crate::cluster::{Cluster, ResourceStatus};
+use crate::exporter::Seen;
 use crate::history::History;
+use crate::http::report_file;
 use crate::longhorn::{Objects, Resource};
 use crate::report::text::table::Details;
 use crate::report::text::{Style, markdown, table, timeline, wide};
@@ -116,6 +118,8 @@ enum OutputFormat {
     Wide,
     /// For summaries of CI, tickets and chats
     Markdown,
+    /// The page of serve in one file, to attach to a ticket or a job
+    Html,
     /// The documented schema v1 (docs/report.schema.json)
     Json,
     /// JUnit XML for CI systems
@@ -172,10 +176,10 @@ pub fn run(args: CheckArgs) -> Result<u8, Failure> {
     let mut options = args.source.options(now)?;
     options.accepted.extend(args.shown.skip.iter().cloned());
     options.since = args.since;
-    let report = match args.source.recorded(now)? {
+    let answer = match args.source.recorded(now)? {
         Some(cluster) => args.report(&cluster, &options)?,
         None => match args.live_report(&options) {
-            Ok(Waited::Report(report)) => *report,
+            Ok(Waited::Report(answer)) => *answer,
             Ok(Waited::Interrupted(code)) => return Ok(code),
             Err(failure) => {
                 args.print_failure(&failure, now, &options)?;
@@ -183,13 +187,26 @@ pub fn run(args: CheckArgs) -> Result<u8, Failure> {
             }
         },
     };
-    args.has_incident(&report)?;
-    match args.print(&report) {
+    args.has_incident(&answer.report)?;
+    match args.print(&answer, now) {
         // a reader that went away (`| head`) has seen what it wanted
         Err(error) if is_broken_pipe(&error) => {}
         printed => printed.map_err(Failure::unknown)?,
     }
-    Ok(report.exit_code)
+    Ok(answer.report.exit_code)
+}
+
+/// What is printed.
+struct Answer {
+    report: Report,
+    /// For the page; the report itself says less of it.
+    seen: Seen,
+}
+
+impl Answer {
+    fn of(report: Report, cluster: &Cluster) -> Self {
+        Answer { report, seen: Seen::of(cluster, &CATALOGUE.kinds(), Vec::new()) }
+    }
 }
 
 impl CheckArgs {
@@ -255,11 +272,11 @@ impl CheckArgs {
     }
 
     /// The part of the report that is asked for, with its exit code.
-    fn report(&self, cluster: &Cluster, options: &ReportOptions) -> Result<Report, Failure> {
+    fn report(&self, cluster: &Cluster, options: &ReportOptions) -> Result<Answer, Failure> {
         let report = self.evaluate(cluster, options).report;
         match self.shown.selection(None).unknown_name(cluster, &report) {
             Some(message) => Err(Failure::usage(anyhow!(message))),
-            None => Ok(self.shown(&report)),
+            None => Ok(Answer::of(self.shown(&report), cluster)),
         }
     }
 
@@ -274,7 +291,7 @@ impl CheckArgs {
         part
     }
 
-    fn print(&self, report: &Report) -> anyhow::Result<()> {
+    fn print(&self, Answer { report, seen }: &Answer, now: Timestamp) -> anyhow::Result<()> {
         let style = style(self.color);
         let stdout = io::stdout();
         let mut out = io::BufWriter::new(stdout.lock());
@@ -287,6 +304,7 @@ impl CheckArgs {
             }
             OutputFormat::Wide => wide::write(&mut out, report)?,
             OutputFormat::Markdown => markdown::write(&mut out, report)?,
+            OutputFormat::Html => writeln!(out, "{}", report_file(report, seen, self.since, now))?,
             OutputFormat::Github => github::write(&mut out, report)?,
             OutputFormat::Json => {
                 serde_json::to_writer_pretty(&mut out, report)?;
@@ -309,7 +327,7 @@ impl CheckArgs {
         now: Timestamp,
         options: &ReportOptions,
     ) -> Result<(), Failure> {
-        let parsed = matches!(self.output, OutputFormat::Json | OutputFormat::Junit);
+        let parsed = matches!(self.output, OutputFormat::Html | OutputFormat::Json | OutputFormat::Junit);
         if failure.code != exit::UNKNOWN || !parsed {
             return Ok(());
         }
@@ -322,7 +340,7 @@ impl CheckArgs {
         report
             .unknown
             .insert(0, Unknown { check: EVERY_CHECK, reason: failure.error.to_string(), forbidden: false });
-        self.print(&report).map_err(Failure::unknown)
+        self.print(&Answer::of(report, &cluster), now).map_err(Failure::unknown)
     }
 
     /// An incident that is asked for must be there, unless there is none at all.

@@ -5,8 +5,8 @@ use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
 
-use super::CheckArgs;
 use super::progress::Progress;
+use super::{Answer, CheckArgs};
 use crate::check::{Check, Severity};
 use crate::cli::{Failure, SourceError, exit};
 use crate::report::{Report, ReportOptions};
@@ -19,7 +19,7 @@ const BETWEEN: Duration = Duration::from_secs(2);
 /// How the wait ended.
 pub enum Waited {
     /// With the last report before the time was up, or the first one that is healthy.
-    Report(Box<Report>),
+    Report(Box<Answer>),
     /// By a signal, with the exit code that shells give it.
     Interrupted(u8),
 }
@@ -67,7 +67,7 @@ async fn look_until_healthy(
     limit: Duration,
     options: &ReportOptions,
     progress: &mut Progress,
-) -> Result<Report, Failure> {
+) -> Result<Answer, Failure> {
     let begin = Instant::now();
     progress.begin();
     let patience = limit.min(args.timeout.unsigned_abs());
@@ -104,7 +104,7 @@ async fn look_until_healthy(
             live.stop().await;
             return match obstacle(&cluster) {
                 Some(error) if !healthy => Err(SourceError::from(error).into()),
-                _ => Ok(report),
+                _ => Ok(Answer::of(report, &cluster)),
             };
         }
         progress.show(&report, waited);

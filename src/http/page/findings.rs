@@ -22,7 +22,8 @@ pub struct Cards<'a> {
     pub catalogue: &'static Catalogue,
     pub now: Option<Timestamp>,
     pub view: &'a View,
-    pub links: &'a Links,
+    /// None in a file, which leads nowhere.
+    pub links: Option<&'a Links>,
     /// How many are written so far.
     pub written: usize,
 }
@@ -43,7 +44,7 @@ impl Cards<'_> {
         html! {
             @for finding in written { (self.card(finding)) }
             @if !places.is_empty() {
-                p.more { "Also here: " (places.join(", ")) ". Full list: " a href="api/v1/report" { "the report" } }
+                p.more { "Also here: " (places.join(", ")) ". Full list: " (self.all()) }
             }
         }
     }
@@ -76,16 +77,29 @@ impl Cards<'_> {
                             li { span.source { (fact.source.as_str()) } " " span { (capitalised(&fact.text)) } }
                         } }
                     }
-                    (volumes(&finding.volumes))
-                    (self.more(finding))
+                    (volumes(&finding.volumes, &self.all()))
+                    @match self.links {
+                        Some(links) => (self.more(finding, links)),
+                        None => @if let Some(runbook) = finding.runbook {
+                            p.runbook { "Runbook: " code { "longhorn-health-exporter runbook " (runbook) } }
+                        },
+                    }
                 }
             }
         }
     }
 
+    /// Where all of it is that a page has no room for.
+    fn all(&self) -> Markup {
+        html! { @match self.links {
+            Some(_) => a href="api/v1/report" { "the report" },
+            None => code { "check -o json" },
+        } }
+    }
+
     /// What the runbooks of this process fill in; published ones cannot.
-    fn names(&self, finding: &Finding) -> String {
-        if self.links.runbooks.is_some() {
+    fn names(finding: &Finding, links: &Links) -> String {
+        if links.runbooks.is_some() {
             return String::new();
         }
         let volume = match finding.volumes.as_slice() {
@@ -102,16 +116,16 @@ impl Cards<'_> {
     }
 
     /// Where more is said: runbook, dashboard, and what else there is of this node and this check.
-    fn more(&self, finding: &Finding) -> Markup {
+    fn more(&self, finding: &Finding, links: &Links) -> Markup {
         let dashboard = self.catalogue.by_id(finding.check).map(Check::dashboard).map(Dashboard::uid);
-        let dashboard = dashboard.and_then(|uid| self.links.dashboard(&uid));
+        let dashboard = dashboard.and_then(|uid| links.dashboard(&uid));
         let only = |selection| View { selection, refresh: self.view.refresh }.link();
         let of_node = |node: &String| only(Selection { nodes: vec![node.clone()], ..Selection::default() });
         let of_check = only(Selection { checks: vec![finding.check.to_owned()], ..Selection::default() });
         html! {
             p.runbook {
                 @if let Some(runbook) = finding.runbook {
-                    span { "Runbook " a href={ (self.links.runbook(runbook)) (self.names(finding)) "#" (finding.cause) } { (runbook) } }
+                    span { "Runbook " a href={ (links.runbook(runbook)) (Self::names(finding, links)) "#" (finding.cause) } { (runbook) } }
                 }
                 @if let Some(address) = dashboard { span { a href=(address) { "Dashboard" } } }
                 @if let Some(node) = &finding.node { span { "Only " a href=(of_node(node)) { "node " (node) } } }
@@ -144,7 +158,7 @@ fn place(finding: &Finding) -> impl Ord + use<> {
     natural(finding.node.as_deref().unwrap_or(&finding.object.name))
 }
 
-fn volumes(volumes: &[VolumeRef]) -> Markup {
+fn volumes(volumes: &[VolumeRef], all: &Markup) -> Markup {
     let more = volumes.len().saturating_sub(MAX_VOLUMES);
     html! {
         @if !volumes.is_empty() {
@@ -159,7 +173,7 @@ fn volumes(volumes: &[VolumeRef]) -> Markup {
                 } } }
             } }
             @if more > 0 {
-                p.more { "and " (more) " more, which are in " a href="api/v1/report" { "the report" } }
+                p.more { "and " (more) " more, which are in " (all) }
             }
         }
     }

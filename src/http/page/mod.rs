@@ -1,5 +1,5 @@
 //! The page at `/`, for a person at night: the verdict, what is wrong and what to do about it, what
-//! is unknown, and how fresh all that is. No scripts, nothing from elsewhere.
+//! is unknown, and how fresh all that is. No scripts, nothing from elsewhere. `check -o html` writes the same into a file.
 
 mod findings;
 mod incidents;
@@ -13,13 +13,13 @@ mod tests;
 mod timeline;
 
 use hyper::header::{self, HeaderName};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::links::Links;
 use super::view::View;
 use crate::check::{Severity, capitalised, counted, is_hidden};
-use crate::exporter::Moment;
+use crate::exporter::{Moment, Seen};
 use crate::facts::text::age;
 use crate::report::text::{reasons, sentence};
 use crate::report::{Report, Selection, Status};
@@ -47,31 +47,50 @@ const REFRESH: u32 = 30;
 /// The page: what is asked for, at the time `wall` of this machine.
 pub fn landing(moment: &Moment, view: &View, links: &Links, wall: Timestamp) -> String {
     let (part, report) = view.of(&moment.evaluation.report);
-    let (class, headline) = verdict(moment, &part);
+    whole((&part, &report), &moment.seen, view, Some(links), wall, &html! {})
+}
+
+/// The same as a file that leads nowhere: `report` as it was at its own time, with what changed in the time `since`.
+pub fn file(report: &Report, seen: &Seen, since: Option<SignedDuration>, wall: Timestamp) -> String {
+    let changed = since.map(|since| timeline::section(report, since)).unwrap_or_default();
+    let as_of = report.cluster.now.unwrap_or(wall);
+    whole((report, report), seen, &View::default(), None, as_of, &changed)
+}
+
+fn whole(
+    (part, report): (&Report, &Report),
+    seen: &Seen,
+    view: &View,
+    links: Option<&Links>,
+    wall: Timestamp,
+    changed: &Markup,
+) -> String {
+    let (class, headline) = verdict(seen, part);
     let cluster = report.cluster.name.as_deref();
     let mut cards = Cards { catalogue: report.catalogue, now: report.cluster.now, view, links, written: 0 };
     let body = html! {
         header.banner.(class) {
             p.name { "longhorn-health-exporter" @if let Some(name) = cluster { " · cluster " b { (name) } } }
             h1 { (headline) }
-            (scope(moment, wall))
+            (scope(report, seen, wall, links.is_some()))
             p.data { "Data: " (report.data.line) }
             @if let Some(line) = report.not_listed_line() { p.data { (line) } }
-            (filters(view))
+            @if links.is_some() { (filters(view)) }
         }
         main {
-            (selected(&report, view))
-            (waiting(moment))
-            (incidents::urgent(&report, &mut cards))
-            (unknown(&report))
-            (resources::counts(moment))
-            (incidents::notes(&report, &mut cards))
-            (risk::section(&report))
-            (accepted(&report))
-            (facts(&report))
-            (resources::freshness(moment, wall))
+            (selected(report, view, links))
+            (waiting(seen))
+            (incidents::urgent(report, &mut cards))
+            (unknown(report))
+            (resources::counts(report, seen))
+            (incidents::notes(report, &mut cards))
+            (risk::section(report, links))
+            (accepted(report))
+            (facts(report))
+            (changed)
+            (resources::freshness(seen, wall))
         }
-        (foot(Some(links)))
+        (foot(links))
     };
     page(&headline, cluster, &body)
 }
@@ -95,8 +114,8 @@ fn page(title: &str, cluster: Option<&str>, body: &Markup) -> String {
 }
 
 /// Colour and headline. What is unknown is never green.
-fn verdict(moment: &Moment, report: &Report) -> (&'static str, String) {
-    if !moment.waiting_for.is_empty() {
+fn verdict(seen: &Seen, report: &Report) -> (&'static str, String) {
+    if !seen.waiting_for.is_empty() {
         return ("unknown", "Not synced yet".to_owned());
     }
     let count = |severity| report.incidents.iter().filter(|one| one.severity == severity).count();
@@ -117,10 +136,11 @@ fn verdict(moment: &Moment, report: &Report) -> (&'static str, String) {
     }
 }
 
-fn scope(moment: &Moment, wall: Timestamp) -> Markup {
-    let cluster = &moment.evaluation.report.cluster;
+/// Of a page that is `asked_for` again and again, a recording has an age; in a file that is a lie the next day.
+fn scope(report: &Report, seen: &Seen, wall: Timestamp, asked_for: bool) -> Markup {
+    let cluster = &report.cluster;
     // of a live cluster the moment is always now: what counts is when the API server last spoke of each kind
-    let read = moment.resources.iter().filter(|facts| facts.synced);
+    let read = seen.resources.iter().filter(|facts| facts.synced);
     let oldest = read.filter_map(|facts| facts.status.last_success).min();
     html! {
         p.scope {
@@ -132,7 +152,7 @@ fn scope(moment: &Moment, wall: Timestamp) -> Markup {
                 None => "at an unknown time",
             } }
             @match (cluster.recorded, cluster.now, oldest) {
-                (true, Some(now), _) => { " (" (age(wall.duration_since(now))) " ago)" }
+                (true, Some(now), _) if asked_for => { " (" (age(wall.duration_since(now))) " ago)" }
                 (false, _, Some(oldest)) => { ", data at most " (age(wall.duration_since(oldest))) " old" }
                 _ => {}
             }
@@ -164,7 +184,7 @@ fn filters(view: &View) -> Markup {
 }
 
 /// Says that this is not everything.
-fn selected(report: &Report, view: &View) -> Markup {
+fn selected(report: &Report, view: &View, links: Option<&Links>) -> Markup {
     let everything = View { selection: Selection::default(), ..view.clone() };
     html! {
         @if let Some(selected) = &report.selected { section.notice { p {
@@ -173,18 +193,18 @@ fn selected(report: &Report, view: &View) -> Markup {
                 (counted(selected.left_out, "finding"))
                 @if selected.left_out == 1 { " is" } @else { " are" } " not shown. "
             }
-            a href=(everything.link()) { "Show everything" }
+            @if links.is_some() { a href=(everything.link()) { "Show everything" } }
         } } }
     }
 }
 
-fn waiting(moment: &Moment) -> Markup {
+fn waiting(seen: &Seen) -> Markup {
     html! {
-        @if !moment.waiting_for.is_empty() { section.notice {
+        @if !seen.waiting_for.is_empty() { section.notice {
             h2 { "Waiting for the Kubernetes API" }
             p {
                 "There is no verdict until these kinds are listed or denied:  "
-                @for (index, resource) in moment.waiting_for.iter().enumerate() {
+                @for (index, resource) in seen.waiting_for.iter().enumerate() {
                     @if index > 0 { ", " } code { (resource) }
                 }
                 "."

@@ -6,13 +6,14 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 
 use crate::cluster::Readability;
-use crate::exporter::{Moment, ResourceFacts};
+use crate::exporter::{ResourceFacts, Seen};
 use crate::facts::text::age;
 use crate::longhorn::Resource;
+use crate::report::Report;
 
 /// Counts of the objects that matter; "–" where nothing could be read.
-pub fn counts(moment: &Moment) -> Markup {
-    let cluster = &moment.evaluation.report.cluster;
+pub fn counts(report: &Report, seen: &Seen) -> Markup {
+    let cluster = &report.cluster;
     let parts = |parts: &BTreeMap<&'static str, usize>| -> Vec<(&'static str, usize)> {
         parts.iter().filter(|(_, count)| **count > 0).map(|(name, count)| (*name, *count)).collect()
     };
@@ -23,12 +24,12 @@ pub fn counts(moment: &Moment) -> Markup {
             "Instance managers",
             Resource::InstanceManagers,
             cluster.instance_managers,
-            parts(&moment.instance_managers),
+            parts(&seen.instance_managers),
         ),
     ];
-    let unread = |kind| moment.resources.iter().any(|facts| facts.resource == kind && nothing_read(facts));
+    let unread = |kind| seen.resources.iter().any(|facts| facts.resource == kind && nothing_read(facts));
     html! {
-        @if moment.waiting_for.is_empty() { section {
+        @if seen.waiting_for.is_empty() { section {
             h2 { "Cluster" }
             dl.counts { @for (name, kind, count, parts) in counts { div {
                 dt { (name) }
@@ -50,8 +51,8 @@ fn nothing_read(facts: &ResourceFacts) -> bool {
 }
 
 /// How each kind could be read. What needs attention comes first; while there is nothing, it is folded.
-pub fn freshness(moment: &Moment, wall: Timestamp) -> Markup {
-    let mut resources: Vec<_> = moment.resources.iter().collect();
+pub fn freshness(seen: &Seen, wall: Timestamp) -> Markup {
+    let mut resources: Vec<_> = seen.resources.iter().collect();
     resources.sort_by_key(|facts| facts.synced && facts.status.undecodable == 0);
     let troubled = resources.iter().filter(|facts| !facts.synced || facts.status.undecodable > 0).count();
     // one refusal says whose right is missing; the others would say the same

@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use super::Links;
 use crate::check::counted;
 use crate::facts::placement::bytes;
 use crate::report::{AtRisk, Place, Report};
@@ -10,7 +11,7 @@ use crate::report::{AtRisk, Place, Report};
 const MAX_NAMED: usize = 5;
 
 /// The section; nothing where all copies are apart, and a sentence where that is unknown.
-pub fn section(report: &Report) -> Markup {
+pub fn section(report: &Report, links: Option<&Links>) -> Markup {
     let risks = report.data.at_risk.as_deref();
     html! {
         @if risks != Some(&[]) { section {
@@ -19,7 +20,10 @@ pub fn section(report: &Report) -> Markup {
                 None => p { "Unknown: volumes, replicas, nodes or settings could not be read." },
                 Some(risks) => {
                     dl.facts { @for risk in risks { div { dt { (told(risk)) } dd { (whose(risk)) } } } }
-                    p { a href="plan/loss" { "All volumes that would be lost with one node, disk or zone" } }
+                    p { @match links {
+                        Some(_) => a href="plan/loss" { "All volumes that would be lost with one node, disk or zone" },
+                        None => { "All volumes that would be lost with one node, disk or zone: " code { "longhorn-health-exporter plan loss" } },
+                    } }
                 }
             }
         } }
@@ -58,7 +62,7 @@ mod tests {
         let cluster = crate::testing::cluster("");
         let mut report = crate::testing::evaluate(&cluster).report;
         report.data.at_risk = at_risk;
-        section(&report).into_string()
+        section(&report, Some(&Links::own("/metrics"))).into_string()
     }
 
     fn volume(pvc: &str) -> VolumeRef {

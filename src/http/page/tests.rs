@@ -196,3 +196,18 @@ fn findings_with_the_same_cause_are_written_out_a_few_times_and_then_named() {
     assert_eq!(page.matches("<div class=\"body\" id=\"manager_crash_loop.").count(), 5, "{page}");
     assert!(page.contains("<p class=\"more\">Also here: worker-6, worker-7, "), "{page}");
 }
+
+#[test]
+fn a_file_leads_nowhere_and_has_no_age() {
+    let cluster = demo::cluster(time("2026-01-01T12:00:00Z")).unwrap();
+    let report = crate::testing::evaluate(&cluster).report;
+    let seen = Seen::of(&cluster, &crate::checks::CATALOGUE.kinds(), Vec::new());
+    let file = file(&report, &seen, Some(SignedDuration::from_hours(24)), time("2026-01-09T12:00:00Z"));
+    let links: Vec<&str> = file.split("href=\"").skip(1).collect();
+    assert!(links.len() >= 4 && links.iter().all(|link| link.starts_with('#')), "{links:?}");
+    for outside in ["src=", "@import", "url(", "<script", "<link", "<nav", " ago)"] {
+        assert!(!file.contains(outside), "{outside}");
+    }
+    assert!(report.findings.iter().all(|one| file.contains(&format!("id=\"{}\"", findings::anchor(one)))));
+    assert!(file.contains("<h2>What changed in the last 24 h</h2>"), "{file}");
+}

@@ -21,13 +21,20 @@ pub fn timeline(report: &Report, since: SignedDuration) -> String {
         }
         main {
             nav aria-label="More" { a href="./" { "What is wrong now" } " " a href="timeline.txt" { "as text" } }
-            section {
-                @if report.timeline.is_empty() { p { (NOTHING) } } @else { (entries(&report.timeline)) }
-            }
+            section { (listed(report)) }
         }
         (foot(None))
     };
     page(&title, report.cluster.name.as_deref(), &body)
+}
+
+/// The same as a part of another page.
+pub fn section(report: &Report, since: SignedDuration) -> Markup {
+    html! { section { h2 { (heading(since)) } (listed(report)) } }
+}
+
+fn listed(report: &Report) -> Markup {
+    html! { @if report.timeline.is_empty() { p { (NOTHING) } } @else { (entries(&report.timeline)) } }
 }
 
 fn entries(entries: &[Entry]) -> Markup {
