@@ -181,6 +181,15 @@ mod tests {
     }
 
     #[test]
+    fn what_holds_at_the_first_look_began_before_it() {
+        let mut cluster = cluster_at(NOW, "");
+        assert!(!began_under_watch(&cluster, cluster.now), "watched by no one");
+        cluster.history.started = Some(cluster.now - FIRST_LOOK);
+        assert!(!began_under_watch(&cluster, cluster.now));
+        assert!(began_under_watch(&cluster, cluster.now + SignedDuration::from_secs(1)));
+    }
+
+    #[test]
     fn an_age_says_what_it_rests_on() {
         let old = Some(time("2026-01-01T11:50:00Z"));
         let recorded = cluster_at(NOW, "");

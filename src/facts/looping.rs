@@ -98,3 +98,31 @@ pub fn length(end: &Terminated) -> Option<SignedDuration> {
     let (started, finished) = (end.started_at.get()?, end.finished_at.get()?);
     Some(finished.duration_since(started)).filter(|length| !length.is_negative())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::time;
+
+    #[test]
+    fn a_running_container_loops_from_its_second_restart_until_it_outlives_the_margin() {
+        let now = time("2026-01-01T12:00:00Z");
+        let status = |restarts: i64, started: &str| -> ContainerStatus {
+            let text = format!(
+                "{{restartCount: {restarts}, state: {{running: {{startedAt: '2026-01-01T{started}Z'}}}}, lastState: {{terminated: \
+                 {{exitCode: 1, startedAt: '2026-01-01T11:50:00Z', finishedAt: '2026-01-01T11:50:10Z'}}}}}}"
+            );
+            serde_yaml::from_str(&text).unwrap()
+        };
+        for (restarts, started, expected) in
+            [(1, "11:59:50", false), (2, "11:59:50", true), (2, "11:55:01", true), (2, "11:55:00", false)]
+        {
+            let status = status(restarts, started);
+            assert_eq!(
+                looping(&status, now).is_some(),
+                expected,
+                "{restarts} restarts, runs since {started}"
+            );
+        }
+    }
+}

@@ -192,6 +192,11 @@ mod tests {
                 "containerStatuses: [{name: a, state: {terminated: {exitCode: 2, reason: Error}}}]",
                 Some("container a ended with exit code 2 (Error)"),
             ),
+            (
+                "containerStatuses: [{name: a, state: {terminated: {exitCode: 2, reason: Error}}}, \
+                 {name: b, state: {waiting: {reason: ImagePullBackOff}}}]",
+                Some("container b is in ImagePullBackOff"),
+            ),
             ("phase: Failed, reason: Evicted, message: disk", Some("it failed (Evicted): \"disk\"")),
             ("containerStatuses: [{name: a, state: {running: {}}}]", Some("container a is not ready")),
         ] {

@@ -250,6 +250,11 @@ mod tests {
         };
         assert_eq!(steps("v1.32.5+k3s1"), "v1.10.2 v1.11.2 v1.12.1");
         assert_eq!(steps("v1.34.0"), "v1.10.2 v1.11.3 v1.12.1");
+        // behind the newest release nothing comes, also where its own line is the last
+        let cluster = crate::testing::cluster_at("2026-01-01T12:00:00Z", "");
+        let last = newest(None);
+        assert_eq!(next_step(&cluster, last), None);
+        assert_eq!(next_step(&cluster, Release::new(last.major, last.minor, 0)), Some(last));
         assert_eq!(ladder(release(12), release(12), None), []);
         assert_eq!(ladder(release(12), release(11), None), []);
     }

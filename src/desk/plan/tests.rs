@@ -93,8 +93,23 @@ impl Judged for Case {
         let junit = String::from_utf8(junit::render(&plan).unwrap()).unwrap();
         let [cases, asked] = [junit.matches("<testcase ").count(), which.conditions().len()];
         wants(cases == asked * plan.parts.len(), format!("{cases} cases of JUnit for {asked} conditions"));
+        let outs = junit.matches("<system-out>").count();
+        wants(
+            outs == noted(&plan),
+            format!("{outs} outputs of JUnit for {} conditions with notes only", noted(&plan)),
+        );
         (!wrong.is_empty()).then(|| format!("{}: {}\n{text}", self.case, wrong.join("; ")))
     }
+}
+
+/// How many conditions hold, and still have something to say.
+fn noted(plan: &Plan) -> usize {
+    let of = |part: &Part| {
+        let by = |id: &str| part.reasons.iter().filter(|reason| reason.condition == id).collect::<Vec<_>>();
+        let said: BTreeSet<_> = part.reasons.iter().map(|reason| reason.condition).collect();
+        said.into_iter().filter(|id| Verdict::of(by(id)) == Verdict::Go).count()
+    };
+    plan.parts.iter().map(of).sum()
 }
 
 fn kind_of(object: &Value) -> Option<Resource> {

@@ -1,4 +1,4 @@
-use super::{Complaint, Lacks, newest, written_at};
+use super::{Complaint, Lacks, gave_up_on_full_etcd, newest, written_at};
 
 /// As longhorn-manager v1.12.1 printed them against a kube-apiserver.
 const NO_ROUTE: &str = r#"E1121 22:13:25.184589      12 leaderelection.go:461] "Error retrieving lease lock" err="Get \"https://10.99.0.2:36443/apis/coordination.k8s.io/v1/namespaces/longhorn-system/leases/longhorn-manager-webhook-lock\": dial tcp 10.99.0.2:36443: connect: no route to host" lock="longhorn-system/longhorn-manager-webhook-lock""#;
@@ -128,5 +128,20 @@ fn an_answer_of_the_api_server_ends_what_was_said_of_it() {
     {
         assert_eq!(newest(&all(&[line, DEPRECATED])).is_none(), over, "{line}");
         assert!(newest(&all(&[DEPRECATED, line])).is_some(), "{line}");
+    }
+}
+
+/// The attempts of a renewal end at most 35 s before it is given up; an older refusal is of another renewal.
+#[test]
+fn a_renewal_is_given_up_for_a_full_etcd_only_if_its_own_attempts_met_it() {
+    let now = "2026-11-21T22:16:00Z".parse().unwrap();
+    let full = r#"E1121 22:15:01.000000      12 leaderelection.go:461] "Failed to update lease" err="etcdserver: mvcc: database space exceeded""#;
+    for (at, own) in [("36.000000", true), ("36.000001", false)] {
+        let given_up = format!(
+            r#"E1121 22:15:{at}      12 leaderelection.go:441] Failed to update lock optimistically: err="context deadline exceeded""#
+        );
+        let complaint = Complaint { lacks: Lacks::Api, line: &given_up, about: Vec::new() };
+        let log = format!("{full}\n{given_up}\n");
+        assert_eq!(gave_up_on_full_etcd(&log, &complaint, now).is_some(), own, "{at}");
     }
 }

@@ -124,7 +124,10 @@ fn the_figures_of_the_scheduler_are_shown() {
         "one: disk d: 95 GiB allocated plus 10 GiB for this replica exceeds the limit of 100 GiB (100 % of 100 GiB, \
          storage-over-provisioning-percentage)"
     );
-    assert_eq!([bytes(0), bytes(1536), bytes(GIB * 1500)], ["0 B", "1.5 KiB", "1.5 TiB"]);
+    assert_eq!(
+        [bytes(0), bytes(1536), bytes(GIB * 401 / 4), bytes(GIB * 1500)],
+        ["0 B", "1.5 KiB", "100 GiB", "1.5 TiB"]
+    );
 }
 
 #[test]
