@@ -2,31 +2,25 @@
 
 pub(super) mod github;
 mod junit;
+mod output;
 mod progress;
 mod wait;
-
-use std::io::{self, IsTerminal, Write};
 
 use anyhow::anyhow;
 use clap::{Args, ColorChoice, ValueEnum};
 use jiff::{SignedDuration, Timestamp};
 
+pub use self::output::style;
+use self::output::{OutputFormat, is_broken_pipe};
 use self::wait::Waited;
 use super::fleet::{self, FleetArgs};
 use super::source::{Wanted, positive_duration};
-use super::{Failure, SourceArgs, exit};
+use super::{Failure, SourceArgs};
 use crate::check::{Check, Severity, counted};
 use crate::checks::CATALOGUE;
-use crate::cluster::{Cluster, ResourceStatus};
-use crate::exporter::Seen;
-use crate::history::History;
-use crate::http::report_file;
-use crate::longhorn::{Objects, Resource};
+use crate::cluster::Cluster;
 use crate::report::text::table::Details;
-use crate::report::text::{Style, markdown, table, timeline, wide};
-use crate::report::{
-    Acceptance, EVERY_CHECK, Evaluation, Report, ReportOptions, Selection, Status, Unknown, evaluate_with,
-};
+use crate::report::{Acceptance, Evaluation, Report, ReportOptions, Selection, Status, evaluate_with};
 
 /// Options of `check`.
 #[derive(Debug, Args)]
@@ -111,24 +105,6 @@ enum ShownFrom {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum OutputFormat {
-    /// For people: the incidents and fixes on one screen
-    Table,
-    /// One line per finding, for grep and awk
-    Wide,
-    /// For summaries of CI, tickets and chats
-    Markdown,
-    /// The page of serve in one file, to attach to a ticket or a job
-    Html,
-    /// The documented schema v1 (docs/report.schema.json)
-    Json,
-    /// JUnit XML for CI systems
-    Junit,
-    /// Annotations of a run of GitHub Actions, one per incident
-    Github,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
 enum FailOn {
     Info,
     Warning,
@@ -166,6 +142,12 @@ fn check_id(text: &str) -> Result<&'static str, String> {
     CATALOGUE.named(text, None).map(|(check, _)| check.id)
 }
 
+/// A look: the report that was asked for, and the cluster it is of.
+struct Answer {
+    report: Report,
+    cluster: Cluster,
+}
+
 /// Runs `check`.
 #[allow(clippy::disallowed_methods, reason = "the clock is read here and handed down")]
 pub fn run(args: CheckArgs) -> Result<u8, Failure> {
@@ -177,7 +159,7 @@ pub fn run(args: CheckArgs) -> Result<u8, Failure> {
     options.accepted.extend(args.shown.skip.iter().cloned());
     options.since = args.since;
     let answer = match args.source.recorded(now)? {
-        Some(cluster) => args.report(&cluster, &options)?,
+        Some(cluster) => args.answer(cluster, &options)?,
         None => match args.live_report(&options) {
             Ok(Waited::Report(answer)) => *answer,
             Ok(Waited::Interrupted(code)) => return Ok(code),
@@ -196,19 +178,6 @@ pub fn run(args: CheckArgs) -> Result<u8, Failure> {
     Ok(answer.report.exit_code)
 }
 
-/// What is printed.
-struct Answer {
-    report: Report,
-    /// For the page; the report itself says less of it.
-    seen: Seen,
-}
-
-impl Answer {
-    fn of(report: Report, cluster: &Cluster) -> Self {
-        Answer { report, seen: Seen::of(cluster, &CATALOGUE.kinds(), Vec::new()) }
-    }
-}
-
 impl CheckArgs {
     fn wants(&self, check: &Check) -> bool {
         self.only.is_empty() || self.only.contains(&check.id)
@@ -222,7 +191,7 @@ impl CheckArgs {
                 Some(limit) => wait::until_healthy(self, limit.unsigned_abs(), options).await,
                 None => {
                     let cluster = self.source.look(&Wanted::by_checks(), self.timeout.unsigned_abs()).await?;
-                    Ok(Waited::Report(Box::new(self.report(&cluster, options)?)))
+                    Ok(Waited::Report(Box::new(self.answer(cluster, options)?)))
                 }
             }
         })
@@ -272,11 +241,11 @@ impl CheckArgs {
     }
 
     /// The part of the report that is asked for, with its exit code.
-    fn report(&self, cluster: &Cluster, options: &ReportOptions) -> Result<Answer, Failure> {
-        let report = self.evaluate(cluster, options).report;
-        match self.shown.selection(None).unknown_name(cluster, &report) {
+    fn answer(&self, cluster: Cluster, options: &ReportOptions) -> Result<Answer, Failure> {
+        let report = self.evaluate(&cluster, options).report;
+        match self.shown.selection(None).unknown_name(&cluster, &report) {
             Some(message) => Err(Failure::usage(anyhow!(message))),
-            None => Ok(Answer::of(self.shown(&report), cluster)),
+            None => Ok(Answer { report: self.shown(&report), cluster }),
         }
     }
 
@@ -289,58 +258,6 @@ impl CheckArgs {
         }
         part.exit_code = exit_code;
         part
-    }
-
-    fn print(&self, Answer { report, seen }: &Answer, now: Timestamp) -> anyhow::Result<()> {
-        let style = style(self.color);
-        let stdout = io::stdout();
-        let mut out = io::BufWriter::new(stdout.lock());
-        match self.output {
-            OutputFormat::Table => {
-                table::write(&mut out, report, style, self.details())?;
-                if let Some(since) = self.since {
-                    timeline::write(&mut out, report, since, style)?;
-                }
-            }
-            OutputFormat::Wide => wide::write(&mut out, report)?,
-            OutputFormat::Markdown => markdown::write(&mut out, report)?,
-            OutputFormat::Html => writeln!(out, "{}", report_file(report, seen, self.since, now))?,
-            OutputFormat::Github => github::write(&mut out, report)?,
-            OutputFormat::Json => {
-                serde_json::to_writer_pretty(&mut out, report)?;
-                writeln!(out)?;
-            }
-            OutputFormat::Junit => {
-                let checks: Vec<_> =
-                    report.catalogue.checks.iter().copied().filter(|check| self.wants(check)).collect();
-                out.write_all(&junit::render(report, &checks, self.fail_on.severity())?)?;
-            }
-        }
-        out.flush()?;
-        Ok(())
-    }
-
-    /// A cluster that could not be looked at, for readers that parse: an empty file would be an error of theirs.
-    fn print_failure(
-        &self,
-        failure: &Failure,
-        now: Timestamp,
-        options: &ReportOptions,
-    ) -> Result<(), Failure> {
-        let parsed = matches!(self.output, OutputFormat::Html | OutputFormat::Json | OutputFormat::Junit);
-        if failure.code != exit::UNKNOWN || !parsed {
-            return Ok(());
-        }
-        let resources = Resource::all().map(|resource| (resource, ResourceStatus::default())).collect();
-        let (namespace, objects) = (self.source.namespace.clone(), Objects::default());
-        let cluster = Cluster::new(namespace, now, objects, History::default(), resources);
-        let mut report = self.shown(&self.evaluate(&cluster, options).report);
-        report.exit_code = failure.code;
-        report.unknown.retain(|unknown| unknown.check != EVERY_CHECK);
-        report
-            .unknown
-            .insert(0, Unknown { check: EVERY_CHECK, reason: failure.error.to_string(), forbidden: false });
-        self.print(&Answer::of(report, &cluster), now).map_err(Failure::unknown)
     }
 
     /// An incident that is asked for must be there, unless there is none at all.
@@ -373,33 +290,4 @@ impl ShownArgs {
             }),
         }
     }
-}
-
-/// How text is printed to standard output.
-pub(super) fn style(color: ColorChoice) -> Style {
-    let colours = match color {
-        ColorChoice::Auto => super::colours_wanted(io::stdout().is_terminal()),
-        ColorChoice::Always => true,
-        ColorChoice::Never => false,
-    };
-    let (width, rows) = room();
-    Style { colours, width, rows }
-}
-
-/// Columns and lines for text: those of the terminal, if it is one.
-fn room() -> (usize, Option<usize>) {
-    match terminal_size::terminal_size_of(io::stdout()) {
-        Some((width, height)) => (usize::from(width.0).max(NARROWEST), Some(usize::from(height.0))),
-        None => (Style::DEFAULT.width, None),
-    }
-}
-
-const NARROWEST: usize = 40;
-
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
-        let io = cause.downcast_ref::<io::Error>().map(io::Error::kind);
-        let json = cause.downcast_ref::<serde_json::Error>().and_then(serde_json::Error::io_error_kind);
-        io.or(json) == Some(io::ErrorKind::BrokenPipe)
-    })
 }

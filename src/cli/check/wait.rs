@@ -104,7 +104,7 @@ async fn look_until_healthy(
             live.stop().await;
             return match obstacle(&cluster) {
                 Some(error) if !healthy => Err(SourceError::from(error).into()),
-                _ => Ok(Answer::of(report, &cluster)),
+                _ => Ok(Answer { report, cluster }),
             };
         }
         progress.show(&report, waited);
