@@ -114,7 +114,7 @@ fn readers_that_parse_get_a_document_when_the_api_cannot_be_reached() {
     let kubeconfig = Place::new();
     let kubeconfig = kubeconfig.kubeconfig(NOBODY, "{}");
     let check = |format: &str| {
-        let output = run(&["check", "--kubeconfig", &kubeconfig, "-o", format]);
+        let output = run(&["check", "--kubeconfig", &kubeconfig, "--since", "24h", "-o", format]);
         assert_eq!(output.status.code(), Some(2));
         assert!(
             said(&output).contains("error: cannot reach the Kubernetes API at http://127.0.0.1:1"),
@@ -129,6 +129,17 @@ fn readers_that_parse_get_a_document_when_the_api_cannot_be_reached() {
         "{}",
         report["unknown"]
     );
+    assert_eq!(report["cluster"]["recorded"].as_bool(), Some(false), "nobody recorded it");
+    let html = check("html");
+    for (part, stands) in [
+        ("<h1>Unknown</h1>", true),
+        ("annot reach the Kubernetes API", true),
+        ("No change is known:", true),
+        ("shows a change", false),
+        (", recorded ", false),
+    ] {
+        assert_eq!(html.contains(part), stands, "{part}: {html}");
+    }
     let junit = check("junit");
     assert!(
         junit.starts_with("<?xml") && junit.contains("<error") && junit.contains("cannot reach"),

@@ -19,7 +19,7 @@ const INDENT: &str = "                      ";
 pub fn write(out: &mut dyn Write, report: &Report, since: SignedDuration, style: Style) -> io::Result<()> {
     writeln!(out, "\n{}", style.bold(&heading(since)))?;
     if report.timeline.is_empty() {
-        return style.wrap(out, "  ", NOTHING);
+        return style.wrap(out, "  ", nothing(report));
     }
     for entry in report.timeline.iter().take(MAX_PRINTED) {
         style.hang(out, &format!("{:22}", when(entry)), INDENT, &said(entry))?;
@@ -30,8 +30,13 @@ pub fn write(out: &mut dyn Write, report: &Report, since: SignedDuration, style:
     }
 }
 
-/// Where there is nothing to tell.
-pub const NOTHING: &str = "No object and no Event shows a change.";
+/// Where there is nothing to tell. What could not be read may show one.
+pub fn nothing(report: &Report) -> &'static str {
+    match report.unknown.is_empty() {
+        true => "No object and no Event shows a change.",
+        false => "No change is known: some objects or Events could not be read.",
+    }
+}
 
 /// `What changed in the last 24 h`.
 pub fn heading(since: SignedDuration) -> String {
