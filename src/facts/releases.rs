@@ -250,7 +250,7 @@ mod tests {
         };
         assert_eq!(steps("v1.32.5+k3s1"), "v1.10.2 v1.11.2 v1.12.1");
         assert_eq!(steps("v1.34.0"), "v1.10.2 v1.11.3 v1.12.1");
-        // behind the newest release nothing comes, also where its own line is the last
+        // no release follows the newest, which is the next one for the rest of its line
         let cluster = crate::testing::cluster_at("2026-01-01T12:00:00Z", "");
         let last = newest(None);
         assert_eq!(next_step(&cluster, last), None);
