@@ -34,7 +34,7 @@ pub fn filled(text: &str, query: &str) -> String {
 }
 
 /// As Kubernetes names objects, with a namespace in front at most.
-fn is_name(value: &str) -> bool {
+pub fn is_name(value: &str) -> bool {
     let name = |c: char| c.is_ascii_alphanumeric() || "-._/".contains(c);
     !value.is_empty() && value.len() <= 253 && value.chars().all(name)
 }

@@ -1,5 +1,7 @@
 //! Answers.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::header::{self, HeaderValue};
@@ -27,7 +29,7 @@ pub struct Refusal {
     pub status: StatusCode,
     pub message: String,
     /// A header that belongs to the status, such as `Allow`.
-    pub header: Option<(header::HeaderName, &'static str)>,
+    pub header: Option<(header::HeaderName, Cow<'static, str>)>,
 }
 
 impl Refusal {
@@ -37,16 +39,18 @@ impl Refusal {
     }
 
     /// Adds a header.
-    pub fn with(mut self, name: header::HeaderName, value: &'static str) -> Self {
-        self.header = Some((name, value));
+    pub fn with(mut self, name: header::HeaderName, value: impl Into<Cow<'static, str>>) -> Self {
+        self.header = Some((name, value.into()));
         self
     }
 
     /// The answer.
     pub fn answer(self) -> Answer {
         let mut answer = answer(self.status, TEXT, self.message + "\n");
-        if let Some((name, value)) = self.header {
-            answer.headers_mut().insert(name, HeaderValue::from_static(value));
+        if let Some((name, value)) = self.header
+            && let Ok(value) = HeaderValue::from_str(&value)
+        {
+            answer.headers_mut().insert(name, value);
         }
         answer
     }

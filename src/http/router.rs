@@ -50,6 +50,8 @@ pub struct Client(pub IpAddr);
 
 /// Where the runbooks are: those of this very release, also without access to the internet.
 const RUNBOOKS: &str = "/runbooks/";
+/// What concerns the claims of a namespace.
+const NAMESPACE: &str = "/namespace/";
 /// What a person sees, and the runbook about it.
 const SYMPTOMS: &str = include_str!("../../docs/symptoms.md");
 
@@ -179,6 +181,12 @@ impl Router {
             path if format!("{path}/") == RUNBOOKS => {
                 let refusal = Refusal::new(StatusCode::MOVED_PERMANENTLY, "runbooks are at runbooks/");
                 Err(refusal.with(header::LOCATION, "runbooks/"))
+            }
+            // a short address for the owners of claims
+            path if path.starts_with(NAMESPACE) && names::is_name(path) => {
+                let name = path.strip_prefix(NAMESPACE).unwrap_or_default();
+                let refusal = Refusal::new(StatusCode::FOUND, "this is the page of a namespace");
+                Err(refusal.with(header::LOCATION, format!("../?namespace={name}")))
             }
             path if path == RUNBOOKS => Ok(Route::Runbooks),
             path if path.starts_with(RUNBOOKS) => {
@@ -535,6 +543,14 @@ pub mod tests {
         assert_eq!(report["selected"]["by"], "node worker-5");
         let refused = body(get(&router, "GET", "/?node=worker-55", &[]).await).await;
         assert_eq!(&refused[..], b"no node 'worker-55'; did you mean worker-5?\n");
+        let owner = get(&router, "GET", "/namespace/monitoring", &[]).await;
+        assert_eq!(
+            (owner.status(), &owner.headers()[header::LOCATION]),
+            (StatusCode::FOUND, &"../?namespace=monitoring".parse().unwrap())
+        );
+        let text = body(get(&router, "GET", "/report.txt?namespace=monitoring", &[]).await).await;
+        let text = String::from_utf8(text.to_vec()).unwrap();
+        assert!(text.contains("monitoring/metrics-0") && !text.contains("worker-5"), "{text}");
         let refused = body(get(&router, "GET", "/runbooks/LonghornWebhookDeadlok", &[]).await).await;
         assert_eq!(&refused[..], b"no such runbook; did you mean LonghornWebhookDeadlock?\n");
     }

@@ -7,7 +7,7 @@ use crate::report::{Report, Selection};
 /// Bounds of `refresh`, in seconds: more often is load, more seldom is no refresh.
 const REFRESH: std::ops::RangeInclusive<u32> = 5..=3600;
 
-const PARAMETERS: [&str; 6] = ["node", "volume", "pvc", "check", "severity", "refresh"];
+const PARAMETERS: [&str; 7] = ["node", "volume", "pvc", "namespace", "check", "severity", "refresh"];
 
 /// What is asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,6 +30,7 @@ impl View {
                 "node" => selection.nodes.extend(values()),
                 "volume" => selection.volumes.extend(values()),
                 "pvc" => selection.pvcs.extend(values()),
+                "namespace" => selection.namespaces.extend(values()),
                 "check" => {
                     for id in values() {
                         known_check(catalogue, &id)?;
@@ -61,6 +62,7 @@ impl View {
             ("node", &selection.nodes),
             ("volume", &selection.volumes),
             ("pvc", &selection.pvcs),
+            ("namespace", &selection.namespaces),
             ("check", &selection.checks),
         ] {
             values.iter().for_each(|value| {
@@ -116,10 +118,13 @@ mod tests {
 
     #[test]
     fn a_view_is_read_and_linked_to() {
-        let query = "node=worker-1,worker%2D2&node=worker-3&pvc=db%2Fdata&check=manager_probes&severity=critical&refresh=30";
+        let query = "node=worker-1,worker%2D2&node=worker-3&pvc=db%2Fdata&namespace=db&check=manager_probes&severity=critical&refresh=30";
         let view = View::parse(&crate::checks::CATALOGUE, query).unwrap();
         assert_eq!(view.selection.nodes, ["worker-1", "worker-2", "worker-3"]);
-        assert_eq!(view.selection.pvcs, ["db/data"]);
+        assert_eq!(
+            (&view.selection.pvcs[..], &view.selection.namespaces[..]),
+            (&["db/data".to_owned()][..], &["db".to_owned()][..])
+        );
         assert_eq!((view.selection.severity, view.refresh), (Some(Severity::Critical), Some(30)));
         assert_eq!(
             View::parse(&crate::checks::CATALOGUE, view.link().trim_start_matches('?')).unwrap(),

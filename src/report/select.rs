@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{Report, Status};
 use crate::check::{Finding, Severity};
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, VolumeRef};
 use crate::did_you_mean;
 use crate::incidents::{self, Incident};
 use crate::longhorn::Resource;
@@ -19,6 +19,8 @@ pub struct Selection {
     pub volumes: Vec<String>,
     /// Claims, as `namespace/name`.
     pub pvcs: Vec<String>,
+    /// Namespaces of claims: what their owners ask for.
+    pub namespaces: Vec<String>,
     pub checks: Vec<String>,
     /// The mildest severity that is shown. Says nothing about the status.
     pub severity: Option<Severity>,
@@ -40,7 +42,8 @@ impl Selection {
     }
 
     fn is_of_places(&self) -> bool {
-        !(self.nodes.is_empty() && self.volumes.is_empty() && self.pvcs.is_empty() && self.checks.is_empty())
+        let nothing_but_severity = Selection { severity: self.severity, ..Selection::default() };
+        *self != nothing_but_severity
     }
 
     fn matches(&self, finding: &Finding) -> bool {
@@ -58,6 +61,8 @@ impl Selection {
             finding.volumes.iter().any(|volume| volume.name == name) || object(&[Resource::Volumes], name)
         }) && any(&self.pvcs, &|name| {
             finding.volumes.iter().any(|volume| volume.pvc.as_deref() == Some(name))
+        }) && any(&self.namespaces, &|name| {
+            finding.volumes.iter().any(|volume| namespace_of(volume) == Some(name))
         }) && any(&self.checks, &|id| finding.check == id)
     }
 
@@ -76,11 +81,13 @@ impl Selection {
         let volumes = || objects.volumes.iter().map(|volume| cluster.volume_ref(&volume.metadata.name));
         let names = || volumes().map(|volume| volume.name).collect();
         let claims = || volumes().filter_map(|volume| volume.pvc).collect();
+        let namespaces = || volumes().filter_map(|volume| namespace_of(&volume).map(str::to_owned)).collect();
         type Known<'a> = &'a dyn Fn() -> Vec<String>;
-        let kinds: [(&str, Resource, &[String], Known); 3] = [
+        let kinds: [(&str, Resource, &[String], Known); 4] = [
             ("node", Resource::LonghornNodes, &self.nodes, &nodes),
             ("volume", Resource::Volumes, &self.volumes, &names),
             ("PVC with a Longhorn volume", Resource::Volumes, &self.pvcs, &claims),
+            ("PVC of a Longhorn volume in namespace", Resource::Volumes, &self.namespaces, &namespaces),
         ];
         kinds.into_iter().find_map(|(what, resource, asked, known)| {
             if asked.is_empty() || !cluster.can_read(resource) {
@@ -97,9 +104,13 @@ impl Selection {
 
     fn words(&self) -> String {
         let mut parts = Vec::new();
-        for (word, names) in
-            [("node", &self.nodes), ("volume", &self.volumes), ("PVC", &self.pvcs), ("check", &self.checks)]
-        {
+        for (word, names) in [
+            ("node", &self.nodes),
+            ("volume", &self.volumes),
+            ("PVC", &self.pvcs),
+            ("namespace", &self.namespaces),
+            ("check", &self.checks),
+        ] {
             if !names.is_empty() {
                 parts.push(format!("{word} {}", names.join(", ")));
             }
@@ -110,6 +121,11 @@ impl Selection {
         }));
         parts.join(", ")
     }
+}
+
+/// The namespace of the claim that a volume belongs to.
+fn namespace_of(volume: &VolumeRef) -> Option<&str> {
+    volume.pvc.as_deref()?.split_once('/').map(|(namespace, _)| namespace)
 }
 
 impl Report {

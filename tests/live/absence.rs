@@ -136,6 +136,50 @@ async fn a_rebuild_is_waited_for_although_it_is_nothing_to_be_warned_of() {
 }
 
 #[tokio::test]
+async fn watching_prints_each_change_once_until_a_signal() {
+    let server = server().await;
+    server.put(SETTINGS, setting());
+    server.put("pods", manager());
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = command(&server, &directory, &["--watch", "--only=volume_faulted"]);
+    let process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let (says, mut heard) = tokio::sync::mpsc::unbounded_channel();
+    let ended = tokio::task::spawn_blocking(move || {
+        let mut process = process;
+        let lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        let mut reports = 0;
+        for line in lines.map(Result::unwrap) {
+            reports += usize::from(line.starts_with("--- "));
+            let is_second = line.starts_with("CRITICAL ");
+            says.send(line).unwrap();
+            if is_second {
+                let kill = Command::new("kill").args(["-INT", &process.id().to_string()]).status();
+                assert!(kill.unwrap().success());
+            }
+        }
+        (process.wait_with_output().unwrap(), reports)
+    });
+    let mut next = async |start: &str| loop {
+        let line = heard.recv().await.unwrap();
+        if line.starts_with(start) {
+            break line;
+        }
+    };
+    within("the first report", next("HEALTHY ")).await;
+    server.put(
+        "volumes.longhorn.io",
+        json!({
+            "metadata": {"name": "vol", "namespace": NAMESPACE},
+            "spec": {"numberOfReplicas": 3, "nodeID": "worker-1"},
+            "status": {"state": "detached", "robustness": "faulted"},
+        }),
+    );
+    within("the change", next("CRITICAL ")).await;
+    let (output, reports) = within("the end", ended).await.unwrap();
+    assert_eq!((output.status.code(), reports), (Some(130), 2), "{output:?}");
+}
+
+#[tokio::test]
 async fn a_signal_ends_the_wait_with_its_own_code_and_a_last_line() {
     let server = server().await;
     server.put(SETTINGS, setting());

@@ -5,10 +5,12 @@ mod junit;
 mod output;
 mod progress;
 mod wait;
+mod watch;
 
 use anyhow::anyhow;
 use clap::{Args, ColorChoice, ValueEnum};
 use jiff::{SignedDuration, Timestamp};
+use tokio::runtime::Runtime;
 
 pub use self::output::style;
 use self::output::{OutputFormat, is_broken_pipe};
@@ -70,6 +72,10 @@ pub struct CheckArgs {
     /// Check again, for at most this long, until nothing reaches --fail-on or is unknown and no volume lacks a replica
     #[arg(long, value_name = "DURATION", value_parser = positive_duration, conflicts_with_all = ["demo", "from"], env = "LONGHORN_HEALTH_WAIT_HEALTHY")]
     wait_healthy: Option<SignedDuration>,
+
+    /// Print the report again whenever it changes, until interrupted; on a terminal in place
+    #[arg(long, short = 'w', conflicts_with_all = ["demo", "from", "wait_healthy"])]
+    watch: bool,
 }
 
 /// What of the report is shown.
@@ -87,6 +93,10 @@ struct ShownArgs {
     /// Only findings that affect the volume of this claim
     #[arg(long, value_name = "NAMESPACE/NAME", value_delimiter = ',')]
     pvc: Vec<String>,
+
+    /// Only findings that affect volumes of claims in this namespace
+    #[arg(long, value_name = "NAMESPACE", value_delimiter = ',')]
+    pvc_namespace: Vec<String>,
 
     /// Only incidents with at least this severity; the exit code stays the same
     #[arg(long, value_enum)]
@@ -158,6 +168,9 @@ pub fn run(args: CheckArgs) -> Result<u8, Failure> {
     let mut options = args.source.options(now)?;
     options.accepted.extend(args.shown.skip.iter().cloned());
     options.since = args.since;
+    if args.watch {
+        return args.watch(&options);
+    }
     let answer = match args.source.recorded(now)? {
         Some(cluster) => args.answer(cluster, &options)?,
         None => match args.live_report(&options) {
@@ -178,15 +191,26 @@ pub fn run(args: CheckArgs) -> Result<u8, Failure> {
     Ok(answer.report.exit_code)
 }
 
+fn runtime() -> Result<Runtime, Failure> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::unknown)
+}
+
 impl CheckArgs {
     fn wants(&self, check: &Check) -> bool {
         self.only.is_empty() || self.only.contains(&check.id)
     }
 
+    /// The report again and again.
+    fn watch(&self, options: &ReportOptions) -> Result<u8, Failure> {
+        if !matches!(self.output, OutputFormat::Table | OutputFormat::Wide) {
+            return Err(Failure::usage(anyhow!("--watch needs -o table or -o wide")));
+        }
+        runtime()?.block_on(watch::until_interrupted(self, options))
+    }
+
     /// The report on the live cluster, at once or when it is healthy.
     fn live_report(&self, options: &ReportOptions) -> Result<Waited, Failure> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        runtime.map_err(Failure::unknown)?.block_on(async {
+        runtime()?.block_on(async {
             match self.wait_healthy {
                 Some(limit) => wait::until_healthy(self, limit.unsigned_abs(), options).await,
                 None => {
@@ -200,9 +224,9 @@ impl CheckArgs {
     /// Several clusters: of each what is worst.
     fn side_by_side(&self, sources: &[SourceArgs], now: Timestamp) -> Result<u8, Failure> {
         let as_json = match self.output {
-            _ if self.wait_healthy.is_some() => {
+            _ if self.wait_healthy.is_some() || self.watch => {
                 return Err(Failure::usage(anyhow!(
-                    "--wait-healthy needs a single cluster; use one --context"
+                    "--wait-healthy and --watch need a single cluster; use one --context"
                 )));
             }
             OutputFormat::Table | OutputFormat::Wide => false,
@@ -282,6 +306,7 @@ impl ShownArgs {
             nodes: self.node.clone(),
             volumes: self.volume.clone(),
             pvcs: self.pvc.clone(),
+            namespaces: self.pvc_namespace.clone(),
             checks: Vec::new(),
             severity: severity.map(|severity| match severity {
                 ShownFrom::Info => Severity::Info,

@@ -35,10 +35,21 @@ pub enum OutputFormat {
 }
 
 impl CheckArgs {
-    pub(super) fn print(&self, Answer { report, cluster }: &Answer, now: Timestamp) -> anyhow::Result<()> {
+    pub(super) fn print(&self, answer: &Answer, now: Timestamp) -> anyhow::Result<()> {
+        let mut out = io::BufWriter::new(io::stdout().lock());
+        self.write(&mut out, answer, now)?;
+        out.flush()?;
+        Ok(())
+    }
+
+    /// The report in the format that is asked for.
+    pub(super) fn write(
+        &self,
+        mut out: &mut impl Write,
+        Answer { report, cluster }: &Answer,
+        now: Timestamp,
+    ) -> anyhow::Result<()> {
         let style = style(self.color);
-        let stdout = io::stdout();
-        let mut out = io::BufWriter::new(stdout.lock());
         match self.output {
             OutputFormat::Table => {
                 table::write(&mut out, report, style, self.details())?;
@@ -63,7 +74,6 @@ impl CheckArgs {
                 out.write_all(&junit::render(report, &checks, self.fail_on.severity())?)?;
             }
         }
-        out.flush()?;
         Ok(())
     }
 

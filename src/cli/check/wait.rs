@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
 
@@ -10,11 +11,11 @@ use super::{Answer, CheckArgs};
 use crate::check::{Check, Severity};
 use crate::cli::{Failure, SourceError, exit};
 use crate::report::{Report, ReportOptions};
-use crate::source::connect::{ConnectError, obstacle};
+use crate::source::connect::{ConnectError, Connection, obstacle};
 use crate::source::{Live, Source};
 
 /// Time between two looks; the stores are watched, so a look costs no call to the API.
-const BETWEEN: Duration = Duration::from_secs(2);
+pub const BETWEEN: Duration = Duration::from_secs(2);
 
 /// How the wait ended.
 pub enum Waited {
@@ -30,21 +31,42 @@ pub async fn until_healthy(
     limit: Duration,
     options: &ReportOptions,
 ) -> Result<Waited, Failure> {
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(Failure::unknown)?;
-    let mut terminate = signal(SignalKind::terminate()).map_err(Failure::unknown)?;
     let mut progress = Progress::start(limit);
-    let (what, kind) = tokio::select! {
+    let kind = tokio::select! {
         report = look_until_healthy(args, limit, options, &mut progress) => {
             if report.is_err() {
                 progress.clear();
             }
             return report.map(|report| Waited::Report(Box::new(report)));
         }
-        _ = interrupt.recv() => ("interrupted", SignalKind::interrupt()),
-        _ = terminate.recv() => ("terminated", SignalKind::terminate()),
+        kind = signalled() => kind?,
     };
-    progress.give_up(what);
+    progress.give_up(if kind == SignalKind::interrupt() { "interrupted" } else { "terminated" });
     Ok(Waited::Interrupted(exit::by_signal(kind.as_raw_value())))
+}
+
+/// Ends with the first signal that asks this process to end.
+pub async fn signalled() -> Result<SignalKind, Failure> {
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(Failure::unknown)?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(Failure::unknown)?;
+    tokio::select! {
+        _ = interrupt.recv() => Ok(SignalKind::interrupt()),
+        _ = terminate.recv() => Ok(SignalKind::terminate()),
+    }
+}
+
+/// A cluster that is watched from now on, and its clock: all kinds are listed, or those that answered within this time; the report
+/// names the others.
+pub async fn followed(
+    args: &CheckArgs,
+    connection: &Connection,
+    first: Duration,
+) -> (Live, fn() -> Timestamp) {
+    let options = args.source.live_options();
+    let clock = options.clock;
+    let live = Live::start(connection.client(), options);
+    let _ = tokio::time::timeout(first, live.complete()).await;
+    (live, clock)
 }
 
 /// Whether every volume has its replicas. A rebuild is nothing to be warned of, and yet the next node must not be taken away before it
@@ -84,12 +106,8 @@ async fn look_until_healthy(
             Err(error) => return Err(SourceError::from(error).into()),
         }
     }
-    let live = args.source.live_options();
-    let clock = live.clock;
-    let live = Live::start(connection.client(), live);
-    // the report names kinds that do not answer in time
     let first = patience.min(limit.saturating_sub(begin.elapsed()));
-    let _ = tokio::time::timeout(first, live.complete()).await;
+    let (live, clock) = followed(args, &connection, first).await;
     loop {
         let mut cluster = live.snapshot(clock());
         cluster.one_look = true;

@@ -120,8 +120,11 @@ impl Cards<'_> {
         let dashboard = self.catalogue.by_id(finding.check).map(Check::dashboard).map(Dashboard::uid);
         let dashboard = dashboard.and_then(|uid| links.dashboard(&uid));
         let only = |selection| View { selection, refresh: self.view.refresh }.link();
-        let of_node = |node: &String| only(Selection { nodes: vec![node.clone()], ..Selection::default() });
-        let of_check = only(Selection { checks: vec![finding.check.to_owned()], ..Selection::default() });
+        // an owner of claims stays with them
+        let base =
+            || Selection { namespaces: self.view.selection.namespaces.clone(), ..Selection::default() };
+        let of_node = |node: &String| only(Selection { nodes: vec![node.clone()], ..base() });
+        let of_check = only(Selection { checks: vec![finding.check.to_owned()], ..base() });
         html! {
             p.runbook {
                 @if let Some(runbook) = finding.runbook {
