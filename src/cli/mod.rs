@@ -11,6 +11,8 @@ mod lint_rules;
 pub(crate) mod listen;
 mod logging;
 mod man;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod plan;
 mod record;
 mod runbook;
@@ -61,6 +63,9 @@ enum Task {
     Explain(explain::ExplainArgs),
     /// Write rules, dashboards, deploy files and docs, or check that they are up to date
     Generate(generate::GenerateArgs),
+    /// Answer a model's questions about the cluster over standard input and output (MCP), read-only
+    #[cfg(feature = "mcp")]
+    Mcp(mcp::McpArgs),
     /// Print a script for shell completion: source <(longhorn-health-exporter completion bash)
     Completion(completion::CompletionArgs),
     /// Write a manual page for each subcommand
@@ -106,6 +111,8 @@ pub fn main() -> ExitCode {
         Task::Runbook(args) => runbook::run(args),
         Task::Explain(args) => explain::run(args),
         Task::Generate(args) => generate::run(args),
+        #[cfg(feature = "mcp")]
+        Task::Mcp(args) => mcp::run(args),
         Task::Completion(args) => completion::run(args),
         Task::Man(args) => man::run(args),
     };

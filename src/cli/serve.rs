@@ -26,7 +26,7 @@ use crate::source::reviews::Reviews;
 use crate::source::{Fixed, Live, OnDemand, Source};
 
 /// How far back its timeline goes.
-const TIMELINE: SignedDuration = SignedDuration::from_hours(72);
+pub(super) const TIMELINE: SignedDuration = SignedDuration::from_hours(72);
 /// How often it is looked whether something changed: what does shows within a second.
 const LOOK: Duration = Duration::from_millis(200);
 /// How much less urgent evaluations are than answers.
@@ -114,6 +114,15 @@ struct WebArgs {
     #[arg(long = "web.grafana-url", value_name = "URL", value_parser = address, env = "LONGHORN_HEALTH_WEB_GRAFANA_URL")]
     grafana_url: Option<String>,
 
+    /// Answer MCP clients at /mcp, to those who can read the report
+    #[cfg(feature = "mcp")]
+    #[arg(
+        long = "web.enable-mcp",
+        value_parser = BoolishValueParser::new(),
+        env = "LONGHORN_HEALTH_WEB_ENABLE_MCP"
+    )]
+    enable_mcp: bool,
+
     /// Leave out metrics about the exporter's own process
     #[arg(
         long = "web.disable-exporter-metrics",
@@ -157,8 +166,10 @@ struct LogArgs {
 
 /// Health endpoints and the page have fixed paths, which metrics may not take.
 fn telemetry_path(text: &str) -> Result<String, String> {
-    const TAKEN: [&str; 8] =
-        ["/", "/livez", "/healthz", "/readyz", "/-/healthy", "/-/ready", "/api/v1/report", "/report.txt"];
+    const TAKEN: [&str; 9] = [
+        "/", "/mcp", "/livez", "/healthz", "/readyz", "/-/healthy", "/-/ready", "/api/v1/report",
+        "/report.txt",
+    ];
     let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "/-_.~".contains(c));
     if !text.starts_with('/') || !plain {
         Err("not a plain path; use a path that begins with /, such as /metrics".to_owned())
@@ -233,6 +244,8 @@ async fn serve(args: ServeArgs, answering: &Handle) -> Result<u8, Failure> {
     let on_demand = on_demand.map(|connection| OnDemand::new(connection, args.source.live_options()));
     let router = Router::new(&DECLARED, evaluator.clone(), access.clone(), args.web.links(), *max_requests);
     let router = router.asking(on_demand);
+    #[cfg(feature = "mcp")]
+    let router = if args.web.enable_mcp { router.with_tools() } else { router };
     let (shutdown, shut_down) = watch::channel(());
     let until = |mut shut_down: watch::Receiver<()>| async move {
         let _ = shut_down.changed().await;
@@ -326,12 +339,12 @@ fn digester() -> Result<Digester, Failure> {
     Digester::new().ok_or_else(|| Failure::unknown(anyhow!("the system provides no random numbers")))
 }
 
-type OpenSource = (Arc<dyn Source>, Option<Arc<Live>>);
+pub(super) type OpenSource = (Arc<dyn Source>, Option<Arc<Live>>);
 
 /// The source, and the live one again where it is that, because it has tasks to look after. An API
 /// server that cannot be reached is no reason to end: the kinds say so, and it may come back.
 #[allow(clippy::disallowed_methods, reason = "the clock is read here and handed down")]
-fn open_source(args: &SourceArgs, connection: Option<&Connection>) -> Result<OpenSource, Failure> {
+pub(super) fn open_source(args: &SourceArgs, connection: Option<&Connection>) -> Result<OpenSource, Failure> {
     let now = Timestamp::now();
     if args.demo {
         args.check_demo()?;

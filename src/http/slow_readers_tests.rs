@@ -27,7 +27,7 @@ fn router(clock: fn() -> Timestamp, scrapes: u32, others: u32) -> Router {
 
 async fn ask(router: &Router, path: &str, encoding: &str) -> Answer {
     let request = Request::builder().uri(path).header(header::ACCEPT_ENCODING, encoding);
-    router.answer(request.body(()).unwrap()).await
+    router.answer(request.body(String::new()).unwrap()).await
 }
 
 async fn text(answer: Answer) -> Bytes {

@@ -2,12 +2,14 @@
 
 use crate::check::{Catalogue, Severity, plain};
 use crate::did_you_mean;
+use crate::report::text::table::Details;
 use crate::report::{Report, Selection};
 
 /// Bounds of `refresh`, in seconds: more often is load, more seldom is no refresh.
 const REFRESH: std::ops::RangeInclusive<u32> = 5..=3600;
 
-const PARAMETERS: [&str; 7] = ["node", "volume", "pvc", "namespace", "check", "severity", "refresh"];
+const PARAMETERS: [&str; 8] =
+    ["node", "volume", "pvc", "namespace", "check", "severity", "details", "refresh"];
 
 /// What is asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -16,6 +18,8 @@ pub struct View {
     pub selection: Selection,
     /// Seconds after which a browser asks again.
     pub refresh: Option<u32>,
+    /// How much the text says; the page has everything.
+    pub details: Option<Details>,
 }
 
 impl View {
@@ -38,6 +42,11 @@ impl View {
                     }
                 }
                 "severity" => selection.severity = severity(&value)?,
+                "details" if !value.is_empty() => {
+                    view.details =
+                        Some(value.parse().map_err(|_| "details is an incident's number, or all")?);
+                }
+                "details" => {}
                 "refresh" => view.refresh = refresh(&value)?,
                 other => {
                     let hint = did_you_mean::hint(other, &PARAMETERS);

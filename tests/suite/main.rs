@@ -26,6 +26,7 @@ mod docs;
 mod exposition;
 mod foreign_text;
 mod generated;
+mod integrations;
 mod mutations;
 mod node_problem_detector;
 mod reads;

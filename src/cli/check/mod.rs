@@ -47,7 +47,7 @@ pub struct CheckArgs {
     color: ColorChoice,
 
     /// Show all evidence and commands of every incident, or of incident N
-    #[arg(long, short = 'v', value_name = "N", num_args = 0..=1, default_missing_value = "all", value_parser = details)]
+    #[arg(long, short = 'v', value_name = "N", num_args = 0..=1, default_missing_value = "all")]
     details: Option<Details>,
 
     /// Also list changes in this time, newest first: settings, nodes, images, pods that ended
@@ -131,15 +131,6 @@ impl FailOn {
             FailOn::Critical => Some(Severity::Critical),
             FailOn::Never => None,
         }
-    }
-}
-
-/// Incidents are counted from 1.
-fn details(text: &str) -> Result<Details, String> {
-    match text.parse() {
-        _ if text == "all" => Ok(Details::All),
-        Ok(number) if number > 0 => Ok(Details::Of(number)),
-        _ => Err("use an incident's number, 1 or higher, or no number for all incidents".to_owned()),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use super::wait::{BETWEEN, followed, signalled};
 use super::CheckArgs;
+use super::wait::{BETWEEN, followed, signalled};
 use crate::cli::{Failure, SourceError, exit};
 use crate::report::{Report, ReportOptions};
 use crate::source::Source;

@@ -119,7 +119,7 @@ impl Cards<'_> {
     fn more(&self, finding: &Finding, links: &Links) -> Markup {
         let dashboard = self.catalogue.by_id(finding.check).map(Check::dashboard).map(Dashboard::uid);
         let dashboard = dashboard.and_then(|uid| links.dashboard(&uid));
-        let only = |selection| View { selection, refresh: self.view.refresh }.link();
+        let only = |selection| View { selection, ..self.view.clone() }.link();
         // an owner of claims stays with them
         let base =
             || Selection { namespaces: self.view.selection.namespaces.clone(), ..Selection::default() };

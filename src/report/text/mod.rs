@@ -1,6 +1,7 @@
 //! A report as text: a table for a terminal, one line a finding for a pipe, Markdown for tickets.
 
 pub mod details;
+pub mod explain;
 pub mod markdown;
 mod style;
 pub mod table;

@@ -1,6 +1,7 @@
 //! The story in a screen: what was looked at, whose data is hurt, what to do first, and what follows.
 
 use std::io::{self, Write};
+use std::str::FromStr;
 
 use super::timeline::before;
 use super::{Style, accepted, details, follows, plain, reasons, scope, sentence, waits};
@@ -50,6 +51,19 @@ pub enum Details {
     All,
     /// Everything about the incident with this number.
     Of(usize),
+}
+
+impl FromStr for Details {
+    type Err = String;
+
+    /// Incidents are counted from 1.
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse() {
+            _ if text == "all" => Ok(Details::All),
+            Ok(number) if number > 0 => Ok(Details::Of(number)),
+            _ => Err("use an incident's number, 1 or higher, or no number for all incidents".to_owned()),
+        }
+    }
 }
 
 /// Writes the report.

@@ -12,6 +12,7 @@ const PAGES: &str = "\
 - [check in CI and before an upgrade](ci.md)
 - [plan: may I upgrade, drain?](plan.md)
 - [Recordings](recording.md)
+- [Assistants, support bundles, actions](integrations.md)
 - [Platforms](platforms/README.md)
   - [OpenShift](platforms/openshift.md)
   - [RKE2 and k3s](platforms/rke2-k3s.md)
