@@ -12,7 +12,8 @@ causes! {
         ];
     STARTUP_WINDOW_SHORT = info "startup_window_short"
         "a startup or liveness probe kills managers that are waiting for their turn to start the webhook"
-        fix "Add a startup probe with failureThreshold 30 and periodSeconds 10: managers then have 300 s to start." [
+        fix "Let managers take 300 s to start: raise failureThreshold of the startup probe, or initialDelaySeconds of the liveness probe. All \
+             managers restart." [
             read "kubectl -n <namespace> get daemonset <object> -o yaml | grep -A8 Probe:",
         ];
     SLOW_START = info "slow_start"

@@ -1,9 +1,12 @@
 //! The probes that the live DaemonSet configures, judged.
 
+use serde_json::json;
+
 use super::causes;
 use super::gauges;
 use super::model::{OwnWait, ProbeKind, Probes, Timing};
 use crate::check::*;
+use crate::facts::installation;
 use crate::facts::releases::manager_release;
 use crate::longhorn::{Container, DaemonSet, Release};
 
@@ -36,10 +39,8 @@ pub fn judge(cluster: &Cluster, out: &mut Outcome) {
     if probes.startup.is_none() && probes.liveness.is_none() {
         state_missing(cluster, release, out);
     }
-    if let Some((kind, window)) = probes.kills_at()
-        && window < SAFE_WINDOW
-    {
-        out.report(startup_window_short(cluster, kind, window));
+    if let Some((kind, timing)) = probes.kills().filter(|(_, timing)| timing.window() < SAFE_WINDOW) {
+        out.report(startup_window_short(cluster, kind, timing));
     }
 }
 
@@ -117,8 +118,28 @@ fn state_missing(cluster: &Cluster, release: Option<Release>, out: &mut Outcome)
     );
 }
 
-fn startup_window_short(cluster: &Cluster, kind: ProbeKind, window: i64) -> Finding {
-    let kind = kind.as_str();
+/// The smallest change of a probe that gives managers the time.
+fn widened(cluster: &Cluster, kind: ProbeKind, timing: Timing) -> Remedy {
+    let (field, value) = match kind {
+        ProbeKind::Startup => {
+            let period = timing.period.max(1);
+            ("failureThreshold", (SAFE_WINDOW - timing.delay).saturating_add(period - 1) / period)
+        }
+        _ => ("initialDelaySeconds", SAFE_WINDOW - timing.tolerance()),
+    };
+    let fix = format!(
+        "Set {field} of the {} probe to {value}: managers then have {SAFE_WINDOW} s to start. All managers restart.",
+        kind.as_str()
+    );
+    installation::change_managers(
+        cluster,
+        &fix,
+        &json!({ format!("{}Probe", kind.as_str()): { field: value } }),
+    )
+}
+
+fn startup_window_short(cluster: &Cluster, probe: ProbeKind, timing: Timing) -> Finding {
+    let (kind, window) = (probe.as_str(), timing.window());
     about(
         cluster,
         &causes::STARTUP_WINDOW_SHORT,
@@ -132,4 +153,5 @@ fn startup_window_short(cluster: &Cluster, kind: ProbeKind, window: i64) -> Find
              wait for Lease longhorn-manager-webhook-lock meanwhile"
         ),
     )
+    .remedy(widened(cluster, probe, timing))
 }

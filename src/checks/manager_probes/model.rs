@@ -95,13 +95,10 @@ impl Probes {
         }
     }
 
-    /// The first probe that can kill a container which does not answer, and when.
-    pub fn kills_at(&self) -> Option<(ProbeKind, i64)> {
-        match (self.startup, self.liveness) {
-            (Some(startup), _) => Some((ProbeKind::Startup, startup.window())),
-            (None, Some(liveness)) => Some((ProbeKind::Liveness, liveness.window())),
-            (None, None) => None,
-        }
+    /// The first probe that can kill a container which does not answer.
+    pub fn kills(&self) -> Option<(ProbeKind, Timing)> {
+        let startup = self.startup.map(|timing| (ProbeKind::Startup, timing));
+        startup.or(self.liveness.map(|timing| (ProbeKind::Liveness, timing)))
     }
 }
 
