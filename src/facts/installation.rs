@@ -73,7 +73,7 @@ pub fn installer(cluster: &Cluster) -> Installer<'_> {
 
 /// A step which Longhorn refuses, with the release that is installed.
 pub fn refused_step(cluster: &Cluster, to: Release) -> Option<Release> {
-    let installed = Release::parse(&cluster.setting("current-longhorn-version")?.value)?;
+    let installed = cluster.installed()?;
     releases::is_refused(installed, to).then_some(installed)
 }
 
@@ -84,13 +84,10 @@ pub fn to_release(cluster: &Cluster, release: Option<Release>, definitions: bool
         return back_to(cluster, installed, to);
     }
     let look = format!("kubectl -n {} get daemonset longhorn-manager -o yaml", cluster.namespace);
-    let (fix, commands) = commands(cluster, release);
-    let remedy = without_conversion(cluster, release, definitions, &fix);
-    let remedy = remedy.unwrap_or_else(|| Remedy::new(format!("{fix} {reason}")));
-    let remedy = commands.into_iter().fold(remedy, |remedy, (changes, run)| match changes {
-        true => remedy.change(run),
-        false => remedy.read(run),
-    });
+    let how = commands(cluster, release);
+    let remedy = without_conversion(cluster, release, definitions, &how.fix);
+    let mut remedy = remedy.unwrap_or_else(|| Remedy::new(format!("{} {reason}", how.fix)));
+    remedy.commands.extend(how.commands);
     remedy.read(look)
 }
 
@@ -138,8 +135,7 @@ fn without_conversion(
     definitions: bool,
     fix: &str,
 ) -> Option<Remedy> {
-    let installed =
-        cluster.setting("current-longhorn-version").and_then(|setting| Release::parse(&setting.value));
+    let installed = cluster.installed();
     let (from, _) = installed.zip(release).filter(|(_, to)| *to >= NO_CONVERSION)?;
     let crosses = from < NO_CONVERSION;
     let mut converted = converted(cluster, installed);
@@ -186,9 +182,9 @@ pub fn change_managers(cluster: &Cluster, fix: &str, container: &serde_json::Val
 }
 
 /// That with the commands by which the tool that installed Longhorn brings it to a release.
-fn changed_by_tool(cluster: &Cluster, release: Option<Release>, remedy: Remedy) -> Remedy {
-    let commands = commands(cluster, release).1.into_iter().filter(|(changes, _)| *changes);
-    commands.fold(remedy, |remedy, (_, run)| remedy.change(run))
+fn changed_by_tool(cluster: &Cluster, release: Option<Release>, mut remedy: Remedy) -> Remedy {
+    remedy.commands.extend(commands(cluster, release).commands.into_iter().filter(|command| command.changes));
+    remedy
 }
 
 /// A strategic merge of container longhorn-manager.
@@ -238,74 +234,58 @@ fn names_images_of(cluster: &Cluster, release: Release) -> bool {
     told.and_then(Release::from_image).is_some_and(|told| told == release)
 }
 
-/// What to do, in a sentence, and the commands in the order of doing; true for one that changes something.
-pub fn commands(cluster: &Cluster, release: Option<Release>) -> (String, Vec<(bool, String)>) {
+/// What to do, in a sentence, and the commands in the order of doing.
+pub fn commands(cluster: &Cluster, release: Option<Release>) -> Remedy {
     let namespace = &cluster.namespace;
     let named = release.map_or_else(|| "its release".to_owned(), |release| release.to_string());
     match installer(cluster) {
         Installer::Argo(app) => {
             let app = app.unwrap_or("longhorn");
-            (
-                format!("Set Argo CD application {app} to {named} in its source. Then sync the application."),
-                vec![(false, format!("argocd app diff {app}")), (true, format!("argocd app sync {app}"))],
-            )
+            Remedy::new(format!("Set Argo CD application {app} to {named} in its source. Then sync the application."))
+                .read(format!("argocd app diff {app}"))
+                .change(format!("argocd app sync {app}"))
         }
-        Installer::FluxHelm(of, name) => (
-            format!("Set the chart version of HelmRelease {of}/{name} to {named} in its source. Then reconcile the HelmRelease."),
-            vec![
-                (false, format!("flux -n {of} get helmrelease {name}")),
-                (true, format!("flux -n {of} reconcile helmrelease {name} --with-source")),
-            ],
-        ),
-        Installer::FluxKustomize(of, name) => (
-            format!("Set Kustomization {of}/{name} to the manifest of {named} in its source. Then reconcile the Kustomization."),
-            vec![
-                (false, format!("flux -n {of} get kustomization {name}")),
-                (true, format!("flux -n {of} reconcile kustomization {name} --with-source")),
-            ],
-        ),
+        Installer::FluxHelm(of, name) => Remedy::new(format!(
+            "Set the chart version of HelmRelease {of}/{name} to {named} in its source. Then reconcile the HelmRelease."
+        ))
+        .read(format!("flux -n {of} get helmrelease {name}"))
+        .change(format!("flux -n {of} reconcile helmrelease {name} --with-source")),
+        Installer::FluxKustomize(of, name) => Remedy::new(format!(
+            "Set Kustomization {of}/{name} to the manifest of {named} in its source. Then reconcile the Kustomization."
+        ))
+        .read(format!("flux -n {of} get kustomization {name}"))
+        .change(format!("flux -n {of} reconcile kustomization {name} --with-source")),
         Installer::HelmChart(of, name) => {
-            let patch = release.map(|release| {
+            let fix = format!("Set the version of HelmChart {of}/{name} to {named}, with failurePolicy abort.");
+            let remedy = Remedy::new(fix).read(format!("kubectl -n {of} get helmcharts.helm.cattle.io {name} -o yaml"));
+            release.into_iter().fold(remedy, |remedy, release| {
                 let spec = json!({ "spec": { "version": bare(release) } });
-                (true, patch(of, "helmcharts.helm.cattle.io", name, &spec))
-            });
-            (
-                format!("Set the version of HelmChart {of}/{name} to {named}, with failurePolicy abort."),
-                [(false, format!("kubectl -n {of} get helmcharts.helm.cattle.io {name} -o yaml"))]
-                    .into_iter()
-                    .chain(patch)
-                    .collect(),
-            )
+                remedy.change(patch(of, "helmcharts.helm.cattle.io", name, &spec))
+            })
         }
-        Installer::ForeignChart(name) => (
-            format!("Upgrade {name} to the chart of {named} with your distribution's own tool: its charts have their own versions."),
-            vec![(false, format!("helm -n {namespace} history {name}"))],
-        ),
+        Installer::ForeignChart(name) => Remedy::new(format!(
+            "Upgrade {name} to the chart of {named} with your distribution's own tool: its charts have their own versions."
+        ))
+        .read(format!("helm -n {namespace} history {name}")),
         Installer::Helm(name) => {
-            let upgrade = release.map(|release| {
+            let fix = format!("Upgrade the Helm release to the chart of {named}, with its current values.");
+            let remedy = Remedy::new(fix).read(format!("helm -n {namespace} history {name}"));
+            release.into_iter().fold(remedy, |remedy, release| {
                 let version = bare(release);
-                (true, format!("helm upgrade {name} longhorn/longhorn -n {namespace} --version {version} --reset-then-reuse-values"))
-            });
-            let history = (false, format!("helm -n {namespace} history {name}"));
-            (
-                format!("Upgrade the Helm release to the chart of {named}, with its current values."),
-                [history].into_iter().chain(upgrade).collect(),
-            )
+                remedy.change(format!(
+                    "helm upgrade {name} longhorn/longhorn -n {namespace} --version {version} --reset-then-reuse-values"
+                ))
+            })
         }
         Installer::Manifest => match published(cluster, release) {
-            Some(url) => (
-                "Read the difference first: the manifest includes default settings and a StorageClass. Then apply the release's whole manifest."
-                    .to_owned(),
-                vec![
-                    (false, format!("kubectl diff --server-side --force-conflicts -f {url}")),
-                    (true, format!("kubectl apply --server-side --force-conflicts -f {url}")),
-                ],
-            ),
-            None => (
+            Some(url) => Remedy::new(
+                "Read the difference first: the manifest includes default settings and a StorageClass. Then apply the release's whole manifest.",
+            )
+            .read(format!("kubectl diff --server-side --force-conflicts -f {url}"))
+            .change(format!("kubectl apply --server-side --force-conflicts -f {url}")),
+            None => Remedy::new(
                 "Apply this release's whole manifest from the source that Longhorn was installed from. The published one differs in namespace \
-                 or images."
-                    .to_owned(),
-                Vec::new(),
+                 or images.",
             ),
         },
     }

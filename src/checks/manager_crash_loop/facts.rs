@@ -88,7 +88,7 @@ pub fn also_on(pod: &Pod, port: u16) -> impl Iterator<Item = String> {
 /// Longhorn nodes whose disks differ in spec and status. The validator refuses every change of them, which an upgrade
 /// makes (longhorn-manager v1.4.4 webhook/resources/node/validator.go Update).
 pub fn unsynced_disks(cluster: &Cluster, pod: &Pod) -> Option<String> {
-    let installed = Release::parse(&cluster.setting("current-longhorn-version")?.value)?;
+    let installed = cluster.installed()?;
     let image = Release::from_image(&pod.spec.container(super::CONTAINER)?.image)?;
     if installed >= image || !image.at_least(1, 4, 4) {
         return None;
@@ -158,7 +158,7 @@ fn may_skip_a_minor(container: &Container, image: Release) -> bool {
 
 /// The installed release and that of the image, where a start compares them.
 fn upgrade<'a>(cluster: &Cluster, pod: &'a Pod) -> Option<(Release, Release, &'a Container)> {
-    let installed = Release::parse(&cluster.setting("current-longhorn-version")?.value)?;
+    let installed = cluster.installed()?;
     let container = pod.spec.container(super::CONTAINER)?;
     let image = Release::from_image(&container.image)?;
     checks_upgrade_path(container, image).then_some((installed, image, container))

@@ -133,8 +133,7 @@ fn differ(cluster: &Cluster, out: &mut Outcome, managers: &[(&Pod, Release)], ne
 }
 
 fn half_upgraded(cluster: &Cluster, out: &mut Outcome, running: Release, newest: Option<Timestamp>) {
-    let installed =
-        cluster.setting("current-longhorn-version").and_then(|setting| Release::parse(&setting.value));
+    let installed = cluster.installed();
     let Some(installed) = installed.filter(|installed| plain(*installed) != plain(running)) else { return };
     let age = observe(cluster, out, "half_upgraded", "longhorn-manager", Begun::NotBefore(newest));
     if !age.at_least(ROLLOUT, Unknown::Counts) {

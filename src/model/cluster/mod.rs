@@ -271,6 +271,11 @@ impl Cluster {
 
     // === Longhorn itself ===
 
+    /// The release that the managers wrote into setting `current-longhorn-version`.
+    pub fn installed(&self) -> Option<Release> {
+        Release::parse(&self.setting("current-longhorn-version")?.value)
+    }
+
     /// The Longhorn release: setting `current-longhorn-version`, else the tag of the manager
     /// DaemonSet's image. Never taken from engine or instance manager images.
     ///
@@ -278,12 +283,7 @@ impl Cluster {
     /// the objects are written for. What managers do with them depends on the code that they run:
     /// `facts::releases`.
     pub fn release(&self) -> Option<Release> {
-        *self.joins.release.get_or_init(|| {
-            let installed = self.setting("current-longhorn-version");
-            installed
-                .and_then(|setting| Release::parse(&setting.value))
-                .or_else(|| self.manager_image_release())
-        })
+        *self.joins.release.get_or_init(|| self.installed().or_else(|| self.manager_image_release()))
     }
 
     /// The release that the image of the manager DaemonSet names.

@@ -14,15 +14,17 @@ pub fn of(rung: &Rung<'_>, part: &Part) -> Vec<Step> {
     }
     steps.push(Step::said("Back up the data you cannot lose: Longhorn rejects downgrades."));
     steps.extend(before(&installation::installer(rung.cluster)).map(Step::said));
-    let (how, commands) = installation::commands(rung.cluster, Some(to));
-    let (mut change, read): (Vec<_>, Vec<_>) = commands.into_iter().partition(|(changes, _)| *changes);
+    let how = installation::commands(rung.cluster, Some(to));
+    let (mut change, read): (Vec<_>, Vec<_>) = how.commands.into_iter().partition(|command| command.changes);
     if installation::published(rung.cluster, Some(to)).is_some() {
-        steps.extend(read.into_iter().map(|(_, run)| Step::read("Read what the upgrade would change.", run)));
+        steps.extend(
+            read.into_iter().map(|command| Step::read("Read what the upgrade would change.", command.run)),
+        );
     }
     steps.extend(unconverted(rung));
     steps.push(match change.pop() {
-        Some((_, run)) => Step::change(how, run),
-        None => Step::said(how),
+        Some(command) => Step::change(how.fix, command.run),
+        None => Step::said(how.fix),
     });
     steps.push(Step::read(
         "Wait until all managers are Ready.",
