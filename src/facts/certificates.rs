@@ -10,8 +10,12 @@ pub fn refused(line: &str) -> Option<String> {
         |rest: &str, word| rest.rsplit_once(word).map(|(_, time)| time.trim_matches(['"', '\\']).to_owned());
     if let Some(rest) = said.strip_prefix("certificate has expired") {
         return Some(match (bound(rest, " is after "), bound(rest, " is before ")) {
-            (Some(until), _) => format!("the certificate expired at {until}, by the node's clock"),
-            (_, Some(from)) => format!("the certificate is valid only from {from} on, by the node's clock"),
+            (Some(until), _) => {
+                format!("the API server's certificate expired at {until} by the node's clock")
+            }
+            (_, Some(from)) => {
+                format!("the API server's certificate is valid only from {from} on by the node's clock")
+            }
             _ => "the certificate has expired or is not yet valid".to_owned(),
         });
     }

@@ -262,9 +262,9 @@ pub fn manager_not_ready(cluster: &Cluster, node: &str) -> Option<String> {
         return None;
     }
     match cluster.manager_pod_on(node) {
-        None => Some(format!("only node {node}'s longhorn-manager can fix this, but it has no pod")),
+        None => Some(format!("only {node}'s longhorn-manager can change this, but it has no pod")),
         Some(pod) if !pod.is_ready() => Some(format!(
-            "only longhorn-manager pod {} on {node} can fix this, but it is not Ready",
+            "only longhorn-manager pod {} on {node} can change this, but it is not Ready",
             pod.metadata.name
         )),
         Some(_) => None,

@@ -40,7 +40,7 @@ pub fn missed(cluster: &Cluster) -> Option<(String, Vec<&Volume>)> {
         let read = |kind| cluster.readability(kind) == Readability::Readable && cluster.decoded_all(kind);
         let none = cluster.manager_daemon_set().is_none() && cluster.manager_pods().next().is_none();
         (none && read(Resource::DaemonSets) && read(Resource::Pods))
-            .then(|| "DaemonSet longhorn-manager and its pods are deleted".to_owned())
+            .then(|| "DaemonSet longhorn-manager and its pods have been deleted".to_owned())
     });
     Some((evidence?, lost))
 }
@@ -124,7 +124,7 @@ fn by_uninstaller(cluster: &Cluster) -> Option<String> {
     let im = objects.instance_managers.iter().find(|im| im.metadata.is_deleting());
     im.filter(|_| confirmed && known && objects.engine_images.is_empty()).map(|im| {
         format!(
-            "setting {FLAG} is true, no node or engine image is left, and instance manager {} is being deleted",
+            "setting {FLAG} is true, no node or engine image is left, and instance manager {} is being deleted, as in an uninstall",
             im.metadata.name
         )
     })

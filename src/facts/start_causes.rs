@@ -158,15 +158,15 @@ causes! {
             read LAST_LOG,
         ]
         way PROXY "a proxy intercepts webhook calls"
-            means "an HTTP proxy of the API server answered instead of the webhook (NO_PROXY lacks .svc and the service network)"
+            means "the API server's HTTP proxy answered instead of the webhook (NO_PROXY lacks .svc and the service network)"
             fix "Add .svc, .cluster.local, the service network and the pod network to the API server's NO_PROXY (on k3s and RKE2: in the \
                  service's environment file). Then restart the API server." [read API_SERVER, read SLICES, read LAST_LOG]
         way OUTSIDE_OF_POD_NETWORK "the API server cannot reach pods"
-            means "the API server rejects pod addresses: the control plane is outside the pod network, such as on EKS with another CNI"
+            means "the API server rejects pod addresses because the control plane is outside the pod network (as on EKS with a CNI other than AWS's)"
             fix "Set hostNetwork true and dnsPolicy ClusterFirstWithHostNet in DaemonSet longhorn-manager. Or use a CNI whose pods the control \
                  plane can reach." [read ASK, read SLICES, read LAST_LOG]
         way CONTROL_PLANE "calls to the webhook are lost"
-            means "packets from the API server to the managers' port 9502 are lost: in a firewall, the CNI or the routes from control plane to pods"
+            means "packets from the API server to the managers' port 9502 are being lost in a firewall, in the CNI, or on the routes to the pods"
             fix "Open TCP port 9502 (up to 1.9 also 9501) from the control-plane nodes to the pod network. Then check the CNI's routes and \
                  interface on those nodes (curl a pod)." [read ASK, read SLICES, read LAST_LOG]
         way NO_LISTENER "nothing listens on port 9502"
@@ -248,8 +248,8 @@ causes! {
         ] proven "the node of the pod is lost; a manager's pod holds no data";
     CACHE_SYNC_FAILED = critical "cache_sync_failed"
         "the manager was stopped while it was hanging during startup"
-        fix "Read in the current run's log what the manager is waiting for. A missing permission or CRD keeps it waiting until a probe, a drain \
-             or a person stops it." [
+        fix "Find out from the current run's log what the manager is waiting for. A missing permission or CRD keeps it waiting until a probe, \
+             drain or person stops it." [
             read LOG,
             read CRDS,
             read "kubectl auth can-i list volumes.longhorn.io -n <namespace> --as system:serviceaccount:<namespace>:longhorn-service-account",

@@ -23,7 +23,7 @@ ways! { UNREACHED:
         fix "Restore cluster DNS for <node>: check the CoreDNS pods, and UDP and TCP port 53 from <node> to them."
         [read DNS, read ON_NODE, read WAITS, read GAVE_UP];
     NO_ROUTE "a firewall or a missing route"
-        means "the last attempt was rejected (no route to host): by a firewall, or because no route exists between the nodes"
+        means "the last attempt failed with `no route to host`: a firewall rejected it, or no route exists between the nodes"
         fix "Open the nodes' firewall for the pod network (firewalld rejects it, nm-cloud-setup of RHEL removes its routes). Then check the CNI and \
              the routes between the nodes."
         [read ON_NODE, read SLICES, read WAITS, read GAVE_UP];
@@ -61,8 +61,7 @@ ways! { NOT_STARTED:
         fix "Make the image available to this node: check its name and tag, the registry and its pull secret, and the node's DNS and \
              proxy. The kubelet retries within five minutes." [read POD, read SET];
     NODE_LACKS "the node lacks what it needs"
-        fix "Give the node what the pod needs: the path, Secret or ConfigMap that the pod mounts, the CNI plugin, or a working container runtime. \
-             The kubelet then retries automatically." [read POD, read SET, read NODE];
+        fix "Read the pod's Events for what is missing: a path, Secret or ConfigMap that it mounts, the CNI plugin, or a working container runtime. Provide that. The kubelet then retries automatically." [read POD, read SET, read NODE];
     INIT "an init container fails"
         fix "Read the init container's log and fix the error in it."
         [read POD, read SET, read "kubectl -n <namespace> logs <pod> --all-containers --previous --tail=30"];

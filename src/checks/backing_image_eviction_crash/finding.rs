@@ -100,8 +100,8 @@ impl<'a> Words<'a> {
             ))
             .fact(release_fact(pair))
             .fact(format!(
-                "eviction of {node} is not safe yet: {left} such {} on its disks (safe at 0)",
-                if left == 1 { "copy is" } else { "copies are" }
+                "evicting {node} is not safe yet: {left} {} in status but not in spec (safe at 0)",
+                if left == 1 { "copy on its disks is" } else { "copies on its disks are" }
             ))
     }
 
@@ -133,11 +133,11 @@ impl<'a> Words<'a> {
         let container = pod.container_status("longhorn-manager")?;
         let terminated = container.state.terminated.as_ref().or(container.last_state.terminated.as_ref())?;
         Some(format!(
-            "pod {}: container longhorn-manager ended with exit code {} after {}{}",
+            "pod {}: container longhorn-manager ended with exit code {}{} after {}",
             pod.metadata.name,
             terminated.exit_code,
-            counted(container.restart_count.0, "restart"),
-            if terminated.exit_code == 2 { " (a panic)" } else { "" }
+            if terminated.exit_code == 2 { " (a panic)" } else { "" },
+            counted(container.restart_count.0, "restart")
         ))
     }
 }
@@ -155,12 +155,11 @@ fn release_fact(pair: &StaleCopy) -> String {
     let release = pair.release.map(|release| release.to_string()).unwrap_or_default();
     match pair.exposure() {
         Exposure::AnyDisk => format!(
-            "longhorn-manager {release} panics on such a copy once eviction of its node or any disk there is requested (fixed in 1.7.4, 1.8.2, 1.9.1 \
+            "longhorn-manager {release} panics on a copy that spec lacks once eviction of its node or any of the node's disks is requested (fixed in 1.7.4, 1.8.2, 1.9.1 \
              and 1.10.0)"
         ),
         _ => format!(
-            "longhorn-manager {release} panics on such a copy once eviction of its disk or node is requested (fixed in 1.8.2, 1.9.1 and 1.10.0, not \
-             in 1.8.1 as announced)"
+            "longhorn-manager {release} panics on a copy that spec lacks once eviction of its disk or node is requested (fixed in 1.8.2, 1.9.1 and 1.10.0, but not in 1.8.1, although announced)"
         ),
     }
 }

@@ -59,8 +59,8 @@ fn failed(cluster: &Cluster, volume: &Volume, backup: &Backup) -> Option<Finding
     }
     let whose = whose(cluster, volume);
     let error = match backup.status.error.trim() {
-        "" => "no error given".to_owned(),
-        error => format!("\"{}\"", text::both_ends(error, 600)),
+        "" => " but gives no message".to_owned(),
+        error => format!(": \"{}\"", text::both_ends(error, 600)),
     };
     Some(
         about(
@@ -72,8 +72,12 @@ fn failed(cluster: &Cluster, volume: &Volume, backup: &Backup) -> Option<Finding
         )
         .since(created)
         .fact(
-            api(format!("backup {}: state {}: {error}", backup.metadata.name, backup.status.state.as_str()))
-                .quoting(&backup.status.error),
+            api(format!(
+                "backup {} is in state {}{error}",
+                backup.metadata.name,
+                backup.status.state.as_str()
+            ))
+            .quoting(&backup.status.error),
         )
         .fact(last_good(cluster, volume)),
     )

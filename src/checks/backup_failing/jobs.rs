@@ -129,7 +129,7 @@ fn without_cron_job(cluster: &Cluster, out: &mut Outcome, job: &RecurringJob) ->
 fn evidence(cluster: &Cluster, job: &RecurringJob, cron: &CronJob, pause: SignedDuration) -> Vec<Evidence> {
     let (name, status) = (&job.metadata.name, &cron.status);
     let mut evidence = vec![api(format!(
-        "CronJob {name}: schedule {}, longest pause {}, last started {}, last succeeded {}",
+        "CronJob {name}: schedule {} (at most {} between runs), last started {}, last succeeded {}",
         job.spec.cron,
         text::duration(pause),
         ago(cluster, status.last_schedule_time.get()),

@@ -47,7 +47,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     BACKUPS = Gauge "longhorn_health_backups" ["state"]
-        "This cluster's unfinished backups by state: waiting, in_progress, failed.",
+        "This cluster's incomplete backups by state: waiting, in_progress, failed.",
         absent "no backup is in this state, or backups.longhorn.io cannot be read",
         example "longhorn_health_backups{state=\"failed\"} > 0";
     LAST_BACKUP = Gauge "longhorn_health_volume_last_backup_timestamp_seconds" ["volume"]

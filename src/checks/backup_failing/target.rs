@@ -101,7 +101,7 @@ fn finding(cluster: &Cluster, target: &BackupTarget, message: &str) -> Finding {
         },
     )
     .impact(match backed_up {
-        0 => "no backup on target {name} can be taken, restored or deleted".to_owned(),
+        0 => format!("no backup on target {name} can be taken, restored or deleted"),
         number => format!(
             "no backup on target {name} can be taken, restored or deleted. Backups of {} are getting old",
             counted(number, "volume")
@@ -113,7 +113,7 @@ fn finding(cluster: &Cluster, target: &BackupTarget, message: &str) -> Finding {
     })
     .fact(match target.status.last_synced_at.get() {
         Some(last) => format!("backup target {name} last answered at {last}"),
-        None => "backup target {name} has never answered".to_owned(),
+        None => format!("backup target {name} has never answered"),
     })
     .fact(format!("backup target {name} has URL {}", target.spec.backup_target_url))
     .with(Name::Key, target.spec.credential_secret.as_str())

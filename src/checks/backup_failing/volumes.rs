@@ -94,14 +94,14 @@ fn finding(cluster: &Cluster, job: &BackupJob, detached: bool, volumes: &[&Volum
         ),
         false => (
             &causes::VOLUME_BACKUP_OLD,
-            format!("two runs of job {name} left {whose} without a good backup"),
+            format!("job {name}'s last 2 runs left {whose} without a good backup"),
             "data written since the last good backup is unprotected: it is lost if the volume is lost",
         ),
     };
     let finding = Finding::about(cause, cluster.object::<RecurringJob>(name), message)
         .volumes(affected)
         .impact(impact)
-        .fact(format!("schedule {}, longest pause {}", job.job.spec.cron, text::duration(job.pause)))
+        .fact(format!("schedule {} (at most {} between runs)", job.job.spec.cron, text::duration(job.pause)))
         .facts(text::first_ten(volumes, "volume", |volume| {
             format!("volume {}: {}", volume.metadata.name, last_good(cluster, volume))
         }));

@@ -71,7 +71,7 @@ fn managers(cluster: &Cluster, out: &mut Outcome) -> bool {
     ))
     .volumes(users)
     .fact("DaemonSet longhorn-manager and its pods no longer exist, but no volume is being deleted")
-    .facts((!gone.is_empty()).then(|| format!("missing Services: {}", text::listed(&gone))))
+    .facts((!gone.is_empty()).then(|| format!("these Services are missing: {}", text::listed(&gone))))
     .with(Name::Release, if installed.is_empty() { "the release that ran" } else { installed })
     .fact(age.evidence());
     out.report(finding);

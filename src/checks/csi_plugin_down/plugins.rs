@@ -178,7 +178,7 @@ fn not_registered(cluster: &Cluster, out: &mut Outcome, pod: &Pod) -> Option<Fin
         .since(age.since)
         .node(node)
         .with(Name::Pod, name.to_string())
-        .fact(format!("CSINode {node} lists {drivers}"))
+        .fact(format!("CSINode {node} lists {drivers}, but not driver.longhorn.io"))
         .fact(format!("pod {name} is Ready"))
         .fact(age.evidence()),
     )
@@ -218,7 +218,7 @@ fn missing(cluster: &Cluster, out: &mut Outcome, node: &str) -> Option<Finding> 
         )
         .since(age.since)
         .node(node)
-        .fact(format!("DaemonSet {PLUGIN} desires {} in all but has none on {node}", counted(wanted, "pod")))
+        .fact(format!("DaemonSet {PLUGIN}: desiredNumberScheduled is {wanted}, but {node} has no pod"))
         .fact(age.evidence()),
     )
 }

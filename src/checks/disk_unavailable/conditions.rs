@@ -94,7 +94,7 @@ fn not_ready(cluster: &Cluster, node: &LonghornNode, ready: &Condition) -> Findi
         },
         Some(first) => finding
             .fact(format!(
-                "replicas on the node that never started and block new ones: {}",
+                "these replicas on the node never started and block new ones: {}",
                 text::listed(&blocking)
             ))
             .way(&causes::REPLICAS_WAIT)

@@ -114,7 +114,10 @@ pub(super) fn find_failing(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
         .map(|(device, health)| {
             let what = [&health.model_name, &health.serial_number].map(|text| text.as_str().trim()).join(" ");
             let what = text::shortened(what.trim(), 100);
-            format!("healthData of {device}: healthStatus is FAILED, according to {} ({what})", health.source)
+            format!(
+                "{} reports {device} ({what}) as failed (healthData: healthStatus is FAILED)",
+                health.source
+            )
         })
         .collect();
     if said.is_empty() {
@@ -168,7 +171,7 @@ pub(super) fn find_shared(cluster: &Cluster, out: &mut Outcome, disks: &[Disk]) 
             .node(name)
             .disk(disk.name)
             .impact("Longhorn confuses these disks: it counts replicas on the wrong node and keeps moving or rebuilding them")
-            .fact(format!("status.diskStatus of {}: diskUUID is {uuid}", counted(nodes.len(), "node")))
+            .fact(format!("{} report the same diskUUID in status.diskStatus: {uuid}", counted(nodes.len(), "node")))
             .volumes(disk.volumes(cluster))
             .with(Name::Value, uuid),
     );

@@ -14,10 +14,7 @@ const ENVIRONMENT: [(&str, Need); 6] = [
     ("RequiredPackages", Need::Packages),
     ("KernelModulesLoaded", Need::Encrypted),
     ("NFSClientInstalled", Need::Shared),
-    (
-        "Multipathd",
-        Need::Some("multipathd may take over volumes' devices: exclude them in /etc/multipath.conf"),
-    ),
+    ("Multipathd", Need::Some("multipathd can take over volumes' devices")),
     ("HugePagesAvailable", Need::V2),
 ];
 
@@ -47,10 +44,12 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, nod
             Need::Shared if shared => "this cluster's RWX volumes cannot be mounted on the node",
             Need::Shared => "only RWX volumes need it, and this cluster has none",
             Need::V2 if takes_v2(cluster, name) => "the v2 data engine cannot run on the node",
-            Need::V2 => "only the v2 data engine needs it, and a label keeps that off the node",
+            Need::V2 => "only the v2 data engine needs them, and a label disables that engine on the node",
             Need::Encrypted if encrypted => "this cluster's encrypted volumes cannot be mounted on the node",
             Need::Encrypted => "only encrypted volumes need it, and this cluster has none",
-            Need::Packages => "RWX volumes (NFS client) or encrypted ones (cryptsetup) cannot be mounted",
+            Need::Packages => {
+                "without an NFS client no RWX volume can be mounted, without cryptsetup no encrypted one"
+            }
             Need::Some(who) => who,
         };
         let needed = match need {

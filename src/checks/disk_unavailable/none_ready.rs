@@ -81,7 +81,7 @@ fn times(away: &[(&LonghornNode, &Condition)]) -> Option<String> {
     let (first, last) = (times().min()?, times().max()?);
     (away.len() > 1).then(|| match first == last {
         true => format!("all have been not Ready since {first}"),
-        false => format!("the first has been not Ready since {first}, the last since {last}"),
+        false => format!("the first node became not Ready at {first}, the last at {last}"),
     })
 }
 

@@ -150,7 +150,7 @@ fn half_started(cluster: &Cluster) -> Option<String> {
     ready.peek()?;
     let registered = |pod: &Pod| cluster.objects.longhorn_nodes.get(&pod.spec.node_name).is_some();
     (!ready.any(registered)).then(|| {
-        "Ready managers' nodes lack a nodes.longhorn.io, which a manager creates just before it opens port 9500".to_owned()
+        "no node with a Ready manager has a nodes.longhorn.io object, which a manager creates just before it opens port 9500".to_owned()
     })
 }
 

@@ -72,7 +72,7 @@ fn same_commit(cluster: &Cluster, out: &mut Outcome, volume: &Volume) {
 
 fn since(known: bool) -> &'static str {
     match known {
-        true => "the first new replica was created then",
+        true => "at that time Longhorn created the first new replica",
         false => "when the new replicas were created is unknown",
     }
 }
@@ -120,7 +120,7 @@ fn finding(cluster: &Cluster, volume: &Volume, new: &[&Replica]) -> Finding {
     .volumes(vec![cluster.volume_ref(name)])
     .impact("the volume cannot migrate, and failed replicas stay, until the upgrade ends. I/O continues on the old image")
     .fact(format!("the volume's spec has image {to}, but its engine runs {from}"))
-    .fact(format!("{} with the new image, {} in use, numberOfReplicas {wanted}", counted(new.len(), "replica"), old));
+    .fact(format!("{} with the new image, {} in use by the engine, numberOfReplicas is {wanted}", counted(new.len(), "replica"), old));
     let allowed = manager_release(cluster).is_some_and(|release| release.has_fix(SURPLUS_ALLOWED));
     if old > wanted && !allowed {
         finding = finding.with(Name::Value, old.to_string()).way(&causes::SURPLUS);
@@ -130,7 +130,7 @@ fn finding(cluster: &Cluster, volume: &Volume, new: &[&Replica]) -> Finding {
             .fact("the volume is degraded, and a live upgrade continues only while the volume is healthy");
     }
     if !idle.is_empty() {
-        finding = finding.fact(format!("new replicas that are not running: {}", text::listed(&idle)));
+        finding = finding.fact(format!("new replicas are not running: {}", text::listed(&idle)));
     }
     finding
 }

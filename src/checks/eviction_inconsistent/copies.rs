@@ -325,7 +325,10 @@ impl<'a> CopyView<'a> {
         let name = image.metadata.name.as_str();
         let states: Vec<_> = copies
             .iter()
-            .map(|(uuid, copy)| format!("{uuid} {} {}", copy.state.as_str(), copy.message))
+            .map(|(uuid, copy)| match copy.message.trim() {
+                "" => format!("{} on disk {uuid}", copy.state.as_str()),
+                said => format!("{} on disk {uuid} (\"{said}\")", copy.state.as_str()),
+            })
             .collect();
         let changed = copies.values().filter_map(|copy| copy.last_state_transition_time.get()).max();
         let said = copies.values().map(|copy| copy.message.trim()).find(|message| !message.is_empty());
@@ -334,7 +337,7 @@ impl<'a> CopyView<'a> {
             self.object(image),
             format!("backing image {name} has no usable copy"),
         )
-        .fact(api(format!("copies: {}", states.join("; "))).quoting(said.unwrap_or_default()))
+        .fact(api(format!("copies: {}", states.join(", "))).quoting(said.unwrap_or_default()))
         .not_before(changed);
         let volumes = self.volumes_of(name);
         Some(match volumes.is_empty() && self.cluster.can_read(Resource::Volumes) {

@@ -40,7 +40,7 @@ fn moved(cluster: &Cluster, source: &BackingImageDataSource) -> Option<Candidate
             format!("backing image {name} should be prepared on {wanted}, but its pod is on {actual}"),
         )
         .at(wanted, "")
-        .fact(format!("BackingImageDataSource {name}: spec.nodeID is {wanted}, but pod {pod_name} has spec.nodeName {actual}, and the file is not being transferred"))
+        .fact(format!("BackingImageDataSource {name} is not transferring its file: spec.nodeID is {wanted}, but pod {pod_name} has spec.nodeName {actual}"))
         .impact("the download or upload cannot finish, so volumes that need the image cannot start")
         .with(Name::Pod, pod_name.as_str())
         .not_before(pod.metadata.created()),

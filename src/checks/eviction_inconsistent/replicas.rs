@@ -146,7 +146,7 @@ fn last_good(cluster: &Cluster, volume: &str, replicas: &[&Replica]) -> Option<C
         .at(&replica.spec.node_id, disk_name(cluster, replica))
         .volumes(volumes(cluster, replicas))
         .fact(format!(
-            "engine {}: replicaModeMap has RW only for {last}, and WO for no replica",
+            "engine {}: replicaModeMap has 1 RW replica ({last}) and no WO replica",
             engine.metadata.name
         ))
         .maybe((limit == "0").then(|| {

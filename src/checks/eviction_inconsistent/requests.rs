@@ -39,7 +39,7 @@ fn suspended(cluster: &Cluster, disk: &EvictingDisk, copies: usize) -> Option<Ca
     let ready = condition(&disk.node.status.conditions, "Ready")?;
     let message = format!("eviction of disk {} on {name} is suspended: the node is down", disk.name);
     let left = format!(
-        "left on the disk: {} and {}",
+        "the disk still holds {} and {}",
         counted(replicas.len(), "replica"),
         counted(copies, "backing image copy")
     );
@@ -105,7 +105,7 @@ fn scheduling_allowed(cluster: &Cluster, node: &LonghornNode, found: &mut Report
             )
             .at(name, disk)
             .fact(format!(
-                "{what}: evictionRequested and allowScheduling are both true, so the request is older than the webhook or bypassed it"
+                "{what}: evictionRequested and allowScheduling are both true, which the webhook rejects, so the request is older than the webhook or bypassed it"
             ))
             .impact("replicas leave and come back, so eviction may never end. The webhook may also reject Longhorn's changes to the node, such as \
                      for a new instance manager")

@@ -86,7 +86,9 @@ fn misdirected_finding(cluster: &Cluster, budget: &PodDisruptionBudget, node: &K
         .since(cordoned)
         .severity(if lasting { Severity::Warning } else { Severity::Info })
         .impact(DRAIN_WAITS)
-        .fact(format!("the budget selects node {node}, but instance manager {name} is on another one"))
+        .fact(format!(
+            "the PodDisruptionBudget selects node {node}, but instance manager {name} is on another node"
+        ))
         .way(&causes::OF_ANOTHER_NODE)
 }
 
@@ -134,7 +136,7 @@ impl<'a> DrainView<'a> {
         }
         if advances {
             finding = finding
-                .fact("replicas are leaving: one is being copied, or the last moved within half an hour");
+                .fact("replicas are moving off the node: one is being copied, or the last one moved within half an hour");
         }
         let severity = if blocks || left { Severity::Warning } else { Severity::Info };
         out.report(finding.severity(severity));
@@ -156,7 +158,7 @@ impl<'a> DrainView<'a> {
         }
         if automatic_request(self.cluster, name).is_some() {
             return Some(format!(
-                "the node is cordoned, and node-drain-policy {} evicts during a drain",
+                "the node is cordoned, and node-drain-policy {} evicts its replicas during a drain",
                 self.budgets.policy
             ));
         }
@@ -185,7 +187,7 @@ impl<'a> DrainView<'a> {
         let moved = of_deployments().find(|pod| pod.metadata.created().is_some_and(soon))?;
         let (name, now_on) = (&moved.metadata.name, &moved.spec.node_name);
         Some(format!(
-            "no Deployment pod is left on the node, and {name} was created on {now_on} soon after the cordon"
+            "all Deployment pods have left the node, and {name} was created on {now_on} soon after the cordon, so a drain is under way"
         ))
     }
 
@@ -226,7 +228,7 @@ impl<'a> DrainView<'a> {
             ),
             Blocker::OnUnknownNode(lost) => (
                 format!(
-                    "{} on a node that Kubernetes does not have, so Longhorn stops looking for protected copies: {}",
+                    "{} on a node that is missing from Kubernetes, so Longhorn stops looking for protected copies: {}",
                     counted(lost.len(), "replica"),
                     listed(&lost.iter().map(|replica| replica.metadata.name.as_str()).collect::<Vec<_>>())
                 ),
@@ -244,7 +246,7 @@ impl<'a> DrainView<'a> {
                 volumes(cluster, left),
             ),
             Blocker::Nothing => (
-                "nothing that Longhorn waits for is left, so the budget should be removed within a minute"
+                "Longhorn has nothing left to wait for, so it should remove the PodDisruptionBudget within a minute"
                     .to_owned(),
                 &causes::NOTHING_LEFT,
                 Vec::new(),

@@ -187,7 +187,7 @@ fn asks(disk: &EvictingDisk) -> String {
         Request::Node | Request::Disk => format!("evictionRequested is true on {}", requests(disk.node)),
         Request::AutomaticAll => "the node is cordoned, and node-drain-policy block-for-eviction moves every replica".to_owned(),
         Request::AutomaticLast => {
-            "the node is cordoned, and node-drain-policy block-for-eviction-if-contains-last-replica moves replicas without another copy"
+            "the node is cordoned, and node-drain-policy block-for-eviction-if-contains-last-replica moves replicas that have no other copy"
                 .to_owned()
         }
     }
@@ -245,7 +245,7 @@ fn no_progress(
     .impact("removing the node or disk now loses what is left on it")
     .with(Name::Value, disk.uuid())
     .fact(asks(disk))
-    .fact("replicas are counted by spec.diskID, copies by the disks in backing images' spec");
+    .fact("replicas are counted by spec.diskID, backing image copies by the disks in their spec");
     if !left.images.is_empty() {
         let names: Vec<_> = left.images.iter().take(10).map(|image| image.metadata.name.as_str()).collect();
         finding = finding.fact(format!("backing images: {}", names.join(", ")));
@@ -261,7 +261,7 @@ fn no_progress(
     finding = finding.facts(strict.into_iter().chain(manager_not_ready(cluster, node)));
     match moved {
         Some(moved) => {
-            let text = format!("the last recorded movement was at {moved}");
+            let text = format!("the last recorded replica move was at {moved}");
             finding = finding.fact(text);
         }
         None => finding = finding.fact(age.evidence()),

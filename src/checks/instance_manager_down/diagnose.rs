@@ -108,7 +108,7 @@ fn away(cluster: &Cluster, node: &str, down: Evidence) -> ManagerTrouble {
     let since = nodes::not_ready_since(cluster, node).filter(|since| cluster.age(*since) < NODE_AWAY);
     if let Some((since, until)) = since.and_then(|since| Some((since, since.checked_add(NODE_AWAY).ok()?))) {
         let text = format!(
-            "the node has been down since {since} (a reboot is normal until {until}), and I/O of volumes attached there is hanging"
+            "the node has been down since {since} (a reboot can take until {until}), and I/O of volumes attached there is hanging"
         );
         trouble.evidence.push(api(text));
     }
@@ -329,7 +329,7 @@ fn limit(im: &InstanceManager, pod: &Pod) -> Option<String> {
     Some(match im.spec.data_engine.or_v1() {
         DataEngine::V2 => format!("the instance manager's memory limit is {limit}"),
         _ => format!(
-            "the instance manager's memory limit is {limit}, from a LimitRange or a cluster policy, because Longhorn sets none"
+            "the instance manager's memory limit is {limit}. Longhorn sets none, so a LimitRange or cluster policy did"
         ),
     })
 }

@@ -42,7 +42,7 @@ pub(super) fn outside<'a>(cluster: &'a Cluster, fleet: &InstanceManagers<'a>) ->
         (
             im,
             format!(
-                "{}: annotation k8s.v1.cni.cncf.io/network-status has no address in {network}",
+                "{}: annotation k8s.v1.cni.cncf.io/network-status has no address for network {network}",
                 im.metadata.name
             ),
         )

@@ -9,11 +9,10 @@ use crate::longhorn::*;
 
 /// Who may stop a pod without a trace of it in a recording.
 const CANDIDATES: &str =
-    "its kubelet was asked to stop it (by a deletion, an eviction such as a drain, or a lost sandbox)";
+    "its kubelet stopped it because of a deletion, an eviction (such as a drain) or a lost sandbox";
 
 /// The same beside a probe that failed: where Events were held back or are gone, that may be why.
-const PROBED: &str = "its kubelet was asked to stop it (by a deletion, an eviction such as a drain, or the liveness probe, although its Events show \
-                      too few failures)";
+const PROBED: &str = "its kubelet stopped it because of a deletion, an eviction (such as a drain) or the liveness probe (although its Events show too few failures)";
 
 /// Nothing else says how it ended.
 pub fn judge(scene: &ReplacementScene, stop: Option<&Stop>) -> Judged {
@@ -118,7 +117,7 @@ fn idle(scene: &ReplacementScene, mut evidence: Vec<Evidence>, otherwise: Replac
     let seen = scene.successor.map_or("the pod cannot be compared with its successor", |_| {
         "the pod's successor has the same PriorityClass, CPU request, liveness probe, tolerations and node selector, and no setting is pending"
     });
-    evidence.push(api(format!("nothing ran in the pod, and who stopped it is unknown: {seen}")));
+    evidence.push(api(format!("nothing ran in the pod. Who stopped it is unknown: {seen}")));
     let judged = Judged::new(otherwise, evidence);
     match otherwise {
         ReplacementVerdict::StoppedIdle => judged.detail(CANDIDATES),
@@ -151,9 +150,9 @@ fn by_itself(scene: &ReplacementScene) -> Judged {
         None if kept => (
             "no kubelet event reports that the pod was stopped, so it was neither deleted nor killed by a probe"
                 .to_owned(),
-            "its process ended by itself, probably out of memory or by a panic",
+            "its process ended by itself, probably because of a panic or a lack of memory",
         ),
-        None => ("unknown: how the pod's container ended".to_owned(), "how its container ended is not recorded"),
+        None => ("unknown: how the pod's container ended".to_owned(), "no object records how its container ended"),
     };
     evidence.push(fingerprint(text));
     Judged::new(ReplacementVerdict::Unknown, evidence).detail(detail)

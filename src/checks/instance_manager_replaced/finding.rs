@@ -97,10 +97,10 @@ fn impact(cluster: &Cluster, end: &End, volumes: &[VolumeRef]) -> String {
             } else {
                 "the replicas are being rebuilt or return with the node"
             };
-            format!("only replicas ended with it: {} stayed attached, and {then}", users_of(volumes))
+            format!("only replicas ended: {} stayed attached, and {then}", users_of(volumes))
         }
         (false, _) => format!(
-            "volumes in it get I/O errors until they are reattached, or are degraded until they are rebuilt: {}",
+            "these volumes get I/O errors until they are reattached, or stay degraded until they are rebuilt: {}",
             users_of(volumes)
         ),
     }

@@ -18,7 +18,7 @@ ways! { SHARDED:
 
 causes! {
     ORPHAN_HELD = warning "orphan_held"
-        "an instance in the old instance manager has no Engine or Replica and never ends by itself"
+        "an instance in the old instance manager has no Engine or Replica object and does not end by itself"
         fix "Make sure that no volume uses the instances, then delete their Orphan objects. If none exist, delete the instance manager once nothing \
              else runs in it." [
             read CONTENT,
@@ -66,8 +66,8 @@ causes! {
             proven "someone chose the moment; the command does not run if the StatefulSet would delete its claims";
     REPLICA_HELD = info "replica_held"
         "a replica runs in the old instance manager (expected until its volume is upgraded, rebuilt or attached again)"
-        fix "Upgrade the engine of each volume with a replica here, or detach and attach the volume: its replica then moves to the default instance \
-             manager. Running I/O is safe."
+        fix "Upgrade the engine of each volume with a replica in this instance manager, or reattach the volume: the replica then moves to the \
+             default one. Running I/O is safe."
             [read VOLUMES, read CONTENT]
             proven "someone chose the moment; the command does not run if the StatefulSet would delete its claims"
         way NO_LIVE_UPGRADE "it serves the v2 data engine"

@@ -123,8 +123,9 @@ fn idle<'a>(
 ) -> StaleManager<'a> {
     let state = im.status.current_state.as_str();
     let since = out.first_seen(fact, &im.metadata.name);
-    let mut evidence =
-        vec![api(format!("the object is {state}, and no running or starting instance holds it"))];
+    let mut evidence = vec![api(format!(
+        "the instance manager is in state {state} but holds no running or starting instance"
+    ))];
     let trouble = nodes::manager_trouble(cluster, &im.spec.node_id);
     let long = since.is_some_and(|since| cluster.age(since) >= patience);
     match since {
@@ -187,8 +188,10 @@ fn regular(
 ) -> (&'static Cause, String) {
     if role == Role::Replica {
         let text = match im.spec.data_engine {
-            DataEngine::V2 => "it starts in another instance manager when its volume attaches again",
-            _ => "a new one starts elsewhere once its volume is upgraded or attached again",
+            DataEngine::V2 => "the replica moves to another instance manager when its volume attaches again",
+            _ => {
+                "the replica moves to another instance manager once its volume is upgraded or attached again"
+            }
         };
         return (&causes::REPLICA_HELD, text.into());
     }
@@ -212,11 +215,14 @@ fn regular(
         if !default.is_empty() && !current.is_empty() && current != default {
             return (
                 &causes::ENGINE_UPGRADE_PENDING,
-                format!("the volume's engine image is {current}, the default is {default}"),
+                format!("the volume's engine image is {current}, not the default {default}"),
             );
         }
     }
-    (&causes::REATTACH_PENDING, "it stays here until its volume is detached".into())
+    (
+        &causes::REATTACH_PENDING,
+        "the engine moves to another instance manager only when its volume is detached".into(),
+    )
 }
 
 /// Whether an instance and its object agree on where it runs.

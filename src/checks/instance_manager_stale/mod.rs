@@ -73,7 +73,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     OLD = Gauge "longhorn_health_old_instance_managers" ["cause"]
-        "Old instance managers that still exist, by their worst cause.",
+        "Old instance managers that still exist, by their most severe cause.",
         absent "no old instance manager has this cause",
         example "sum without (cause) (longhorn_health_old_instance_managers)";
     HOLDERS = Gauge "longhorn_health_old_instance_manager_holders" ["instance_manager", "node", "role", "cause"]
@@ -180,7 +180,7 @@ fn finding(
     }
     let orphaned = case.holders.iter().filter_map(|holder| {
         let orphan = orphans.get(&(name.as_str(), holder.name))?;
-        Some(format!("Longhorn's Orphan {orphan} names {}", holder.name))
+        Some(format!("Longhorn's Orphan {orphan} refers to {}", holder.name))
     });
     finding = finding
         .facts(case.evidence.iter().cloned())

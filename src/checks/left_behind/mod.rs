@@ -39,13 +39,13 @@ causes! {
     DELETION_STUCK = warning "deletion_stuck"
         "a volume, a node or an orphan was deleted an hour ago and still exists"
         but "info while a replica of the volume is on a node that is down"
-        fix "Read in the log of the longhorn-manager on <owner> which engine, replica or snapshot the volume is waiting for. Do not remove a \
+        fix "Check the longhorn-manager's log on <owner> for the engine, replica or snapshot that the volume is waiting for. Do not remove a \
              finalizer: the data would stay on disk." [
             read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io,snapshots.longhorn.io -l longhornvolume=<volume>",
             read "kubectl -n <namespace> logs <manager> -c longhorn-manager --since=1h | grep <volume>",
         ]
         way OF_ANOTHER_KIND "it is a node or an orphan"
-            fix "Read in the managers' log why <object> still exists. Do not remove a finalizer until you know why." [
+            fix "Read the managers' logs to find out why <object> still exists. Do not remove a finalizer until you know why." [
                 read "kubectl -n <namespace> logs -l app=longhorn-manager --prefix --tail=-1 | grep <object>",
                 read "kubectl -n <namespace> get nodes.longhorn.io,orphans.longhorn.io",
             ]
@@ -56,7 +56,7 @@ causes! {
                 read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
             ];
     ORPHANS = info "orphans"
-        "Longhorn found data or processes on a node that no object owns" but "warning for a hundred orphans or more"
+        "a node has data or processes that belong to no Longhorn object" but "warning for a hundred orphans or more"
         fix "Check whether the data is needed: a directory remains if its replica was deleted while the disk was unavailable. If not, delete \
              the Orphan objects, which deletes the data." [
             read "kubectl -n <namespace> get orphans.longhorn.io -l longhornnode=<node> --sort-by=.metadata.creationTimestamp",
@@ -136,7 +136,7 @@ fn piled_up(cluster: &Cluster, out: &mut Outcome) {
             .fact(format!("replicas: {healthy} healthy, {failed} failed"));
         let ages = of_volume.iter().filter_map(|replica| replica.metadata.created());
         if let (Some(first), Some(last)) = (ages.clone().min(), ages.max()) {
-            finding = finding.since(Some(first)).fact(format!("created from {first} to {last}"));
+            finding = finding.since(Some(first)).fact(format!("created between {first} and {last}"));
         }
         out.report(finding);
     }
@@ -174,7 +174,7 @@ fn without_volume(cluster: &Cluster, out: &mut Outcome) {
             )
             .since(age.since)
             .impact("none for other volumes. The objects take space, and replicas among them hold the volume's data.")
-            .facts([api(format!("still existing: {}", text::listed(&names))), age.evidence()]),
+            .facts([api(format!("these objects still exist: {}", text::listed(&names))), age.evidence()]),
         );
     }
 }
@@ -200,8 +200,8 @@ fn deletions(cluster: &Cluster, out: &mut Outcome) {
         let replicas = replicas.map(|one| format!("replica {} on {}", one.metadata.name, one.spec.node_id));
         let left: Vec<String> = engines.chain(replicas).collect();
         let left = match left.is_empty() {
-            true => "the engine and replicas are deleted, so probably a snapshot is stuck".to_owned(),
-            false => format!("still existing: {}", text::listed(&left)),
+            true => "the engine and replicas have been deleted, so probably a snapshot is stuck".to_owned(),
+            false => format!("these objects still exist: {}", text::listed(&left)),
         };
         let away = cluster.replicas_of(name).find_map(|one| nodes::down(cluster, &one.spec.node_id));
         let users = vec![cluster.volume_ref(name)];
@@ -262,7 +262,7 @@ fn orphans(cluster: &Cluster, out: &mut Outcome) {
             let of = |key| first.and_then(|orphan| orphan.spec.parameters.get(key)).map(|text| text.as_str());
             let named = of("DataName").or(of("InstanceName")).unwrap_or_default();
             finding = finding.fact(format!(
-                "{} of type {} (oldest: {named})",
+                "{} of type {} (the oldest is {named})",
                 counted(orphans.len(), "orphan"),
                 orphan_type.as_str()
             ));

@@ -46,7 +46,7 @@ impl Diagnosis {
     /// Takes over what the log of another manager tells, where this one's cannot be read.
     pub fn take_over(&mut self, twin: &Diagnosis, node: &str) {
         let text = format!(
-            "the manager on {node} ended after the same time with the same exit code, so the reason in that manager's log probably applies here too"
+            "the manager on {node} ended with the same exit code after the same time, so the cause in its log probably applies here too"
         );
         self.evidence.push(EvidenceSource::Log.says(text));
         let (evidence, source) = (std::mem::take(&mut self.evidence), self.source);
@@ -254,7 +254,7 @@ impl<'c> CrashedManager<'c> {
             // what serves the webhook lists every kind first, and a right that lacks only shows as a listener that is late
             causes::WEBHOOK_NOT_READY => {
                 if let Some(complaint) = complaints::newest(log) {
-                    self.quote("before that, the log repeats", complaint.line);
+                    self.quote("earlier, the log repeats", complaint.line);
                 }
             }
             causes::WEBHOOK_DENIED => self.is_denied(line),

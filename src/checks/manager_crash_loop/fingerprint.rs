@@ -171,7 +171,7 @@ impl CrashedManager<'_> {
                 "a port in use, a webhook that is unreachable or rejects the change, a conflict, or a missing CRD",
             ),
             false => self
-                .among("exit code 1 within a second", "open-iscsi is missing, the manifest is from another release, or a port is in use"),
+                .among("exit code 1 came within a second of the start", "open-iscsi is missing, the manifest is from another release, or a port is in use"),
         }
         &causes::UNKNOWN
     }
@@ -251,7 +251,7 @@ impl CrashedManager<'_> {
 
     fn panic_exit(&mut self) -> &'static Cause {
         let Some(release) = self.release else {
-            self.candidates("exit code 2 is a Go panic (release unknown)");
+            self.candidates("exit code 2 is a Go panic (the manager's release is unknown)");
             return &causes::UNKNOWN;
         };
         self.add(EvidenceSource::Fingerprint, "exit code 2 is a Go panic");
@@ -306,7 +306,7 @@ impl CrashedManager<'_> {
 
     /// Causes that fit, of which no fact of the API speaks for one.
     fn among(&mut self, text: &str, which: &str) {
-        self.candidates(&format!("{text}, so perhaps {which} (no API object confirms any of them)"));
+        self.candidates(&format!("{text}. Possible causes: {which} (no API object confirms any of them)"));
     }
 
     fn candidates(&mut self, text: &str) {

@@ -36,7 +36,7 @@ pub(super) fn judge(cluster: &Cluster, out: &mut Outcome) {
     out.report(
         Finding::about(&LEASE_UNSTEADY, cluster.object::<Lease>(ROTATION_LOCK), message)
             .impact("while a manager is down, its volumes cannot attach or rebuild. Running I/O continues.")
-            .fact(format!("leaseTransitions is {transitions}, creationTimestamp {created}"))
+            .fact(format!("the Lease has leaseTransitions {transitions} and creationTimestamp {created}"))
             .fact("each manager process takes the Lease at most once"),
     );
 }

@@ -149,7 +149,7 @@ fn startup_window_short(cluster: &Cluster, probe: ProbeKind, timing: Timing) -> 
         "none yet. In a rollout, managers that wait for their turn are killed and wait again: a large cluster may never finish.",
     )
     .fact(format!(
-            "the {kind} probe's window is {window} s, but one node's startup can take 240 s and (from 1.6.4, 1.7.3 and 1.8.0 on) the others \
+            "the {kind} probe allows {window} s, but one node's startup can take 240 s and (from 1.6.4, 1.7.3 and 1.8.0 on) the others \
              wait for Lease longhorn-manager-webhook-lock meanwhile"
         ),
     )

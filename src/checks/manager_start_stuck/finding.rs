@@ -31,7 +31,7 @@ pub fn stuck(cluster: &Cluster, start: &UnderWay, stuck: Stuck) -> Finding {
         .facts(stuck.evidence);
     if start.holds {
         finding = finding.fact(format!(
-            "Lease {WEBHOOK_LOCK} has been held and renewed by {node} since {}, although a finished startup releases it",
+            "{node} has held and renewed Lease {WEBHOOK_LOCK} since {}, so its startup has not finished (a finished startup releases the Lease)",
             start.turn
         ));
     }
@@ -48,9 +48,10 @@ fn since(start: &UnderWay) -> jiff::Timestamp {
 }
 
 fn state(start: &UnderWay) -> String {
-    let ready = if start.pod.is_ready() { "Ready" } else { "not Ready" };
+    let ready = if start.pod.is_ready() { "and" } else { "but" };
+    let not = if start.pod.is_ready() { "" } else { "not " };
     format!(
-        "container {CONTAINER} has been running since {}, and pod {} is {ready}",
+        "container {CONTAINER} has been running since {}, {ready} pod {} is {not}Ready",
         start.started, start.pod.metadata.name
     )
 }
@@ -137,10 +138,10 @@ pub fn queueing(cluster: &Cluster, waiting: &[&UnderWay]) -> Finding {
     let lease = cluster.objects.leases.get(WEBHOOK_LOCK).map(|lease| &lease.spec);
     if let Some((node, lease)) = holder.zip(lease) {
         let acquired = lease.acquire_time.get().map(|at| format!(" since {at}")).unwrap_or_default();
-        finding = finding.fact(format!("Lease {WEBHOOK_LOCK} is held by {node}{acquired}"));
+        finding = finding.fact(format!("{node} has held Lease {WEBHOOK_LOCK}{acquired}"));
     }
     let oldest = since.map(|since| format!("the longest wait began at {since}")).unwrap_or_default();
-    finding.fact(format!("nodes with a waiting manager: {}", listed(&nodes))).fact(oldest)
+    finding.fact(format!("nodes whose manager is waiting for the Lease: {}", listed(&nodes))).fact(oldest)
 }
 
 fn counted_waiting(number: usize) -> String {

@@ -50,8 +50,8 @@ pub static CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "iSCSI errors by node",
-            description: "iSCSI errors that node-problem-detector reported in the last hour, at least: bursts are reported in part. Compare \
-                          with the replacements above.",
+            description: "iSCSI errors that node-problem-detector reported in the last hour. The real number may be higher: bursts are reported in \
+                          part. Compare with the replacements above.",
             no_data: "no error within an hour, no node-problem-detector that reports them, or the exporter does not report",
             ..Panel::TIME_SERIES.of(&EVENTS)
         },
@@ -71,7 +71,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     EVENTS = Gauge "longhorn_health_node_iscsi_error_events" ["node", "cause"]
-        "Occurrences of the error in the node's Events of the last hour, at least: bursts of Events are dropped.",
+        "Occurrences of the error in the node's Events of the last hour. The real number may be higher: bursts are dropped.",
         absent "no such Event within an hour, or node-problem-detector does not report them",
         example "sum by (node) (longhorn_health_node_iscsi_error_events{cause=\"iscsi_conn_error\"})";
     LAST = Gauge "longhorn_health_node_iscsi_error_last_timestamp_seconds" ["node", "cause"]
@@ -125,7 +125,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
                 true => "reported by the node's kernel log in the bundle",
                 false => "reported by node-problem-detector",
             };
-            let times = format!("{by} {often} {when}");
+            let times = if count == 1 { format!("{by} {when}") } else { format!("{by} {often} {when}") };
             let quote = events.iter().max_by_key(|report| report.last).map(|report| report.message);
             let quote = quote.filter(|message| !message.is_empty());
             out.report(
@@ -134,7 +134,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
                     .fact(EvidenceSource::Event.says(times))
                     .facts(quote.map(|message| {
                         EvidenceSource::Event
-                            .says(format!("the last one: \"{}\"", both_ends(message, 240)))
+                            .says(format!("the last message: \"{}\"", both_ends(message, 240)))
                             .quoting(message)
                     }))
                     .facts(surroundings(cluster, &scene)),
@@ -177,7 +177,7 @@ fn shim_finding(cluster: &Cluster, scene: &IscsiScene, count: u64) -> Finding {
         .impact("engines and replicas have ended, if the shim belonged to an instance manager")
         .fact(
             EvidenceSource::Fingerprint
-                .says("containerd also logs this for containers that end deliberately"),
+                .says("containerd also logs a lost shim for containers that are stopped deliberately"),
         )
 }
 
@@ -190,7 +190,7 @@ fn surroundings(cluster: &Cluster, scene: &IscsiScene) -> Vec<Evidence> {
         [Resource::Pods, Resource::InstanceManagers].into_iter().all(|kind| cluster.can_read(kind));
     if evidence.is_empty() {
         evidence.push(api(if readable {
-            "no instance manager on this node was replaced at about that time, so the connections may belong to other storage"
+            "no instance manager on this node was replaced when the errors occurred, so the connections may belong to other storage"
         } else {
             "instance managers or their pods cannot be read, so a replacement would not be seen"
         }));

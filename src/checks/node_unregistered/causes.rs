@@ -29,7 +29,7 @@ causes! {
             read "kubectl describe node <node>",
         ]
         way PRESSURE "the kubelet is evicting pods"
-            fix "Free what <node> lacks (CPU, memory or pod slots; the kubelet's message says which). The DaemonSet then recreates the pod."
+            fix "Free CPU, memory or pod slots on <node> (the kubelet's message says which). The DaemonSet then recreates the pod."
                 [read "kubectl describe node <node>"]
         ways NOT_STARTED ways REFUSED;
     UNINSTALLING = info "uninstalling" "Longhorn is being uninstalled, which removes nodes before their managers"

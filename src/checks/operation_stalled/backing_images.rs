@@ -111,7 +111,7 @@ fn failed(cluster: &Cluster, image: &BackingImage, failure: Option<Failure>) -> 
     };
     let tries = match failure {
         Some(failure) if !failure.is_retried => "Longhorn does not retry automatically",
-        _ => "Longhorn retries at most every 5 min and fetches the same file",
+        _ => "Longhorn retries the download at most every 5 min and gets the same file each time",
     };
     let said = failure.map(|failure| failure.message).filter(|said| !said.is_empty());
     let states = image.status.disk_file_status_map.values();
@@ -132,7 +132,7 @@ fn failed(cluster: &Cluster, image: &BackingImage, failure: Option<Failure>) -> 
     .with(Name::BackingImage, name)
     .facts(said.map(|said| api(format!("the image's message: {}", text::quoted(said))).quoting(said)))
     .fact(tries)
-    .facts((!states.is_empty()).then(|| api(format!("states of the image's copies: {}", states.join(", ")))));
+    .facts((!states.is_empty()).then(|| api(format!("the image's copies: {}", states.join(", ")))));
     let source = cluster.objects.backing_image_data_sources.get(name).filter(|_| unreached(said));
     match source {
         Some(source) => finding.way(&NO_SOURCE).node(&source.spec.node_id),
@@ -183,7 +183,7 @@ fn finding(
     if let Some(source) = preparing {
         let status = &source.status;
         let mut says = format!(
-            "the image's data source has not been transferred: state {}, {} %, on {}",
+            "the image's data source is not fully transferred: state {}, {} %, on {}",
             status.current_state.as_str(),
             status.progress.0,
             source.spec.node_id
@@ -202,7 +202,7 @@ fn finding(
         }
     }
     if !states.is_empty() {
-        finding = finding.fact(format!("states of the image's copies: {}", states.join(", ")));
+        finding = finding.fact(format!("the image's copies: {}", states.join(", ")));
     }
     let managers = cluster.objects.backing_image_managers.iter();
     for manager in managers.filter(|manager| manager.spec.backing_images.contains_key(name)).take(5) {

@@ -81,8 +81,7 @@ causes! {
             [read DESCRIBE, read TARGETS] proven "the restore has ended; deleting it removes its record and its Job, but nothing that it restored";
     SYSTEM_RESTORE_STALLED = warning "system_restore_stalled"
         "a system restore has been stalled: its Job is not running, or has been failing for a day"
-        fix "Read in the Job's pod's log which object cannot be restored. If the Job has no pod, find out why it ended. Then delete and \
-             recreate the SystemRestore." [
+        fix "Find out from the log of the Job's pod which object cannot be restored. If the Job has no pod, find out why. Then delete and recreate the SystemRestore." [
             read "kubectl -n <namespace> logs -l job-name=<workload> --tail=50",
             read DESCRIBE,
             read "kubectl -n <namespace> describe jobs <workload>",

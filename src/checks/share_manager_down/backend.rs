@@ -30,7 +30,7 @@ pub(super) fn unsteady(cluster: &Cluster) -> Option<Unsteady> {
     };
     let pods: Vec<&str> = cluster.pods_of(app).filter(lately).map(|pod| pod.metadata.name.as_str()).collect();
     let fact = format!(
-        "{} behind {SERVICE} started in the last {} or are not Ready: {}",
+        "{} behind {SERVICE} (each started in the last {} or not Ready): {}",
         counted(pods.len(), "pod"),
         text::duration(WINDOW),
         text::listed(&pods)

@@ -27,8 +27,8 @@ causes! {
             [read DESCRIBE, read SHARE]
         ways NOT_STARTED;
     POD_FAILED = critical "pod_failed" "the NFS server ended and was not replaced", of_data: NotServed
-        fix "Read in the log of pod <pod> why it ended. Then find out why the longhorn-manager on <owner> does not replace it. Deleting the pod \
-             makes that manager check again." [read POD_LOG, read DESCRIBE, change DELETE] proven "the pod has ended, and holds no data";
+        fix "Find out why pod <pod> ended (read its log), and why the longhorn-manager on <owner> does not replace it. Deleting the pod makes that \
+             manager check again." [read POD_LOG, read DESCRIBE, change DELETE] proven "the pod has ended, and holds no data";
     POD_MISSING = critical "pod_missing" "the NFS server's pod is missing", of_data: NotServed
         fix "Read the log of the longhorn-manager on <owner>: only that manager creates the pod."
             [read "kubectl -n <namespace> get events --field-selector involvedObject.name=share-manager-<object>", read MANAGERS, read SHARE];

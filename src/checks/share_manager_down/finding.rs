@@ -43,8 +43,7 @@ fn multipath(cluster: &Cluster, node: &str) -> Option<String> {
     let seen = condition(&node.status.conditions, "Multipathd")?;
     (seen.status == ConditionStatus::False).then(|| {
         format!(
-            "multipathd is running on {}, so it probably holds the device if the log says `already mounted or mount point busy` (then exclude \
-             Longhorn's devices in /etc/multipath.conf)",
+            "multipathd is running on {}, so it probably holds the device if the log says `already mounted or mount point busy`",
             node.metadata.name
         )
     })
@@ -63,7 +62,7 @@ pub(super) fn restarting(cluster: &Cluster, share: &Share) -> Finding {
     let last = cluster.history.gone_pods().rfind(its);
     let (source, seen) = match last {
         Some(_) => (EvidenceSource::History, "was replaced"),
-        None => (EvidenceSource::Event, "was started and no longer exists"),
+        None => (EvidenceSource::Event, "was started and disappeared"),
     };
     let mut finding = about(cluster, share, &causes::RESTARTING, message)
         .impact("at each replacement, pods that use the claim hang for 1 to 2 min, and some restart")

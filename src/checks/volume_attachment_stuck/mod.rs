@@ -106,7 +106,8 @@ causes! {
             fix "Find out why Longhorn's <kind> has not finished: its ticket <attachment> holds the volume until then. No workload holds the volume."
             [read "kubectl -n <namespace> get snapshots.longhorn.io,backups.longhorn.io | grep -e <volume> -e NAME", read TICKETS]
         way LONGHORN_REFUSES "Longhorn rejects the request"
-            fix "Read Longhorn's answer and fix its cause, often an engine image that is missing on a node. csi-attacher then retries automatically." [
+            fix "Read the error that Longhorn returned and fix its cause, often an engine image that is missing on a node. csi-attacher then retries \
+                 automatically." [
                 read ATTACHMENT,
                 read "kubectl -n <namespace> get volumes.longhorn.io <volume> -o jsonpath='{.spec.image}'",
                 read "kubectl -n <namespace> get engineimages.longhorn.io",

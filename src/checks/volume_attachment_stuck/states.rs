@@ -509,7 +509,7 @@ fn finding(cluster: &Cluster, stuck: StuckVolume) -> Finding {
         .is_some_and(|release| (release.major, release.minor, release.patch) == (1, 12, 1));
     if policies && cause != &ATTACH_LOOP {
         finding = finding.fact(
-            "the chart's NetworkPolicies of 1.12.1 can block a node from port 3260 of its instance manager (networkPolicies.restrictInternalTraffic)",
+            "the 1.12.1 chart's NetworkPolicies can block a node from port 3260 of its instance manager (networkPolicies.restrictInternalTraffic)",
         );
     }
     finding

@@ -184,9 +184,12 @@ pub(super) fn find_broken_migrations(cluster: &Cluster, out: &mut Outcome) {
         .volumes(users)
         .way(&DETACHING_LOOP)
         .fact(format!(
-            "spec.migrationNodeID is empty, status.currentMigrationNodeID is {}, and {} asks for the volume",
+            "spec.migrationNodeID is empty, status.currentMigrationNodeID is {}, and the volume has {}",
             status.current_migration_node_id,
-            waits.map_or("no ticket".to_owned(), |ticket| format!("a ticket of {}", ticket.node))
+            waits.map_or("no attachment ticket".to_owned(), |ticket| format!(
+                "an attachment ticket for {}",
+                ticket.node
+            ))
         ))
         .facts((failures > 0).then(|| {
             EvidenceSource::Event

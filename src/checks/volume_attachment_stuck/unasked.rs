@@ -98,7 +98,7 @@ fn finding(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> Finding {
     .since(csi.metadata.created())
     .impact(format!("the pod on {node} cannot start: it needs {whose}"))
     .volumes(users)
-    .fact(format!("VolumeAttachment {id} in Kubernetes is not attached, and volumeattachments.longhorn.io {name} has no ticket for it"),
+    .fact(format!("Kubernetes VolumeAttachment {id} is not attached, and volumeattachments.longhorn.io {name} has no ticket for it"),
     )
     .facts(lacks)
     .facts(driverless.as_ref().map(|found| format!("DaemonSet {PLUGIN}: {}", found.because)))
@@ -108,7 +108,7 @@ fn finding(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> Finding {
     .with(Name::Workload, PLUGIN);
     if !error.is_empty() {
         finding = finding
-            .fact(api(format!("last error of the VolumeAttachment: {}", text::quoted(error))).quoting(error));
+            .fact(api(format!("the VolumeAttachment's last error: {}", text::quoted(error))).quoting(error));
     }
     finding
 }

@@ -287,9 +287,9 @@ fn never_started(cluster: &Cluster, volume: &Volume) -> Option<DegradedReason> {
         volumes::never_started(replica) && nodes::down(cluster, &replica.spec.node_id).is_some()
     })?;
     let (name, node) = (&replica.metadata.name, &replica.spec.node_id);
-    let why = format!("its unstarted replica is on {node} (down)");
+    let why = format!("one replica never started on {node} (down)");
     let mut reason = DegradedReason::new(&WAITS_FOR_NODE, why).because(format!(
-        "replica {name}: desireState running, currentState stopped, neither healthyAt nor failedAt"
+        "replica {name}: desireState is running, currentState is stopped, healthyAt and failedAt are empty"
     ));
     reason.evidence.extend(nodes::down(cluster, node));
     reason.way = Some(if nodes::is_gone(cluster, node) { &NODE_GONE } else { &NEVER_STARTED });

@@ -14,7 +14,7 @@ ways! { HELD_UP:
     PROBE_FOREIGN "the readiness probe has a wrong port"
         fix "Apply the manifest of the release: the readiness probe asks a port that this release does not serve. Waiting does not help.";
     CRASH_LOOPS "pods behind the Service are crash-looping"
-        fix "Read in the last runs' logs why the pods behind the Service crash-loop, and fix that: they do not recover by themselves.";
+        fix "Read the last runs' logs of the pods behind the Service, and fix the crash: they do not recover by themselves.";
     POD_HANGS "a pod behind the Service is hanging during startup"
         fix "Read the log of the Service's pod that is stuck during startup, and fix the error there. The pod does not recover by itself.";
     RUNTIME_REFUSES "the container runtime rejects a container"
@@ -107,13 +107,13 @@ causes! {
             change DELETE_MANAGER,
         ] proven "the configuration names a Service of another namespace, and no other Longhorn runs there";
     CONFIGURATION_UNTRUSTED = critical "configuration_untrusted"
-        "one of Longhorn's webhook configurations has no CA bundle, so the API server trusts no answer"
+        "one of Longhorn's webhook configurations has no CA bundle, so the API server does not trust the webhook"
         fix "Restart one manager: its startup writes the CA of Secret longhorn-webhook-ca. If the bundle disappears again, find out who removes it \
              (GitOps, a CA injector)."
             [read "kubectl get <webhook> -o yaml", change DELETE_MANAGER]
             proven "the configuration has no CA bundle, and a starting manager writes it";
     CA_EXPIRED = critical "ca_expired"
-        "a webhook configuration's CA has expired or is not yet valid, so the API server trusts no answer"
+        "a webhook configuration's CA has expired or is not yet valid, so the API server does not trust the webhook"
         fix "Correct a wrong clock of the control plane first. If the clocks are right, restart one manager: its startup writes the CA of Secret \
              longhorn-webhook-ca. If the dates stay, delete that Secret and longhorn-webhook-tls, and restart all managers." [
             read "date -u; kubectl get <webhook> -o jsonpath='{.webhooks[0].clientConfig.caBundle}' | base64 -d | openssl x509 -noout -subject -dates",

@@ -78,7 +78,7 @@ fn label_missing(cluster: &Cluster, pod: &Pod) -> Finding {
     )
     .node(node)
     .impact("the admission webhook has one endpoint fewer, and none if every manager lacks the label")
-    .fact(format!("the Service selects {key}={value}, but the pod is Ready without that label"))
+    .fact(format!("the Service selects {key}={value}, but the Ready pod lacks that label"))
 }
 
 /// The Lease under which managers start their webhooks one node after the other.
@@ -124,6 +124,6 @@ fn lock_stuck(cluster: &Cluster, node: &str, pod: Option<&Pod>, held: SignedDura
     )
     .node(node)
     .impact("managers that start on other nodes are waiting for this Lease")
-    .fact(format!("Lease {WEBHOOK_LOCK} is held by {node} and is being renewed"))
+    .fact(format!("{node} holds Lease {WEBHOOK_LOCK} and keeps renewing it"))
     .fact(state)
 }

@@ -80,7 +80,7 @@ pub(super) fn cpu_mask_above_the_share(cluster: &Cluster) -> Trigger {
     let smallest = nodes.filter_map(cores).fold(f64::INFINITY, f64::min);
     match smallest * percent < f64::from(bits) || percent == 0.0 {
         true => Trigger::Met(format!(
-            "{SHARE} is {percent} for the v2 data engine, which counts even if that engine is off"
+            "{SHARE} is {percent} for the v2 data engine, which Longhorn applies even if that engine is off"
         )),
         false => Trigger::Absent,
     }

@@ -114,7 +114,7 @@ pub fn stopped_at_first_write(cluster: &Cluster) -> Option<String> {
     let undecodable = cluster.resources.get(&Resource::Settings).is_some_and(|status| status.undecodable > 0);
     (begun && complete && !undecodable && cluster.setting(FIRST).is_none()).then(|| {
         format!(
-            "Lease {UPGRADE_LOCK} exists but setting {FIRST} is missing, so the API server rejected the upgrade's first write"
+            "Lease {UPGRADE_LOCK} exists, but setting {FIRST} is missing, so the API server rejected the upgrade's first write"
         )
     })
 }
