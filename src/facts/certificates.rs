@@ -44,11 +44,11 @@ mod tests {
         for (said, expected) in [
             (
                 "x509: certificate has expired or is not yet valid: current time 2026-03-01T11:59:20Z is after 2026-03-01T02:14:11Z",
-                "the certificate expired at 2026-03-01T02:14:11Z, by the node's clock",
+                "the API server's certificate expired at 2026-03-01T02:14:11Z by the node's clock",
             ),
             (
                 "x509: certificate has expired or is not yet valid: current time 1970-01-01T00:00:20Z is before 2026-03-01T02:14:11Z",
-                "the certificate is valid only from 2026-03-01T02:14:11Z on, by the node's clock",
+                "the API server's certificate is valid only from 2026-03-01T02:14:11Z on by the node's clock",
             ),
             (
                 "x509: certificate has expired or is not yet valid",

@@ -183,7 +183,7 @@ fn of_container(cluster: &Cluster, pod: &Pod, status: &ContainerStatus) -> Optio
         Some(end) => end.message.as_str(),
         None => message,
     };
-    let text = format!("its container cannot start ({reason})");
+    let text = format!("its container fails ({reason})");
     Some(NotStarted::new(&ways::NODE_LACKS, text).said(message))
 }
 

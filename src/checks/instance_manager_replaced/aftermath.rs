@@ -169,7 +169,7 @@ impl<'a> Aftermath<'a> {
             known.copied().filter(|(at, volume)| span.contains(*at) && was_there(volume)).collect()
         };
         for (at, volume) in of(&self.detached) {
-            hits.facts.push(format!("volume {volume} had event DetachedUnexpectedly at {at}"));
+            hits.facts.push(format!("event DetachedUnexpectedly on volume {volume} at {at}"));
             hits.engine_of(volume);
         }
         for (at, volume) in of(&self.remounted) {

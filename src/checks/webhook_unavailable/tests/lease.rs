@@ -194,7 +194,7 @@ fn a_manager_that_is_over_its_crash_loop_is_none() {
     };
     let down = release("v1.12.1") + &daemon_set(1) + &ready + &admission(&["longhorn-manager-n1=false"]);
     for (status, text) in
-        [("True", "Wait: a rollout"), ("False", "why the pods behind the Service crash-loop")]
+        [("True", "Wait: a rollout"), ("False", "pods behind the Service, and fix the crash")]
     {
         let cluster = at_now(&(down.clone() + &node(status)));
         let finding = run(&CHECK, &cluster).report.findings.remove(0);

@@ -91,7 +91,7 @@ fn what_a_lost_node_itself_did_belongs_to_the_end() {
     let finding = run(&CHECK, &case.live()).report.findings.remove(0);
     assert_eq!((finding.cause.id, finding.volumes.len()), ("node_lost", 1), "{finding:?}");
     let evidence: String = finding.evidence().iter().map(|fact| fact.text.as_str()).collect();
-    assert!(evidence.contains("DetachedUnexpectedly of volume v at 2026-01-02T11:48:00Z"), "{evidence}");
+    assert!(evidence.contains("DetachedUnexpectedly on volume v at 2026-01-02T11:48:00Z"), "{evidence}");
     assert!(evidence.contains("is when the container runtime was back"), "{evidence}");
 }
 
