@@ -10,11 +10,9 @@ pub fn refused(line: &str) -> Option<String> {
         |rest: &str, word| rest.rsplit_once(word).map(|(_, time)| time.trim_matches(['"', '\\']).to_owned());
     if let Some(rest) = said.strip_prefix("certificate has expired") {
         return Some(match (bound(rest, " is after "), bound(rest, " is before ")) {
-            (Some(until), _) => {
-                format!("the API server's certificate expired at {until} by the node's clock")
-            }
+            (Some(until), _) => format!("the API certificate expired at {until} by the node's clock"),
             (_, Some(from)) => {
-                format!("the API server's certificate is valid only from {from} on by the node's clock")
+                format!("the API certificate is valid only from {from} on by the node's clock")
             }
             _ => "the certificate has expired or is not yet valid".to_owned(),
         });
@@ -44,11 +42,11 @@ mod tests {
         for (said, expected) in [
             (
                 "x509: certificate has expired or is not yet valid: current time 2026-03-01T11:59:20Z is after 2026-03-01T02:14:11Z",
-                "the API server's certificate expired at 2026-03-01T02:14:11Z by the node's clock",
+                "the API certificate expired at 2026-03-01T02:14:11Z by the node's clock",
             ),
             (
                 "x509: certificate has expired or is not yet valid: current time 1970-01-01T00:00:20Z is before 2026-03-01T02:14:11Z",
-                "the API server's certificate is valid only from 2026-03-01T02:14:11Z on by the node's clock",
+                "the API certificate is valid only from 2026-03-01T02:14:11Z on by the node's clock",
             ),
             (
                 "x509: certificate has expired or is not yet valid",

@@ -61,7 +61,7 @@ ways! { NOT_STARTED:
         fix "Make the image available to this node: check its name and tag, the registry and its pull secret, and the node's DNS and \
              proxy. The kubelet retries within five minutes." [read POD, read SET];
     NODE_LACKS "the node lacks what it needs"
-        fix "Read the pod's Events for what is missing: a path, Secret or ConfigMap that it mounts, the CNI plugin, or a working container runtime. Provide that. The kubelet then retries automatically." [read POD, read SET, read NODE];
+        fix "Provide what the pod lacks (its Events say): a path, Secret or ConfigMap to mount, the CNI plugin, or a working container runtime. The kubelet then retries automatically." [read POD, read SET, read NODE];
     INIT "an init container fails"
         fix "Read the init container's log and fix the error in it."
         [read POD, read SET, read "kubectl -n <namespace> logs <pod> --all-containers --previous --tail=30"];

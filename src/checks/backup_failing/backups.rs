@@ -59,7 +59,7 @@ fn failed(cluster: &Cluster, volume: &Volume, backup: &Backup) -> Option<Finding
     }
     let whose = whose(cluster, volume);
     let error = match backup.status.error.trim() {
-        "" => " but gives no message".to_owned(),
+        "" => " gives no message".to_owned(),
         error => format!(": \"{}\"", text::both_ends(error, 600)),
     };
     Some(
@@ -72,12 +72,8 @@ fn failed(cluster: &Cluster, volume: &Volume, backup: &Backup) -> Option<Finding
         )
         .since(created)
         .fact(
-            api(format!(
-                "backup {} is in state {}{error}",
-                backup.metadata.name,
-                backup.status.state.as_str()
-            ))
-            .quoting(&backup.status.error),
+            api(format!("backup {} (state {}){error}", backup.metadata.name, backup.status.state.as_str()))
+                .quoting(&backup.status.error),
         )
         .fact(last_good(cluster, volume)),
     )

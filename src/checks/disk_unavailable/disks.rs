@@ -114,10 +114,7 @@ pub(super) fn find_failing(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
         .map(|(device, health)| {
             let what = [&health.model_name, &health.serial_number].map(|text| text.as_str().trim()).join(" ");
             let what = text::shortened(what.trim(), 100);
-            format!(
-                "{} reports {device} ({what}) as failed (healthData: healthStatus is FAILED)",
-                health.source
-            )
+            format!("{} reports {device} ({what}) as failed (healthStatus is FAILED)", health.source)
         })
         .collect();
     if said.is_empty() {

@@ -86,9 +86,7 @@ fn misdirected_finding(cluster: &Cluster, budget: &PodDisruptionBudget, node: &K
         .since(cordoned)
         .severity(if lasting { Severity::Warning } else { Severity::Info })
         .impact(DRAIN_WAITS)
-        .fact(format!(
-            "the PodDisruptionBudget selects node {node}, but instance manager {name} is on another node"
-        ))
+        .fact(format!("the budget selects node {node}, but instance manager {name} is on another node"))
         .way(&causes::OF_ANOTHER_NODE)
 }
 

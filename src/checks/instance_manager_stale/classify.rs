@@ -123,9 +123,8 @@ fn idle<'a>(
 ) -> StaleManager<'a> {
     let state = im.status.current_state.as_str();
     let since = out.first_seen(fact, &im.metadata.name);
-    let mut evidence = vec![api(format!(
-        "the instance manager is in state {state} but holds no running or starting instance"
-    ))];
+    let mut evidence =
+        vec![api(format!("the instance manager is {state} but holds no running or starting instance"))];
     let trouble = nodes::manager_trouble(cluster, &im.spec.node_id);
     let long = since.is_some_and(|since| cluster.age(since) >= patience);
     match since {
@@ -188,10 +187,8 @@ fn regular(
 ) -> (&'static Cause, String) {
     if role == Role::Replica {
         let text = match im.spec.data_engine {
-            DataEngine::V2 => "the replica moves to another instance manager when its volume attaches again",
-            _ => {
-                "the replica moves to another instance manager once its volume is upgraded or attached again"
-            }
+            DataEngine::V2 => "it moves to another instance manager when its volume attaches again",
+            _ => "it moves to another instance manager once its volume is upgraded or attached again",
         };
         return (&causes::REPLICA_HELD, text.into());
     }
@@ -219,10 +216,7 @@ fn regular(
             );
         }
     }
-    (
-        &causes::REATTACH_PENDING,
-        "the engine moves to another instance manager only when its volume is detached".into(),
-    )
+    (&causes::REATTACH_PENDING, "it stays in this instance manager until its volume is detached".into())
 }
 
 /// Whether an instance and its object agree on where it runs.

@@ -186,9 +186,9 @@ pub(super) fn find_broken_migrations(cluster: &Cluster, out: &mut Outcome) {
         .fact(format!(
             "spec.migrationNodeID is empty, status.currentMigrationNodeID is {}, and the volume has {}",
             status.current_migration_node_id,
-            waits.map_or("no attachment ticket".to_owned(), |ticket| format!(
+            waits.map_or("no attachment ticket".into(), |one| format!(
                 "an attachment ticket for {}",
-                ticket.node
+                one.node
             ))
         ))
         .facts((failures > 0).then(|| {

@@ -76,7 +76,7 @@ causes! {
             [read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<object> -o wide", read VOLUME];
     RESTORE_FAILED = critical "restore_failed"
         "every replica failed while data was being restored into the volume, which auto-salvage does not cover"
-        fix "Read the restore error and fix its cause. Then restore the backup (an older one if a block is damaged) into a new volume. Delete this volume once the new one is healthy."
+        fix "Fix the restore error's cause. Then restore the backup (an older one if a block is damaged) into a new volume. Delete this volume once the new one is healthy."
             [read VOLUME, read REPLICAS]
             proven "every replica failed during the restore, so the data is in the backup; this volume is deleted once the new one is healthy";
     NO_DATA = critical "no_data"
