@@ -50,7 +50,7 @@ enum Task {
     Check(check::CheckArgs),
     /// Compare two recordings: what began, ended and changed between them
     Diff(diff::DiffArgs),
-    /// Check before you act: an upgrade, a drain, or the loss of a node, disk or zone
+    /// Check in advance an upgrade, a drain, or the loss of a node, disk or zone
     Plan(plan::PlanArgs),
     /// Find queries in your own rules and dashboards that fail on a Longhorn release
     #[cfg(feature = "lint-rules")]

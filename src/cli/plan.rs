@@ -26,11 +26,11 @@ pub struct PlanArgs {
 
 #[derive(Debug, Subcommand)]
 enum PlanTask {
-    /// Can Longhorn be upgraded, by which steps, and what blocks it? After an upgrade: is it complete?
+    /// Check whether Longhorn can be upgraded, by which steps, and what blocks it; or whether an upgrade is complete
     Upgrade(UpgradeArgs),
-    /// Can nodes be drained, restarted, emptied or removed? What blocks it, what would be lost, and the steps
+    /// Check whether nodes can be drained, restarted, emptied or removed: what blocks it, what would be lost, and the steps
     Drain(DrainArgs),
-    /// Volumes that would be lost with one node, disk or zone, or have no room for a rebuild or no backup
+    /// List volumes that would be lost if one node, disk or zone failed, or that have no room for a rebuild or no backup
     Loss(LossArgs),
 }
 
@@ -116,7 +116,7 @@ struct CommonArgs {
     #[arg(long, value_name = "CONDITION", value_delimiter = ',', value_parser = plan::condition)]
     accept: Vec<&'static str>,
 
-    /// Time to list a live cluster; kinds without an answer by then are unknown
+    /// Time limit for listing a live cluster; kinds without an answer by then are unknown
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = positive_duration, env = "LONGHORN_HEALTH_TIMEOUT")]
     timeout: SignedDuration,
 }

@@ -21,7 +21,7 @@ use crate::source::recording::{RecordedFile, Recording};
 /// Options of `record`.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes:\n  0   everything was recorded\n  \
-                        2   something could not be read; the recording names it, and --from treats it as unknown\n  \
+                        2   something could not be read (the recording names it); --from treats it as unknown\n  \
                         64  bad usage")]
 pub struct RecordArgs {
     /// Path of the recording: a new or empty directory, or a new .tar.gz file
@@ -48,7 +48,7 @@ pub struct RecordArgs {
     #[arg(long, value_name = "PATH", requires = "anonymize", conflicts_with_all = ["kubeconfig", "context"])]
     from: Option<PathBuf>,
 
-    /// Time to wait for each answer of the API server
+    /// Time limit for each answer of the API server
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = positive_duration, env = "LONGHORN_HEALTH_TIMEOUT")]
     timeout: SignedDuration,
 }

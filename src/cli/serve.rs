@@ -47,7 +47,7 @@ pub struct ServeArgs {
     #[command(flatten)]
     source: SourceArgs,
 
-    /// File that keeps the ages of facts across restarts; the directory must be writable
+    /// File that keeps across restarts since when each fact has held; the directory must be writable
     #[arg(
         long,
         value_name = "FILE",
@@ -88,7 +88,7 @@ struct WebArgs {
     )]
     telemetry_path: String,
 
-    /// Requests answered in parallel, half of them reserved for scrapes; more get 503. 0 means no limit
+    /// Limit of requests answered in parallel, half of them reserved for scrapes; more get 503. 0 means no limit
     #[arg(
         long = "web.max-requests",
         value_name = "NUMBER",

@@ -38,7 +38,7 @@ pub struct SourceArgs {
     #[arg(long, value_name = "PATH", env = "LONGHORN_HEALTH_FROM")]
     pub from: Option<PathBuf>,
 
-    /// Time at which a recording is judged (RFC 3339) [default: the newest time in it]
+    /// Evaluate the recording as of this time (RFC 3339) [default: the newest time in it]
     #[arg(long, value_name = "TIME", requires = "from", value_parser = moment, env = "LONGHORN_HEALTH_NOW")]
     pub now: Option<Timestamp>,
 
@@ -62,7 +62,7 @@ pub struct SourceArgs {
     #[arg(long, value_name = "FILE", env = "LONGHORN_HEALTH_ACCEPTED")]
     pub accepted: Option<PathBuf>,
 
-    /// Read the last log lines of managers that crashed or are hanging (needs permission to get pods/log)
+    /// Read the last log lines of crashed or hanging managers (needs permission to get pods/log)
     #[arg(long, value_enum, default_value_t = CrashLogsArg::Auto, env = "LONGHORN_HEALTH_CRASH_LOGS")]
     pub crash_logs: CrashLogsArg,
 

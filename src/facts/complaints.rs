@@ -200,7 +200,7 @@ impl Patterns {
             return None;
         }
         if self.credentials.is_match(&line) {
-            return Some((Lacks::Right, "be authenticated".to_owned()));
+            return Some((Lacks::Right, "authenticate to the API server".to_owned()));
         }
         if let Some(found) = self.kind.captures(&line) {
             return Some((Lacks::Kind, part(&found, 1).or(part(&found, 2)).unwrap_or_default()));

@@ -149,11 +149,11 @@ fn without_conversion(
     // played: managers that crash-loop are the webhook, so no object can be rewritten meanwhile
     let first = if crosses {
         format!(
-            "Before that, remove /spec/conversion from five CRDs. If the API server names status.storedVersions, go back to {from} and follow \
+            "Before you apply it, remove /spec/conversion from five CRDs. If the API server names status.storedVersions, go back to {from} and follow \
              1.10's important notes: patching storedVersions alone loses objects."
         )
     } else {
-        "Before that, remove /spec/conversion from the CRDs whose conversion is Webhook, which the API server rejects otherwise.".to_owned()
+        "Before you apply it, remove /spec/conversion from the CRDs whose conversion is Webhook, which the API server rejects otherwise.".to_owned()
     };
     let remedy = Remedy::new(format!("{fix} {first}"))
         .read(
@@ -279,7 +279,7 @@ pub fn commands(cluster: &Cluster, release: Option<Release>) -> Remedy {
         }
         Installer::Manifest => match published(cluster, release) {
             Some(url) => Remedy::new(
-                "Read the difference first: the manifest includes default settings and a StorageClass. Then apply the release's whole manifest.",
+                "Read the diff of the release's whole manifest first: it includes default settings and a StorageClass. Then apply it.",
             )
             .read(format!("kubectl diff --server-side --force-conflicts -f {url}"))
             .change(format!("kubectl apply --server-side --force-conflicts -f {url}")),

@@ -125,7 +125,7 @@ fn by_refusal(set: &str, message: &str) -> NotStarted {
         _ if message.contains("exceeded quota") => &ways::QUOTA,
         _ => &ways::ADMISSION,
     };
-    let text = if way == &ways::ADMISSION { "its pods are rejected" } else { way.briefly };
+    let text = if way == &ways::ADMISSION { "the API server rejects its pods" } else { way.briefly };
     let mut found = NotStarted::new(way, text);
     found.evidence.push(pods::not_created(set, message));
     found
@@ -238,7 +238,7 @@ fn newest<'a>(cluster: &'a Cluster, pod: &Pod, wanted: impl Fn(&&Event) -> bool)
 fn waits(pod: &Pod, container: &str) -> String {
     let waiting = pod.container_status(container).and_then(|status| status.state.waiting.as_ref());
     match waiting.filter(|waiting| !waiting.reason.is_empty()) {
-        Some(waiting) => format!("the pod's container is in {}", waiting.reason),
+        Some(waiting) => format!("its pod is in {}", waiting.reason),
         None => format!("the pod is in phase {}", pod.status.phase.as_str()),
     }
 }

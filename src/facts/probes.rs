@@ -48,7 +48,7 @@ pub fn foreign(cluster: &Cluster, pod: &Pod) -> Option<ForeignProbe> {
 }
 
 /// The same in a headline.
-pub const WRONG_PORT: &str = "its readiness probe has a wrong port";
+pub const WRONG_PORT: &str = "its readiness probe's port is wrong";
 
 /// How the readiness probe of a manager failed lately, as the kubelet's last event about it says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

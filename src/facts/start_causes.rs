@@ -43,8 +43,7 @@ causes! {
             read LOG,
         ];
     API_CERTIFICATE = critical "api_certificate" "the manager rejects the API server's certificate"
-        fix "Compare the clock of <node> with the dates of the API server's certificate. If it has expired, run kubeadm certs renew all and \
-             restart the static pods (k3s and RKE2: restart the service). If its issuer changed, restart the managers once ConfigMap \
+        fix "Compare <node>'s clock with the dates of the API server's certificate. If it has expired, run kubeadm certs renew all and restart the static pods (k3s and RKE2: the service). If its issuer changed, restart the managers once ConfigMap \
              kube-root-ca.crt has the new CA." [
             read "ssh <node> 'date -u; echo | openssl s_client -connect <value> 2>/dev/null | openssl x509 -noout -dates -issuer -ext subjectAltName'",
             read "kubectl -n <namespace> get configmap kube-root-ca.crt -o jsonpath='{.data.ca\\.crt}' | openssl x509 -noout -dates -subject",
@@ -60,7 +59,7 @@ causes! {
         fix "Set the manifest and the image to one release, with the tool that installed Longhorn. If Longhorn does not support going to that \
              release, put the previous image back." [read MANIFEST, read INSTALLED];
     WEBHOOK_SERVICE_UNREACHABLE = critical "webhook_service_unreachable"
-        "DNS, a firewall or the pod network keeps the manager from its webhook's Service"
+        "DNS, a firewall or the pod network prevents the manager from reaching its webhook's Service"
         fix "Fix the network path from <node> to the webhook's Service: cluster DNS, the nodes' firewall or the pod network (the log shows \
              which). Deleting the manager's pod does not help." [read DNS, read ON_NODE, read LOG] ways ways::UNREACHED;
     ACCESS_DENIED = critical "access_denied" "the manager lacks a permission that its startup needs"
@@ -117,16 +116,15 @@ causes! {
             fix "Use nodes of another system: k3OS is no longer maintained and takes no packages. The manager starts at its next attempt, within \
                  five minutes." [read NODE];
     CONTAINER_CANNOT_START = critical "container_cannot_start"
-        "the manager's container, or a hook of it, cannot start"
+        "the manager's container or one of its hooks cannot start"
         fix "Read the container's error message. Then fix its cause on <node>: a mount path, /proc, seccomp, AppArmor or the container runtime. The \
              kubelet retries automatically." [read DESCRIBE, read NODE_STATE]
         way NOT_SHARED "its node's mounts are not shared"
             fix "Make the node's mounts shared, now and at every boot: Longhorn needs bidirectional mount propagation. On k3d, kind and Docker \
                  Desktop, mount the data path with :shared."
             [change "ssh <node> 'sudo mount --make-rshared /'", read "ssh <node> 'findmnt -o TARGET,PROPAGATION / /var/lib/longhorn'", read DESCRIBE]
-        way NO_EXEC "the node forbids executing its files"
-            fix "Mount the container runtime's file system with exec, now and in /etc/fstab (hardened systems mount /var with noexec). If \
-                 SELinux denies the execution instead, allow it there."
+        way NO_EXEC "the node blocks running its binaries"
+            fix "Mount the container runtime's file system with exec, now and in /etc/fstab (hardened systems mount /var with noexec). If SELinux denies execution instead, allow it in the SELinux policy."
             [read "ssh <node> 'findmnt -O noexec -o TARGET,OPTIONS'", read DESCRIBE, change "ssh <node> 'sudo mount -o remount,exec /var'"]
         way OTHER_PROCESSOR "its image has the wrong architecture"
             fix "Provide an image for <node>'s CPU architecture in the registry (Longhorn's own tags are multi-arch). Check pinned digests and \
@@ -134,14 +132,13 @@ causes! {
             [read "kubectl get node <node> -o jsonpath='{.status.nodeInfo.architecture}'", read LAST_LOG];
     WEBHOOK_UNSERVED = critical "webhook_unserved"
         "the Service of the manager's webhook did not answer in time"
-        fix "Bring one manager behind Service <service> to Ready. If the Service has ready endpoints, check DNS, firewall and hairpin traffic \
+        fix "Find out why no manager behind Service <service> is Ready, and fix that. If the Service has ready endpoints, check DNS, firewall and hairpin traffic \
              from <node>. A startup probe does not help."
             [read SLICES, read "kubectl -n <namespace> get events --field-selector reason=Unhealthy", read DNS]
         way REFUSED "its webhook refuses connections"
             means "the last attempt was refused: the Service has no ready endpoint, or its endpoint is not listening";
     WEBHOOK_NOT_READY = critical "webhook_not_ready" "the manager's own webhook server is too slow"
-        fix "Find out why the manager's own webhook server is slow: CPU load on <node>, Secrets longhorn-webhook-ca and longhorn-webhook-tls, \
-             or a missing webhook configuration or permission." [
+        fix "Find out why the manager's own webhook server is slow: check CPU load on <node>, Secrets longhorn-webhook-ca and longhorn-webhook-tls, the webhook configurations and the manager's permissions." [
             read LAST_LOG,
             read "kubectl -n <namespace> get secrets longhorn-webhook-ca longhorn-webhook-tls",
             read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations | grep longhorn",
@@ -150,8 +147,7 @@ causes! {
     WEBHOOK_CALL_FAILED = critical "webhook_call_failed"
         "the API server cannot call Longhorn's admission webhook"
         but "info in the pod's first 2 min, while other managers start too"
-        fix "Check that the API server's NO_PROXY contains .svc, that TCP port 9502 to the pods is open (CNI), and that the webhook \
-             configurations name the right Service and CA." [
+        fix "Check the API server's NO_PROXY (it must contain .svc), TCP port 9502 to the pods (CNI), and the Service and CA that the webhook configurations name." [
             read ASK,
             read "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=longhorn-admission-webhook -o wide",
             read WHOM,
@@ -175,7 +171,7 @@ causes! {
                  log: its end shows what it is waiting for." [read MANAGERS, read SLICES, read LAST_LOG]
         way NONE_READY "the webhook has no Ready manager"
             means "the webhook's Service has no Ready manager"
-            fix "Bring one manager to Ready. Check that the DaemonSet, its pods' labels and the Service's selector belong to one release."
+            fix "Check that the DaemonSet, its pods' labels and the Service's selector belong to one release. Then find out why no manager is Ready."
                 [read MANAGERS, read SLICES, read LAST_LOG]
         way NO_SERVICE "the webhook's Service is missing"
             means "the webhook configuration names a missing Service, so it belongs to another installation or namespace"
@@ -190,14 +186,13 @@ causes! {
     WEBHOOK_DENIED = critical "webhook_denied"
         "Longhorn's admission webhook rejects a change that the manager makes during startup"
             but "warning below 5 restarts, info in the pod's first 2 min"
-        fix "Wait for the next attempt in a rollout. Otherwise correct the rejected object, or delete it if unused. If that change is rejected \
-             too, repeat it on the previous release."
+        fix "Wait for the next attempt if a rollout is running. Otherwise correct the rejected object, or delete it if unused. If that is rejected too, repeat it on the previous release."
             [read LAST_LOG, read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"] proven "the fix asks for a leftover"
         way SETTING_REFUSED "a setting's value is rejected"
             fix "Set the rejected setting to Longhorn's current value in ConfigMap longhorn-default-setting (the chart's defaultSettings), or \
                  remove it there. Danger-zone settings are rejected while volumes are attached."
             [read DEFAULTS, read SETTINGS, read LAST_LOG]
-        way SETTING_ENDS_START "rejected setting (fatal before 1.3.1)"
+        way SETTING_ENDS_START "a bad setting (fatal before 1.3.1)"
             fix "Set the rejected setting to Longhorn's current value in ConfigMap longhorn-default-setting (the chart's defaultSettings), or \
                  remove it there. Danger-zone settings need detached volumes. From 1.3.1 on, managers start anyway."
             [read DEFAULTS, read SETTINGS, read LAST_LOG]
@@ -221,7 +216,7 @@ causes! {
             change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type json -p '[{\"op\":\"replace\",\"path\":\"/spec/disks/<disk>/evictionRequested\",\"value\":false}]'",
         ];
     UPGRADE_PATH = critical "upgrade_path"
-        "Longhorn does not support this step between releases", changed_by: BY_ROLLOUT
+        "Longhorn does not support going from the installed release to this one", changed_by: BY_ROLLOUT
         fix "Put back the release in setting current-longhorn-version: Longhorn upgrades one minor release at a time and never downgrades. \
              Going back is safe until a manager is Ready." [read INSTALLED, read IMAGES];
     ENGINE_INCOMPATIBLE = critical "engine_incompatible" "an engine image in use is too old"
@@ -234,7 +229,7 @@ causes! {
         fix "Correct the <value> object that the log's last line names: Longhorn cannot upgrade it. Going back to the previous release is safe \
              until one manager is Ready."
             [read "kubectl -n <namespace> get <value>", read "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=20"]
-        way BACKUP_WITHOUT_VOLUME "a backup in Error has no volume"
+        way BACKUP_WITHOUT_VOLUME "a failed Backup names no volume"
             fix "Delete Backup <backup>: it is in state Error, names no volume and so holds no data. The manager starts at its next attempt, \
                  within five minutes." [
                 read "kubectl -n <namespace> get backups.longhorn.io <backup> -o yaml",
@@ -256,7 +251,7 @@ causes! {
         ];
     POD_UPDATE_REFUSED = critical "pod_update_refused"
         "another webhook changes the manager's pod, so Kubernetes rejects the manager's own update"
-        fix "Exempt namespace <namespace> from the mutating webhook that changes pods: the log shows the field, such as imagePullSecrets. Until \
+        fix "Exempt namespace <namespace> from the mutating webhook that changes its pods: the log shows the changed field, such as imagePullSecrets. Until \
              then, delete the pod: the next one is accepted."
             [read "kubectl get mutatingwebhookconfigurations", read LAST_LOG, change "kubectl -n <namespace> delete pod <object>"]
             proven "a manager's pod holds no data, and a DaemonSet recreates it";
@@ -272,8 +267,7 @@ causes! {
         fix "Upgrade to the release that fixes the bug. Until then, avoid its trigger: the finding names issue, release and trigger."
             [read LAST_LOG, read IMAGES];
     OOM_KILLED = critical "oom_killed" "the manager was OOM-killed"
-        fix "Find out what uses the memory of <node>: the container has no limit, so the node ran out of memory. If someone set a limit, remove it: \
-             Longhorn ships none." [read NODE_STATE, read "kubectl top node <node>", read "kubectl top pod -A --sort-by=memory"];
+        fix "Find out what is using <node>'s memory: the container has no limit, so the node itself ran out. If a memory limit was added, remove it: Longhorn sets none." [read NODE_STATE, read "kubectl top node <node>", read "kubectl top pod -A --sort-by=memory"];
     PROBE_KILLED = critical "probe_killed"
         "a liveness or startup probe kills the manager"
         fix "Remove the liveness or startup probe from container longhorn-manager and from its manifest or chart values. No Longhorn release \
@@ -296,7 +290,7 @@ causes! {
 pub fn briefly(cause: &'static Cause) -> &'static str {
     match *cause {
         API_UNREACHABLE => "the API server is not answering",
-        API_CERTIFICATE => "the API certificate is rejected",
+        API_CERTIFICATE => "it rejects the API certificate",
         CRD_MISMATCH => "CRDs do not match its release",
         MANIFEST_STALE => "manifest and image do not match",
         WEBHOOK_SERVICE_UNREACHABLE => "its webhook Service is unreachable",
@@ -304,8 +298,8 @@ pub fn briefly(cause: &'static Cause) -> &'static str {
         WEBHOOK_UNSERVED => "its webhook Service did not answer",
         WEBHOOK_NOT_READY => "its own webhook server is too slow",
         WEBHOOK_CALL_FAILED => "calls to the webhook fail",
-        WEBHOOK_DENIED => "the webhook rejects its API update",
-        BACKING_IMAGE_EVICTION_PANIC => "panic at a stale backing image copy",
+        WEBHOOK_DENIED => "the webhook rejects its update",
+        BACKING_IMAGE_EVICTION_PANIC => "panic on a stale backing image copy",
         WRITE_CONFLICT => "managers conflict during startup",
         UPGRADE_PATH => "this upgrade step is not supported",
         CACHE_SYNC_FAILED => "it was stopped while it was hanging",
@@ -334,7 +328,8 @@ pub fn to_one_release(cluster: &Cluster, pod: &Pod, definitions: bool, reason: &
 
 /// What templates name of the rights that a manager lacks, as `list volumes.longhorn.io`, and the manifest that has them.
 pub fn lacking(cluster: &Cluster, pod: &Pod, rights: &[String]) -> Vec<(Name, String)> {
-    let rights = rights.iter().filter(|right| right.contains(' ') && *right != "be authenticated");
+    let rights =
+        rights.iter().filter(|right| right.contains(' ') && *right != "authenticate to the API server");
     let release = releases::release_of(cluster, pod)
         .filter(|release| installation::published(cluster, Some(*release)).is_some());
     let release = release.map(|release| (Name::Release, release.to_string()));

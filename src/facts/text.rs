@@ -81,23 +81,35 @@ pub fn with_quote(fact: String, said: &str) -> String {
 
 /// These volumes for a headline: claims where bound, else volume names.
 pub fn claims_of(volumes: &[VolumeRef]) -> String {
-    first_of(volumes.iter().map(claim_of), volumes.len())
+    joined(volumes, |volume| claim_of(volume).to_owned())
 }
 
 /// The same with who uses them.
 pub fn users_of(volumes: &[VolumeRef]) -> String {
-    let user = |volume: &VolumeRef| match volume.workloads.first().filter(|_| volume.pvc.is_some()) {
+    joined(volumes, |volume| match volume.workloads.first().filter(|_| volume.pvc.is_some()) {
         Some(workload) => format!("{} ({workload})", claim_of(volume)),
-        None => claim_of(volume),
-    };
-    first_of(volumes.iter().map(user), volumes.len())
+        None => claim_of(volume).to_owned(),
+    })
 }
 
-fn claim_of(volume: &VolumeRef) -> String {
-    match &volume.pvc {
-        Some(pvc) => format!("claim {pvc}"),
-        None => format!("volume {}", volume.name),
+/// The noun once where all are claims, or none is: `claims a and b`.
+fn joined(volumes: &[VolumeRef], name: impl Fn(&VolumeRef) -> String) -> String {
+    let noun = |volume: &VolumeRef| if volume.pvc.is_some() { "claim" } else { "volume" };
+    let same = volumes.windows(2).all(|two| matches!(two, [one, other] if noun(one) == noun(other)));
+    let called = |volume| if same { name(volume) } else { format!("{} {}", noun(volume), name(volume)) };
+    let list = match volumes {
+        [one, other] => format!("{} and {}", called(one), called(other)),
+        _ => first_of(volumes.iter().map(called), volumes.len()),
+    };
+    match volumes {
+        [one] => format!("{} {list}", noun(one)),
+        [one, ..] if same => format!("{}s {list}", noun(one)),
+        _ => list,
     }
+}
+
+fn claim_of(volume: &VolumeRef) -> &str {
+    volume.pvc.as_ref().unwrap_or(&volume.name)
 }
 
 #[cfg(test)]

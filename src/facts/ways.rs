@@ -18,11 +18,11 @@ ways! { UNREACHED:
         fix "Find the DNS server that answers NXDOMAIN for the Service, often the node's own (resolv.conf, search domain). Then check the \
              kubelet's cluster domain and that the Service exists."
         [read SERVICE, read DNS, read WAITS, read GAVE_UP];
-    NO_DNS "DNS does not answer for the webhook"
+    NO_DNS "DNS gives no answer for the webhook"
         means "the last attempt failed in DNS: no server answered for the Service's name"
         fix "Restore cluster DNS for <node>: check the CoreDNS pods, and UDP and TCP port 53 from <node> to them."
         [read DNS, read ON_NODE, read WAITS, read GAVE_UP];
-    NO_ROUTE "a firewall or a missing route"
+    NO_ROUTE "a firewall or missing route blocks it"
         means "the last attempt failed with `no route to host`: a firewall rejected it, or no route exists between the nodes"
         fix "Open the nodes' firewall for the pod network (firewalld rejects it, nm-cloud-setup of RHEL removes its routes). Then check the CNI and \
              the routes between the nodes."
@@ -45,22 +45,21 @@ ways! { REFUSED:
         fix "Raise or remove the ResourceQuota of Longhorn's namespace. The DaemonSet controller retries within minutes."
         [read "kubectl -n <namespace> describe resourcequota"];
     POD_SECURITY "privileged pods are not allowed"
-        fix "Allow privileged pods in Longhorn's namespace, which Longhorn requires. The DaemonSet controller retries at growing intervals. \
-             Restarting the rollout makes it retry immediately." [
+        fix "Allow privileged pods in Longhorn's namespace: Longhorn requires them. Then restart the DaemonSet's rollout: its controller otherwise retries only at growing intervals." [
             change "kubectl label namespace <namespace> pod-security.kubernetes.io/enforce=privileged --overwrite",
             change "kubectl -n <namespace> rollout restart daemonset <workload>",
         ];
     ADMISSION "a ServiceAccount, a PriorityClass or a webhook is missing"
-        fix "Create the ServiceAccount or PriorityClass in the message, start the webhook that is not answering, or change the policy that rejects \
+        fix "Read the message for the cause. Create the missing ServiceAccount or PriorityClass, start the webhook that is not answering, or change the policy that rejects \
              the pods." [read POD, read SET];
 }
 
 // What else keeps a pod of a DaemonSet from its node.
 ways! { NOT_STARTED:
-    IMAGE "its image cannot be pulled"
+    IMAGE "an image cannot be pulled"
         fix "Make the image available to this node: check its name and tag, the registry and its pull secret, and the node's DNS and \
              proxy. The kubelet retries within five minutes." [read POD, read SET];
-    NODE_LACKS "the node lacks what it needs"
+    NODE_LACKS "the node lacks a prerequisite"
         fix "Provide what the pod lacks (its Events say): a path, Secret or ConfigMap to mount, the CNI plugin, or a working container runtime. The kubelet then retries automatically." [read POD, read SET, read NODE];
     INIT "an init container fails"
         fix "Read the init container's log and fix the error in it."

@@ -26,8 +26,7 @@ const NODES: &str = "kubectl get nodes -o wide";
 causes! {
     NODE_DOWN = warning "node_down"
         "the node has not been Ready for ten minutes, so its pods and volumes cannot move"
-        fix "Bring node <node> back. If its machine is lost, switch it off, then add taint node.kubernetes.io/out-of-service:NoExecute: its \
-             volumes attach elsewhere. Never add it to a running machine: it keeps writing." [
+        fix "Bring node <node> back. If its machine is lost, switch it off, then add taint node.kubernetes.io/out-of-service:NoExecute so that its volumes attach elsewhere. Never taint a running machine: it keeps writing." [
             read "kubectl describe node <node>",
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
             change "kubectl taint nodes <node> node.kubernetes.io/out-of-service=nodeshutdown:NoExecute",
@@ -36,7 +35,7 @@ causes! {
         way NONE_READY "no node is Ready" fix NONE_CAN_TAKE_THEM [read NODES, read "kubectl describe node <node>"];
     NODE_GONE = warning "node_gone"
         "the node no longer exists in Kubernetes, but volumes are still attached to it"
-        fix "Make sure the machine is off. Then delete the pods bound to node <node>: Kubernetes removes its attachments within six minutes. Delete \
+        fix "Make sure that node <node>'s machine is off. Then delete the pods bound to it: Kubernetes removes their attachments within six minutes. Delete \
              an attachment only if no pod is left." [
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
             read "kubectl get volumeattachments.storage.k8s.io",
@@ -80,7 +79,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     HELD = Gauge "longhorn_health_dead_node_attachments" ["node"]
-        "Attachments of Longhorn volumes to a node that has been down or deleted for ten minutes.",
+        "Longhorn volumes still attached to a node that went down or was deleted at least ten minutes ago.",
         absent "the node is Ready or holds no Longhorn volume, or attachments or nodes cannot be read",
         example "sum by (node) (longhorn_health_dead_node_attachments)";
 }
@@ -147,9 +146,9 @@ fn finding(cluster: &Cluster, node: &str, attachments: &[&CsiAttachment]) -> Fin
     .node(node)
     .volumes(users);
     finding = match none_ready(cluster) {
-        true => finding
-            .impact(format!("these volumes cannot attach elsewhere because no other node is Ready: {whose}"))
-            .way(way),
+        true => {
+            finding.impact(format!("{whose} cannot attach elsewhere because no other node is Ready")).way(way)
+        }
         false => finding
             .impact(format!("workloads cannot start on another node while these attachments exist: {whose}")),
     };

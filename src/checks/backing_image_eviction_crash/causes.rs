@@ -9,8 +9,8 @@ pub const STATUS_ONLY: &str = "kubectl -n <namespace> get backingimages.longhorn
 
 causes! {
     AT_RISK = critical "at_risk"
-        "eviction is requested on a disk with a stale backing image copy (only in the status), so the node's manager panics"
-        fix "Cancel the eviction of <value>. Request it again once status and spec list the same copies. Then upgrade to 1.8.2, 1.9.1 or later." [
+        "eviction is requested on a disk with a stale backing image copy, so the node's manager panics"
+        fix "Cancel the eviction of <value>. Request it again once the backing image's status and spec list the same copies. Then upgrade to 1.8.2, 1.9.1 or later." [
             change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '{\"spec\":{\"evictionRequested\":false}}'",
             read STATUS_ONLY,
             change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '{\"spec\":{\"evictionRequested\":true}}'",
@@ -25,6 +25,6 @@ causes! {
             read "kubectl -n <namespace> get backingimages.longhorn.io <object> -o yaml",
         ] proven "the fix asks for a pod that hangs; copies on the disk stay, and only those being synced start over";
     TRANSIENT = info "transient"
-        "a backing image copy has been only in the status for seconds, which is normal after its removal"
+        "a backing image copy removed seconds ago is still in the status, which is normal"
         fix "Wait until the copy is removed, usually within seconds, before you request eviction of <value>." [read STATUS_ONLY];
 }

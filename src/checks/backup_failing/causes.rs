@@ -16,8 +16,7 @@ causes! {
             read "kubectl -n <namespace> get backups.longhorn.io",
         ]
         way CREDENTIALS_REFUSED "it rejects the credentials"
-            fix "Compare the target's secret with the keys that the object store issued: the target rejects them, or the secret is missing or lacks \
-                 a key. Longhorn retries every poll interval."
+            fix "Check the target's Secret: it is missing, lacks a key, or holds keys that the target rejects. Compare them with the object store's keys. Longhorn retries every poll interval."
         way CLOCKS_DIFFER "its clock differs from the nodes' clocks"
             fix "Correct the clocks of the object store and the nodes (NTP): the store rejects requests that are more than 15 minutes off. Longhorn \
                  retries every poll interval."
@@ -26,7 +25,7 @@ causes! {
         way TARGET_NAME_UNKNOWN "its name does not resolve"
             fix "Make the target's name resolve in the cluster: check the URL and cluster DNS. Longhorn retries every poll interval."
         way CERTIFICATE_REFUSED "its certificate is not trusted"
-            fix "Add the target's certificate as AWS_CERT to the secret, or renew the certificate: it is not trusted. Longhorn retries every poll \
+            fix "Add the target's certificate to its Secret as AWS_CERT, or renew the certificate: it is not trusted. Longhorn retries every poll \
                  interval."
         way SHARE_NOT_MOUNTED "its share cannot be mounted"
             fix "Check that the share is exported to every node. Then check the NFS version and the nodes' NFS client. Longhorn retries every poll \
@@ -35,8 +34,7 @@ causes! {
             fix "Check that the target is running. Then check the firewalls and proxies between the nodes and the target. Longhorn retries every \
                  poll interval.";
     BACKUP_STUCK = warning "backup_stuck" "the newest backup of a volume has made no progress for an hour"
-        fix "Read the instance manager's log to find out whether the backup advances. Locks of other clusters or finished backups expire within \
-             minutes. Delete the backup only if it has stalled."
+        fix "Read the instance manager's log to find out whether the backup progresses. Locks of other clusters or finished backups expire within minutes. Delete the backup only if it has stalled."
             [read "kubectl -n <namespace> get backups.longhorn.io <backup> -o yaml", read BACKUPS, read TARGETS]
             proven "the backup has made no progress for an hour, and the fix asks to check that it has stalled, and it holds no complete copy";
     BACKUP_FAILED = warning "backup_failed"
@@ -49,10 +47,9 @@ causes! {
             change "kubectl -n <namespace> delete backups.longhorn.io <backup>",
         ] proven "the backup has failed, so it holds no complete copy; others are not touched";
     RECURRING_JOB_OVERDUE = warning "recurring_job_overdue"
-        "a recurring job has missed its schedule, or fails at each run"
+        "a recurring job has missed its schedule, or fails on every run"
         but "info while its last run is writing a backup"
-        fix "Delete the last Job of CronJob <object> if it is hanging: it blocks every later run. If over 100 runs were missed, edit the CronJob to \
-             restart it."
+        fix "Delete the last Job of CronJob <object> if it is hanging: it blocks every later run. If over 100 runs were missed, edit the CronJob: it then starts again."
             [read CRON_JOB, read JOBS, change "kubectl -n <namespace> delete jobs <workload>"]
             proven "the Job is the active one of an overdue CronJob, and writes no backup"
         way NO_CRON_JOB "it has no CronJob"
@@ -64,7 +61,7 @@ causes! {
             fix "Read the log of the job's last run: it gives each volume's reason."
                 [read "kubectl -n <namespace> logs -l recurring-job.longhorn.io=<object> --tail=100", read JOBS]
         way JOBS_REFUSED "Kubernetes cannot create its Job"
-            fix "Fix what the Event names: raise the quota, delete finished Jobs, or start the webhook that is not answering. The CronJob controller \
+            fix "Read the Event. Then raise the quota, delete finished Jobs, or start the webhook that is not answering. The CronJob controller \
                  then retries automatically." [read CRON_JOB, read "kubectl -n <namespace> describe resourcequota"];
     RECURRING_JOB_SUSPENDED = info "recurring_job_suspended" "the CronJob of a recurring job is suspended"
         fix "Find out who suspended the job and why. If it should run, resume it."

@@ -70,7 +70,7 @@ fn not_running(
     // it takes longer than its schedule allows, which ends on its own
     let writes =
         !cron.status.active.is_empty() && volumes_of(cluster, job).iter().any(|name| writing.contains(name));
-    let still = if writes { ": its last run is writing" } else { "" };
+    let still = if writes { ": its last run is writing a backup" } else { "" };
     let long = text::duration(cluster.age(last));
     let what = format!("has not started for {long}{still}");
     let finding = about(cluster, job, &causes::RECURRING_JOB_OVERDUE, &what)
@@ -101,10 +101,15 @@ fn fails(
     let since = good.or(cron.metadata.created())?;
     let twice = last.duration_since(since) > pause + pause / 2;
     (known && twice && cron.status.active.is_empty()).then(|| {
-        about(cluster, job, &causes::RECURRING_JOB_OVERDUE, &format!("({}) fails at each run", job.spec.task))
-            .way(&causes::RUNS_FAIL)
-            .since(Some(since))
-            .facts(evidence(cluster, job, cron, pause))
+        about(
+            cluster,
+            job,
+            &causes::RECURRING_JOB_OVERDUE,
+            &format!("({}) fails on every run", job.spec.task),
+        )
+        .way(&causes::RUNS_FAIL)
+        .since(Some(since))
+        .facts(evidence(cluster, job, cron, pause))
     })
 }
 

@@ -46,7 +46,7 @@ pub(super) const ALERTS: &[Alert] = &[
         for_: "1h",
         summary: "Volumes of a Longhorn recurring job lack a fresh backup.",
         description: "Recurring job {{ $labels.object }} is running, but its last two runs left some volumes without a good backup. Their newest \
-                      data is unprotected. Read the last run's log (volumes: longhorn_health_volume_last_backup_timestamp_seconds).",
+                      data is unprotected. Read the last run's log (longhorn_health_volume_last_backup_timestamp_seconds shows which volumes).",
         why: "Two runs have been missed already; an hour more lets the current run finish.",
         runbook: include_str!("LonghornBackupTooOld.md"),
         ..Alert::DEFAULT

@@ -15,7 +15,7 @@ ways! { SIDECAR:
 
 causes! {
     PLUGIN_CRASHING = warning "plugin_crashing" "a container of the CSI plugin on the node keeps crashing"
-        fix "Check the managers, DNS and the node's network: the plugin asks longhorn-backend for everything. Then read the log of container \
+        fix "Check the managers, DNS and the node's network: the plugin depends on Service longhorn-backend. Then read the log of container \
              <container>. A missing registrar socket is only a consequence." [
             read "kubectl -n <namespace> logs <object> -c <container> --previous --tail=50",
             read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
@@ -35,7 +35,7 @@ causes! {
         ways SIDECAR;
     PLUGIN_NOT_RUNNING = warning "plugin_not_running"
         "the CSI plugin's pod on the node is stuck starting or not Ready"
-        fix "Read the pod's Events: usually an image pull fails, or the node lacks room or the kubelet's directory. If the kubelet's root is not \
+        fix "Read the pod's Events for a failed image pull, a full node or a missing kubelet directory. If the kubelet's root is not \
              /var/lib/kubelet, set the driver deployer's --kubelet-root-dir."
             [read "kubectl -n <namespace> describe pod <object>", read "kubectl describe node <node>",
              read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide"]
@@ -56,7 +56,7 @@ causes! {
              read "kubectl get csinode <node> -o yaml", change "kubectl -n <namespace> delete pod <pod>"]
             proven "the plugin runs and its CSINode lacks the driver; a DaemonSet recreates the pod, and mounts stay";
     CONTROLLER_DOWN = critical "controller_down"
-        "csi-attacher or csi-provisioner is down, so no volume can be attached, or none can be created"
+        "csi-attacher is down, so no volume can be attached, or csi-provisioner, so none can be created"
         fix "Read the Events and logs of <object>'s pods. If the CSI plugin on their node is down, fix that first. If they lose their lease, the API \
              server is slow." [
             read "kubectl -n <namespace> get pods -l app=<object> -o wide",
@@ -66,7 +66,7 @@ causes! {
         ways NOT_STARTED;
     DELETED_IN_USE = critical "deleted_in_use" "Longhorn was deleted without its uninstaller, but volumes are still in use",
         explains_absence: true
-        fix "Pause what would install Longhorn again (Argo CD, Flux, Helm). Save the commands' output, then copy the nodes' replica directories. Do \
+        fix "Pause every tool that can reinstall Longhorn (Argo CD, Flux, Helm). Save the commands' output, then copy the nodes' replica directories. Do \
              not start a longhorn-manager: it deletes these volumes' data." [
             change "kubectl -n <namespace> delete daemonset <workload>",
             read "kubectl -n <namespace> get replicas.longhorn.io -o custom-columns=VOLUME:.spec.volumeName,NODE:.spec.nodeID,DISK:.spec.diskPath,DIRECTORY:.spec.dataDirectoryName,FAILED:.spec.failedAt",
@@ -74,8 +74,7 @@ causes! {
             read "kubectl get persistentvolumes -o yaml",
         ] proven "the volumes are marked for deletion, which cannot be undone, and a running manager deletes their data; engines do not run in it"
         way MANAGERS_RUN "its managers are still running"
-            fix "Delete DaemonSet longhorn-manager immediately: its managers are deleting these volumes' data, PersistentVolumes and claims. Pause \
-                 what would install Longhorn again. Save the commands' output, then copy the nodes' replica directories.";
+            fix "Delete DaemonSet longhorn-manager immediately: its managers are deleting these volumes' data, PersistentVolumes and claims. Pause every tool that can reinstall Longhorn. Save the commands' output, then copy the nodes' replica directories.";
     MANAGERS_DELETED = critical "managers_deleted" "all longhorn-managers were deleted, so volumes in use cannot attach, detach, rebuild or fail over",
         explains_absence: true
         fix "Apply the manifest of <release> again with the tool that installed Longhorn: its DaemonSet and Services are missing. Running I/O continues \

@@ -66,7 +66,7 @@ fn managers(cluster: &Cluster, out: &mut Outcome) -> bool {
     )
     .since(age.since)
     .impact(format!(
-        "no volume can attach, detach, rebuild or fail over (running I/O continues): {}",
+        "no volume can attach, detach, rebuild or fail over. Running I/O of {} continues.",
         text::users_of(&users)
     ))
     .volumes(users)

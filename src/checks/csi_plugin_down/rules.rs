@@ -10,7 +10,7 @@ pub(super) const ALERTS: &[Alert] = &[
         when: When::Found(&[&DELETED_IN_USE]),
         summary: "Longhorn was deleted, but volumes are still in use.",
         description: "Longhorn was deleted without its uninstaller, but volumes are still in use. Any longhorn-manager that starts deletes their \
-                      data. Start none, and copy the replica directories first.",
+                      data. Do not start one before you have copied the replica directories.",
         why: "This state does not pass by itself: volumes are being deleted, but the managers that delete them are missing. An exporter in \
               Longhorn's namespace is deleted with it.",
         runbook: include_str!("LonghornDeleted.md"),

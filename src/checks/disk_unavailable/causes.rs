@@ -27,8 +27,7 @@ causes! {
             proven "the fix asks for a replaced disk, and that every volume is healthy without it";
     DISK_UUID_SHARED = warning "disk_uuid_shared"
         "disks of several nodes have the same UUID (such as after cloning a machine), so Longhorn confuses them"
-        fix "Keep the UUID on one node. Renew it on the others, one node at a time, while every volume has a healthy replica elsewhere. 1. Disable \
-             scheduling on the disk and delete longhorn-disk.cfg at its path. 2. Once the disk is not ready, remove it from the node in Longhorn and \
+        fix "Keep the UUID on one node. Renew it on the others, one node at a time, while every volume has a healthy replica elsewhere. 1. Disable scheduling on that node's disk and delete longhorn-disk.cfg at its path. 2. Once the disk is not ready, remove it from the node in Longhorn and \
              add it again." [
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhorndiskuuid=<value> -o wide",
             read "kubectl -n <namespace> get nodes.longhorn.io -o yaml | grep -E '^    name:|diskUUID'",
@@ -97,12 +96,12 @@ causes! {
         fix "Add a disk or a node, or delete unneeded snapshots and volumes. If the disk is small by design, disable its scheduling: that clears \
              this finding." [read REPLICAS, read DISK, read LIMITS] proven "the fix asks for what is not needed";
     NO_NODE_READY = critical "no_node_ready"
-        "all nodes with Longhorn data have been not Ready for five minutes", of_data: Unwritten
-        fix "Check what the nodes share (power, load balancer, certificates), or their kubelet messages if Ready is False. Do not restart, drain or \
+        "no node with Longhorn data has been Ready for five minutes", of_data: Unwritten
+        fix "Check what the nodes share (power, load balancer, certificates). If Ready is False, read their kubelet messages. Do not restart, drain or \
              delete any node: it may still serve volumes."
             [read "kubectl get nodes -o wide", read NODE, read "kubectl -n <namespace> get pods -o wide"];
     NODE_NOT_READY = warning "node_not_ready" "the Kubernetes node has not been Ready for five minutes"
-        fix "Bring node <node> back. If it is lost, power it off, then force-delete its volume-using pods. Delete the node only once every volume is \
+        fix "Bring node <node> back. If it is lost, power it off, then force-delete its pods that use volumes. Delete the node only once every volume is \
              healthy without it."
             [read NODE, read REPLICAS, read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>"]
             proven "the node is lost and off, and every volume is healthy without it"
@@ -116,14 +115,14 @@ causes! {
             ] proven "the replica never started, and holds no data"
         way NO_OTHER_NODE "every other node already has a replica of its volumes"
             fix "Bring node <node> back (check power, network, kubelet). If it is lost, add a node or lower numberOfReplicas before deleting it: \
-                 every other node already has a replica of <volume>.";
+                 every other node has a replica of volume <volume>.";
     NODE_PRESSURE = warning "node_pressure"
         "the kubelet reports pressure on the node, so Longhorn uses neither the node nor its disks"
-        fix "Free what node <node> lacks: disk space of the kubelet or container runtime, memory, or process IDs. Until then, the kubelet may evict \
+        fix "Free the resource that is short on node <node>: disk space of the kubelet or container runtime, memory, or process IDs. Until then, the kubelet may evict \
              Longhorn's own pods." [read NODE, read "kubectl get events -A --field-selector reason=Evicted"];
     NODE_ENVIRONMENT = info "node_environment"
         "the node fails Longhorn's check of packages, kernel modules and mounts" but "warning if a volume needs what is missing"
-        fix "Add what is missing to node <node>: an NFS client, shared mounts or 2 MiB huge pages (on immutable nodes, to the image). After \
+        fix "Add what node <node> lacks: an NFS client, shared mounts or 2 MiB huge pages (immutable nodes: in the image). After \
              adding huge pages, restart the kubelet." [read CONDITIONS]
         way MODULES "kernel modules are not loaded"
             fix "Load <value> on node <node>, now and at every boot. Longhorn checks again every half hour." [

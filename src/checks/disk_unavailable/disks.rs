@@ -80,7 +80,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
         .finding(
             cluster,
             cause,
-            format!("disk {} on {} is unused: {}", disk.name, disk.node_name(), of_it(cause)),
+            format!("disk {} on {} is unavailable: {}", disk.name, disk.node_name(), of_it(cause)),
         )
         .since(since)
         .impact(impact(&volumes, &alone))
@@ -215,7 +215,8 @@ fn impact(volumes: &[VolumeRef], alone: &[String]) -> String {
     match alone.is_empty() {
         true => format!("replicas of {number} on this disk are unavailable until the disk is back"),
         false => format!(
-            "replicas of {number} on this disk are unavailable. These volumes have no other usable copy: {}. Do not remove the disk",
+            "replicas of {number} on this disk are unavailable. No other usable copy is left of {} {}. Do not remove the disk",
+            if alone.len() == 1 { "volume" } else { "volumes" },
             text::listed(alone)
         ),
     }

@@ -29,8 +29,8 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, away: &[(&LonghornNode, 
     }
     let message = match storing.len() {
         1 => format!("node {} is not Ready: it is the only node with Longhorn data", first.metadata.name),
-        2 => "both nodes with Longhorn data are not Ready".to_owned(),
-        count => format!("all {count} nodes with Longhorn data are not Ready"),
+        2 => "neither node with Longhorn data is Ready".to_owned(),
+        count => format!("none of the {count} nodes with Longhorn data is Ready"),
     };
     let object = cluster.object::<DaemonSet>("longhorn-manager");
     let finding = Finding::about(&causes::NO_NODE_READY, object, message)
@@ -46,11 +46,14 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, away: &[(&LonghornNode, 
 fn impact(cluster: &Cluster) -> String {
     let volumes = &cluster.objects.volumes;
     let attached = volumes.iter().filter(|volume| volume.status.state == VolumeState::Attached).count();
-    format!(
-        "no volume can attach, detach or rebuild, and Longhorn's objects are outdated. Only the machines show whether I/O of {} continues \
-         ({attached} attached)",
-        counted(volumes.len(), "volume")
-    )
+    let now = "no volume can attach, detach or rebuild, and Longhorn's objects are outdated";
+    match attached {
+        0 => now.to_owned(),
+        some => format!(
+            "{now}. Only the machines show whether I/O of {} continues",
+            counted(some, "attached volume")
+        ),
+    }
 }
 
 /// What is said of the nodes, the commonest first.
@@ -80,7 +83,7 @@ fn times(away: &[(&LonghornNode, &Condition)]) -> Option<String> {
     let times = || away.iter().filter_map(|(_, ready)| ready.last_transition_time.get());
     let (first, last) = (times().min()?, times().max()?);
     (away.len() > 1).then(|| match first == last {
-        true => format!("all have been not Ready since {first}"),
+        true => format!("no node has been Ready since {first}"),
         false => format!("the first node became not Ready at {first}, the last at {last}"),
     })
 }

@@ -54,7 +54,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
             disk.finding(cluster, &causes::DISK_FULL, format!("{} cannot take more replicas{why}", of()))
                 .since(since)
                 .impact(
-                    "no replica can be placed or rebuilt on this disk, so volumes without another disk stay degraded. Replicas already on it may fill it",
+                    "no replica can be placed or rebuilt on this disk. Volumes without another disk stay degraded, and replicas already on this one may fill it",
                 )
                 .fact(format!("the disk's condition Schedulable is False, reason DiskPressure: \"{said}\""))
                 .way(zero.then_some(&causes::PROMISES_NOTHING))
@@ -98,23 +98,24 @@ fn is_exhausted(cluster: &Cluster, out: &mut Outcome, disk: &Disk) -> bool {
         (all, 0) => (
             Severity::Warning,
             format!(
-                "replicas of {} fail at their next write. Each volume has a healthy copy elsewhere",
-                counted(all, "volume")
+                "replicas of {} fail at their next write. {} has a healthy copy elsewhere",
+                counted(all, "volume"),
+                if all == 1 { "It" } else { "Each" }
             ),
         ),
         (_, some) => (
             Severity::Critical,
             format!(
-                "writes fail for {} without a healthy copy elsewhere: {}",
-                counted(some, "volume"),
-                text::listed(&alone)
+                "writes fail to {}, because {} no healthy copy elsewhere",
+                text::claims_of(&stuck),
+                if some == 1 { "it has" } else { "they have" }
             ),
         ),
     };
     let message = match alone.len() {
         0 => format!("{} has no space left: replicas fail at their next write", of()),
-        1 => format!("{} has no space left: {} cannot be written", of(), text::claims_of(&stuck)),
-        some => format!("{} has no space left: {} cannot be written", of(), counted(some, "volume")),
+        1 => format!("{} has no space left: {} cannot be written to", of(), text::claims_of(&stuck)),
+        some => format!("{} has no space left: {} cannot be written to", of(), counted(some, "volume")),
     };
     let finding = disk.finding(cluster, &causes::DISK_EXHAUSTED, message).severity(severity).impact(impact);
     out.report(

@@ -71,8 +71,8 @@ pub(super) const ALERTS: &[Alert] = &[
         name: "LonghornNoNodeReady",
         when: When::Found(&[&NO_NODE_READY]),
         for_: "1m",
-        summary: "All nodes with Longhorn data are not Ready.",
-        description: "All nodes with Longhorn data are not Ready, so all volumes are affected. Check what the nodes share (network, power, \
+        summary: "No node with Longhorn data is Ready.",
+        description: "No node with Longhorn data is Ready, so all volumes are affected. Check what the nodes share (network, power, \
                       connection to the API server). Do not restart, drain or delete any node.",
         why: "The finding allows five minutes for a reboot; one more bridges an exporter that restarts.",
         runbook: include_str!("LonghornNoNodeReady.md"),

@@ -11,7 +11,7 @@ causes! {
         ways REFUSED;
     MANAGERS_HALF_STARTED = warning "managers_half_started"
         "managers are Ready, but none has finished its startup (port 9500 is not open yet)"
-        fix "Read the log of a manager that is Ready to find out what its startup is waiting for. DNS and network are not the cause."
+        fix "Read the log of any Ready manager: it shows what that manager's startup is waiting for. DNS and network are not the cause."
             [read "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --tail=50",
              read "kubectl -n <namespace> get nodes.longhorn.io"];
     DNS_SUSPECTED = warning "dns_suspected"
@@ -38,9 +38,8 @@ causes! {
             read "kubectl -n <namespace> get instancemanagers.longhorn.io -o wide",
         ];
     API_TIMEOUT = warning "api_timeout"
-        "a request of the deployer to longhorn-backend or to the API server failed or timed out"
-        fix "Fix the connection from this node to the managers (port 9500) or the API server: check kube-proxy, firewall and CNI. The log names \
-             which. Mount propagation is not the cause." [
+        "a request from the driver deployer to longhorn-backend or the API server failed or timed out"
+        fix "Find out from the log which connection fails: to the managers (port 9500) or the API server. Check this node's kube-proxy, firewall and CNI. Mount propagation is not the cause." [
             read "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=longhorn-backend -o wide",
             read "kubectl -n <namespace> logs <object> -c longhorn-driver-deployer --tail=20 --previous",
         ];

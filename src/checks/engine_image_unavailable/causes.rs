@@ -11,7 +11,7 @@ const VOLUMES: &str = "kubectl -n <namespace> get volumes.longhorn.io -o custom-
 causes! {
     DEPLOYED_NOWHERE = critical "deployed_nowhere"
         "the engine image is missing on all Ready nodes, so no volume that needs it can be attached"
-        fix "Read the Events of the image's pods: registry, pull secret, taint or node selector. If the pods exit, read their log. Longhorn uses a \
+        fix "Read the Events of the image's pods (registry, pull secret, taint or node selector). If the pods exit, read their logs. Longhorn uses a \
              node once its pod is Ready." [read PODS, read DAEMON_SET, read PLACED];
     MISSING_ON_NODE = warning "missing_on_node"
         "the engine image is missing on a Ready node" but "info if no volume needs it there"
@@ -28,7 +28,7 @@ causes! {
         "the live upgrade of a volume's engine has been running for half an hour"
         but "info if Longhorn upgrades the engine only while the volume is detached"
         fix "Find out why the new replicas are down (instance manager, cordon, failed start). If all are running, read the owning longhorn-manager's \
-             log. Reattaching the volume also switches its image." [
+             log. Or reattach the volume: that also switches its image." [
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
             read IMAGES,
             change "kubectl -n <namespace> patch volumes.longhorn.io <object> --type merge -p '{\"spec\":{\"numberOfReplicas\":<value>}}'",

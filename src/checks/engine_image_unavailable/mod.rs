@@ -86,7 +86,7 @@ fn incompatible(cluster: &Cluster, image: &EngineImage) -> Finding {
     Finding::about(
         &causes::INCOMPATIBLE,
         cluster.object::<EngineImage>(name),
-        format!("engine image {} is in use but incompatible with this Longhorn", short(of)),
+        format!("engine image {} is in use but incompatible with this release", short(of)),
     )
     .volumes(users.map(|volume| cluster.volume_ref(&volume.metadata.name)).collect())
     .impact("volumes of this image cannot attach, and attached ones cannot be managed")

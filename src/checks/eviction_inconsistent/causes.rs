@@ -57,7 +57,7 @@ causes! {
             [read "kubectl -n <namespace> get replicas.longhorn.io -l longhorndiskuuid=<key> -o wide", read NODE]
             proven "the disk is lost, and each replica is deleted only once its volume is healthy without it";
     NO_CANDIDATE_DISK = warning "no_candidate_disk"
-        "a detached volume with a replica to evict is not attaching, because no disk can take the replica"
+        "a detached volume cannot attach to evict its replica, because no disk can take the replica"
         fix "Allow scheduling on another node or disk, add a disk, or fix the tags and anti-affinity of <claim>. Longhorn attaches the volume once \
              every replica has a disk." [
             read NODES,
@@ -66,8 +66,7 @@ causes! {
         ];
     LAST_RW_REPLICA = warning "last_rw_replica"
         "the replica to evict is the volume's only healthy one, and no other is being rebuilt"
-        fix "Back up <claim>. Then find out why no other replica is being rebuilt (rebuild limit, failing replicas, restore). If the volume is \
-             strict-local, change its data locality while detached." [
+        fix "Back up <claim>. Then find out why no other replica is being rebuilt (rebuild limit, failing replicas, restore). If the volume is strict-local, detach it and change its data locality." [
             read OF_VOLUME,
             read "kubectl -n <namespace> get settings.longhorn.io concurrent-replica-rebuild-per-node-limit",
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<volume>",
@@ -112,9 +111,8 @@ causes! {
             read "kubectl -n <namespace> get settings.longhorn.io default-backing-image-manager-image",
         ];
     NO_USABLE_COPY = warning "no_usable_copy"
-        "every copy of a backing image is failed or unknown, so its volumes cannot start"
-        fix "Bring a node with a copy back. If every copy is lost, create the image again with its name and identical content (compare checksums): \
-             any other content corrupts its volumes." [read IMAGE, read NODES, read IMAGE_MANAGERS]
+        "every copy of a backing image has failed or is unknown, so its volumes cannot start"
+        fix "Bring back a node that has a copy. If every copy is lost, create the image again with the same name and content (compare checksums): other content corrupts its volumes." [read IMAGE, read NODES, read IMAGE_MANAGERS]
         way UNUSED "no volume uses the image"
             fix "Fix the error in the image's message. Then delete the image and create it again. Nothing is lost: no volume uses it."
             proven "no volume uses the image";

@@ -107,8 +107,7 @@ fn scheduling_allowed(cluster: &Cluster, node: &LonghornNode, found: &mut Report
             .fact(format!(
                 "{what}: evictionRequested and allowScheduling are both true, which the webhook rejects, so the request is older than the webhook or bypassed it"
             ))
-            .impact("replicas leave and come back, so eviction may never end. The webhook may also reject Longhorn's changes to the node, such as \
-                     for a new instance manager")
+            .impact("replicas leave and return, so eviction may never end. The webhook may also reject Longhorn's node updates, such as those that a new instance manager needs")
             .with(Name::Value, quoted(&off))
             .after(SignedDuration::from_mins(1)),
         );

@@ -7,7 +7,7 @@ const ON_NODE: &str = "kubectl -n <namespace> get replicas.longhorn.io -l longho
 
 causes! {
     NO_PROGRESS = warning "no_progress"
-        "the replicas and copies on an evicted disk have not decreased for half an hour without any rebuild"
+        "an evicted disk's replicas and copies have not decreased for half an hour, and none is being rebuilt"
         fix "Check for detached or unhealthy volumes, a rebuild limit of 0 (default 5), and a failing longhorn-manager on node <node>. If the \
              eviction was not intended, cancel it." [
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhorndiskuuid=<value> -o wide",
@@ -17,7 +17,7 @@ causes! {
         ];
     PDB_BLOCKS = warning "pdb_blocks"
         "an instance manager's PodDisruptionBudget blocks the drain of a cordoned node"
-            but "info if the node is only cordoned, in the first quarter of an hour, and while replicas are leaving", changed_by: BY_CORDON
+            but "info in the first 15 min, while replicas are moving off the node, or if the node is only cordoned", changed_by: BY_CORDON
         fix "Move the volumes and replicas in the evidence off node <node>: Longhorn then removes the PodDisruptionBudget. Do not delete the budget \
              or force the drain: it protects the last copy." [
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
@@ -25,13 +25,12 @@ causes! {
             change "kubectl -n <namespace> patch settings.longhorn.io <setting> --type merge -p '{\"value\":\"<value>\"}'",
         ] proven "the budget names a different node from its instance manager's, so it protects nothing there; every other budget stays"
         way OF_ANOTHER_NODE "it belongs to another node"
-            fix "Delete the PodDisruptionBudget: Longhorn recreates it, with the right node from 1.3.3 and 1.4.2 on." [
+            fix "Delete the PodDisruptionBudget: Longhorn recreates it. From 1.3.3 and 1.4.2 on, the new one selects the right node." [
                 read "kubectl -n <namespace> get poddisruptionbudgets -o yaml",
                 change "kubectl -n <namespace> delete poddisruptionbudget <object>",
             ]
         way ATTACHED "volumes are still attached"
-            fix "Move the workloads that use these volumes off node <node>. The drain does that itself unless a pod has no controller or its own \
-                 PodDisruptionBudget."
+            fix "Move the workloads that use these volumes off node <node>. The drain does that itself unless a pod lacks a controller or has its own PodDisruptionBudget."
         way BY_HAND "a volume is attached manually"
             fix "Detach the manually attached volumes from node <node> in Longhorn's UI: a drain does that only if setting \
                  detach-manually-attached-volumes-when-cordoned is true. Then move the other volumes' workloads."
@@ -47,15 +46,13 @@ causes! {
         way ON_UNKNOWN_NODE "a copy's node is unknown"
             fix "Start the workloads of these volumes once, so that they attach: Longhorn then drops the copy on the missing node and rebuilds it."
         way UNPROTECTED "no safe copy elsewhere"
-            fix "Give these volumes a healthy replica on another node: wait for the rebuild, evict node <node>, or set a node-drain-policy that \
-                 evicts."
+            fix "Wait until the rebuild gives these volumes a healthy replica on another node. Otherwise evict node <node>, or set a node-drain-policy that evicts replicas."
         way NOTHING_LEFT "Longhorn should have removed it"
             fix "Read the log of node <node>'s longhorn-manager: it should have removed the PodDisruptionBudget."
             [read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide"];
     NO_SCHEDULABLE_DISK = warning "no_schedulable_disk"
         "volumes on an evicted disk need a replica elsewhere, but no disk can take it"
-        fix "Allow scheduling on another node or disk, add a disk, free space, or fix the volumes' tags and anti-affinity. The evidence gives each \
-             disk's reason." [
+        fix "Read each disk's reason in the evidence. Then allow scheduling on another node or disk, add a disk, free space, or fix the volumes' tags and anti-affinity." [
             read NODES,
             read "kubectl -n <namespace> describe volumes.longhorn.io <volume>",
             read "kubectl -n <namespace> get nodes.longhorn.io -o yaml | grep -B3 -A3 'type: Schedulable'",

@@ -118,7 +118,7 @@ impl<'a> DrainView<'a> {
         // a cordon alone asks for no drain, and one that has just begun is not held up yet
         let verb = match (&wanted, blocks || left) {
             (_, true) => "is blocked by",
-            (Some(_), false) => "is held up by",
+            (Some(_), false) => "is delayed by",
             (None, false) => "would be blocked by",
         };
         let mut finding = self.finding(manager, &blocker, verb).since(age.since_or_later());

@@ -62,8 +62,7 @@ const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Eviction,
         title: "Replicas left to evict",
-        description: "Replicas still on evicted nodes and disks, by disk UUID. At 0, the disk is empty. A flat line without a rebuild is a \
-                      stalled eviction.",
+        description: "Replicas still on evicted nodes and disks, by disk UUID. At 0, the disk is empty. Flat without a rebuild: the eviction has stalled.",
         no_data: "no eviction is requested, or the exporter does not report",
         ..Panel::TIME_SERIES.of(&REMAINING_REPLICAS)
     },
@@ -77,8 +76,7 @@ const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Eviction,
         title: "Last progress of eviction",
-        description: "When the number of replicas and copies on an evicted disk last changed. Half an hour without a change or rebuild is a stalled \
-                      eviction.",
+        description: "When the number of replicas and copies on an evicted disk last changed. After half an hour without a change or rebuild, the eviction has stalled.",
         unit: Unit::FromNow,
         no_data: "no eviction is under way, or the exporter does not report",
         ..Panel::TABLE.of(&PROGRESS)

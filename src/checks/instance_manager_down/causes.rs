@@ -6,28 +6,26 @@ use crate::facts::ways::NOT_STARTED;
 causes! {
     PANIC = critical "panic"
         "the instance manager's process exited with code 2, probably a Go panic, and no new pod was created" but "warning for the first 3 minutes"
-        fix "Save the pod's log. Then find out why the node's longhorn-manager creates no pod. After a panic during many rebuilds (Longhorn issue \
+        fix "Save the pod's log. Find out why the node's longhorn-manager has not replaced it. After a panic during many rebuilds (Longhorn issue \
              13087, fixed in 1.11.3, 1.12.0), limit parallel rebuilds." [
             read "kubectl -n <namespace> logs <object> --tail=200",
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
         ];
     OOM_KILLED = critical "oom_killed"
         "the instance manager was OOM-killed, and no new pod was created" but "warning for the first 3 minutes"
-        fix "Free memory on the node, or remove the pod's memory limit (Longhorn sets none). Then find out why the node's longhorn-manager creates \
-             no new pod." [
+        fix "Free memory on the node, or remove the pod's memory limit (Longhorn sets none). Then find out why the node's longhorn-manager has not created a new pod." [
             read "kubectl describe node <node>",
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
         ]
         way LIMITED "its memory is limited"
-            fix "Raise or remove the pod's memory limit (LimitRange, policy, or Longhorn for the v2 data engine with pinned CPUs). Then find out why \
-                 the node's longhorn-manager creates no new pod."
+            fix "Raise or remove the pod's memory limit (from a LimitRange, a policy or, for pinned v2 CPUs, Longhorn). Then find out why the node's longhorn-manager has not created a pod."
         way LEAKS_MEMORY "v1.11.0 leaks memory"
             fix "Upgrade to 1.11.1 or use image v1.11.0-hotfix-1: instance managers of v1.11.0 leak memory (Longhorn issue 12573). Until then, free \
                  memory on the node and read its longhorn-manager's log.";
     POD_FAILED = critical "pod_failed"
         "the instance manager's pod has terminated and is not being recreated"
-            but "warning for the first 3 minutes, info for 2 if nothing ran in the pod"
-        fix "Find out why the node's longhorn-manager creates no new pod: only that manager can, and usually does within two minutes." [
+            but "warning in the first 3 min, info in the first 2 min if nothing ran in the pod"
+        fix "Find out why the node's longhorn-manager has not created a new pod: only that manager can, and usually does so within two minutes." [
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
             read "kubectl -n <namespace> describe pod <object>",
         ];
@@ -45,14 +43,13 @@ causes! {
             [read "kubectl -n <namespace> describe pod <object>", read "kubectl describe node <node>"]
             proven "the fix asks to check first that no process of the pod runs on the node";
     POD_MISSING = critical "pod_missing" "the instance manager has no pod, and none is being created"
-            but "warning for the first 3 minutes, info for 2 if nothing ran in the pod"
-        fix "Find out why the node's longhorn-manager creates no pod: only that manager can, and usually does within two minutes." [
+            but "warning in the first 3 min, info in the first 2 min if nothing ran in the pod"
+        fix "Find out why the node's longhorn-manager has not created the pod: only that manager can, and usually does so within two minutes." [
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
             read "kubectl -n <namespace> get instancemanagers.longhorn.io <object> -o yaml",
         ]
         way CREATION_REJECTED "the API server rejects new pods"
-            fix "Fix what the Event names: a webhook that is not answering, the namespace's Pod Security level, or a quota rejects new pods. \
-                 Longhorn then creates the pod." [
+            fix "Read the Event: a webhook that is not answering, the namespace's Pod Security level or a quota is rejecting new pods. Fix that. Longhorn then creates the pod." [
                 read "kubectl -n <namespace> get events --field-selector reason=FailedCreate --sort-by=.lastTimestamp",
                 read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
             ];
@@ -61,21 +58,20 @@ causes! {
         fix "Wait while node <node> is being worked on. Uncordon it when the work is done."
             [read "kubectl get node <node>", change "kubectl uncordon <node>"];
     NODE_DOWN = warning "node_down" "the instance manager's node is down"
-        but "info for the first 5 minutes without attached volumes, for a removed node without replicas, and while its manager starts"
+        but "info in the first 5 min if no volume is attached, while its manager starts, or if the removed node holds no replica"
         fix "Bring node <node> back (check power, network, kubelet). If it is up, find out why longhorn-manager is not running. Remove the node only \
              once every volume is healthy without it." [
             read "kubectl get nodes -o wide",
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
         ]
         way NODE_GONE "the node no longer exists in Kubernetes"
-            fix "Check that every volume with a replica on node <node> is healthy without it. Longhorn removes the instance manager once its own \
-                 node object is deleted." [
+            fix "Check that every volume with a replica on node <node> is healthy without it. Longhorn removes the instance manager once the node's nodes.longhorn.io object is deleted." [
                 read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node>",
                 read "kubectl -n <namespace> get volumes.longhorn.io",
                 read "kubectl -n <namespace> get nodes.longhorn.io <node>",
             ];
     LABEL_MISSING = warning "label_missing"
-        "the instance manager lacks labels, so Longhorn removes it or, before the fix of Longhorn issue 9464, cannot sync its node"
+        "the instance manager lacks labels, so Longhorn removes it or, without the fix of issue 9464, cannot sync its node"
         fix "Put the missing labels back now, as on another instance manager. Do not restart managers or upgrade before that: managers from 1.6.3, \
              1.7.2 and 1.8.0 on remove the instance manager." [
             read "kubectl -n <namespace> get instancemanagers.longhorn.io --show-labels",

@@ -103,7 +103,7 @@ const UNLABELLED: Alert = Alert {
     for_: "5m",
     summary: "A running Longhorn instance manager lacks its labels.",
     description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} lacks the labels by which Longhorn finds it. \
-                  Longhorn 1.6.3, 1.7.2, 1.8.0 and later delete it (earlier, nothing new can start there, issue 9464). Put the labels back.",
+                  Longhorn 1.6.3, 1.7.2, 1.8.0 and later delete it (in earlier releases, nothing new can start there: issue 9464). Put the labels back.",
     why: "Longhorn sets the labels when it creates the object, so they are never missing for a moment.",
     runbook: include_str!("LonghornInstanceManagerLabelsMissing.md"),
     ..Alert::DEFAULT
@@ -236,16 +236,13 @@ fn finding<'a>(
         }
         Hits::Starts => "no new engine or replica can start on the node. Running ones continue".to_owned(),
         _ if !standing.is_empty() => {
-            format!(
-                "pods that use these volumes hang until the node is back or the pods are moved: {}",
-                users_of(&standing)
-            )
+            format!("pods that use {} hang until the node is back or they are moved", users_of(&standing))
         }
         _ if volumes.is_empty() => {
             "no volume can attach to the node, and replicas on it are unavailable".to_owned()
         }
         _ => format!(
-            "no volume can attach to the node, and replicas on it are unavailable: {}",
+            "no volume can attach to the node, and replicas of {} on it are unavailable",
             users_of(&volumes)
         ),
     };

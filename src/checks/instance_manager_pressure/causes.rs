@@ -12,7 +12,7 @@ causes! {
         ];
     STORAGE_NETWORK_MISSING = info "storage_network_missing"
         "the instance manager's pod has no storage-network address, so its engines and replicas use the pod network"
-        fix "Check that Multus is up on node <node> with the network of setting storage-network. Once no volume is attached there, recreate the \
+        fix "Check that Multus is running on node <node> and provides the network of setting storage-network. Once no volume is attached there, recreate the \
              instance manager: its new pod gets an address." [
             read "kubectl -n <namespace> get pod <object> -o yaml | grep -A20 k8s.v1.cni.cncf.io",
             read "kubectl -n <namespace> get settings.longhorn.io storage-network",
@@ -23,8 +23,8 @@ causes! {
         fix "Set guaranteed-instance-manager-cpu (default 12 percent of a node). Longhorn applies it to idle instance managers, so detach each \
              node's volumes in a maintenance window." [read "kubectl -n <namespace> get settings.longhorn.io guaranteed-instance-manager-cpu"];
     PRIORITY_CLASS_MISMATCH = warning "priority_class_mismatch"
-        "the pods' PriorityClass never matches setting priority-class, so Longhorn keeps replacing idle instance managers"
-        fix "Set priority-class to the class that the pods get (by globalDefault or an admission policy), while all volumes are detached. Until then, \
+        "the instance manager pods' PriorityClass never matches setting priority-class, so Longhorn keeps replacing idle instance managers"
+        fix "Detach all volumes, then set priority-class to the class that the pods get (by globalDefault or an admission policy). Until then, \
              Longhorn recreates idle pods every hour." [
             read "kubectl -n <namespace> get settings.longhorn.io priority-class",
             read "kubectl get priorityclasses",

@@ -306,7 +306,7 @@ fn about(
 fn about_network(cluster: &Cluster, outside: SharedManagers) -> Option<Finding> {
     let network = cluster.setting("storage-network")?.value.trim();
     let message =
-        format!("{} no address in the storage network {network}", have(outside.len(), "instance manager"));
+        format!("{} no address on storage network {network}", have(outside.len(), "instance manager"));
     let finding = about(cluster, &causes::STORAGE_NETWORK_MISSING, &outside, message)?;
     Some(finding.impact(
         "its engines and replicas use the pod network, where other nodes may be unable to reach them",

@@ -24,8 +24,7 @@ const VOLUMES: &str = "kubectl -n <namespace> get volumes.longhorn.io";
 
 causes! {
     LIVENESS_PROBE = warning "liveness_probe" "the kubelet killed the instance manager because its liveness probe failed"
-        fix "Check that <node>'s volumes are attached again. Then spread replicas (setting replica-auto-balance) or raise \
-             guaranteed-instance-manager-cpu: it was too busy for its probe. From 1.9.2 on, the probe tolerates 66 s." [
+        fix "Check that <node>'s volumes are attached again. Then spread replicas (replica-auto-balance) or raise guaranteed-instance-manager-cpu: the instance manager was too busy for its probe. From 1.9.2 on, it tolerates 66 s." [
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
             read "kubectl describe node <node>",
             read "kubectl -n <namespace> top pod --containers <object>",
@@ -42,11 +41,9 @@ causes! {
              has one (Longhorn sets none)." [read "kubectl describe node <node>", read "kubectl -n <namespace> top pod --containers <object>"];
     EVICTED = warning "evicted"
         "the instance manager's pod was evicted" but "info if a drain evicted it and no volume was affected"
-        fix "Check that <node>'s volumes are attached again. Then free the resource that the node lacked, or make drains respect Longhorn's \
-             PodDisruptionBudget." [read "kubectl describe node <node>", read "kubectl -n <namespace> get poddisruptionbudgets <object>"]
+        fix "Check that <node>'s volumes are attached again. If the node lacked a resource, free it. If a drain evicted the pod, make drains respect Longhorn's PodDisruptionBudget." [read "kubectl describe node <node>", read "kubectl -n <namespace> get poddisruptionbudgets <object>"]
         way PREEMPTED "a pod with a higher PriorityClass preempted it"
-            fix "Check that <node>'s volumes are attached again. Then make room on node <node>: a pod with a higher PriorityClass took its CPU \
-                 or memory, and the next may too."
+            fix "Check that <node>'s volumes are attached again. Then free CPU or memory on node <node>: a pod with a higher PriorityClass took it, which can happen again."
             [read "kubectl describe node <node>", read "kubectl get priorityclasses"]
         ways MEANT;
     NODE_LOST = warning "node_lost"
@@ -59,7 +56,7 @@ causes! {
         fix "Remove the taint, or let Longhorn tolerate it (setting taint-toleration, with all volumes detached). Until then, no instance manager \
              can run on the node." [read "kubectl get node <node> -o jsonpath='{.spec.taints}'", read VOLUMES]
         way TAINT_GONE "the taint has been removed since"
-            fix "Check that <node>'s volumes are attached again. Then find out who or what tainted node <node>: the taint has been removed since."
+            fix "Check that <node>'s volumes are attached again. Then find out who or what tainted the node (the taint has been removed since)."
             [read "kubectl -n default get events --field-selector involvedObject.kind=Node,involvedObject.name=<node>"]
         ways MEANT;
     SANDBOX_LOST = warning "sandbox_lost"

@@ -62,7 +62,7 @@ fn what(end: &End) -> &'static str {
         }
         ReplacementVerdict::Evicted => ": evicted",
         ReplacementVerdict::Drained if !end.hits.volumes.is_empty() || end.hits.deleted => {
-            ": evicted by a drain (replicas only)"
+            ": evicted by a drain (only replicas ran)"
         }
         ReplacementVerdict::Drained => ": evicted by a drain, no volume affected",
         ReplacementVerdict::NodeLost => ": its node went down or rebooted",
@@ -83,8 +83,8 @@ fn impact(cluster: &Cluster, end: &End, volumes: &[VolumeRef]) -> String {
         (true, true) if end.hits.deleted => {
             "none now: the volumes of its replicas have been deleted".to_owned()
         }
-        (true, true) => "none: it was idle".to_owned(),
-        (true, false) => "none visible: no volume shows damage, or nothing ran in it".into(),
+        (true, true) => "none: the instance manager was idle".to_owned(),
+        (true, false) => "none visible: no volume shows damage, or the instance manager ran nothing".into(),
         (false, _)
             if matches!(end.verdict, ReplacementVerdict::SettingsSync | ReplacementVerdict::StaleCleanup) =>
         {
@@ -92,16 +92,15 @@ fn impact(cluster: &Cluster, end: &End, volumes: &[VolumeRef]) -> String {
         }
         (false, _) if end.severity == Severity::Info => {
             let whole = end.hits.volumes.iter().all(|volume| is_whole(cluster, volume));
-            let then = if whole {
-                "all replicas are back"
-            } else {
-                "the replicas are being rebuilt or return with the node"
-            };
-            format!("only replicas ended: {} stayed attached, and {then}", users_of(volumes))
+            let then = if whole { "all are back" } else { "they are being rebuilt or return with the node" };
+            format!("{} stayed attached: only replicas ended, and {then}", users_of(volumes))
         }
-        (false, _) => format!(
-            "these volumes get I/O errors until they are reattached, or stay degraded until they are rebuilt: {}",
-            users_of(volumes)
-        ),
+        (false, _) => {
+            let (get, are) = if volumes.len() == 1 { ("gets", "is") } else { ("get", "are") };
+            format!(
+                "{} {get} I/O errors until reattached, or {are} degraded until rebuilt",
+                users_of(volumes)
+            )
+        }
     }
 }

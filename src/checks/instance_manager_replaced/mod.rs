@@ -80,7 +80,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     REPLACEMENTS = Counter "longhorn_health_instance_manager_replacements_total" ["cause", "planned"]
-        "Instance manager pods that have ended since the exporter started. Label planned is true if Longhorn or a drain ended it.",
+        "Instance manager pods ended since the exporter started. Label planned is true if Longhorn or a drain ended the pod.",
         absent "never; zero for a cause that was not seen",
         example "increase(longhorn_health_instance_manager_replacements_total{planned=\"false\"}[1h]) > 0";
     LAST = Gauge "longhorn_health_instance_manager_last_replacement_timestamp_seconds" ["instance_manager", "node", "cause", "planned"]

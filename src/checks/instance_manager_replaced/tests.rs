@@ -481,7 +481,7 @@ fn a_drain_says_what_became_of_the_replicas() {
     };
     let (message, impact) = told("");
     assert!(message.ends_with("evicted by a drain, no volume affected"), "{message}");
-    assert_eq!(impact, "none: it was idle");
+    assert_eq!(impact, "none: the instance manager was idle");
     let (message, impact) = told(&hit());
     assert!(message.ends_with("evicted by a drain (replicas only)"), "{message}");
     assert!(impact.ends_with("stayed attached, and all replicas are back"), "{impact}");

@@ -37,7 +37,7 @@ pub static CHECK: Check = Check {
     panels: &[
         Panel {
             title: "Old instance managers stuck",
-            description: "Old instance managers in which only orphaned instances, or nothing, is running, but which Longhorn does not remove.",
+            description: "Old instance managers that run nothing, or only orphaned instances, but that Longhorn does not remove.",
             expr: "sum by ($cluster job) (max without ($without) (longhorn_health_check_findings{$job, check=\"instance_manager_stale\", severity=\"warning\"})) \
                    or 0 * max by ($cluster job) (longhorn_health_checks{$job, state=\"known\"} > 0)",
             legend: "stuck",
@@ -56,8 +56,7 @@ pub static CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Volumes that hold an old instance manager",
-            description: "Volumes that run in old instance managers. Upgrade the engines with engine_upgrade_pending, then detach and attach the \
-                          volumes with reattach_pending.",
+            description: "Volumes that run in old instance managers. Upgrade the engines marked engine_upgrade_pending, then detach and attach the volumes marked reattach_pending.",
             columns: &["cause", "object", "volume", "pvc_namespace", "pvc"],
             expr: "max by ($cluster cause, object, volume, pvc, pvc_namespace) \
                    (longhorn_health_finding_volume{$job, check=\"instance_manager_stale\"}) == 1",
@@ -77,7 +76,7 @@ gauges! {
         absent "no old instance manager has this cause",
         example "sum without (cause) (longhorn_health_old_instance_managers)";
     HOLDERS = Gauge "longhorn_health_old_instance_manager_holders" ["instance_manager", "node", "role", "cause"]
-        "Running or starting instances that hold an old instance manager, by role and by what would free it.",
+        "Running or starting instances that keep an old instance manager alive, by role and by what would release it.",
         absent "the instance manager is not old, or nothing holds it",
         example "sum by (cause) (longhorn_health_old_instance_manager_holders)";
 }
@@ -233,8 +232,8 @@ fn message(im: &InstanceManager, case: &StaleManager, volumes: usize) -> String 
         }
         causes::REATTACH_PENDING => {
             format!(
-                "an old instance manager on {node} is waiting until {} reattached",
-                are(volumes, "volume")
+                "an old instance manager on {node} is waiting for {} to be reattached",
+                counted(volumes, "volume")
             )
         }
         causes::REPLICA_HELD => {
@@ -248,10 +247,6 @@ fn message(im: &InstanceManager, case: &StaleManager, volumes: usize) -> String 
         }
         _ => format!("an old instance manager on {node} is about to be removed"),
     }
-}
-
-fn are(number: usize, what: &str) -> String {
-    format!("{} {}", counted(number, what), if number == 1 { "is" } else { "are" })
 }
 
 fn impact(case: &StaleManager, volumes: &[VolumeRef], shards: &[&str]) -> String {

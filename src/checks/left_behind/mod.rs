@@ -57,8 +57,7 @@ causes! {
             ];
     ORPHANS = info "orphans"
         "a node has data or processes that belong to no Longhorn object" but "warning for a hundred orphans or more"
-        fix "Check whether the data is needed: a directory remains if its replica was deleted while the disk was unavailable. If not, delete \
-             the Orphan objects, which deletes the data." [
+        fix "Check whether you need the data: a directory remains if its replica was deleted while the disk was unavailable. If you do not, delete the Orphan objects: that deletes the data." [
             read "kubectl -n <namespace> get orphans.longhorn.io -l longhornnode=<node> --sort-by=.metadata.creationTimestamp",
         ] proven "no object owns the data; the fix asks to check that it is not needed";
 }
@@ -132,7 +131,9 @@ fn piled_up(cluster: &Cluster, out: &mut Outcome) {
             format!("{} has {} replicas instead of {wanted}", text::claims_of(&users), of_volume.len());
         let mut finding = Finding::about(&REPLICAS_PILED_UP, volumes::object(cluster, volume), message)
             .volumes(users)
-            .impact("none for volumes. Every manager gets slower, and each replica may take space on a disk.")
+            .impact(
+                "none for volumes. Every manager gets slower, and each leftover replica may take disk space.",
+            )
             .fact(format!("replicas: {healthy} healthy, {failed} failed"));
         let ages = of_volume.iter().filter_map(|replica| replica.metadata.created());
         if let (Some(first), Some(last)) = (ages.clone().min(), ages.max()) {
@@ -170,7 +171,7 @@ fn without_volume(cluster: &Cluster, out: &mut Outcome) {
             Finding::about(
                 &WITHOUT_VOLUME,
                 cluster.object::<Volume>(volume),
-                format!("{} of volume {volume} still exist without the volume", counted(objects.len(), "object")),
+                format!("{} of missing volume {volume} still exist", counted(objects.len(), "object")),
             )
             .since(age.since)
             .impact("none for other volumes. The objects take space, and replicas among them hold the volume's data.")

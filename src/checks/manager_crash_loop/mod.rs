@@ -68,11 +68,11 @@ pub static CHECK: Check = Check {
 
 gauges! {
     MANAGERS = Gauge "longhorn_health_managers" ["state"]
-        "Longhorn managers by state: desired (by the DaemonSet), running, ready, crash_looping (also counted while running).",
+        "Longhorn managers by state: desired (by the DaemonSet), running, ready, crash_looping (even while running between crashes).",
         absent "pods cannot be read; for state desired, the DaemonSet cannot be read or does not exist",
         example "longhorn_health_managers{state=\"desired\"} - ignoring(state) longhorn_health_managers{state=\"ready\"}";
     CRASH_LOOPING = Gauge "longhorn_health_manager_crash_looping" ["node", "cause", "evidence", "severity"]
-        "1 for a node whose longhorn-manager crash-loops, even if each run is short. Label evidence: log or fingerprint (exit code, run time).",
+        "1 for a node whose longhorn-manager crash-loops, even while it runs between crashes. Label evidence: log or fingerprint (exit code, run time).",
         absent "the node's manager is not in a crash loop",
         example "count by (cause) (longhorn_health_manager_crash_looping)";
     LAST_TERMINATION = Gauge "longhorn_health_manager_last_termination_timestamp_seconds" ["node"]

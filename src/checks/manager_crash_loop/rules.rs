@@ -38,7 +38,7 @@ pub const ALERTS: &[Alert] = &[
         as_found: true,
         summary: "A Longhorn manager is crash-looping.",
         description: "longhorn-manager{{ with $labels.node }} on {{ . }}{{ end }} is crash-looping. This manager's volumes cannot attach, \
-                      detach or rebuild; running I/O continues. Run the command below to find the cause.",
+                      detach or rebuild, but running I/O continues. Run the command below to find the cause.",
         why: "The series stays up between two crashes, and a cause that is recognised later or changes is the same alert. Three minutes let a \
               manager recover during a rollout, and end before the alert on the webhook outage that follows.",
         runbook: CRASH_LOOP_RUNBOOK,
@@ -76,7 +76,7 @@ pub const WITHOUT_EXPORTER: &[Alert] = &[
         severity: Severity::Critical,
         summary: "A Longhorn manager is crash-looping.",
         description: "Container longhorn-manager of pod {{ $labels.namespace }}/{{ $labels.pod }} is crash-looping. This manager's volumes \
-                      cannot attach, detach or rebuild; running I/O continues. Read how the last run ended (`kubectl logs --previous`).",
+                      cannot attach, detach or rebuild, but running I/O continues. Read how the last run ended (`kubectl logs --previous`).",
         why: "The waiting reason vanishes while the container runs between two crashes; looking back ten \
               minutes, twice the longest back-off, keeps the alert from starting over each time.",
         runbook: CRASH_LOOP_RUNBOOK,

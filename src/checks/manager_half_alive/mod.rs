@@ -36,7 +36,7 @@ use undone::Undone;
 
 causes! {
     WORK_UNDONE = warning "work_undone"
-        "the manager is Ready, but has left its own work of seconds undone for five minutes"
+        "the manager is Ready, but work that takes seconds has been waiting for it for five minutes"
         fix "Read the manager's log. If the log shows API server timeouts, fix that connection. Otherwise save the log, then delete the pod: \
              running I/O is not affected." [
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=200",
@@ -78,11 +78,10 @@ causes! {
              never tries again." [read "kubectl -n <namespace> get lease <object> -o yaml"];
     LEASE_UNSTEADY = info "lease_unsteady"
         "the Lease for webhook certificate rotation changes hands more than twice a day per manager"
-        fix "Check the managers' ages and restarts: at each change a manager ended or lost the API server. If there are no restarts, check the \
-             API server and the nodes' network."
+        fix "Check the managers' ages and restarts: at each change of holder, a manager ended or lost the API server. If none restarted, check the API server and the nodes' network."
             [read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide", read "kubectl -n <namespace> get lease <object> -o yaml"];
     NODE_STATUS_STILL = info "node_status_still"
-        "one node's free disk space has not changed for an hour, unlike all others' (idle disks look the same)"
+        "one node's free disk space has not changed for an hour, unlike on all other nodes (idle disks look the same)"
         fix "Check whether the node's disks are idle: if so, nothing is wrong. Otherwise save the manager's log, then delete its pod." [
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=200",
         ] proven "the free space has not changed for an hour and the disks are not idle; a DaemonSet recreates the pod";
@@ -123,7 +122,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     UNDONE = Gauge "longhorn_health_manager_stalled_objects" ["node"]
-        "Objects stalled for five minutes that only the node's Ready longhorn-manager handles.",
+        "Objects that have been stalled for five minutes and that only the node's Ready longhorn-manager handles.",
         absent "the manager works or is not Ready, or its objects cannot be read",
         example "longhorn_health_manager_stalled_objects > 0";
 }
@@ -209,14 +208,15 @@ fn finding(cluster: &Cluster, pod: &Pod, node: &str, left: &[Undone], still: Opt
         &WORK_UNDONE,
         cluster.object::<Pod>(name),
         format!(
-            "longhorn-manager on {node} is Ready but not working: {} stalled for five minutes",
+            "longhorn-manager on {node} is Ready but not working: {} stalled for 5 min",
             counted(left.len(), "object")
         ),
     )
     .node(node)
     .since(left.iter().filter_map(|undone| undone.since).min())
     .impact(match owned.len() {
-        0 => "none for volumes, as this manager owns none. The node's other work stays undone.".to_owned(),
+        0 => "none for volumes, as this manager owns none. Longhorn's other work on this node is not done."
+            .to_owned(),
         count => format!(
             "{} of this manager cannot attach, detach or rebuild ({}). Running I/O continues.",
             counted(count, "volume"),

@@ -30,7 +30,7 @@ pub(super) fn judge(cluster: &Cluster, out: &mut Outcome) {
     }
     let long = duration(age);
     let message = format!(
-        "the webhook certificate Lease of {} changed hands {transitions} times in {long}",
+        "the webhook certificate Lease changed hands {transitions} times in {long} ({})",
         counted(managers, "manager")
     );
     out.report(

@@ -4,7 +4,7 @@ use crate::check::causes;
 
 causes! {
     READINESS_TIMEOUT_SHORT = info "readiness_timeout_short"
-        "the readiness probe (an HTTPS request) gives up sooner than in any stock release"
+        "the manager's readiness probe (an HTTPS request) gives up sooner than in any stock release"
         fix "Set the readiness probe back to period 10 s and threshold 3, as shipped, or more. The patch below also sets a timeout of 5 s. It \
              restarts all managers." [
             read "kubectl -n <namespace> get daemonset <object> -o yaml | grep -A8 Probe:",
@@ -17,14 +17,14 @@ causes! {
             read "kubectl -n <namespace> get daemonset <object> -o yaml | grep -A8 Probe:",
         ];
     SLOW_START = info "slow_start"
-        "the manager's startup took longer than its release waits for the webhook, so the next one may fail"
+        "the manager's startup took longer than its release waits for the webhook, so its next startup may fail"
         fix "Find out what is slow on <node>: CPU, pod network, TLS Secrets, or another container's image. A longer probe does not extend the \
              manager's own wait." [
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=100",
             read "kubectl describe node <node>",
         ];
-    PROBE_FAILING = warning "probe_failing" "a manager's probe fails after its startup"
+    PROBE_FAILING = warning "probe_failing" "a manager's probe keeps failing after the manager's startup"
         fix "Read the event: timeout (CPU load, hanging manager), refused (no listener), unreachable (CNI), tls (Secret longhorn-webhook-tls). \
              If no port answers for minutes, save the log, then delete the pod." [
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=100",

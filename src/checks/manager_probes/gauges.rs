@@ -14,7 +14,7 @@ gauges! {
         absent NO_PROBE,
         example "longhorn_health_manager_probe_timeout_seconds{probe=\"readiness\"} <= 1";
     THRESHOLD = Gauge "longhorn_health_manager_probe_failure_threshold" ["probe"]
-        "Consecutive failures after which a probe of container longhorn-manager takes effect.",
+        "Consecutive failures after which a probe of container longhorn-manager counts as failed (failureThreshold).",
         absent NO_PROBE,
         example "longhorn_health_manager_probe_failure_threshold";
     TOLERANCE = Gauge "longhorn_health_manager_probe_tolerance_seconds" ["probe"]

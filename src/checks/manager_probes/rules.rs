@@ -10,9 +10,9 @@ pub const ALERTS: &[Alert] = &[
         name: "LonghornManagerSlowStart",
         when: When::Found(&[&causes::SLOW_START]),
         for_: "5m",
-        summary: "A Longhorn manager took longer to start than its release waits.",
+        summary: "A Longhorn manager took longer to start than its release waits for the webhook.",
         description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} took longer to become Ready than this \
-                      release waits for its webhook. Without another manager, it would crash-loop. Check CPU, TLS Secrets and pod network before \
+                      release waits for its webhook. Without another Ready manager, it would crash-loop. Check CPU, TLS Secrets and pod network before \
                       the next upgrade.",
         why: "The limit is the release's own wait (60 s from 1.5.0, 120 s from 1.9.2), less the time other nodes took \
               before this one; five minutes tolerate a start that is about to end.",

@@ -174,7 +174,7 @@ fn shim_finding(cluster: &Cluster, scene: &IscsiScene, count: u64) -> Finding {
     Finding::about(&causes::SHIM_DISCONNECTED, cluster.object::<KubeNode>(node), message)
         .node(node)
         .volumes(scene.volumes.clone())
-        .impact("engines and replicas have ended, if the shim belonged to an instance manager")
+        .impact("if the shim belonged to an instance manager, that manager's engines and replicas have ended")
         .fact(
             EvidenceSource::Fingerprint
                 .says("containerd also logs a lost shim for containers that are stopped deliberately"),

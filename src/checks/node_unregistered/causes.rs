@@ -12,8 +12,7 @@ causes! {
             read "kubectl -n <namespace> describe pod <pod>",
         ];
     NODE_GONE = warning "node_gone" "the node was removed from Kubernetes but is still registered in Longhorn"
-        fix "Bring node <node> back. If it is lost, wait until every volume is healthy without its replicas, then disable its scheduling and \
-             delete it in Longhorn." [
+        fix "Bring node <node> back. If it is lost, wait until every volume is healthy without its replicas. Then disable scheduling on the node and delete it in Longhorn." [
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node>",
             read "kubectl -n <namespace> get volumes.longhorn.io",
             change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '{\"spec\":{\"allowScheduling\":false}}'",
@@ -32,8 +31,8 @@ causes! {
             fix "Free CPU, memory or pod slots on <node> (the kubelet's message says which). The DaemonSet then recreates the pod."
                 [read "kubectl describe node <node>"]
         ways NOT_STARTED ways REFUSED;
-    UNINSTALLING = info "uninstalling" "Longhorn is being uninstalled, which removes nodes before their managers"
-        fix "Read the uninstaller's log. Its Job gives up after 15 min: if so, remove the object that it was waiting for and run the uninstaller again." [
+    UNINSTALLING = info "uninstalling" "Longhorn is being uninstalled, which deletes nodes.longhorn.io before their managers"
+        fix "Read the uninstaller's log. If its Job gave up (after 15 min), remove the object that it was waiting for and run the uninstaller again." [
             read "kubectl -n <namespace> get jobs,pods -l job-name=longhorn-uninstall",
             read "kubectl -n <namespace> logs job/longhorn-uninstall --tail=20",
         ]

@@ -33,8 +33,8 @@ pub static CHECK: Check = Check {
         when: When::Found(&[&causes::NEVER_STARTED, &causes::NODE_GONE, &causes::MANAGER_MISSING]),
         runbook_only: &[&causes::UNINSTALLING],
         for_: "3m",
-        summary: "A node is missing in Kubernetes or Longhorn, or lacks a running longhorn-manager.",
-        description: "Node {{ $labels.object }} is missing in Kubernetes or Longhorn, or lacks a running longhorn-manager, so Longhorn cannot \
+        summary: "A node is missing from Kubernetes or Longhorn, or lacks a running longhorn-manager.",
+        description: "Node {{ $labels.object }} is missing from Kubernetes or Longhorn, or lacks a running longhorn-manager, so Longhorn cannot \
                       use it. Read its manager's log. If it is lost, delete it in Longhorn once its replicas are rebuilt.",
         why: "The finding itself waits: ten minutes for a start, five for a node that is replaced, one where an object states why no \
               manager comes. No longer than the outage of the webhook, which may follow from it.",
@@ -161,7 +161,7 @@ fn uninstalling(cluster: &Cluster, managers: usize, removal: Removal) -> Finding
         &causes::UNINSTALLING,
         cluster.object::<DaemonSet>("longhorn-manager"),
         format!(
-            "Longhorn is being uninstalled: {} left without nodes.longhorn.io",
+            "Longhorn is being uninstalled: {} without nodes.longhorn.io still running",
             counted(managers, "manager")
         ),
     );

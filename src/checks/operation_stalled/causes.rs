@@ -28,7 +28,7 @@ causes! {
         ];
     RESTORE_FAILED = warning "restore_failed"
         "restoring a backup into a volume fails (a standby volume no longer follows its source)"
-        fix "Read the error: a URL or credentials in it point to the backup target's settings. Longhorn retries automatically. If the backup is \
+        fix "Read the error: if it names a URL or credentials, correct the backup target's settings. Longhorn retries automatically. If the backup is \
              damaged, restore another one into a new volume." [
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o jsonpath='{.items[*].status.restoreStatus}'",
             read TARGETS,
@@ -101,8 +101,7 @@ causes! {
              the differences from it."
             [read IMAGE, read SOURCE, read "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --tail=2000 | grep <backing_image>"]
         way NEVER_USED "no data was ever written on it"
-            fix "Correct the URL, checksum or file. Then delete the waiting claims and backing image <backing_image>, which never held data, \
-                 and create them again: changing the image's spec has no effect."
+            fix "Correct the URL, checksum or file. Then delete and recreate the waiting claims and backing image <backing_image>: they never held data. Changing the image's spec has no effect."
                 [read IMAGE, change "kubectl -n <namespace> delete backingimages.longhorn.io <backing_image>"]
                 proven "no volume on the image was ever up, so no data is written on it"
         way NO_SOURCE "the source cannot be reached"

@@ -14,7 +14,7 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
     for_: "10m",
     summary: "A Longhorn operation has failed or stalled.",
     description: "An operation on {{ $labels.object }} has failed or stalled (expansion, restore, purge, clone, system backup, system restore \
-                  or backing image). Its result cannot be used until then. Run the command below to find the cause.",
+                  or backing image). Its result cannot be used until it succeeds. Run the command below to find the cause.",
     why: "The finding waits half an hour or more if nothing reports an error; ten minutes let Longhorn retry.",
     runbook: include_str!("LonghornOperationStalled.md"),
     ..Alert::DEFAULT

@@ -95,7 +95,7 @@ fn job_of(restore: &SystemRestore) -> String {
 fn about(cluster: &Cluster, cause: &'static Cause, restore: &SystemRestore, message: String) -> Finding {
     let name = &restore.metadata.name;
     Finding::about(cause, cluster.object::<SystemRestore>(name), message)
-        .impact("objects of the system backup, such as volumes and claims, may be missing. Existing volumes keep running.")
+        .impact("objects in the system backup, such as volumes and claims, may be missing after the restore. Existing volumes keep running.")
         .with(Name::Kind, Resource::SystemRestores.label())
         .with(Name::Workload, job_of(restore))
 }

@@ -162,9 +162,9 @@ fn purge(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engine)
         (runs.is_empty(), purges.iter().find(|(_, one)| !one.error.is_empty()))
     {
         out.report(
-            about(cluster, volume, &PURGE_FAILED, "the last purge of snapshots of", "failed")
+            about(cluster, volume, &PURGE_FAILED, "the last snapshot purge of", "failed")
                 .way(cut_off(&failed.error).then_some(&CUT_OFF))
-                .impact("the disks do not get the space of removed snapshots back. I/O continues.")
+                .impact("the disk space of removed snapshots is not reclaimed. I/O continues.")
                 .fact(said(&format!("purgeStatus of {replica}"), &failed.error)),
         );
     } else if let Some(least) = runs.iter().min() {
@@ -173,7 +173,7 @@ fn purge(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engine)
             let long = text::duration(cluster.age(still.since));
             let predicate = format!("has been stalled for {long}");
             out.report(
-                about(cluster, volume, &PURGE_STALLED, "the purge of snapshots of", &predicate)
+                about(cluster, volume, &PURGE_STALLED, "the snapshot purge of", &predicate)
                     .since(Some(still.since))
                     .impact("replicas cannot be rebuilt and space is not reclaimed until the purge ends. I/O continues.")
                     .fact(format!("purgeStatus shows {least} %"))

@@ -34,7 +34,7 @@ causes! {
     OVER_PROVISIONED = warning "over_provisioned"
         "the disks that could take the replica are already fully allocated (storage-over-provisioning-percentage)",
         changed_by: BY_PERCENTAGE
-        fix "Add a disk, or lower the reserved space of one. If the volumes use much less than their sizes, raise \
+        fix "Add a disk, or lower a disk's reserved space. If the volumes use much less than their sizes, raise \
              storage-over-provisioning-percentage instead."
             [read "kubectl -n <namespace> get settings.longhorn.io storage-over-provisioning-percentage", read NODES, read VOLUME]
             proven "the replica has failed and still counts on the disk that the next one needs, and the volume has a healthy one"
@@ -48,22 +48,20 @@ causes! {
             fix "Upgrade to 1.11.1 or later: this release counts a replica on every disk (Longhorn issue 12653). Until then, add a disk elsewhere, or \
                  raise storage-over-provisioning-percentage if disks have room."
         way TOO_LARGE "it is larger than any disk may hold"
-            fix "Create the volume again with at most <value>, which a disk may hold, or add a larger disk. Raising storage-over-provisioning-percentage helps \
-                 only if little of the volume is ever used.";
+            fix "Create the volume again with at most <value> (the most that a disk can hold), or add a larger disk. Raising storage-over-provisioning-percentage helps only if the volume stays mostly empty.";
     ANTI_AFFINITY = warning "anti_affinity"
         "every node, zone or disk that could take the replica already has one of the volume"
-        fix "Add a node (or a zone, if zones are kept apart), or lower numberOfReplicas (now <value>) to the number of nodes." [
+        fix "Add a node (or a zone, if replicas must be in different zones), or lower numberOfReplicas (now <value>) to the number of nodes." [
             read "kubectl -n <namespace> get settings.longhorn.io replica-soft-anti-affinity replica-zone-soft-anti-affinity",
             read NODES,
             read VOLUME,
         ];
-    TAGS_UNMET = warning "tags_unmet" "no free node or disk has the tags that the volume selects"
+    TAGS_UNMET = warning "tags_unmet" "no available node or disk has the tags that the volume selects"
         fix "Give a node and a disk the tags that the volume selects, or remove the selectors from the volume." [read NODES, read VOLUME];
     NODES_UNAVAILABLE = warning "nodes_unavailable"
         "the nodes or disks that could take the replica are down, cordoned, being evicted or not schedulable"
         but "info during the first hour of a cordon"
-        fix "Bring the nodes back, uncordon them, or enable scheduling on them and their disks: the evidence gives each node's reason. Longhorn then \
-             continues." [read NODES, read VOLUME]
+        fix "Read each node's reason in the evidence. Then bring the nodes back, uncordon them, or enable scheduling on them and their disks. Longhorn then continues." [read NODES, read VOLUME]
         way NO_DISK "no node has a disk"
             fix "Add a disk to a node. With create-default-disk-labeled-nodes on, label the nodes instead \
                  (node.longhorn.io/create-default-disk=true): Longhorn then adds the default disk." [
@@ -292,9 +290,9 @@ fn cause(refusals: Option<&[PlacementRefusal]>, only: Option<&str>) -> (&'static
             },
         ),
         Some(Obstacle::Tags) => (&TAGS_UNMET, "none has the volume's tags".to_owned()),
-        Some(Obstacle::AntiAffinity) => (&ANTI_AFFINITY, "all have one".to_owned()),
+        Some(Obstacle::AntiAffinity) => (&ANTI_AFFINITY, "each already has one".to_owned()),
         Some(Obstacle::Node | Obstacle::Disk) => {
-            (&NODES_UNAVAILABLE, "the others are unavailable".to_owned())
+            (&NODES_UNAVAILABLE, "the other disks are unavailable".to_owned())
         }
     }
 }

@@ -15,10 +15,9 @@ const DELETE: &str = "kubectl -n <namespace> delete pod <pod>";
 
 causes! {
     NODE_DOWN = critical "node_down" "the NFS server's node is down", of_data: NotServed
-        fix "Bring <node> back. If that takes long, read the log of the longhorn-manager on <owner>: it owns the share manager and should move \
-             the NFS server to another node." [read "kubectl get nodes -o wide", read MANAGERS, read SHARE];
+        fix "Bring <node> back. If that takes long, find out why the longhorn-manager that owns the share manager (<owner>) does not move the NFS server to another node." [read "kubectl get nodes -o wide", read MANAGERS, read SHARE];
     VOLUME_NOT_ATTACHED = critical "volume_not_attached"
-        "the server's volume is not attached", of_data: NotServed
+        "the NFS server's volume is not attached", of_data: NotServed
         fix "Fix the attach first: the NFS server starts once the volume is attached."
             [read "kubectl -n <namespace> get volumeattachments.longhorn.io <object> -o yaml", read SHARE];
     POD_NOT_STARTED = critical "pod_not_started" "the NFS server's pod cannot start", of_data: NotServed
@@ -37,9 +36,8 @@ causes! {
             [read POD_LOG, read DESCRIBE, change DELETE]
             proven "the server is not serving and logs nothing new; the data is in the volume, not in the pod";
     RESTARTING = critical "restarting"
-        "the NFS server keeps being replaced, and its clients hang each time" but "warning below six times in half an hour"
-        fix "Find out what ends the NFS server: memory, its node, an unreachable Service longhorn-recovery-backend or, from 1.7 on, the fast \
-             failover lease, which a busy node renews too late."
+        "the NFS server keeps being replaced, and its clients hang each time" but "warning if fewer than six times in half an hour"
+        fix "Find out what ends the NFS server: memory, its node, or an unreachable Service longhorn-recovery-backend. From 1.7 on, a busy node can also renew the fast failover lease too late."
             [read "kubectl -n <namespace> get events --field-selector involvedObject.name=share-manager-<object>", read POD_LOG, read DESCRIBE]
         way MANAGERS_RESTART "its recovery backend's managers keep restarting"
             fix "Find out why the managers restart: without their Service longhorn-recovery-backend, the NFS server of <release> ends (fixed in \

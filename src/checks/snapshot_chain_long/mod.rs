@@ -17,8 +17,7 @@ use crate::longhorn::{ConditionStatus, DataEngine, Volume, condition};
 causes! {
     AT_LIMIT = warning "at_limit"
         "the volume has reached its snapshot limit, so backups and recurring snapshots fail"
-        fix "Delete unneeded snapshots of <claim> (in Longhorn's UI, or as Snapshot objects), or lower the number that its recurring jobs \
-             retain. Existing backups are not affected." [
+        fix "Delete unneeded snapshots of <claim> (in Longhorn's UI, or as Snapshot objects), or lower retain in its recurring jobs. Existing backups are not affected." [
             read "kubectl -n <namespace> get snapshots.longhorn.io -l longhornvolume=<volume> --sort-by=.status.creationTime",
             read "kubectl -n <namespace> get recurringjobs.longhorn.io -o custom-columns='NAME:.metadata.name,TASK:.spec.task,RETAIN:.spec.retain,GROUPS:.spec.groups'",
         ] proven "the fix asks for what is not needed; backups are not touched";
@@ -31,7 +30,7 @@ causes! {
         ] proven "the fix asks for what is not needed; backups are not touched";
     MANY = info "many"
         "Longhorn reports too many snapshots of the volume, so reads and rebuilds are slower"
-        fix "Set retain of the volume's recurring jobs lower, if you do not need so many snapshots. This is not urgent." [
+        fix "Lower retain in the volume's recurring jobs if you do not need that many snapshots. This is not urgent." [
             read "kubectl -n <namespace> get snapshots.longhorn.io -l longhornvolume=<volume> --sort-by=.status.creationTime",
         ];
 }

@@ -126,7 +126,7 @@ fn differ(cluster: &Cluster, out: &mut Outcome, managers: &[(&Pod, Release)], ne
             format!("managers of {} are running side by side", apart.join(" and ")),
         )
         .since(age.since_or_later())
-        .impact("none yet. Each manager writes objects as its own release does, and the others may not know those fields.")
+        .impact("none yet. Managers of different releases write different fields, and some managers do not know all of them.")
         .facts(says)
         .facts([age.evidence()]),
     );
@@ -145,7 +145,7 @@ fn half_upgraded(cluster: &Cluster, out: &mut Outcome, running: Release, newest:
         format!("the managers run {running}, but {installed} is recorded as installed"),
     )
     .since(age.since_or_later())
-    .impact("none yet. Some Longhorn objects may not be upgraded, and Longhorn may reject the next upgrade because of the recorded release.")
+    .impact("none yet. Some Longhorn objects may have missed the upgrade, and the recorded release may block the next one.")
     .facts([api(format!("setting current-longhorn-version is {installed}, but every Ready manager runs {running}"))])
     .facts([age.evidence()]);
     if releases::is_refused(installed, running) {
@@ -182,7 +182,7 @@ fn components(cluster: &Cluster, out: &mut Outcome, running: Release, newest: Op
                 format!("{app} runs {release}, but the managers run {running}"),
             )
             .since(age.since_or_later())
-            .impact("calls between the two may fail. Attached volumes keep working.")
+            .impact(format!("calls between {app} and the managers may fail. Attached volumes keep working."))
             .facts([api(format!("pod {} runs {release}", pod.metadata.name)), age.evidence()]),
         );
     }

@@ -30,7 +30,7 @@ ways! { ENGINE_ERROR:
              troubleshooting-volume-with-multipath)."
         [read "ssh <node> 'sudo multipath -ll; lsblk'", read EVENTS];
     BUSY "its previous device is still busy"
-        fix "Find out what still uses the device of <claim> on <node>: a mount, a process or multipathd. End that user: the engine can then log \
+        fix "Find out what still uses the device of <claim> on <node>: a mount, a process or multipathd. Stop it: the engine can then log \
              out and start again."
         [read "ssh <node> 'sudo iscsiadm -m session -P 1; grep longhorn /proc/mounts; sudo lsof /dev/longhorn/<volume>'", read EVENTS];
     NO_LOOPBACK "the node cannot reach its instance manager"
@@ -38,8 +38,7 @@ ways! { ENGINE_ERROR:
              interface in iscsid.conf."
         [read MANAGERS_THERE, read ISCSI_LOG, read "kubectl -n <namespace> get networkpolicies"];
     V2_INITIATOR "its v2 initiator fails"
-        fix "Check on <node> that kernel module nvme_tcp is loaded and huge pages are free. Then read the error, and the log of the v2 instance \
-             manager there."
+        fix "Check on <node> that kernel module nvme_tcp is loaded and huge pages are free. Then read the error and the log of the v2 instance manager there."
         [read VOLUME_OBJECTS, read "ssh <node> 'lsmod | grep -E \"nvme_tcp|vfio_pci|uio_pci_generic\"; grep Huge /proc/meminfo'", read MANAGERS_THERE];
 }
 

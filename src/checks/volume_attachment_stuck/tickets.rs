@@ -250,7 +250,7 @@ fn find_left_over(
         }
         None => format!("Longhorn keeps trying to attach {whose} to {node}, {uses}"),
     };
-    let message = format!("a leftover attachment ticket holds {whose} for {node}");
+    let message = format!("a leftover attachment ticket reserves {whose} for {node}");
     let finding = Finding::about(&TICKET_LEFT_OVER, volumes::object(cluster, volume), message)
         .node(node)
         .volumes(users)
@@ -288,7 +288,7 @@ fn find(
         (true, _) => "it cannot attach: its aborted migration left two tickets".to_owned(),
         (_, "") => format!("it is still detached although a pod on {} needs it", ticket.node),
         (_, at) if at == ticket.node => {
-            format!("it is attached to {at}, but its ticket is not satisfied")
+            format!("it is attached to {at} (attachment ticket unsatisfied)")
         }
         (_, at) => {
             format!("it is needed on {} but attached to {at}", ticket.node)

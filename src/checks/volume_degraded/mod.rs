@@ -34,16 +34,14 @@ const NODE: &str = "kubectl describe node <node>";
 
 causes! {
     REBUILD_STALLED = warning "rebuild_stalled"
-        "a rebuild has been stalled for half an hour (at first sight: volume degraded for a day)"
-        fix "Check the receiving node and disk, the network and both ends' instance managers. If rebuilds onto one disk keep failing, disable \
-             its scheduling. Do not delete replicas that hold data." [
+        "a rebuild has been stalled for half an hour (if its start is unknown: volume degraded for a day)"
+        fix "Check both instance managers, the network between them, and the target node and disk. If rebuilds onto one disk keep failing, disable its scheduling. Do not delete replicas with data." [
             read REPLICAS,
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<object> -o yaml | grep -A12 rebuildStatus",
             read EVENTS,
         ];
     REBUILD_LOOPING = warning "rebuild_looping" "rebuilds of the volume keep failing and restarting"
-        fix "Check the receiving node and disk, the network and both ends' instance managers. If rebuilds onto one disk keep failing, disable \
-             its scheduling. Do not delete replicas that hold data." [
+        fix "Check both instance managers, the network between them, and the target node and disk. If rebuilds onto one disk keep failing, disable its scheduling. Do not delete replicas with data." [
             read REPLICAS,
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<object> -o yaml | grep -A12 rebuildStatus",
             read EVENTS,
@@ -73,7 +71,7 @@ causes! {
                 [read REPLICAS, read NODE, change "kubectl -n <namespace> delete replicas.longhorn.io <replica>"]
                 proven "the replica never started, and holds no data"
         way NODE_GONE "the node no longer exists in Kubernetes"
-            fix "Check that another node has room for a replica: Longhorn creates it there. <node> no longer exists in Kubernetes, so its \
+            fix "Check that another node has room for a replica: Longhorn creates it there. Node <node> no longer exists in Kubernetes, so its \
                  replica does not come back." [read "kubectl -n <namespace> get nodes.longhorn.io"]
         way NODE_CORDONED "the node is only cordoned"
             fix "Uncordon <node> once the work there is done: Longhorn then rebuilds from the data left there."
@@ -81,9 +79,8 @@ causes! {
     NOT_REBUILDING = warning "not_rebuilding" "no rebuild is running (cause unknown)"
         fix "Read the log of the longhorn-manager on <owner>, which owns the volume and starts its rebuilds."
             [read "kubectl -n <namespace> get pods -o wide -l app=longhorn-manager", read REPLICAS, read EVENTS];
-    DETACHED = info "detached_on_last_copy" "a detached volume of several replicas has one healthy copy left"
-        fix "Attach the volume for a while: Longhorn then rebuilds its other replicas (from 1.9 on, setting offline-replica-rebuilding does so \
-             without a pod). Until then, keep <node> and its disk."
+    DETACHED = info "detached_on_last_copy" "a detached volume with several replicas has only one healthy copy left"
+        fix "Attach the volume until its other replicas are rebuilt. From 1.9 on, setting offline-replica-rebuilding rebuilds them without a pod. Until then, keep <node> and its disk."
             [read REPLICAS, read "kubectl -n <namespace> get settings.longhorn.io offline-replica-rebuilding"];
 }
 
@@ -114,7 +111,7 @@ gauges! {
         absent "no rebuild of the volume runs, or its engine does not report progress",
         example "delta(longhorn_health_volume_rebuild_progress_ratio[30m]) == 0";
     LAST_COPY = Gauge "longhorn_health_volume_last_copy" ["volume", "pvc_namespace", "pvc", "severity"]
-        "1 for every volume of several replicas with one healthy copy. Critical while the node of a replica is down.",
+        "1 for every volume with several replicas but only one healthy copy. Critical while a replica's node is down.",
         absent "the volume has more healthy replicas or is meant to have one, is being deleted, or volumes or replicas cannot be read",
         example "max without (instance, pod) (longhorn_health_volume_last_copy) == 1";
     STUCK = Gauge "longhorn_health_volume_not_recovering" ["volume", "pvc_namespace", "pvc", "cause"]
@@ -220,6 +217,7 @@ fn finding(cluster: &Cluster, volume: &Volume, reason: DegradedReason, age: &Age
     let wanted = volume.spec.number_of_replicas.0;
     let left = match healthy {
         1 => "one more failed disk or node leaves it without data".to_owned(),
+        left if left < wanted => format!("only {left} of {wanted} replicas hold its data"),
         left => format!("{left} of {wanted} replicas hold its data"),
     };
     let mut finding = Finding::about(

@@ -217,7 +217,7 @@ fn blocked(volume: &Volume, engine: Option<&Engine>) -> Option<DegradedReason> {
     if let Some(engine) = engine.filter(|engine| volumes::is_oversized(volume, engine)) {
         let (size, wanted) = (engine.status.current_size.0, volume.spec.size.0);
         return Some(
-            DegradedReason::new(&REBUILD_BLOCKED, "its engine is larger than the volume")
+            DegradedReason::new(&REBUILD_BLOCKED, "its engine's size exceeds the volume's")
                 .because(format!(
                     "the volume's spec.size is {wanted}, and its engine's currentSize is {size}"
                 ))

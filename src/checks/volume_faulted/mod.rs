@@ -60,7 +60,7 @@ causes! {
         ] proven "these replicas failed last, within a minute of each other, and their nodes and disks are up; none is named if a newer one is \
                   unavailable"
         way STANDBY "Longhorn does not salvage standby volumes"
-            fix "Salvage replica <replica>, which failed with its node, not in the restore. The volume then attaches again and the restore continues."
+            fix "Salvage replica <replica>: it failed because its node went down, not because of the restore. The volume then attaches again and the restore continues."
         ways NEWER;
     SALVAGE_PENDING = critical "salvage_pending"
         "a replica is usable, but auto-salvage has not used it" but "info in the first minute, in which Longhorn salvages"
@@ -80,17 +80,15 @@ causes! {
             [read VOLUME, read REPLICAS]
             proven "every replica failed during the restore, so the data is in the backup; this volume is deleted once the new one is healthy";
     NO_DATA = critical "no_data"
-        "no replica that ever held all of the volume's data is left"
-        fix "Search disks (replicas/<object>-*) and orphans for a deleted replica's directory: one is enough to export the volume. Otherwise \
-             restore the last backup into a new volume. Delete nothing before."
+        "no replica is left that ever held all of the volume's data"
+        fix "Search disks (replicas/<object>-*) and orphans for a deleted replica's directory: one is enough to export the volume. Otherwise restore the last backup into a new volume. Until then, delete nothing."
             [read "kubectl -n <namespace> get orphans.longhorn.io -o wide", read REPLICAS, read VOLUME]
             proven "the volume was up once, and every healthy replica is deleted; orphans and directories come first, the backup is restored into a \
                   new volume, and nothing is deleted";
     NEVER_UP = warning "never_up"
         "the volume has never been up (no data is lost), because its engine or replicas cannot start"
         but "info in the first minute"
-        fix "Find out why the volume's engine and replicas do not start: condition InstanceCreation, engine image, instance managers, the \
-             longhorn-manager on <owner>. Do not delete anything: the data is intact." [
+        fix "Find out why the volume's engine and replicas are not starting: check condition InstanceCreation, engine image, instance managers and the longhorn-manager on <owner>. Do not delete anything: the data is intact." [
             read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<object> -o yaml | grep -A5 InstanceCreation",
             read REPLICAS,
         ]
@@ -116,7 +114,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     FAULTED = Gauge "longhorn_health_volume_faulted" ["volume", "pvc_namespace", "pvc"]
-        "1 for every volume that cannot be read or written: no replica is in use. longhorn_health_finding_volume gives the cause.",
+        "1 for every volume that cannot be read or written: it has no replica in service. longhorn_health_finding_volume gives the cause.",
         absent "the volume has a usable replica, or volumes cannot be read",
         example "max without (instance, pod) (longhorn_health_volume_faulted) == 1";
 }

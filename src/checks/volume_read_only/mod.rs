@@ -23,7 +23,7 @@ causes! {
     FILE_SYSTEM_READ_ONLY = critical "file_system_read_only"
         "an attached volume's file system is mounted read-only, and Longhorn's own remount has not helped",
         of_data: ReadOnly
-        fix "If read-only is intended, do nothing. Otherwise find the I/O error in <node>'s kernel log. Then restart the pods of <claim>: the \
+        fix "Find the I/O error in <node>'s kernel log, unless read-only is intended. Then restart the pods of <claim>: the \
              kubelet checks and remounts the file system." [
             read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep <volume>",
             read "kubectl describe node <node>",

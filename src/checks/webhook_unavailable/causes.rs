@@ -11,8 +11,8 @@ ways! { HELD_UP:
             read "kubectl -n <namespace> logs <manager> -c <workload> --tail=50",
             read "kubectl -n <namespace> get pods -l app=<workload> -o wide --show-labels",
         ];
-    PROBE_FOREIGN "the readiness probe has a wrong port"
-        fix "Apply the manifest of the release: the readiness probe asks a port that this release does not serve. Waiting does not help.";
+    PROBE_FOREIGN "the readiness probe's port is wrong"
+        fix "Apply this release's manifest: the readiness probe targets a port that this release does not serve. Waiting does not help.";
     CRASH_LOOPS "pods behind the Service are crash-looping"
         fix "Read the last runs' logs of the pods behind the Service, and fix the crash: they do not recover by themselves.";
     POD_HANGS "a pod behind the Service is hanging during startup"
@@ -36,7 +36,7 @@ const SLICES: &str =
 causes! {
     NO_READY_ENDPOINT = critical "no_ready_endpoint"
         "a webhook has had no ready endpoint for longer than a rollout takes", rejects_changes: true
-        fix "Bring one pod behind Service <object> to Ready. Check that its labels match the selector. Do not delete the webhook \
+        fix "Find out why no pod behind Service <object> is Ready, and whether their labels match its selector. Do not delete the webhook \
              configurations: from 1.9.2 on, managers need them to start." [
             read PODS,
             read "kubectl -n <namespace> logs -l app=<workload> -c <workload> --previous --prefix --ignore-errors --tail=20",
@@ -44,7 +44,7 @@ causes! {
             read UNHEALTHY,
         ]
         way REPLICA_SETS_REFUSED "the API server rejects the pods of its Deployment"
-            fix "Read the message and fix its cause, often another product's webhook without a server. The controller retries within minutes." [
+            fix "Read the message and fix its cause, often another product's webhook whose server is missing. The controller retries within minutes." [
             read "kubectl -n <namespace> describe replicasets -l app=<workload>",
             read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
         ]
@@ -70,8 +70,7 @@ causes! {
         ];
     NOT_LISTED = critical "not_listed"
         "managers are Ready and match the Service's selector, but Kubernetes does not list them in its EndpointSlices"
-        fix "Check kube-controller-manager, which writes EndpointSlices: its Lease must be younger than a minute, and its log free of \
-             endpointslice errors. Restarting managers does not help." [
+        fix "Check kube-controller-manager, which writes EndpointSlices: its Lease must have been renewed within a minute, and its log must show no endpointslice errors. Restarting managers does not help." [
             read SLICES,
             read "kubectl -n kube-system get lease kube-controller-manager -o yaml",
             read "kubectl -n kube-system logs -l component=kube-controller-manager --prefix --tail=50",
@@ -80,8 +79,7 @@ causes! {
         ways HELD_UP ways UNREACHED;
     LABEL_MISSING = warning "label_missing"
         "a Ready manager lacks the label that the admission Service selects (from 1.7 on)"
-        fix "Check whether a share manager on <node> is failing over: that removes the label for a while. If the label stays missing, delete \
-             the pod: the next manager sets it." [
+        fix "Check whether a share manager on <node> is failing over: that removes the label for a while. If the label stays missing, delete the manager pod: the next one sets it." [
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=100",
             read LABELS,
             change "kubectl -n <namespace> delete pod <object>",
@@ -100,7 +98,7 @@ causes! {
     CONFIGURATION_FOREIGN = critical "configuration_foreign"
         "one of Longhorn's webhook configurations names a Service in another namespace"
         fix "Check whether another Longhorn is running in namespace <value>. If so, remove one: they overwrite each other's configuration. \
-             Otherwise delete the configuration and restart one manager, which writes its own." [
+             Otherwise delete the webhook configuration and restart one manager, which writes its own." [
             read "kubectl -n <value> get service,pods -l app=longhorn-manager",
             read "kubectl get <webhook> -o jsonpath='{.webhooks[*].clientConfig.service}'",
             change "kubectl delete <webhook>",
@@ -114,8 +112,7 @@ causes! {
             proven "the configuration has no CA bundle, and a starting manager writes it";
     CA_EXPIRED = critical "ca_expired"
         "a webhook configuration's CA has expired or is not yet valid, so the API server does not trust the webhook"
-        fix "Correct a wrong clock of the control plane first. If the clocks are right, restart one manager: its startup writes the CA of Secret \
-             longhorn-webhook-ca. If the dates stay, delete that Secret and longhorn-webhook-tls, and restart all managers." [
+        fix "Correct the control plane's clock if it is wrong. Otherwise restart one manager: it writes the CA of Secret longhorn-webhook-ca. If the dates stay, delete that Secret and longhorn-webhook-tls, and restart all managers." [
             read "date -u; kubectl get <webhook> -o jsonpath='{.webhooks[0].clientConfig.caBundle}' | base64 -d | openssl x509 -noout -subject -dates",
             change DELETE_MANAGER,
             read "kubectl -n <namespace> get secret longhorn-webhook-ca -o jsonpath='{.data.tls\\.crt}' | base64 -d | openssl x509 -noout -subject -dates",
@@ -144,7 +141,7 @@ causes! {
             change RESTART_ALL,
         ] proven "the configuration holds the date; managers create both Secrets during startup, and I/O does not pass through them";
     ROLLOUT = info "rollout"
-        "no ready endpoint, or no configuration, for less than three minutes: expected during a rollout"
+        "a webhook has lacked a ready endpoint or a configuration for less than three minutes, as expected during a rollout"
         fix "Wait: a rollout restarts all managers together and ends within three minutes." [read MANAGERS]
         ways HELD_UP ways UNREACHED;
 }

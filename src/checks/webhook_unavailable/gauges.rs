@@ -7,11 +7,11 @@ const NO_SERVICE: &str =
 
 gauges! {
     READY = Gauge "longhorn_health_webhook_ready_endpoints" ["webhook"]
-        "Pods that receive requests of this Longhorn Service, according to its EndpointSlices.",
+        "Pods that receive this Longhorn Service's requests, according to its EndpointSlices.",
         absent NO_SERVICE,
         example "longhorn_health_webhook_ready_endpoints{webhook=\"admission\"} == 0";
     EXPECTED = Gauge "longhorn_health_webhook_expected_endpoints" ["webhook"]
-        "Pods that should serve this Longhorn Service: up to 1.4 its Deployment's replicas, from 1.5 on the managers.",
+        "Pods that should serve this Longhorn Service: its Deployment's replicas (up to 1.4) or the managers (from 1.5 on).",
         absent NO_SERVICE,
         example "longhorn_health_webhook_ready_endpoints < longhorn_health_webhook_expected_endpoints";
     LOCK_ACQUIRED = Gauge "longhorn_health_webhook_lock_acquired_timestamp_seconds" ["node"]

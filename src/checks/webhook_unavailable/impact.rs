@@ -20,16 +20,14 @@ pub fn of(cluster: &Cluster, webhook: WebhookRole, release: Option<Release>) -> 
         "every create and update of a Longhorn object is rejected: no attach, detach, snapshot, rebuild or new volume"
             .to_owned();
     if release.is_none_or(|release| release.at_least(1, 8, 0)) {
-        impact.push_str(". Every update of any PersistentVolumeClaim is rejected too, in every StorageClass");
+        impact.push_str(". No PersistentVolumeClaim of any StorageClass can be updated either");
         if release.is_none() {
             impact.push_str(" (from Longhorn 1.8 on)");
         }
     }
     // removed again by v1.11.0-hotfix-1 and v1.11.1 (longhorn issue 12578)
     if release.is_some_and(|r| (r.major, r.minor, r.patch) == (1, 11, 0) && r.suffix == Suffix::None) {
-        impact.push_str(
-            ". In v1.11.0, every update of a Kubernetes Node is rejected too, so new nodes cannot join",
-        );
+        impact.push_str(". In v1.11.0, no Kubernetes Node can be updated either, so new nodes cannot join");
     }
     if impact.contains(". ") { impact + "." } else { impact }
 }

@@ -74,10 +74,10 @@ fn label_missing(cluster: &Cluster, pod: &Pod) -> Finding {
     Finding::about(
         &causes::LABEL_MISSING,
         cluster.object::<Pod>(name),
-        format!("manager pod {name} lacks its admission label, so the Service skips it"),
+        format!("manager pod {name} lacks its admission label: the webhook Service skips it"),
     )
     .node(node)
-    .impact("the admission webhook has one endpoint fewer, and none if every manager lacks the label")
+    .impact("the admission webhook has one endpoint fewer, or none if every manager lacks the label")
     .fact(format!("the Service selects {key}={value}, but the Ready pod lacks that label"))
 }
 

@@ -59,7 +59,7 @@ pub const ALERTS: &[Alert] = &[
         for_: "2m",
         summary: "A node without longhorn-manager holds the webhook start Lease.",
         description: "{{ with $labels.node }}Node {{ . }}{{ else }}A node{{ end }} holds and renews Lease {{ $labels.object }}, but has no \
-                      longhorn-manager pod. Managers that start on other nodes are waiting. Look for a manager process that outlived its pod.",
+                      longhorn-manager pod. Managers that start on other nodes are waiting for it. Look for a manager process that outlived its pod.",
         why: "The finding allows the longest start of the release: 120 s for the listener and 120 s for the Service, twice that in 1.9.2 and 1.9.3.",
         runbook: include_str!("LonghornWebhookLockStuck.md"),
         ..Alert::DEFAULT
@@ -71,7 +71,7 @@ pub const ALERTS: &[Alert] = &[
         summary: "A Ready Longhorn manager is not serving the admission webhook.",
         description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is Ready but lacks label \
                       longhorn.io/admission-webhook. Fewer managers serve the webhook. Delete the pod while no share manager on its node is \
-                      failing over: the next sets the label.",
+                      failing over: the next pod sets the label.",
         why: "Fast failover of share managers removes the label for a moment; ten minutes are longer than that.",
         runbook: include_str!("LonghornWebhookLabelMissing.md"),
         ..Alert::DEFAULT

@@ -50,7 +50,7 @@ pub struct CheckArgs {
     #[arg(long, short = 'v', value_name = "N", num_args = 0..=1, default_missing_value = "all")]
     details: Option<Details>,
 
-    /// Also list changes in this time, newest first: settings, nodes, images, pods that ended
+    /// Also list changes within this period, newest first: settings, nodes, images, pods that ended
     #[arg(long, value_name = "DURATION", value_parser = positive_duration)]
     since: Option<SignedDuration>,
 
@@ -65,11 +65,11 @@ pub struct CheckArgs {
     #[arg(long, value_name = "CHECK", value_delimiter = ',', value_parser = check_id, env = "LONGHORN_HEALTH_ONLY")]
     only: Vec<&'static str>,
 
-    /// Time to list a live cluster; kinds without an answer by then are unknown
+    /// Time limit for listing a live cluster; kinds without an answer by then are unknown
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = positive_duration, env = "LONGHORN_HEALTH_TIMEOUT")]
     timeout: SignedDuration,
 
-    /// Check again, for at most this long, until nothing reaches --fail-on or is unknown and no volume lacks a replica
+    /// Repeat the check, for at most this long, until nothing reaches --fail-on or is unknown and no volume lacks a replica
     #[arg(long, value_name = "DURATION", value_parser = positive_duration, conflicts_with_all = ["demo", "from"], env = "LONGHORN_HEALTH_WAIT_HEALTHY")]
     wait_healthy: Option<SignedDuration>,
 

@@ -113,8 +113,8 @@ pub const ALERTS: &[Alert] = &[
             cases: include_str!("LonghornHealthCopiesAtRisk.test.yaml"),
         },
         for_: "2h",
-        summary: "Longhorn volumes lack the redundancy that they should have.",
-        description: "{{ $value }} volumes would be lost with one {{ $labels.failure_domain }}. Longhorn does not fix this by itself. Run \
+        summary: "Longhorn volumes have less redundancy than they should.",
+        description: "{{ $value }} volumes would be lost if one {{ $labels.failure_domain }} failed. Longhorn does not fix this by itself. Run \
                       `longhorn-health-exporter plan loss` to list these volumes and their fixes.",
         why: "Longhorn moves no copy for this by itself: anti-affinity counts only when a replica is placed, and detached volumes are not \
               rebuilt. 2 h are longer than most evictions and rebuilds take to separate the copies, and than a volume takes to be attached \

@@ -16,7 +16,7 @@ gauges! {
         absent BEFORE_SYNC,
         example "max without (instance, pod) (longhorn_health_incidents{severity=\"critical\"}) > 0";
     INCIDENT = Gauge "longhorn_health_incident_findings" ["check", "cause", "severity"]
-        "Number of findings of each incident's root cause, with the worst severity of the root and its consequences.",
+        "Number of findings of each incident's root cause, with the highest severity among it and its consequences.",
         absent "there is no such incident",
         example "count by (severity) (max without (instance, pod) (longhorn_health_incident_findings))";
     INCIDENT_INFO = Gauge "longhorn_health_incident_info" ["check", "cause", "severity", "object", "node", "title", "follows", "claim", "data", "fix", "runbook"]
@@ -40,11 +40,11 @@ gauges! {
         absent "one of the alert's findings follows from no other finding",
         example "count by (root_alert, alert) (max without (instance, pod) (longhorn_health_alert_follows))";
     FINDINGS_TRUNCATED = Gauge "longhorn_health_exporter_truncated_findings" ["check"]
-        "Findings of a check whose own series are left out to keep the metrics page small.",
+        "Findings of a check that have no series of their own, to keep the metrics page small.",
         absent "no check has more than 2,000 findings, or findings with more than 500 volumes",
         example "longhorn_health_exporter_truncated_findings > 0";
     SERIES_TRUNCATED = Gauge "longhorn_health_exporter_truncated_series" ["metric"]
-        "Number of a family's series that are left out, to keep the page small.",
+        "Series of a metric family that are left out to keep the metrics page small.",
         absent "no family has more than 5,000 series",
         example "longhorn_health_exporter_truncated_series > 0";
     CAUSE_INFO = Gauge "longhorn_health_cause_info" ["check", "cause", "title", "runbook", "dashboard"]
@@ -56,7 +56,7 @@ gauges! {
         absent BEFORE_SYNC,
         example "max without (instance, pod) (longhorn_health_checks{state=\"unknown\"}) > 0";
     CHECK_UNKNOWN = Gauge "longhorn_health_check_unknown" ["check"]
-        "1 for every check that lacks data: having no findings then proves nothing.",
+        "1 for every check that lacks data. Its lack of findings proves nothing.",
         absent "the check has a verdict, or the first sync is not complete",
         example "longhorn_health_check_unknown == 1";
     VOLUMES = Gauge "longhorn_health_volumes" ["robustness"]
@@ -69,7 +69,7 @@ gauges! {
         absent "no volume is in this state, or the first sync is not complete",
         example "max by (state) (longhorn_health_volumes_affected)";
     VOLUMES_AT_RISK = Gauge "longhorn_health_volumes_at_risk" ["failure_domain", "by_choice"]
-        "Volumes that would be lost with one copy, disk, node or zone. by_choice: true if settings accept that risk.",
+        "Volumes that would be lost if one copy, disk, node or zone failed. by_choice: true if settings accept that risk.",
         absent "there is no such volume, or needed data could not be read",
         example "max without (instance, pod) (longhorn_health_volumes_at_risk{by_choice=\"false\"}) > 0";
     BYTES_AT_RISK = Gauge "longhorn_health_volumes_at_risk_bytes" ["failure_domain", "by_choice"]
@@ -77,7 +77,7 @@ gauges! {
         absent "there is no such volume, or needed data could not be read",
         example "sum by (failure_domain) (max without (instance, pod) (longhorn_health_volumes_at_risk_bytes))";
     RESOURCE_STATE = Gauge "longhorn_health_exporter_resource_state" ["resource", "state"]
-        "1 for every kind that cannot be read, by state: pending, forbidden, stale, not_served (missing in the cluster) or not_recorded.",
+        "1 for every kind that cannot be read, by state: pending, forbidden, stale, not_served (missing from the cluster) or not_recorded.",
         absent "the kind is readable",
         example "longhorn_health_exporter_resource_state{state=\"forbidden\"} == 1";
     LAST_SUCCESS = Gauge "longhorn_health_exporter_last_success_timestamp_seconds" []
@@ -121,7 +121,7 @@ gauges! {
         absent "never",
         example "longhorn_health_exporter_build_info";
     WEB_CONFIG_SUCCESSFUL = Gauge "longhorn_health_exporter_web_config_last_reload_successful" []
-        "1 if the last changed web configuration and its certificates were read successfully, 0 if not.",
+        "1 if the latest web configuration and its certificates were read successfully, otherwise 0.",
         absent NO_WEB_CONFIG,
         example "longhorn_health_exporter_web_config_last_reload_successful == 0";
     WEB_CONFIG_LAST_SUCCESS = Gauge "longhorn_health_exporter_web_config_last_reload_success_timestamp_seconds" []
@@ -142,7 +142,7 @@ gauges! {
         absent "no page has been written yet, or --web.disable-exporter-metrics is set",
         example "longhorn_health_exporter_render_duration_seconds > 1";
     HTTP_REQUESTS = Counter "longhorn_health_exporter_http_requests_total" ["code"]
-        "HTTP requests answered since the exporter started, by status code. Rejected requests count.",
+        "HTTP requests answered since the exporter started, by status code, including rejected ones.",
         absent "--web.disable-exporter-metrics is set, or the code (other than 200, 401, 403, 500 and 503) was never sent",
         example "rate(longhorn_health_exporter_http_requests_total{code=~\"4..|5..\"}[5m])";
     PROCESS_CPU = Counter "process_cpu_seconds_total" []

@@ -66,7 +66,7 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         title: "Oldest data",
-        description: "Age of the Kubernetes API's last answer, for the kind with the oldest. 1 min is normal. Above 3 min (--stale-after), the kind is stale.",
+        description: "Time since the Kubernetes API last answered, for the kind that has waited longest. 1 min is normal. Above 3 min (--stale-after), the kind is stale.",
         unit: Unit::Seconds,
         expr: "time() - min by ($cluster job) (longhorn_health_exporter_last_success_timestamp_seconds{$job})",
         legend: "oldest",
@@ -141,8 +141,7 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         title: "Volumes at risk",
-        description: "Volumes that would be lost with one copy, disk, node or zone. By choice: the volume's or cluster's settings accept that \
-                      risk. Listed at /plan/loss.",
+        description: "Volumes that would be lost if one copy, disk, node or zone failed. By choice: volume or cluster settings accept that risk. Listed at /plan/loss.",
         legend: "{{failure_domain}}, by choice: {{by_choice}}",
         no_data: "no such volume, or the exporter is down",
         ..Panel::TIME_SERIES.of(&VOLUMES_AT_RISK)

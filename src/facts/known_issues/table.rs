@@ -66,7 +66,7 @@ pub const ALL: &[KnownIssue] = &[
     issue!(6998, "v1.5.2", until "do not delete files in the backup target by hand.", [
         read "kubectl -n <namespace> get backups.longhorn.io",
     ], {
-        effect: "a backup missing in the target makes managers panic",
+        effect: "a backup missing from the backup target makes managers panic",
         harms: Harms::ManagerPanics,
         // v1.3.2 controller/backup_volume_controller.go reconcile
         ranges: &[(r(1, 3, 2), r(1, 5, 2))],
@@ -107,7 +107,7 @@ pub const ALL: &[KnownIssue] = &[
                                             engines and replicas.", [
         read "kubectl -n <namespace> get instancemanagers.longhorn.io --show-labels",
     ], {
-        effect: "an instance manager without labels stops its node's sync",
+        effect: "Longhorn stops syncing a node whose instance manager lacks labels",
         harms: Harms::Other,
         // the webhook sets the labels since v1.6.0 (webhook/resources/instancemanager/mutator.go). The
         // fix deletes such an instance manager (v1.6.3 controller/node_controller.go syncInstanceManagers)
@@ -213,7 +213,7 @@ pub const ALL: &[KnownIssue] = &[
     issue!(11994, "v1.10.1", until "make sure that the engine image is deployed on every node, including tainted ones.", [
         read "kubectl -n <namespace> get engineimages.longhorn.io -o wide",
     ], {
-        effect: "an engine image missing on one node blocks attaching",
+        effect: "volumes cannot attach while an engine image is missing on one node",
         harms: Harms::Other,
         ranges: &[(r(1, 10, 0), r(1, 10, 1))],
         fixed: &[r(1, 10, 1)],
@@ -257,7 +257,7 @@ pub const ALL: &[KnownIssue] = &[
     issue!(12578, "v1.11.0-hotfix-1 or v1.11.1", until "keep at least one manager Ready.", [
         read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
     ], {
-        effect: "without a Ready manager, node updates are rejected",
+        effect: "without a Ready manager, updates of Kubernetes Nodes are rejected",
         harms: Harms::Other,
         ranges: &[(r(1, 11, 0), hotfix(11, 0, 1))],
         fixed: &[hotfix(11, 0, 1), r(1, 11, 1)],
@@ -292,7 +292,7 @@ pub const ALL: &[KnownIssue] = &[
     issue!(13482, "v1.12.1", until "check the workloads' logs for EROFS errors, and restart workloads that report one.", [
         read "kubectl get nodes -o wide",
     ], {
-        effect: "Longhorn misses read-only file systems on kernels from 6.12",
+        effect: "Longhorn does not detect read-only file systems on kernel 6.12 and later",
         harms: Harms::Other,
         // FilesystemReadOnly came with 1.5.5; ext4 says emergency_ro instead of ro
         ranges: &[(r(1, 5, 5), r(1, 11, 4)), (r(1, 12, 0), r(1, 12, 1))],

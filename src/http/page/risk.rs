@@ -21,8 +21,8 @@ pub fn section(report: &Report, links: Option<&Links>) -> Markup {
                 Some(risks) => {
                     dl.facts { @for risk in risks { div { dt { (told(risk)) } dd { (whose(risk)) } } } }
                     p { @match links {
-                        Some(_) => a href="plan/loss" { "All volumes that would be lost with one node, disk or zone" },
-                        None => { "All volumes that would be lost with one node, disk or zone: " code { "longhorn-health-exporter plan loss" } },
+                        Some(_) => a href="plan/loss" { "All volumes that would be lost if one node, disk or zone failed" },
+                        None => { "All volumes that would be lost if one node, disk or zone failed: " code { "longhorn-health-exporter plan loss" } },
                     } }
                 }
             }

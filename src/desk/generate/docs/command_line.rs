@@ -9,7 +9,7 @@ const WIDTH: usize = 100;
 pub fn page(command: &Command) -> String {
     let mut page = Document::new("Command line");
     page.paragraph(
-        "You can also set options of the form `--long` by the environment variable below them. The command line takes precedence.",
+        "You can also set each `--long` option through the environment variable shown below it. The command line takes precedence.",
     );
     let mut root = command.clone().term_width(WIDTH);
     root.build();

@@ -29,7 +29,7 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         title: "Overcommit",
-        description: "Maximum size of each node's replicas divided by its disk space. Above 1, fully written volumes fill the disks. From 1.10.1 on.",
+        description: "Maximum size of each node's replicas divided by its disk space. Above 1, fully written volumes fill the disks. Needs Longhorn 1.10.1 or later.",
         unit: Unit::Ratio,
         expr: "max by ($cluster node) (longhorn_node_storage_scheduled_bytes{$variables}) / (max by ($cluster node) (longhorn_node_storage_capacity_bytes{$variables}) - max by ($cluster node) (longhorn_node_storage_reservation_bytes{$variables}))",
         legend: "{{node}}",

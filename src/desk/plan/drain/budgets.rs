@@ -69,7 +69,7 @@ pub fn unknown_node(draining: &Draining<'_>, out: &mut Found) {
     let names: BTreeSet<&str> = lost.iter().map(|replica| replica.spec.volume_name.as_str()).collect();
     let volumes: Vec<&Volume> = names.iter().filter_map(|name| cluster.objects.volumes.get(name)).collect();
     let nodes = listed(&nodes.into_iter().collect::<Vec<_>>());
-    let holds = format!("has|have a copy on {nodes}, which is missing in Kubernetes");
+    let holds = format!("has|have a copy on {nodes}, which is missing from Kubernetes");
     if let Some(reason) = out.volumes(cluster, &volumes, &holds) {
         let replicas: BTreeSet<&str> = lost.iter().map(|replica| replica.metadata.name.as_str()).collect();
         let replicas = listed(&replicas.into_iter().collect::<Vec<_>>());

@@ -126,7 +126,7 @@ conditions! {
         read "kubectl -n <namespace> get poddisruptionbudgets"
         source "longhorn-manager v1.3.3 to v1.12.1 controller/instance_manager_controller.go (canDeleteInstanceManagerPDB)"
         needs [InstanceManagers, Replicas, PodDisruptionBudgets, Settings, KubeNodes] Drain(budgets::stays);
-    UNKNOWN_NODE = NotYet "copy_on_unknown_node" "a detached volume has a copy on a node that is missing in Kubernetes, so kubectl drain would never end"
+    UNKNOWN_NODE = NotYet "copy_on_unknown_node" "a detached volume has a copy on a node that is missing from Kubernetes, so kubectl drain would never end"
         fix "Attach these volumes once, by starting their workloads: Longhorn then rebuilds the copy of the missing node elsewhere."
         read "kubectl -n <namespace> get replicas.longhorn.io -o wide"
         source "longhorn-manager v1.3.3 to v1.12.1 datastore/longhorn.go (ListVolumePDBProtectedHealthyReplicasRO); issue 10833"
