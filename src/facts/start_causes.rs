@@ -132,8 +132,7 @@ causes! {
             [read "kubectl get node <node> -o jsonpath='{.status.nodeInfo.architecture}'", read LAST_LOG];
     WEBHOOK_UNSERVED = critical "webhook_unserved"
         "the Service of the manager's webhook did not answer in time"
-        fix "Find out why no manager behind Service <service> is Ready, and fix that. If the Service has ready endpoints, check DNS, firewall and hairpin traffic \
-             from <node>. A startup probe does not help."
+        fix "Find out why no manager behind Service <service> is Ready. If it has ready endpoints, check DNS, firewall and hairpin traffic from <node>. A startup probe does not help."
             [read SLICES, read "kubectl -n <namespace> get events --field-selector reason=Unhealthy", read DNS]
         way REFUSED "its webhook refuses connections"
             means "the last attempt was refused: the Service has no ready endpoint, or its endpoint is not listening";
@@ -186,7 +185,7 @@ causes! {
     WEBHOOK_DENIED = critical "webhook_denied"
         "Longhorn's admission webhook rejects a change that the manager makes during startup"
             but "warning below 5 restarts, info in the pod's first 2 min"
-        fix "Wait for the next attempt if a rollout is running. Otherwise correct the rejected object, or delete it if unused. If that is rejected too, repeat it on the previous release."
+        fix "Wait for the next attempt during a rollout. Otherwise correct the rejected object, or delete it if unused. If that is rejected too, repeat it on the previous release."
             [read LAST_LOG, read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"] proven "the fix asks for a leftover"
         way SETTING_REFUSED "a setting's value is rejected"
             fix "Set the rejected setting to Longhorn's current value in ConfigMap longhorn-default-setting (the chart's defaultSettings), or \

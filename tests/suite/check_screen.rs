@@ -356,7 +356,7 @@ fn every_incident_names_its_root_first() {
         // a note, and nothing else on the screen
         (
             "incident-001-old-instance-manager-held",
-            "info      An old instance manager on worker-1 is waiting until 1 volume is reattached",
+            "info      An old instance manager on worker-1 is waiting for 1 volume to be reattached",
         ),
         (
             "incident-002-open-iscsi-missing",

@@ -70,7 +70,7 @@ fn not_running(
     // it takes longer than its schedule allows, which ends on its own
     let writes =
         !cron.status.active.is_empty() && volumes_of(cluster, job).iter().any(|name| writing.contains(name));
-    let still = if writes { ": its last run is writing a backup" } else { "" };
+    let still = if writes { ": its last run is unfinished" } else { "" };
     let long = text::duration(cluster.age(last));
     let what = format!("has not started for {long}{still}");
     let finding = about(cluster, job, &causes::RECURRING_JOB_OVERDUE, &what)

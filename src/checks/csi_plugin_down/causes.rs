@@ -66,7 +66,7 @@ causes! {
         ways NOT_STARTED;
     DELETED_IN_USE = critical "deleted_in_use" "Longhorn was deleted without its uninstaller, but volumes are still in use",
         explains_absence: true
-        fix "Pause every tool that can reinstall Longhorn (Argo CD, Flux, Helm). Save the commands' output, then copy the nodes' replica directories. Do \
+        fix "Pause all tools that reinstall Longhorn (Argo CD, Flux, Helm). Save the commands' output, then copy the nodes' replica directories. Do \
              not start a longhorn-manager: it deletes these volumes' data." [
             change "kubectl -n <namespace> delete daemonset <workload>",
             read "kubectl -n <namespace> get replicas.longhorn.io -o custom-columns=VOLUME:.spec.volumeName,NODE:.spec.nodeID,DISK:.spec.diskPath,DIRECTORY:.spec.dataDirectoryName,FAILED:.spec.failedAt",
@@ -74,7 +74,7 @@ causes! {
             read "kubectl get persistentvolumes -o yaml",
         ] proven "the volumes are marked for deletion, which cannot be undone, and a running manager deletes their data; engines do not run in it"
         way MANAGERS_RUN "its managers are still running"
-            fix "Delete DaemonSet longhorn-manager immediately: its managers are deleting these volumes' data, PersistentVolumes and claims. Pause every tool that can reinstall Longhorn. Save the commands' output, then copy the nodes' replica directories.";
+            fix "Delete DaemonSet longhorn-manager immediately: its managers are deleting these volumes' data, PersistentVolumes and claims. Pause all tools that reinstall Longhorn. Save the commands' output, then copy the nodes' replica directories.";
     MANAGERS_DELETED = critical "managers_deleted" "all longhorn-managers were deleted, so volumes in use cannot attach, detach, rebuild or fail over",
         explains_absence: true
         fix "Apply the manifest of <release> again with the tool that installed Longhorn: its DaemonSet and Services are missing. Running I/O continues \

@@ -122,7 +122,7 @@ causes! {
              Longhorn's own pods." [read NODE, read "kubectl get events -A --field-selector reason=Evicted"];
     NODE_ENVIRONMENT = info "node_environment"
         "the node fails Longhorn's check of packages, kernel modules and mounts" but "warning if a volume needs what is missing"
-        fix "Add what node <node> lacks: an NFS client, shared mounts or 2 MiB huge pages (immutable nodes: in the image). After \
+        fix "Add what node <node> lacks: an NFS client, shared mounts or 2 MiB huge pages (on immutable nodes, in the image). After \
              adding huge pages, restart the kubelet." [read CONDITIONS]
         way MODULES "kernel modules are not loaded"
             fix "Load <value> on node <node>, now and at every boot. Longhorn checks again every half hour." [

@@ -80,7 +80,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
         .finding(
             cluster,
             cause,
-            format!("disk {} on {} is unavailable: {}", disk.name, disk.node_name(), of_it(cause)),
+            format!("disk {} on {} is unusable: {}", disk.name, disk.node_name(), of_it(cause)),
         )
         .since(since)
         .impact(impact(&volumes, &alone))

@@ -28,7 +28,7 @@ causes! {
         "the live upgrade of a volume's engine has been running for half an hour"
         but "info if Longhorn upgrades the engine only while the volume is detached"
         fix "Find out why the new replicas are down (instance manager, cordon, failed start). If all are running, read the owning longhorn-manager's \
-             log. Or reattach the volume: that also switches its image." [
+             log. Or reattach the volume: that switches its image." [
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
             read IMAGES,
             change "kubectl -n <namespace> patch volumes.longhorn.io <object> --type merge -p '{\"spec\":{\"numberOfReplicas\":<value>}}'",

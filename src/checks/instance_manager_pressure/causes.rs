@@ -12,7 +12,7 @@ causes! {
         ];
     STORAGE_NETWORK_MISSING = info "storage_network_missing"
         "the instance manager's pod has no storage-network address, so its engines and replicas use the pod network"
-        fix "Check that Multus is running on node <node> and provides the network of setting storage-network. Once no volume is attached there, recreate the \
+        fix "Check that Multus is running on <node> and provides the network of setting storage-network. Once no volume is attached there, recreate the \
              instance manager: its new pod gets an address." [
             read "kubectl -n <namespace> get pod <object> -o yaml | grep -A20 k8s.v1.cni.cncf.io",
             read "kubectl -n <namespace> get settings.longhorn.io storage-network",

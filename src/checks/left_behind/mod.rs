@@ -57,7 +57,7 @@ causes! {
             ];
     ORPHANS = info "orphans"
         "a node has data or processes that belong to no Longhorn object" but "warning for a hundred orphans or more"
-        fix "Check whether you need the data: a directory remains if its replica was deleted while the disk was unavailable. If you do not, delete the Orphan objects: that deletes the data." [
+        fix "Check whether you need the data: a directory remains if its replica was deleted while the disk was unavailable. If not, delete the Orphan objects: that deletes the data." [
             read "kubectl -n <namespace> get orphans.longhorn.io -l longhornnode=<node> --sort-by=.metadata.creationTimestamp",
         ] proven "no object owns the data; the fix asks to check that it is not needed";
 }

@@ -16,7 +16,7 @@ causes! {
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o custom-columns='NAME:.metadata.name,WANTED:.spec.volumeSize,SIZE:.status.currentSize,ERROR:.status.lastExpansionError'",
             read "kubectl -n <namespace> get events --field-selector reason=FailedExpansion",
         ]
-        way OVERSIZED "the engine is larger than the volume"
+        way OVERSIZED "the engine's size exceeds the volume's"
             fix "Take a backup. Then expand the claim to the engine's currentSize (this cannot be cancelled): replicas are then rebuilt. Do not \
                  delete a replica that holds data.";
     EXPANSION_STALLED = warning "expansion_stalled"

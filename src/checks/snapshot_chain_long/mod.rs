@@ -30,7 +30,7 @@ causes! {
         ] proven "the fix asks for what is not needed; backups are not touched";
     MANY = info "many"
         "Longhorn reports too many snapshots of the volume, so reads and rebuilds are slower"
-        fix "Lower retain in the volume's recurring jobs if you do not need that many snapshots. This is not urgent." [
+        fix "Set retain in the volume's recurring jobs to a lower number if you do not need that many snapshots. This is not urgent." [
             read "kubectl -n <namespace> get snapshots.longhorn.io -l longhornvolume=<volume> --sort-by=.status.creationTime",
         ];
 }

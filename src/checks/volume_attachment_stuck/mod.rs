@@ -112,7 +112,7 @@ causes! {
                 read "kubectl -n <namespace> get engineimages.longhorn.io",
             ]
         way NEVER_ASKED "Longhorn never got the request"
-            fix "Find out why csi-attacher cannot reach Service longhorn-backend (port 9500): check DNS, a service mesh and NetworkPolicies (those of 1.12.1 omit the CSI sidecars). Then read csi-attacher's log for the error."
+            fix "Find out why csi-attacher cannot reach Service longhorn-backend (port 9500): check DNS, service mesh and NetworkPolicies (those of 1.12.1 omit the CSI sidecars). Then read csi-attacher's log for the error."
                 [read ATTACHMENT, read "kubectl -n <namespace> logs -l app=csi-attacher --tail=50", read "kubectl -n <namespace> get networkpolicies"]
         way PLUGIN_UNREGISTERED "the CSI plugin on the node is not registered"
             fix "Read the log of node-driver-registrar on <node> and fix the error, so that the CSI plugin registers with the kubelet. \

@@ -88,7 +88,7 @@ causes! {
     NEVER_UP = warning "never_up"
         "the volume has never been up (no data is lost), because its engine or replicas cannot start"
         but "info in the first minute"
-        fix "Find out why the volume's engine and replicas are not starting: check condition InstanceCreation, engine image, instance managers and the longhorn-manager on <owner>. Do not delete anything: the data is intact." [
+        fix "Find out why the volume's engine and replicas are not starting: check condition InstanceCreation, engine image, instance managers and the longhorn-manager on <owner>. Delete nothing: the data is intact." [
             read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<object> -o yaml | grep -A5 InstanceCreation",
             read REPLICAS,
         ]

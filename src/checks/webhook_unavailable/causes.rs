@@ -36,7 +36,7 @@ const SLICES: &str =
 causes! {
     NO_READY_ENDPOINT = critical "no_ready_endpoint"
         "a webhook has had no ready endpoint for longer than a rollout takes", rejects_changes: true
-        fix "Find out why no pod behind Service <object> is Ready, and whether their labels match its selector. Do not delete the webhook \
+        fix "Find out why no pod behind Service <object> is Ready. Check the labels against its selector. Do not delete the webhook \
              configurations: from 1.9.2 on, managers need them to start." [
             read PODS,
             read "kubectl -n <namespace> logs -l app=<workload> -c <workload> --previous --prefix --ignore-errors --tail=20",
@@ -79,7 +79,7 @@ causes! {
         ways HELD_UP ways UNREACHED;
     LABEL_MISSING = warning "label_missing"
         "a Ready manager lacks the label that the admission Service selects (from 1.7 on)"
-        fix "Check whether a share manager on <node> is failing over: that removes the label for a while. If the label stays missing, delete the manager pod: the next one sets it." [
+        fix "Check whether a share manager on <node> is failing over: that removes the label temporarily. If the label stays missing, delete the manager pod: the next one sets it." [
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=100",
             read LABELS,
             change "kubectl -n <namespace> delete pod <object>",
@@ -98,7 +98,7 @@ causes! {
     CONFIGURATION_FOREIGN = critical "configuration_foreign"
         "one of Longhorn's webhook configurations names a Service in another namespace"
         fix "Check whether another Longhorn is running in namespace <value>. If so, remove one: they overwrite each other's configuration. \
-             Otherwise delete the webhook configuration and restart one manager, which writes its own." [
+             Otherwise delete the webhook configuration and restart one manager: it writes another." [
             read "kubectl -n <value> get service,pods -l app=longhorn-manager",
             read "kubectl get <webhook> -o jsonpath='{.webhooks[*].clientConfig.service}'",
             change "kubectl delete <webhook>",

@@ -107,7 +107,7 @@ pub const ALL: &[KnownIssue] = &[
                                             engines and replicas.", [
         read "kubectl -n <namespace> get instancemanagers.longhorn.io --show-labels",
     ], {
-        effect: "Longhorn stops syncing a node whose instance manager lacks labels",
+        effect: "nodes whose instance manager lacks labels are not synced",
         harms: Harms::Other,
         // the webhook sets the labels since v1.6.0 (webhook/resources/instancemanager/mutator.go). The
         // fix deletes such an instance manager (v1.6.3 controller/node_controller.go syncInstanceManagers)
@@ -213,7 +213,7 @@ pub const ALL: &[KnownIssue] = &[
     issue!(11994, "v1.10.1", until "make sure that the engine image is deployed on every node, including tainted ones.", [
         read "kubectl -n <namespace> get engineimages.longhorn.io -o wide",
     ], {
-        effect: "volumes cannot attach while an engine image is missing on one node",
+        effect: "a node without the engine image blocks attaching volumes",
         harms: Harms::Other,
         ranges: &[(r(1, 10, 0), r(1, 10, 1))],
         fixed: &[r(1, 10, 1)],
@@ -257,7 +257,7 @@ pub const ALL: &[KnownIssue] = &[
     issue!(12578, "v1.11.0-hotfix-1 or v1.11.1", until "keep at least one manager Ready.", [
         read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
     ], {
-        effect: "without a Ready manager, updates of Kubernetes Nodes are rejected",
+        effect: "without a Ready manager, updates of Nodes are rejected",
         harms: Harms::Other,
         ranges: &[(r(1, 11, 0), hotfix(11, 0, 1))],
         fixed: &[hotfix(11, 0, 1), r(1, 11, 1)],
