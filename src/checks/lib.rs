@@ -43,6 +43,7 @@ mod operation_stalled;
 mod relations;
 mod replica_unschedulable;
 mod share_manager_down;
+mod signature_matched;
 mod snapshot_chain_long;
 #[cfg(test)]
 mod tests;
@@ -93,6 +94,7 @@ const ALL: &[&Check] = &[
     &snapshot_chain_long::CHECK,
     &version_skew::CHECK,
     &left_behind::CHECK,
+    &signature_matched::CHECK,
 ];
 
 const _: () = {

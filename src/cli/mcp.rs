@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::logging::{self, LogFormat, LogLevel};
 use super::serve::{TIMELINE, open_source};
-use super::source::positive_duration;
+use super::source::{SignatureArgs, positive_duration};
 use super::{DECLARED, Failure, SourceArgs, exit};
 use crate::checks::CATALOGUE;
 use crate::exporter::Evaluator;
@@ -19,6 +19,9 @@ use crate::source::OnDemand;
 pub struct McpArgs {
     #[command(flatten)]
     source: SourceArgs,
+
+    #[command(flatten)]
+    signatures: SignatureArgs,
 
     /// Time to list a live cluster; kinds without an answer by then are unknown
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = positive_duration, env = "LONGHORN_HEALTH_TIMEOUT")]
@@ -44,7 +47,9 @@ async fn answer(args: McpArgs) -> Result<u8, Failure> {
         // what has not answered by then is unknown until it does
         let _ = tokio::time::timeout(patience, live.complete()).await;
     }
-    let evaluator = Evaluator::new(&CATALOGUE, source, Timestamp::now, false).with_options(options);
+    let evaluator = Evaluator::new(&CATALOGUE, source, Timestamp::now, false)
+        .with_options(options)
+        .with_signatures(args.signatures.files());
     let router = Router::new(&DECLARED, Arc::new(evaluator), Access::open(), Links::own("/metrics"), 0);
     let on_demand = connection.map(|connection| OnDemand::new(connection, args.source.live_options()));
     let tools = Tools::new(router.asking(on_demand));

@@ -8,6 +8,7 @@ mod fleet;
 mod generate;
 #[cfg(feature = "lint-rules")]
 mod lint_rules;
+mod lint_signatures;
 pub(crate) mod listen;
 mod logging;
 mod man;
@@ -55,6 +56,8 @@ enum Task {
     /// Find queries in your own rules and dashboards that fail on a Longhorn release
     #[cfg(feature = "lint-rules")]
     LintRules(lint_rules::LintArgs),
+    /// Check files of your own signatures, say what each looks for, and try them on a recording
+    LintSignatures(lint_signatures::LintSignaturesArgs),
     /// Record the cluster into a directory or an archive, for check --from
     Record(record::RecordArgs),
     /// Print the runbook of an alert
@@ -107,6 +110,7 @@ pub fn main() -> ExitCode {
         Task::Plan(args) => plan::run(args),
         #[cfg(feature = "lint-rules")]
         Task::LintRules(args) => lint_rules::run(args),
+        Task::LintSignatures(args) => lint_signatures::run(args),
         Task::Record(args) => record::run(args),
         Task::Runbook(args) => runbook::run(args),
         Task::Explain(args) => explain::run(args),

@@ -15,6 +15,7 @@ use tokio::sync::watch;
 
 use super::listen::ListenAddress;
 use super::logging::{self, LogFormat, LogLevel};
+use super::source::SignatureArgs;
 use super::state::Keeper;
 use super::{DECLARED, Failure, SourceArgs, SourceError, exit};
 use crate::checks::CATALOGUE;
@@ -46,6 +47,9 @@ const WORKERS: usize = 2;
 pub struct ServeArgs {
     #[command(flatten)]
     source: SourceArgs,
+
+    #[command(flatten)]
+    signatures: SignatureArgs,
 
     /// File that keeps across restarts since when each fact has held; the directory must be writable
     #[arg(
@@ -238,7 +242,8 @@ async fn serve(args: ServeArgs, answering: &Handle) -> Result<u8, Failure> {
     let WebArgs { max_requests, disable_exporter_metrics, .. } = &args.web;
     let evaluator = Evaluator::new(&CATALOGUE, source, Timestamp::now, !disable_exporter_metrics)
         .beside()
-        .with_options(options);
+        .with_options(options)
+        .with_signatures(args.signatures.files());
     let evaluator = Arc::new(evaluator);
     let on_demand = connection.filter(|_| live.is_some());
     let on_demand = on_demand.map(|connection| OnDemand::new(connection, args.source.live_options()));

@@ -15,6 +15,7 @@ use super::Failure;
 use crate::check::plain;
 use crate::checks::CATALOGUE;
 use crate::cluster::Cluster;
+use crate::exporter::{SignatureFile, SignatureFiles};
 use crate::longhorn::Resource;
 use crate::report::{Acceptance, Address, ReportOptions};
 use crate::source::connect::{self, ConnectError, Connection, obstacle};
@@ -69,6 +70,26 @@ pub struct SourceArgs {
     /// Time without an answer after which a kind is unknown, at least 90s
     #[arg(long, value_name = "DURATION", default_value = "3m", value_parser = stale_after, env = "LONGHORN_HEALTH_STALE_AFTER")]
     pub stale_after: SignedDuration,
+}
+
+/// Failures that users know.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Source")]
+pub struct SignatureArgs {
+    /// File of your own signatures: failures you know, reported as yours; can be given several times. serve reloads it when it changes
+    #[arg(long = "signatures", value_name = "FILE", value_delimiter = ',', value_parser = signature_file, env = "LONGHORN_HEALTH_SIGNATURES")]
+    files: Vec<SignatureFile>,
+}
+
+impl SignatureArgs {
+    /// The files, to be looked at again.
+    pub fn files(&self) -> SignatureFiles {
+        SignatureFiles::new(CATALOGUE.kinds(), self.files.clone())
+    }
+}
+
+fn signature_file(path: &str) -> Result<SignatureFile, String> {
+    SignatureFile::open(&CATALOGUE.kinds(), Path::new(path)).map_err(|errors| errors.join("; "))
 }
 
 /// Whether logs of crashed managers are read.

@@ -10,7 +10,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::moment::{EvaluationKey, Moment, Seen, WrittenPage, is_zipped, of, of_mut};
 use super::pace::{Pace, TICK, seconds_between};
-use super::{Budget, RenderError, Rendered, Requests, SelfMetrics, WebConfigReload, families};
+use super::{
+    Budget, RenderError, Rendered, Requests, SelfMetrics, SignatureFiles, WebConfigReload, families,
+};
 use crate::check::Catalogue;
 use crate::cluster::Cluster;
 use crate::history::changes::Past;
@@ -53,6 +55,7 @@ pub struct Evaluator {
     /// Evaluations are made beside those who ask.
     beside: bool,
     options: ReportOptions,
+    signatures: Mutex<SignatureFiles>,
     last: Mutex<Option<Arc<Moment>>>,
     /// What the checks said; held while an evaluation is made.
     evaluating: Mutex<Memory>,
@@ -89,6 +92,7 @@ impl Evaluator {
             self_metrics,
             beside,
             options,
+            signatures: Mutex::default(),
             last,
             evaluating,
             pace,
@@ -116,6 +120,11 @@ impl Evaluator {
     /// The same with a report as it is wanted.
     pub fn with_options(self, options: ReportOptions) -> Self {
         Evaluator { options: ReportOptions { bounded: true, ..options }, ..self }
+    }
+
+    /// The same with signatures of users.
+    pub fn with_signatures(self, signatures: SignatureFiles) -> Self {
+        Evaluator { signatures: Mutex::new(signatures), ..self }
     }
 
     /// The present moment. A caller that comes while another evaluates waits for that result, unless there is one
@@ -334,10 +343,12 @@ impl Evaluator {
     fn evaluate(&self, key: EvaluationKey, now: Timestamp, memory: &mut Memory) -> Moment {
         let begin = (self.clock)();
         let cluster = self.source.snapshot(now);
+        let signatures = lock(&self.signatures).current();
+        let options = ReportOptions { signatures, ..self.options.clone() };
         if self.beside {
             memory.patience = lock(&self.pace).map_or(TICK, |pace| pace.patience());
         }
-        let mut evaluation = evaluate_again(self.catalogue, &cluster, |_| true, &self.options, memory);
+        let mut evaluation = evaluate_again(self.catalogue, &cluster, |_| true, &options, memory);
         let seen = Seen::of(&cluster, &self.catalogue.kinds(), key.waiting_for.clone());
         // a history that no one else holds is changed in place
         drop(cluster);

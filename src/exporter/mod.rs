@@ -10,6 +10,7 @@ mod page;
 mod process;
 mod rendered;
 mod requests;
+mod signature_files;
 pub mod state_file;
 
 pub use desk::own::{ALERTS, GAUGES, INCIDENTS_PANEL, INHIBITOR, PANELS, STABLE, gauges};
@@ -18,3 +19,4 @@ pub use moment::{Moment, ResourceFacts, Seen};
 pub use page::{SelfMetrics, WebConfigReload, families};
 pub use rendered::{Budget, RenderError, Rendered};
 pub use requests::Requests;
+pub use signature_files::{SignatureFile, SignatureFiles};

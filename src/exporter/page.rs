@@ -10,7 +10,7 @@ use super::moment::{Moment, ResourceFacts};
 use super::process;
 use crate::check::{Finding, Gauge, Sample, Severity};
 use crate::cluster::Readability;
-use crate::incidents::{self, Told};
+use crate::incidents::{self, Incident, Told};
 use crate::longhorn::Resource;
 use crate::metrics::Family;
 use crate::report::{Report, Status};
@@ -89,6 +89,7 @@ pub fn families(
 struct Page {
     checks: Vec<Family>,
     own: BTreeMap<&'static str, Vec<Sample>>,
+    once: BTreeSet<(&'static str, Vec<Arc<str>>)>,
 }
 
 impl Page {
@@ -100,6 +101,20 @@ impl Page {
     ) {
         let labels = labels.iter().map(|label| Arc::from(*label)).collect();
         self.own.entry(gauge.name).or_default().push(Sample { labels, value });
+    }
+
+    /// The same of a finding. Several signatures of a user can find the same of one object, and their names are no label there.
+    fn add_finding<const N: usize>(
+        &mut self,
+        finding: &Finding,
+        gauge: &'static Gauge<[&'static str; N]>,
+        labels: &[&str; N],
+        value: f64,
+    ) {
+        let key = || (gauge.name, labels.iter().map(|label| Arc::from(*label)).collect());
+        if finding.signature.is_none() || self.once.insert(key()) {
+            self.add(gauge, labels, value);
+        }
     }
 
     fn into_families(mut self) -> Vec<Family> {
@@ -178,12 +193,17 @@ impl Page {
             let Finding { check, cause, object, .. } = finding;
             let (node, disk) = place(finding);
             let severity = finding.severity.as_str();
-            self.add(&FINDING, &[check, cause.id, severity, object.kind, &object.name, node, disk], 1.0);
+            self.add_finding(
+                finding,
+                &FINDING,
+                &[check, cause.id, severity, object.kind, &object.name, node, disk],
+                1.0,
+            );
             for volume in finding.volumes.iter().take(*volumes) {
                 let claim = volume.pvc.as_deref().and_then(|pvc| pvc.split_once('/'));
                 let (namespace, pvc) = claim.unwrap_or_default();
                 let labels = [check, cause.id, &object.name, &volume.name, pvc, namespace];
-                self.add(&FINDING_VOLUME, &labels, 1.0);
+                self.add_finding(finding, &FINDING_VOLUME, &labels, 1.0);
             }
         }
     }
@@ -199,9 +219,20 @@ impl Page {
             let count = incidents.filter(|incident| incident.severity == severity).count();
             self.add(&INCIDENTS, &[severity.as_str()], count as f64);
         }
-        for incident in &moment.evaluation.report.incidents {
+        let report = &moment.evaluation.report;
+        for incident in &report.incidents {
+            let Some(root) = root_of(report, incident) else { continue };
+            // signatures of one severity are incidents of one cause
+            let alike = report.incidents.iter().filter(|other| {
+                (other.check, other.cause, other.severity)
+                    == (incident.check, incident.cause, incident.severity)
+            });
+            let count = match root.signature {
+                Some(_) => alike.map(|other| other.count).sum(),
+                None => incident.count,
+            };
             let labels = [incident.check, incident.cause, incident.severity.as_str()];
-            self.add(&INCIDENT, &labels, incident.count as f64);
+            self.add_finding(root, &INCIDENT, &labels, count as f64);
         }
         self.add_incident_texts(&moment.evaluation.report);
         for (robustness, count) in &summary.volumes_by_robustness {
@@ -235,7 +266,7 @@ impl Page {
             .collect();
         for incident in report.incidents.iter().take(MAX_INCIDENTS) {
             let (roots, _) = incident.parts();
-            let Some(root) = roots.first().and_then(|place| report.findings.get(*place)) else { continue };
+            let Some(root) = root_of(report, incident) else { continue };
             let (several, node) = (incident.count > 1, root.node.as_deref().unwrap_or_default());
             let roots = || roots.iter().filter_map(|place| report.findings.get(*place));
             let object = if several { "" } else { root.object.name.as_str() };
@@ -261,7 +292,7 @@ impl Page {
                 &fix,
                 runbook,
             ];
-            self.add(&INCIDENT_INFO, &labels, 1.0);
+            self.add_finding(root, &INCIDENT_INFO, &labels, 1.0);
         }
     }
 
@@ -303,6 +334,11 @@ impl Page {
             self.add(&API_ERRORS, &[reason.as_str()], count as f64);
         }
     }
+}
+
+/// The finding that speaks for an incident.
+fn root_of<'a>(report: &'a Report, incident: &Incident) -> Option<&'a Finding> {
+    incident.findings.first().and_then(|place| report.findings.get(*place))
 }
 
 /// Node and disk of a finding as label values.

@@ -300,6 +300,11 @@ impl History {
         self.crash_logs.get(&(pod.to_owned(), container.to_owned()))
     }
 
+    /// Every log that is held: of last runs, then of present ones.
+    pub fn logs(&self) -> impl Iterator<Item = &CrashLog> {
+        self.crash_logs.values().chain(self.current_logs.values())
+    }
+
     /// Notes why crash logs cannot be read (`forbidden`, `switched off`); `None` when they can.
     pub fn set_crash_logs_denied(&mut self, reason: Option<&str>) {
         self.crash_logs_denied = reason.map(Arc::from);

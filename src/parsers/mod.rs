@@ -25,7 +25,7 @@ use crate::history::History;
 use crate::http::view::View;
 use crate::http::{negotiate, passwords, reviewer};
 use crate::longhorn::{Objects, Quantity, Release, Resource, log_line};
-use crate::report::{Acceptance, evaluate};
+use crate::report::{self, Acceptance, evaluate};
 use crate::source::kubeconfig;
 use crate::source::recording::{RecordedFile, Recording};
 use crate::source::watch::{headers, streamed};
@@ -52,6 +52,7 @@ pub const PARSERS: &[Parser] = &[
     Parser { name: "web_config", seeds: &[WEB_CONFIG], read: web_config },
     Parser { name: "settings", seeds: &[SETTINGS], read: settings },
     Parser { name: "accepted_findings", seeds: &[ACCEPTED], read: accepted },
+    Parser { name: "signatures", seeds: &[SIGNATURES], read: signatures },
     Parser { name: "state_file", seeds: &[STATE], read: state },
     Parser { name: "query", seeds: QUERIES, read: read_query },
     Parser { name: "headers", seeds: HEADERS, read: headers_of },
@@ -153,6 +154,12 @@ fn settings(bytes: &[u8]) -> Result<(), String> {
 
 fn accepted(bytes: &[u8]) -> Result<(), String> {
     Acceptance::parse(&CATALOGUE, "a.yaml", &text(bytes)).map(drop).map_err(|error| format!("{error:#}"))
+}
+
+fn signatures(bytes: &[u8]) -> Result<(), String> {
+    report::signatures::parse(&CATALOGUE.kinds(), "a.yaml", &text(bytes))
+        .map(drop)
+        .map_err(|errors| errors.join("; "))
 }
 
 fn state(bytes: &[u8]) -> Result<(), String> {
@@ -262,6 +269,16 @@ alerts:
 ";
 const ACCEPTED: &[u8] = b"accepted:
 - {check: volume_degraded, cause: rebuild_looping, object: a, node: worker-1, reason: known, until: 2030-01-31}
+";
+const SIGNATURES: &[u8] = b"signatures:
+- {name: a, title: T, severity: info, fix: F of <node>, releases: '>=1.6.0 <1.6.3', where: {log: {matches: '(?i)^a.{0,9}b'}}}
+- name: b
+  title: T
+  severity: warning
+  where: {object: {kind: Volume, fields: [{path: 'status.conditions[type=Restore].status', equals: 'True'}]}}
+  fix: F
+  steps: [{change: kubectl -n <namespace> delete pod x}]
+  link: https://example.org
 ";
 const STATE: &[u8] = br#"{"version":1,"namespace":"longhorn-system","saved_at":"2026-03-01T00:00:00Z",
 "facts":[{"check":"volume_degraded","fact":"a","object":"b","since":"2026-02-01T00:00:00Z"}],

@@ -27,6 +27,7 @@ mod linear_tests;
 mod memory;
 pub mod rights;
 mod select;
+pub mod signatures;
 mod status;
 pub mod text;
 pub mod timeline;
@@ -34,11 +35,13 @@ pub mod timeline;
 mod undecodable_tests;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::check::signatures::Signatures;
 use crate::check::{Catalogue, Check, Fact, Finding, OfData, Omitted, Sample, Severity, truncate_to_worst};
 use crate::cluster::{Cluster, Readability};
 use crate::history::Observation;
@@ -254,6 +257,8 @@ pub struct ReportOptions {
     pub bounded: bool,
     /// True where findings are all that is asked for: no incidents are made of them, and nothing is said of data.
     pub findings_alone: bool,
+    /// Failures that users know.
+    pub signatures: Arc<Signatures>,
     /// How far back the timeline goes; a day without it.
     pub since: Option<SignedDuration>,
 }
@@ -291,7 +296,12 @@ pub fn evaluate_again(
     let (mut cut_off, mut omitted_series, mut of_data) = (Omitted::new(), BTreeMap::new(), Vec::new());
     let most = options.bounded.then_some(MAX_OF_CHECK);
     for check in catalogue.checks.iter().copied().filter(|check| wanted(check)) {
-        let mut verdict = memory.verdict(check, cluster, most, &mut observed);
+        let mut verdict = memory.verdict(check, cluster, &options.signatures, most, &mut observed);
+        if check.of_signatures && options.bounded {
+            // what users add takes the place of nothing else
+            let room = MAX_IN_ALL.saturating_sub(findings.len());
+            truncate_to_worst(&mut verdict.findings, room, &mut cut_off);
+        }
         findings.append(&mut verdict.findings);
         if options.bounded {
             truncate_to_worst(&mut findings, MAX_IN_ALL, &mut cut_off);
@@ -420,9 +430,10 @@ impl Report {
         let mut causes: Vec<Vec<&Finding>> = Vec::new();
         for finding in places.iter().filter_map(|place| self.findings.get(*place)) {
             let is_alike = |known: &&mut Vec<&Finding>| {
-                known
-                    .first()
-                    .is_some_and(|known| (known.check, known.cause.id) == (finding.check, finding.cause.id))
+                known.first().is_some_and(|known| {
+                    (known.check, known.cause.id, &known.signature)
+                        == (finding.check, finding.cause.id, &finding.signature)
+                })
             };
             match causes.iter_mut().find(is_alike) {
                 Some(known) => known.push(finding),

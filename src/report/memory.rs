@@ -4,10 +4,12 @@
 //! they could be read, and on the time. What a check has seen of ages stays as it is where it did not look again.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::TimeTells;
+use crate::check::signatures::Signatures;
 use crate::check::{Check, Fact, Finding, OfData, Omitted, Outcome, Sample, cut, truncate_to_worst};
 use crate::cluster::{Cluster, Readability, ResourceStatus};
 use crate::history::Observation;
@@ -65,10 +67,11 @@ impl Memory {
         &mut self,
         check: &'static Check,
         cluster: &Cluster,
+        signatures: &Arc<Signatures>,
         most: Option<usize>,
         observed: &mut Vec<Observation>,
     ) -> Verdict {
-        let inputs = if self.patience.is_zero() { None } else { inputs(check, cluster) };
+        let inputs = if self.patience.is_zero() { None } else { inputs(check, cluster, signatures) };
         let still_stands = |known: &&Remembered| {
             let age = cluster.now.duration_since(known.at);
             inputs.as_ref() == Some(&known.inputs) && (SignedDuration::ZERO..self.patience).contains(&age)
@@ -76,7 +79,7 @@ impl Memory {
         if let Some(known) = self.verdicts.get(check.id).filter(still_stands) {
             return Verdict { blind: true, stood: true, ..known.verdict.clone() };
         }
-        let verdict = run(check, cluster, most, observed);
+        let verdict = run(check, cluster, signatures, most, observed);
         let remembered = inputs.filter(|_| verdict.is_small());
         match remembered.map(|inputs| Remembered { at: cluster.now, inputs, verdict: verdict.clone() }) {
             Some(remembered) => self.verdicts.insert(check.id, remembered),
@@ -94,12 +97,18 @@ impl Verdict {
 }
 
 /// `None` where no one counts changes, as in a recording.
-fn inputs(check: &Check, cluster: &Cluster) -> Option<Vec<Input>> {
+fn inputs(check: &Check, cluster: &Cluster, signatures: &Signatures) -> Option<Vec<Input>> {
     let input = |kind: &Resource| {
         let ResourceStatus { changes, readability, undecodable, error, .. } = cluster.resources.get(kind)?;
         (*changes > 0).then(|| (*changes, *readability, *undecodable, error.clone()))
     };
-    check.needs.iter().chain(check.uses).map(input).collect()
+    let asked: &[Resource] = if check.of_signatures { signatures.reads() } else { &[] };
+    let mut inputs: Vec<Input> =
+        check.needs.iter().chain(check.uses).chain(asked).map(input).collect::<Option<_>>()?;
+    if check.of_signatures {
+        inputs.push((signatures.version, Readability::Readable, 0, signatures.unusable.clone()));
+    }
+    Some(inputs)
 }
 
 /// Events of nodes of which some are lost, as with the logs of some nodes in a bundle that is cut off: each tells something by being
@@ -111,11 +120,15 @@ fn tells_in_part(cluster: &Cluster, kind: Resource) -> bool {
 fn run(
     check: &'static Check,
     cluster: &Cluster,
+    signatures: &Arc<Signatures>,
     most: Option<usize>,
     observed: &mut Vec<Observation>,
 ) -> Verdict {
     let mut outcome = Outcome::new(check, cluster);
     outcome.most = most;
+    if check.of_signatures {
+        outcome.signatures = signatures.clone();
+    }
     // there may be a hundred thousand of them: one list for all checks
     outcome.observed = std::mem::take(observed);
     let blind_spots = cluster.blind_spots(check.needs);
@@ -171,7 +184,7 @@ mod tests {
     fn looks(memory: &mut Memory, cluster: &Cluster) -> bool {
         let check = checks::CATALOGUE.checks[0];
         assert!(cluster.blind_spots(check.needs).is_empty());
-        !memory.verdict(check, cluster, None, &mut Vec::new()).blind
+        !memory.verdict(check, cluster, &Arc::default(), None, &mut Vec::new()).blind
     }
 
     #[test]

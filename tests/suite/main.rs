@@ -36,5 +36,6 @@ mod robustness;
 mod rules;
 mod serve;
 mod setup;
+mod signatures;
 mod verdicts;
 mod withheld;

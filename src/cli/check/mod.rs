@@ -16,7 +16,7 @@ pub use self::output::style;
 use self::output::{OutputFormat, is_broken_pipe};
 use self::wait::Waited;
 use super::fleet::{self, FleetArgs};
-use super::source::{Wanted, positive_duration};
+use super::source::{SignatureArgs, Wanted, positive_duration};
 use super::{Failure, SourceArgs};
 use crate::check::{Check, Severity, counted};
 use crate::checks::CATALOGUE;
@@ -34,6 +34,9 @@ use crate::report::{Acceptance, Evaluation, Report, ReportOptions, Selection, St
 pub struct CheckArgs {
     #[command(flatten)]
     source: SourceArgs,
+
+    #[command(flatten)]
+    signatures: SignatureArgs,
 
     #[command(flatten)]
     fleet: FleetArgs,
@@ -159,6 +162,7 @@ pub fn run(args: CheckArgs) -> Result<u8, Failure> {
     let mut options = args.source.options(now)?;
     options.accepted.extend(args.shown.skip.iter().cloned());
     options.since = args.since;
+    options.signatures = args.signatures.files().current();
     if args.watch {
         return args.watch(&options);
     }
@@ -228,6 +232,7 @@ impl CheckArgs {
             fleet::rows(sources, &Wanted::by_checks(), self.timeout.unsigned_abs(), |source, cluster| {
                 let mut options = source.options(now)?;
                 options.accepted.extend(self.shown.skip.iter().cloned());
+                options.signatures = self.signatures.files().current();
                 let report = self.shown(&self.evaluate(cluster, &options).report);
                 let first = report.incidents.first().map(|incident| incident.title.clone());
                 let count = report.incidents.len();

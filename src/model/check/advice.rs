@@ -104,9 +104,18 @@ impl CommandTemplate {
 
     /// The command, where all that it names is known and can stand in a command.
     pub fn filled<'a>(&self, value: impl Fn(Name) -> Option<Cow<'a, str>>) -> Option<Command> {
-        let run = put(self.run, |before, name| word(before, value(name)?))?;
-        Some(Command { run, changes: self.changes })
+        command(self.run, self.changes, value)
     }
+}
+
+/// The same of a template that is known only at run time.
+pub(super) fn command<'a>(
+    template: &str,
+    changes: bool,
+    value: impl Fn(Name) -> Option<Cow<'a, str>>,
+) -> Option<Command> {
+    let run = put(template, |before, name| word(before, value(name)?))?;
+    Some(Command { run, changes })
 }
 
 /// A value as a shell takes it for what it is, behind what stands before it; `None` for one that could do something there.

@@ -7,7 +7,8 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::advice::{Name, filled};
+use super::advice::{Name, command, filled};
+use super::signatures::Signature;
 use super::{Cause, Cluster, Way, said};
 use crate::cluster::{ObjectRef, VolumeRef};
 use crate::word_enum::word_enum;
@@ -69,6 +70,9 @@ pub struct Finding {
     /// Name of the runbook, which is the name of its alert.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runbook: Option<&'static str>,
+    /// Name of the user's signature that found it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
     /// The way in which the cause came about.
     #[serde(skip)]
     pub(super) way: Option<&'static Way>,
@@ -193,6 +197,7 @@ impl Finding {
             said: None,
             remedy: Remedy::default(),
             runbook: None,
+            signature: None,
             way: None,
             values: Vec::new(),
         }
@@ -285,6 +290,17 @@ impl Finding {
     /// Says in other words than the cause what to do, by the steps of the cause.
     pub fn fix(self, fix: impl Into<String>) -> Self {
         self.remedy(Remedy::new(fix))
+    }
+
+    /// Says what to do by the templates of a signature. A command of which a name has no value is left out.
+    pub fn by_signature(mut self, cluster: &Cluster, signature: &Signature) -> Self {
+        let one = |name| self.value(cluster, name, 0);
+        let fix = filled(&signature.fix, one).unwrap_or_else(|| super::advice::in_capitals(&signature.fix));
+        let steps = signature.steps.iter();
+        let commands = steps.filter_map(|(run, changes)| command(run, *changes, one)).collect();
+        self.remedy = Remedy { fix, commands };
+        self.signature = Some(signature.name.clone());
+        self
     }
 
     /// Takes from its way or the cause what to do, words or steps, where the finding itself does not say it; and from the evidence

@@ -17,6 +17,7 @@ mod outcome;
 mod panel;
 mod record;
 pub mod said;
+pub mod signatures;
 mod way;
 mod words;
 
@@ -79,6 +80,8 @@ pub struct Check {
     pub stops_workloads: bool,
     /// True for what the release brings with it, on every cluster.
     pub of_the_release: bool,
+    /// Finds what users' signatures describe, and reads the kinds that these ask for.
+    pub of_signatures: bool,
     /// Looks at the cluster. Pure: no clock, no I/O, no panic on any input.
     pub run: fn(&Cluster, &mut Outcome),
 }
@@ -103,6 +106,7 @@ impl Check {
         of_the_past: false,
         stops_workloads: false,
         of_the_release: false,
+        of_signatures: false,
         run: |_, _| {},
     };
 

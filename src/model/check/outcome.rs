@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::signatures::Signatures;
 use super::{Cause, Check, Fact, Finding, Gauge, ObjectRef, OfData, Sample, Severity};
 use crate::cluster::Cluster;
 use crate::history::Observation;
@@ -32,6 +33,8 @@ pub struct Outcome<'a> {
     pub cut: Omitted,
     /// Samples that are only counted, by family.
     pub omitted_series: BTreeMap<&'static str, usize>,
+    /// Failures that users know.
+    pub signatures: Arc<Signatures>,
     /// How many findings are kept; all where a person runs the checks.
     pub most: Option<usize>,
     /// The mildest of the findings that are kept, once there are so many: what is no worse is only counted.
@@ -80,6 +83,7 @@ impl<'a> Outcome<'a> {
             of_data,
             cut,
             omitted_series,
+            signatures: Arc::default(),
             most,
             mildest,
         }

@@ -262,6 +262,17 @@ macro_rules! narrow {
                 )*
             }
         }
+
+        impl $crate::longhorn::look::Look for $name {
+            fn look(&self, steps: &[$crate::longhorn::look::Step], see: &mut dyn FnMut(&str)) {
+                let Some(($crate::longhorn::look::Step::Field(name), rest)) = steps.split_first() else { return };
+                $(
+                    if $crate::longhorn::look::is_called(name, stringify!($field), &[$($key)?]) {
+                        return $crate::longhorn::look::Look::look(&self.$field, rest, see);
+                    }
+                )*
+            }
+        }
     )* };
 }
 pub(crate) use narrow;
@@ -315,6 +326,13 @@ macro_rules! open_enum {
         }
 
         impl $crate::longhorn::lenient::Compact for $name {}
+
+        impl $crate::longhorn::look::Look for $name {
+            fn look(&self, steps: &[$crate::longhorn::look::Step], see: &mut dyn FnMut(&str)) {
+                let text = if *self == $name::Unset { "" } else { self.as_str() };
+                $crate::longhorn::look::Look::look(text, steps, see);
+            }
+        }
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

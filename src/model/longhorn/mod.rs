@@ -13,6 +13,7 @@ pub mod instance_manager;
 pub mod kubernetes;
 pub mod lenient;
 pub mod log_line;
+pub mod look;
 pub mod map;
 pub mod meta;
 pub mod node;
@@ -53,6 +54,7 @@ pub use kubernetes::{
     Taint, ValidatingWebhookConfiguration, Webhook, WebhookService,
 };
 pub use lenient::{Compact, Int, StringMap, Time};
+pub use look::{Look, Step};
 pub use map::Map;
 pub use meta::{Condition, ConditionStatus, Meta, condition, status};
 pub use node::{DiskSpec, DiskStatus, LonghornNode};

@@ -8,7 +8,7 @@ use super::*;
 
 /// A kind that can be stored.
 pub trait Kind:
-    DeserializeOwned + Compact + Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static
+    DeserializeOwned + Compact + Look + Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static
 {
     /// Which kind it is.
     const RESOURCE: Resource;

@@ -43,7 +43,11 @@ impl Ties {
             parents.push(parent);
             held_up.push(relations.iter().filter(blocks).filter_map(tied).collect());
         }
-        let keys = findings.iter().map(|finding| (finding.check, finding.cause.id.to_owned())).collect();
+        // signatures share causes, and each is an incident of its own
+        let cause = |finding: &Finding| {
+            [finding.cause.id, finding.signature.as_deref().unwrap_or_default()].join("/")
+        };
+        let keys = findings.iter().map(|finding| (finding.check, cause(finding))).collect();
         Ties { parents, held_up, keys }
     }
 

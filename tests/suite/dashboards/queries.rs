@@ -72,8 +72,9 @@ fn ask_everything(directory: &Path, kubeconfig: &Path) {
     let web = directory.join("web.yml");
     std::fs::write(&web, "{}").unwrap();
     let web = format!("--web.config.file={}", web.display());
+    let signatures = concat!("--signatures=", env!("CARGO_MANIFEST_DIR"), "/docs/examples/signatures.yaml");
     let mut exporters = vec![
-        ("demo".to_owned(), stack::exporter(directory, &["--demo", &web], Address::free())),
+        ("demo".to_owned(), stack::exporter(directory, &["--demo", &web, signatures], Address::free())),
         ("live".to_owned(), stack::exporter(directory, &[&live], Address::free())),
     ];
     let recordings: Vec<_> =

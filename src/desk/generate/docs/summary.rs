@@ -12,6 +12,7 @@ const PAGES: &str = "\
 - [check in CI and before an upgrade](ci.md)
 - [plan: may I upgrade, drain?](plan.md)
 - [Recordings](recording.md)
+- [Your own signatures](signatures.md)
 - [Assistants, support bundles, actions](integrations.md)
 - [Platforms](platforms/README.md)
   - [OpenShift](platforms/openshift.md)

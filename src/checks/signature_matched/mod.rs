@@ -1,0 +1,156 @@
+//! What users' own signatures describe: failures that they know, and that no check of ours finds (yet).
+//!
+//! Names of causes are a contract and stand in labels of alerts, so that a file of a user cannot declare any: there is one cause for
+//! each severity, and the signature has a label and a field of its own. What is found here follows from nothing else and nothing follows
+//! from it: a signature must not hide what a check finds.
+
+mod find;
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use crate::check::signatures::{Place, Signature};
+use crate::check::*;
+use crate::facts::releases;
+use crate::longhorn::Resource;
+use find::Match;
+
+causes! {
+    CRITICAL = critical "critical_signature" "a signature of yours with severity critical matches"
+        fix "Do what the signature says." [
+            read "kubectl -n <namespace> describe <kind> <object>",
+        ];
+    WARNING = warning "warning_signature" "a signature of yours with severity warning matches"
+        fix "Do what the signature says." [
+            read "kubectl -n <namespace> describe <kind> <object>",
+        ];
+    INFO = info "info_signature" "a signature of yours with severity info matches"
+        fix "Do what the signature says." [
+            read "kubectl -n <namespace> describe <kind> <object>",
+        ];
+}
+
+/// What is listed of one signature, and of all together; the rest is counted.
+const MAX_OF_ONE: usize = 20;
+const MAX_IN_ALL: usize = 100;
+
+pub static CHECK: Check = Check {
+    id: "signature_matched",
+    title: "Your signatures",
+    summary: "A signature from a file of yours (`--signatures`) matches a log line, an Event, an object or the installed release. Nothing is \
+              found without such a file.",
+    causes: ALL,
+    gauges: GAUGES,
+    alerts: &[Alert {
+        name: "LonghornSignatureMatched",
+        when: When::Found(&[&CRITICAL, &WARNING]),
+        severity: Severity::Critical,
+        as_found: true,
+        runbook_only: &[&INFO],
+        for_: "5m",
+        summary: "One of your own Longhorn signatures matches.",
+        description: "A signature from your own file matches{{ with $labels.object }} {{ . }}{{ end }}{{ with $labels.node }} on node {{ . }}{{ end }}. \
+                      Read the finding, which names the signature and its fix.",
+        why: "Five minutes outlast a restart of the exporter and an object that is written twice.",
+        runbook: include_str!("LonghornSignatureMatched.md"),
+        ..Alert::DEFAULT
+    }],
+    panels: &[Panel {
+        dashboard: Dashboard::Managers,
+        title: "Your signatures",
+        description: "How many objects each of your own signatures matches. A match is a finding of check signature_matched.",
+        columns: &["signature", "severity"],
+        no_data: "no signature matches, none is configured, or the exporter does not report",
+        ..Panel::TABLE.of(&MATCHES)
+    }],
+    run,
+    of_signatures: true,
+    ..Check::DEFAULT
+};
+
+gauges! {
+    MATCHES = Gauge "longhorn_health_signature_matches" ["signature", "severity"]
+        "Objects, logs and Events that a user's own signature matches.",
+        absent "the signature matches nothing, or no file of signatures is configured",
+        example "sum by (signature) (longhorn_health_signature_matches) > 0";
+}
+
+fn run(cluster: &Cluster, out: &mut Outcome) {
+    let signatures = out.signatures.clone();
+    if let Some(why) = &signatures.unusable {
+        out.unknown(why.clone());
+    }
+    let mut asked: BTreeMap<Resource, Vec<&str>> = BTreeMap::new();
+    for signature in signatures.iter() {
+        signature.kind().into_iter().for_each(|kind| asked.entry(kind).or_default().push(&signature.name));
+    }
+    for (kind, names) in &asked {
+        let blind = cluster.blind_spots(&[*kind]).into_iter();
+        blind.for_each(|blind| out.unknown(format!("{blind}; signatures look there: {}", names.join(", "))));
+    }
+    let can_read = |kind: &Resource| cluster.can_read(*kind);
+    let read: Vec<Resource> = asked.into_keys().filter(can_read).collect();
+    cluster.gaps(&read, &[]).into_iter().for_each(|gap| out.unknown(gap));
+    let release = releases::manager_release(cluster);
+    let (mut without_release, mut room) = (Vec::new(), MAX_IN_ALL);
+    let mut all: Vec<&Signature> = signatures.iter().collect();
+    all.retain(|signature| signature.kind().is_none_or(|kind| can_read(&kind)));
+    // the worst are listed where there is no room for all
+    all.sort_by_key(|signature| Reverse(signature.severity));
+    for signature in all {
+        if matches!(signature.place, Place::Log(_))
+            && let Some(why) = cluster.history.crash_logs_denied()
+        {
+            out.unknown(format!("signature {}: logs are {why}", signature.name));
+        }
+        match (&signature.releases, release) {
+            (Some(_), None) => {
+                without_release.push(signature.name.as_str());
+                continue;
+            }
+            (Some(releases), Some(release)) if !releases.contain(release) => continue,
+            _ => {}
+        }
+        let found = find::all(cluster, &signature.place);
+        if found.is_empty() {
+            continue;
+        }
+        out.sample(&MATCHES, &[&signature.name, signature.severity.as_str()], found.len() as f64);
+        let listed = room.min(MAX_OF_ONE).min(found.len());
+        room -= listed;
+        if found.len() > listed {
+            let of = (CHECK.id, cause(signature.severity).id, signature.severity);
+            *out.cut.entry(of).or_default() += found.len() - listed;
+        }
+        for one in found.into_iter().take(listed) {
+            out.report(finding(cluster, signature, one));
+        }
+    }
+    if !without_release.is_empty() {
+        out.unknown(format!("signatures need the release, which is unknown: {}", without_release.join(", ")));
+    }
+}
+
+fn cause(severity: Severity) -> &'static Cause {
+    match severity {
+        Severity::Critical => &CRITICAL,
+        Severity::Warning => &WARNING,
+        Severity::Info => &INFO,
+    }
+}
+
+fn finding(cluster: &Cluster, signature: &Signature, one: Match) -> Finding {
+    let Signature { name, title, severity, impact, link, .. } = signature;
+    let kind = Resource::all().find(|kind| one.object.is(*kind)).map(Resource::label).unwrap_or_default();
+    Finding::about(cause(*severity), one.object, format!("{title} (your signature {name})"))
+        .node(&one.node)
+        .volumes(cluster.volume_refs([one.volume.as_str()]))
+        .impact(impact)
+        .fact(one.fact)
+        .facts(
+            signature.releases.as_ref().map(|releases| format!("the installed release is one of {releases}")),
+        )
+        .facts(link.as_ref().map(|link| format!("more is said at {link}")))
+        .with(Name::Kind, kind)
+        .by_signature(cluster, signature)
+}
