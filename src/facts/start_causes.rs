@@ -43,8 +43,8 @@ causes! {
             read LOG,
         ];
     API_CERTIFICATE = critical "api_certificate" "the manager rejects the API server's certificate"
-        fix "Compare <node>'s clock with the dates of the API server's certificate. If it has expired, run kubeadm certs renew all and restart the static pods (k3s and RKE2: the service). If its issuer changed, restart the managers once ConfigMap \
-             kube-root-ca.crt has the new CA." [
+        fix "Compare <node>'s clock with the dates of the API server's certificate. If it has expired, run kubeadm certs renew all and restart the \
+             static pods (k3s and RKE2: the service). If its issuer changed, restart the managers once ConfigMap kube-root-ca.crt has the new CA." [
             read "ssh <node> 'date -u; echo | openssl s_client -connect <value> 2>/dev/null | openssl x509 -noout -dates -issuer -ext subjectAltName'",
             read "kubectl -n <namespace> get configmap kube-root-ca.crt -o jsonpath='{.data.ca\\.crt}' | openssl x509 -noout -dates -subject",
             read LOG,
@@ -56,7 +56,7 @@ causes! {
             [read CRDS, read INSTALLED, read MANIFEST] proven "a CRD was deleted, and its objects with it; the cluster's backup restores them";
     MANIFEST_STALE = critical "manifest_stale"
         "the manifest and the image are from different releases", changed_by: BY_ROLLOUT
-        fix "Set the manifest and the image to one release, with the tool that installed Longhorn. If Longhorn does not support going to that \
+        fix "Bring manifest and image to the same release, with the tool that installed Longhorn. If Longhorn does not support going to that \
              release, put the previous image back." [read MANIFEST, read INSTALLED];
     WEBHOOK_SERVICE_UNREACHABLE = critical "webhook_service_unreachable"
         "DNS, a firewall or the pod network prevents the manager from reaching its webhook's Service"
@@ -101,7 +101,7 @@ causes! {
                  out why service ext-iscsid is down. The manager then starts."
             [read "talosctl -n <node> get extensions", read "talosctl -n <node> service ext-iscsid"]
         way ISCSI_BOTTLEROCKET "Bottlerocket"
-            fix "Run Longhorn on nodes of another system: Bottlerocket has no open-iscsi package. The manager starts at its next attempt, within \
+            fix "Run Longhorn on nodes with another operating system: Bottlerocket has no open-iscsi package. The manager starts at its next attempt, within \
                  five minutes." [read NODE]
         way ISCSI_NIXOS "NixOS"
             fix "Set services.openiscsi.enable on NixOS and rebuild the system. The manager starts at its next attempt, within five minutes."
@@ -110,10 +110,10 @@ causes! {
             fix "Build a k3s image with open-iscsi, or run Longhorn on real machines: this node is a container (k3d). The manager starts at its \
                  next attempt, within five minutes." [read NODE]
         way ISCSI_ALPINE "Alpine"
-            fix "Run apk add open-iscsi, rc-update add iscsid, rc-service iscsid start and mount --make-rshared / on the node (Alpine). The manager \
+            fix "On the node (Alpine), run apk add open-iscsi, rc-update add iscsid, rc-service iscsid start and mount --make-rshared /. The manager \
                  starts at its next attempt, within five minutes." [read NODE]
         way ISCSI_K3OS "k3OS"
-            fix "Use nodes of another system: k3OS is no longer maintained and takes no packages. The manager starts at its next attempt, within \
+            fix "Use nodes with another operating system: k3OS is no longer maintained and cannot install packages. The manager starts at its next attempt, within \
                  five minutes." [read NODE];
     CONTAINER_CANNOT_START = critical "container_cannot_start"
         "the manager's container or one of its hooks cannot start"
@@ -124,7 +124,8 @@ causes! {
                  Desktop, mount the data path with :shared."
             [change "ssh <node> 'sudo mount --make-rshared /'", read "ssh <node> 'findmnt -o TARGET,PROPAGATION / /var/lib/longhorn'", read DESCRIBE]
         way NO_EXEC "the node blocks running its binaries"
-            fix "Mount the container runtime's file system with exec, now and in /etc/fstab (hardened systems mount /var with noexec). If SELinux denies execution instead, allow it in the SELinux policy."
+            fix "Mount the container runtime's file system with exec, now and in /etc/fstab (hardened systems mount /var with noexec). If SELinux \
+                 denies execution instead, allow it in the SELinux policy."
             [read "ssh <node> 'findmnt -O noexec -o TARGET,OPTIONS'", read DESCRIBE, change "ssh <node> 'sudo mount -o remount,exec /var'"]
         way OTHER_PROCESSOR "its image has the wrong architecture"
             fix "Provide an image for <node>'s CPU architecture in the registry (Longhorn's own tags are multi-arch). Check pinned digests and \
@@ -137,7 +138,8 @@ causes! {
         way REFUSED "its webhook refuses connections"
             means "the last attempt was refused: the Service has no ready endpoint, or its endpoint is not listening";
     WEBHOOK_NOT_READY = critical "webhook_not_ready" "the manager's own webhook server is too slow"
-        fix "Find out why the manager's own webhook server is slow: check CPU load on <node>, Secrets longhorn-webhook-ca and longhorn-webhook-tls, the webhook configurations and the manager's permissions." [
+        fix "Find out why the manager's own webhook server is slow: check CPU load on <node>, Secrets longhorn-webhook-ca and longhorn-webhook-tls, \
+             the webhook configurations and the manager's permissions." [
             read LAST_LOG,
             read "kubectl -n <namespace> get secrets longhorn-webhook-ca longhorn-webhook-tls",
             read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations | grep longhorn",
@@ -216,7 +218,7 @@ causes! {
         ];
     UPGRADE_PATH = critical "upgrade_path"
         "Longhorn does not support going from the installed release to this one", changed_by: BY_ROLLOUT
-        fix "Put back the release in setting current-longhorn-version: Longhorn upgrades one minor release at a time and never downgrades. \
+        fix "Restore the release that setting current-longhorn-version names: Longhorn upgrades one minor release at a time and never downgrades. \
              Going back is safe until a manager is Ready." [read INSTALLED, read IMAGES];
     ENGINE_INCOMPATIBLE = critical "engine_incompatible" "an engine image in use is too old"
         fix "Go back to the release in setting current-longhorn-version. Upgrade the engines of all volumes there. Then upgrade Longhorn again." [
@@ -266,7 +268,8 @@ causes! {
         fix "Upgrade to the release that fixes the bug. Until then, avoid its trigger: the finding names issue, release and trigger."
             [read LAST_LOG, read IMAGES];
     OOM_KILLED = critical "oom_killed" "the manager was OOM-killed"
-        fix "Find out what is using <node>'s memory: the container has no limit, so the node itself ran out. If a memory limit was added, remove it: Longhorn sets none." [read NODE_STATE, read "kubectl top node <node>", read "kubectl top pod -A --sort-by=memory"];
+        fix "Find out what is using <node>'s memory: the container has no limit, so the node itself ran out. If a memory limit was added, remove it: \
+             Longhorn sets none." [read NODE_STATE, read "kubectl top node <node>", read "kubectl top pod -A --sort-by=memory"];
     PROBE_KILLED = critical "probe_killed"
         "a liveness or startup probe kills the manager"
         fix "Remove the liveness or startup probe from container longhorn-manager and from its manifest or chart values. No Longhorn release \

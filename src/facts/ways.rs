@@ -24,7 +24,7 @@ ways! { UNREACHED:
         [read DNS, read ON_NODE, read WAITS, read GAVE_UP];
     NO_ROUTE "a firewall or missing route blocks it"
         means "the last attempt failed with `no route to host`: a firewall rejected it, or no route exists between the nodes"
-        fix "Open the nodes' firewall for the pod network (firewalld rejects it, nm-cloud-setup of RHEL removes its routes). Then check the CNI and \
+        fix "Open the nodes' firewall for the pod network (firewalld can reject it, and RHEL's nm-cloud-setup removes its routes). Then check the CNI and \
              the routes between the nodes."
         [read ON_NODE, read SLICES, read WAITS, read GAVE_UP];
     TIMEOUT "packets to the webhook are lost"
@@ -60,7 +60,8 @@ ways! { NOT_STARTED:
         fix "Make the image available to this node: check its name and tag, the registry and its pull secret, and the node's DNS and \
              proxy. The kubelet retries within five minutes." [read POD, read SET];
     NODE_LACKS "the node lacks a prerequisite"
-        fix "Provide what the pod lacks (its Events say): a path, Secret or ConfigMap to mount, the CNI plugin, or a working container runtime. The kubelet then retries automatically." [read POD, read SET, read NODE];
+        fix "Provide what the pod lacks (its Events say): a path, Secret or ConfigMap to mount, the CNI plugin, or a working container runtime. The \
+             kubelet then retries automatically." [read POD, read SET, read NODE];
     INIT "an init container fails"
         fix "Read the init container's log and fix the error in it."
         [read POD, read SET, read "kubectl -n <namespace> logs <pod> --all-containers --previous --tail=30"];

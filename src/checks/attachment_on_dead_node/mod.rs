@@ -26,7 +26,8 @@ const NODES: &str = "kubectl get nodes -o wide";
 causes! {
     NODE_DOWN = warning "node_down"
         "the node has not been Ready for ten minutes, so its pods and volumes cannot move"
-        fix "Bring node <node> back. If its machine is lost, switch it off, then add taint node.kubernetes.io/out-of-service:NoExecute so that its volumes attach elsewhere. Never taint a running machine: it keeps writing." [
+        fix "Bring node <node> back. If its machine is lost, switch it off, then add taint node.kubernetes.io/out-of-service:NoExecute so that its \
+             volumes attach elsewhere. Never taint a running machine: it keeps writing." [
             read "kubectl describe node <node>",
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
             change "kubectl taint nodes <node> node.kubernetes.io/out-of-service=nodeshutdown:NoExecute",
@@ -61,7 +62,7 @@ pub static CHECK: Check = Check {
         summary: "A dead node still holds Longhorn volumes.",
         description: "Node {{ $labels.object }} is down or deleted but still holds Longhorn volumes. Their workloads cannot start elsewhere. Bring \
                       the node back, or make sure that its machine is off before you free the volumes.",
-        why: "The finding waits ten minutes, longer than a reboot. Five more give someone time to bring the node back.",
+        why: "The finding waits ten minutes, longer than a reboot. Another 5 min give someone time to bring the node back.",
         runbook: include_str!("LonghornAttachmentOnDeadNode.md"),
         ..Alert::DEFAULT
     }],

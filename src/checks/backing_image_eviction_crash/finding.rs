@@ -159,7 +159,8 @@ fn release_fact(pair: &StaleCopy) -> String {
              and 1.10.0)"
         ),
         _ => format!(
-            "longhorn-manager {release} panics on a copy that spec lacks once eviction of its disk or node is requested (fixed in 1.8.2, 1.9.1 and 1.10.0, but not in 1.8.1, although announced)"
+            "longhorn-manager {release} panics on a copy that spec lacks once eviction of its disk or node is requested (fixed in 1.8.2, 1.9.1 and \
+             1.10.0, but not in 1.8.1, although announced)"
         ),
     }
 }

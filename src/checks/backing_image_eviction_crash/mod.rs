@@ -48,8 +48,9 @@ pub static CHECK: Check = Check {
             runbook_only: &[&causes::TRANSIENT],
             for_: "5m",
             summary: "Requesting eviction now would make longhorn-manager panic.",
-            description: "Backing image {{ $labels.object }} has a stale copy on {{ with $labels.disk }}disk {{ . }} of {{ end }}{{ with \
-                          $labels.node }}node {{ . }}{{ else }}a node{{ end }}. Requesting eviction there would make longhorn-manager panic: do not request it until the copy is deleted. Find out why the backing image manager keeps the copy.",
+            description: "Backing image {{ $labels.object }} has a stale copy on {{ with $labels.disk }}disk {{ . }} of {{ end }}{{ with $labels.node \
+                           }}node {{ . }}{{ else }}a node{{ end }}. Requesting eviction there would make longhorn-manager panic: do not request it \
+                          until the copy is deleted. Find out why the backing image manager keeps the copy.",
             why: "The finding itself waits three minutes; five more keep a restart of the exporter or of the backing \
                   image manager from alerting.",
             runbook: include_str!("LonghornBackingImageEvictionCrashLatent.md"),

@@ -16,7 +16,8 @@ causes! {
             read "kubectl -n <namespace> get backups.longhorn.io",
         ]
         way CREDENTIALS_REFUSED "it rejects the credentials"
-            fix "Check the target's Secret: it is missing, lacks a key, or holds keys that the target rejects. Compare them with the object store's keys. Longhorn retries every poll interval."
+            fix "Check the target's Secret: it is missing, lacks a key, or holds keys that the target rejects. Compare them with the object store's \
+                 keys. Longhorn retries every poll interval."
         way CLOCKS_DIFFER "its clock differs from the nodes' clocks"
             fix "Correct the clocks of the object store and the nodes (NTP): the store rejects requests that are more than 15 minutes off. Longhorn \
                  retries every poll interval."
@@ -34,7 +35,8 @@ causes! {
             fix "Check that the target is running. Then check the firewalls and proxies between the nodes and the target. Longhorn retries every \
                  poll interval.";
     BACKUP_STUCK = warning "backup_stuck" "the newest backup of a volume has made no progress for an hour"
-        fix "Read the instance manager's log to find out whether the backup progresses. Locks of other clusters or finished backups expire within minutes. Delete the backup only if it has stalled."
+        fix "Read the instance manager's log to find out whether the backup progresses. Locks of other clusters or finished backups expire within \
+             minutes. Delete the backup only if it has stalled."
             [read "kubectl -n <namespace> get backups.longhorn.io <backup> -o yaml", read BACKUPS, read TARGETS]
             proven "the backup has made no progress for an hour, and the fix asks to check that it has stalled, and it holds no complete copy";
     BACKUP_FAILED = warning "backup_failed"

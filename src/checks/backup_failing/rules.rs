@@ -12,7 +12,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "A Longhorn backup target is unreachable.",
         description: "Backup target {{ $labels.object }} is unavailable. No backup on it can be taken, restored or deleted. Read the error in its \
                       condition Unavailable, then check URL, credentials, network and certificate.",
-        why: "The finding allows two polls of five minutes; ten more are longer than an object store's restart.",
+        why: "The finding allows two polls of five minutes; ten more cover an object store's restart.",
         runbook: include_str!("LonghornBackupTargetUnavailable.md"),
         ..Alert::DEFAULT
     },
@@ -35,7 +35,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "A Longhorn recurring job is overdue.",
         description: "Recurring job {{ $labels.object }} has missed its schedule. Its volumes get no new snapshots or backups. Check the last Job of \
                       its CronJob: a hanging Job blocks every later run.",
-        why: "The finding allows for the longest pause of the schedule; half an hour more lets a schedule that was just changed start.",
+        why: "The finding allows for the longest pause of the schedule; half an hour more covers a schedule that was just changed.",
         runbook: include_str!("LonghornRecurringJobOverdue.md"),
         ..Alert::DEFAULT
     },
@@ -47,7 +47,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "Volumes of a Longhorn recurring job lack a fresh backup.",
         description: "Recurring job {{ $labels.object }} is running, but its last two runs left some volumes without a good backup. Their newest \
                       data is unprotected. Read the last run's log (longhorn_health_volume_last_backup_timestamp_seconds shows which volumes).",
-        why: "Two runs have been missed already; an hour more lets the current run finish.",
+        why: "Two runs have already been missed. Another hour lets the current run finish.",
         runbook: include_str!("LonghornBackupTooOld.md"),
         ..Alert::DEFAULT
     },

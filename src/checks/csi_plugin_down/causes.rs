@@ -74,7 +74,8 @@ causes! {
             read "kubectl get persistentvolumes -o yaml",
         ] proven "the volumes are marked for deletion, which cannot be undone, and a running manager deletes their data; engines do not run in it"
         way MANAGERS_RUN "its managers are still running"
-            fix "Delete DaemonSet longhorn-manager immediately: its managers are deleting these volumes' data, PersistentVolumes and claims. Pause all tools that reinstall Longhorn. Save the commands' output, then copy the nodes' replica directories.";
+            fix "Delete DaemonSet longhorn-manager immediately: its managers are deleting these volumes' data, PersistentVolumes and claims. Pause \
+                 all tools that reinstall Longhorn. Save the commands' output, then copy the nodes' replica directories.";
     MANAGERS_DELETED = critical "managers_deleted" "all longhorn-managers were deleted, so volumes in use cannot attach, detach, rebuild or fail over",
         explains_absence: true
         fix "Apply the manifest of <release> again with the tool that installed Longhorn: its DaemonSet and Services are missing. Running I/O continues \

@@ -23,7 +23,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "All longhorn-managers were deleted, but volumes are still in use.",
         description: "DaemonSet longhorn-manager and all its pods were deleted. Running I/O continues, but no volume can attach, rebuild or fail \
                       over. Apply the installed release's manifest again, and delete nothing.",
-        why: "The finding waits three minutes, so that a manifest that is applied again is not reported.",
+        why: "The finding waits three minutes, so that applying a manifest again does not trigger it.",
         runbook: include_str!("LonghornManagersDeleted.md"),
         ..Alert::DEFAULT
     },
@@ -46,7 +46,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "Longhorn's CSI resizer or snapshotter is down.",
         description: "Deployment {{ $labels.object }} has no working pod. Claims cannot be resized, or VolumeSnapshots cannot be taken. Find out why \
                       its pods fail.",
-        why: "Nothing that runs is affected, so ten minutes more let an upgrade end.",
+        why: "Nothing that is running is affected, so another ten minutes let an upgrade finish.",
         runbook: include_str!("LonghornCsiSidecarDown.md"),
         ..Alert::DEFAULT
     },
@@ -60,7 +60,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "Longhorn's CSI plugin is down on a node.",
         description: "The CSI plugin{{ with $labels.node }} on node {{ . }}{{ end }} is down. Pods with a Longhorn volume cannot start or end there. \
                       Find out why its pod is failing or missing.",
-        why: "The finding allows five minutes for a reboot or a rollout; five more let a slow image arrive.",
+        why: "The finding allows five minutes for a reboot or a rollout; five more allow for a slow image pull.",
         runbook: include_str!("LonghornCsiPluginDown.md"),
         ..Alert::DEFAULT
     },

@@ -27,8 +27,9 @@ causes! {
             proven "the fix asks for a replaced disk, and that every volume is healthy without it";
     DISK_UUID_SHARED = warning "disk_uuid_shared"
         "disks of several nodes have the same UUID (such as after cloning a machine), so Longhorn confuses them"
-        fix "Keep the UUID on one node. Renew it on the others, one node at a time, while every volume has a healthy replica elsewhere. 1. Disable scheduling on that node's disk and delete longhorn-disk.cfg at its path. 2. Once the disk is not ready, remove it from the node in Longhorn and \
-             add it again." [
+        fix "Keep the UUID on one node. Renew it on the others, one node at a time, while every volume has a healthy replica elsewhere. 1. Disable \
+             scheduling on that node's disk and delete longhorn-disk.cfg at its path. 2. Once the disk is not ready, remove it from the node in \
+             Longhorn and add it again." [
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhorndiskuuid=<value> -o wide",
             read "kubectl -n <namespace> get nodes.longhorn.io -o yaml | grep -E '^    name:|diskUUID'",
             read "kubectl -n <namespace> get volumes.longhorn.io",

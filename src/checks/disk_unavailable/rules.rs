@@ -14,7 +14,7 @@ pub(super) const ALERTS: &[Alert] = &[
         description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} is \
                       unavailable to Longhorn. Its replicas are down until it is back. Check what is mounted at its path \
                       before you remove anything.",
-        why: "The finding allows five minutes for a reboot and a late mount. Three more are as long as volume alerts wait, so the cause is not \
+        why: "The finding allows five minutes for a reboot and a late mount. Three more minutes match the wait of the volume alerts, so the cause is not \
               reported after its consequences.",
         runbook: include_str!("LonghornDiskUnavailable.md"),
         ..Alert::DEFAULT
@@ -37,7 +37,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "Disks of several Longhorn nodes have the same UUID.",
         description: "A disk{{ with $labels.node }} of node {{ . }}{{ end }} has the same UUID as another node's disk. Longhorn confuses the two and \
                       moves replicas between them. Find out where each replica is before you remove a disk.",
-        why: "This does not clear by itself, but nothing is affected within minutes. A quarter of an hour lets a machine be replaced under another \
+        why: "This does not clear by itself, but it does no harm within minutes. A quarter of an hour lets a machine be replaced under another \
               name.",
         runbook: include_str!("LonghornDiskUuidShared.md"),
         ..Alert::DEFAULT
@@ -74,7 +74,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "No node with Longhorn data is Ready.",
         description: "No node with Longhorn data is Ready, so all volumes are affected. Check what the nodes share (network, power, \
                       connection to the API server). Do not restart, drain or delete any node.",
-        why: "The finding allows five minutes for a reboot; one more bridges an exporter that restarts.",
+        why: "The finding allows five minutes for a reboot; one more covers an exporter's restart.",
         runbook: include_str!("LonghornNoNodeReady.md"),
         ..Alert::DEFAULT
     },
@@ -86,7 +86,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "A node with Longhorn disks is under pressure or not Ready.",
         description: "Node{{ with $labels.node }} {{ . }}{{ end }} is under pressure or not Ready. Its replicas are unavailable or soon will be. \
                       Read the node's conditions and its kubelet's log.",
-        why: "The finding allows five minutes for a reboot, so this alert is not later than the consequences of the node.",
+        why: "The finding allows five minutes for a reboot, so this alert fires no later than those on the node's consequences.",
         runbook: include_str!("LonghornNodeNotReady.md"),
         ..Alert::DEFAULT
     },

@@ -39,7 +39,8 @@ causes! {
         ];
     API_TIMEOUT = warning "api_timeout"
         "a request from the driver deployer to longhorn-backend or the API server failed or timed out"
-        fix "Find out from the log which connection fails: to the managers (port 9500) or the API server. Check this node's kube-proxy, firewall and CNI. Mount propagation is not the cause." [
+        fix "Find out from the log which connection fails: to the managers (port 9500) or the API server. Check this node's kube-proxy, firewall and \
+             CNI. Mount propagation is not the cause." [
             read "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=longhorn-backend -o wide",
             read "kubectl -n <namespace> logs <object> -c longhorn-driver-deployer --tail=20 --previous",
         ];

@@ -22,8 +22,8 @@ causes! {
              default image." [read IMAGES, read VOLUMES];
     INCOMPATIBLE = warning "incompatible"
         "the engine image is too old or too new for the managers, but volumes use it"
-        fix "Upgrade the engines of the image's volumes before you upgrade Longhorn further. If Longhorn skipped several minor releases, go back to \
-             a release that supports both." [read IMAGES, read VOLUMES];
+        fix "Upgrade the engines of the image's volumes before you upgrade Longhorn further. If the upgrade skipped several minor releases, go back \
+             to a release that supports both images." [read IMAGES, read VOLUMES];
     UPGRADE_STUCK = warning "upgrade_stuck"
         "the live upgrade of a volume's engine has been running for half an hour"
         but "info if Longhorn upgrades the engine only while the volume is detached"

@@ -25,7 +25,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "A Longhorn engine image is missing where volumes need it.",
         description: "Engine image {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is missing, unknown or incompatible. Volumes \
                       that need it cannot be attached there. Find out why its pod is failing.",
-        why: "The finding allows ten minutes for pulling the image; five more let a rollout over many nodes end.",
+        why: "The finding allows ten minutes for pulling the image; five more let a rollout over many nodes finish.",
         runbook: include_str!("LonghornEngineImageUnavailable.md"),
         ..Alert::DEFAULT
     },
@@ -36,7 +36,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "The live upgrade of a Longhorn engine is stuck.",
         description: "The engine upgrade of volume {{ $labels.object }} has been running for 30 min. The volume still serves I/O but cannot be \
                       migrated. Read the error in its engine's status.",
-        why: "An upgrade takes a minute or two. The finding allows half an hour for many at once; a quarter more lets the last of them finish.",
+        why: "An upgrade takes a minute or two. The finding allows half an hour if there are many at once; another 15 min let the last of them finish.",
         runbook: include_str!("LonghornEngineUpgradeStuck.md"),
         ..Alert::DEFAULT
     },

@@ -66,7 +66,8 @@ causes! {
         ];
     LAST_RW_REPLICA = warning "last_rw_replica"
         "the replica to evict is the volume's only healthy one, and no other is being rebuilt"
-        fix "Back up <claim>. Then find out why no other replica is being rebuilt (rebuild limit, failing replicas, restore). If the volume is strict-local, detach it and change its data locality." [
+        fix "Back up <claim>. Then find out why no other replica is being rebuilt (rebuild limit, failing replicas, restore). If the volume is \
+             strict-local, detach it and change its data locality." [
             read OF_VOLUME,
             read "kubectl -n <namespace> get settings.longhorn.io concurrent-replica-rebuild-per-node-limit",
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<volume>",
@@ -112,7 +113,8 @@ causes! {
         ];
     NO_USABLE_COPY = warning "no_usable_copy"
         "every copy of a backing image has failed or is unknown, so its volumes cannot start"
-        fix "Bring back a node that has a copy. If every copy is lost, create the image again with the same name and content (compare checksums): other content corrupts its volumes." [read IMAGE, read NODES, read IMAGE_MANAGERS]
+        fix "Bring back a node that has a copy. If every copy is lost, create the image again with the same name and content (compare checksums): \
+             other content corrupts its volumes." [read IMAGE, read NODES, read IMAGE_MANAGERS]
         way UNUSED "no volume uses the image"
             fix "Fix the error in the image's message. Then delete the image and create it again. Nothing is lost: no volume uses it."
             proven "no volume uses the image";

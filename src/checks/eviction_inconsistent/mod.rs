@@ -44,7 +44,7 @@ pub static CHECK: Check = Check {
         description: "{{ $labels.object_kind }} {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }}{{ with $labels.disk }}, \
                       disk {{ . }}{{ end }} contradicts other objects about eviction ({{ $labels.cause }}), and Longhorn does not resolve this. \
                       Follow the runbook's section on {{ $labels.cause }}. Do not remove the node or disk, even if empty.",
-        why: "The findings already wait for minutes. Ten more tolerate the restart of a manager or a node.",
+        why: "The findings already wait for minutes. Ten more minutes tolerate the restart of a manager or a node.",
         runbook: include_str!("LonghornEvictionInconsistent.md"),
         ..Alert::DEFAULT
     }],

@@ -35,7 +35,7 @@ pub static CHECK: Check = Check {
             description: "Eviction{{ with $labels.disk }} of disk {{ . }}{{ end }}{{ with $labels.node }} on node {{ . }}{{ end }} has stalled. \
                           Check where its replicas could go: space, tags, anti-affinity. Do not remove the node or disk: it still holds data.",
             why: "The findings wait half an hour without progress, and five minutes without a schedulable disk. A running rebuild counts as \
-                  progress. Fifteen more minutes let a person add a disk.",
+                  progress. Another 15 min give someone time to add a disk.",
             runbook: include_str!("LonghornEvictionStalled.md"),
             ..Alert::DEFAULT
         },
@@ -48,7 +48,7 @@ pub static CHECK: Check = Check {
             description: "PodDisruptionBudget {{ $labels.object }} blocks the drain of{{ with $labels.node }} node {{ . }}{{ else }} its node{{ end \
                           }}. Longhorn deletes it once no volume is attached there and node-drain-policy is satisfied. Detach or move what is left, \
                           but do not delete the budget.",
-            why: "The finding waits a quarter of an hour for the workloads to leave; as much again is longer than a usual drain.",
+            why: "The finding waits a quarter of an hour for the workloads to leave; another 15 min cover a usual drain.",
             runbook: include_str!("LonghornDrainBlocked.md"),
             ..Alert::DEFAULT
         },

@@ -91,8 +91,7 @@ const DOWN: Alert = Alert {
     summary: "A Longhorn instance manager is down.",
     description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} is down, and so are its engines and replicas. No \
                   volume can attach to the node. Check the instance manager's pod, then the node's longhorn-manager.",
-    why: "The finding is critical only after three minutes (five for a start), longer than Longhorn's back-off of two; \
-          a minute more tolerates one odd evaluation.",
+    why: "The finding is critical only after three minutes (five for a start), longer than Longhorn's back-off of two minutes. A minute more tolerates one odd evaluation.",
     runbook: include_str!("LonghornInstanceManagerDown.md"),
     ..Alert::DEFAULT
 };
@@ -104,7 +103,7 @@ const UNLABELLED: Alert = Alert {
     summary: "A running Longhorn instance manager lacks its labels.",
     description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} lacks the labels by which Longhorn finds it. \
                   Longhorn 1.6.3, 1.7.2, 1.8.0 and later delete it (in earlier releases, nothing new can start there: issue 9464). Put the labels back.",
-    why: "Longhorn sets the labels when it creates the object, so they are never missing for a moment.",
+    why: "Longhorn sets the labels when it creates the object, so every object has them from the start.",
     runbook: include_str!("LonghornInstanceManagerLabelsMissing.md"),
     ..Alert::DEFAULT
 };

@@ -24,7 +24,8 @@ const VOLUMES: &str = "kubectl -n <namespace> get volumes.longhorn.io";
 
 causes! {
     LIVENESS_PROBE = warning "liveness_probe" "the kubelet killed the instance manager because its liveness probe failed"
-        fix "Check that <node>'s volumes are attached again. Then spread replicas (replica-auto-balance) or raise guaranteed-instance-manager-cpu: the instance manager was too busy for its probe. From 1.9.2 on, it tolerates 66 s." [
+        fix "Check that <node>'s volumes are attached again. Then spread replicas (replica-auto-balance) or raise guaranteed-instance-manager-cpu: \
+             the instance manager was too busy for its probe. From 1.9.2 on, it tolerates 66 s." [
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
             read "kubectl describe node <node>",
             read "kubectl -n <namespace> top pod --containers <object>",
@@ -41,7 +42,8 @@ causes! {
              has one (Longhorn sets none)." [read "kubectl describe node <node>", read "kubectl -n <namespace> top pod --containers <object>"];
     EVICTED = warning "evicted"
         "the instance manager's pod was evicted" but "info if a drain evicted it and no volume was affected"
-        fix "Check that <node>'s volumes are attached again. If the node lacked a resource, free it. If a drain evicted the pod, make drains respect Longhorn's PodDisruptionBudget." [read "kubectl describe node <node>", read "kubectl -n <namespace> get poddisruptionbudgets <object>"]
+        fix "Check that <node>'s volumes are attached again. If the node lacked a resource, free it. If a drain evicted the pod, make drains respect \
+             Longhorn's PodDisruptionBudget." [read "kubectl describe node <node>", read "kubectl -n <namespace> get poddisruptionbudgets <object>"]
         way PREEMPTED "a pod with a higher PriorityClass preempted it"
             fix "Check that <node>'s volumes are attached again. Then free CPU or memory on node <node>: a pod with a higher PriorityClass took it, which can happen again."
             [read "kubectl describe node <node>", read "kubectl get priorityclasses"]
@@ -61,8 +63,8 @@ causes! {
         ways MEANT;
     SANDBOX_LOST = warning "sandbox_lost"
         "the kubelet stopped the instance manager without a deletion or failed probe, probably because its sandbox was lost"
-        fix "Check that <node>'s volumes are attached again. Then search the node's containerd log for `shim disconnected` and for what ended \
-             the pause process." [read "kubectl describe node <node>"];
+        fix "Check that <node>'s volumes are attached again. Then search the node's containerd log for `shim disconnected` and for what killed the \
+             pause process." [read "kubectl describe node <node>"];
     PANIC = warning "panic" "the instance manager's process exited with code 2, probably a Go panic"
         fix "Check that <node>'s volumes are attached again, and save the instance manager's log. After a panic during many rebuilds (Longhorn \
              issue 13087, fixed in 1.11.3 and 1.12.0), limit parallel rebuilds." [read "kubectl -n <namespace> logs <object> --tail=200"];

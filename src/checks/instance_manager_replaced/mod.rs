@@ -96,7 +96,7 @@ const LOOPING: Alert = Alert {
     summary: "A liveness probe keeps killing a Longhorn instance manager.",
     description: "The liveness probe keeps killing instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }}, with all its \
                   engines and replicas. If several nodes are affected, check the network between kubelet and pods. Otherwise take load off the node.",
-    why: "Three kills within an hour are a loop; a minute tolerates one odd evaluation.",
+    why: "Three kills within an hour count as a loop; a minute tolerates one odd evaluation.",
     runbook: include_str!("LonghornInstanceManagerProbeLoop.md"),
     ..Alert::DEFAULT
 };
@@ -124,7 +124,7 @@ const REPLACED: Alert = Alert {
     description: "Instance manager {{ $labels.instance_manager }}{{ with $labels.node }} on {{ . }}{{ end }} was \
                   replaced {{ $value | humanizeDuration }} ago. Its engines and replicas ended with it. Check for \
                   faulted and degraded volumes, then find out why it died.",
-    why: "One unexpected end takes down every volume that ran there, so there is nothing to wait for.",
+    why: "One unexpected exit takes down every volume that ran there, so there is nothing to wait for.",
     runbook: include_str!("LonghornInstanceManagerReplaced.md"),
     ..Alert::DEFAULT
 };

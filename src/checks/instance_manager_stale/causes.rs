@@ -12,7 +12,7 @@ const NODE: &str = "kubectl get node <node>";
 
 ways! { SHARDED:
     SHARDS "Longhorn may remove it although shards run in it"
-        fix "Detach the volumes of these shards before Longhorn removes the instance manager under them. Do not restart the node's longhorn-manager \
+        fix "Detach the volumes of these shards before Longhorn removes their instance manager. Do not restart the node's longhorn-manager \
              before that: it would remove the instance manager." [read VOLUMES, read CONTENT];
 }
 
@@ -29,15 +29,14 @@ causes! {
         ] proven "no Engine or Replica owns what runs in it; the fix asks to make sure that no volume uses it"
         way ORPHANS "Longhorn has created Orphans for them"
             fix "Make sure that no volume uses the instances, then delete their Orphans: Longhorn stops the instances and removes the instance \
-                 manager. Setting orphan-resource-auto-deletion with `instance` automates this."
+                 manager. The setting orphan-resource-auto-deletion with `instance` automates this."
         way UNSETTLED "an instance's object keeps changing state"
-            fix "Read the volume's events and its owning longhorn-manager's log: the instance's object keeps changing state, so Longhorn may still \
-                 need it."
+            fix "Read the volume's events and the log of the longhorn-manager that owns it: Longhorn may still need the instance."
         way BESIDE_OTHERS "they have no Orphan object, and other instances run in it"
             fix "Upgrade the engines of the listed volumes, then detach them. Once only orphaned instances are left, delete the instance manager: \
-                 without an Orphan object, nothing else ends them."
+                 without an Orphan object, nothing else stops them."
         way ALONE "they have no Orphan object, and nothing else runs in it"
-            fix "Make sure that no volume uses the instances, then delete the instance manager: without an Orphan object, nothing else ends them.";
+            fix "Make sure that no volume uses the instances, then delete the instance manager: without an Orphan object, nothing else stops them.";
     STUCK = warning "stuck" "nothing runs in the old instance manager, but its node's longhorn-manager does not remove it"
         fix "Read the longhorn-manager's log on <node>: only that manager can remove the instance manager. If the manager is running but idle, \
              restart it."
@@ -51,12 +50,11 @@ causes! {
             [read "kubectl -n <namespace> get instancemanagers.longhorn.io <object> -o jsonpath='{.metadata.finalizers}'",
              read CONTENT, read MANAGER, read NODE]
         way POD_STAYS "its pod is stuck in Terminating"
-            fix "Read the kubelet's and containerd's logs on <node>, then restart both: pod <pod> is stuck in Terminating. The instance manager is \
-                 deleted once its pod ends."
+            fix "Read the kubelet's and containerd's logs on <node>, then restart both: pod <pod> is stuck in Terminating. The instance manager is deleted once its pod has terminated."
             [read "kubectl -n <namespace> describe pod <pod>", read "kubectl describe node <node>"];
     ENGINE_UPGRADE_PENDING = info "engine_upgrade_pending"
         "a volume with an older engine image is in the old instance manager (expected until its engine upgrade)"
-        fix "Upgrade the engines of the attached, healthy volumes live. Then detach and attach the volumes once, at a convenient moment. Setting \
+        fix "Upgrade the engines of the attached, healthy volumes live. Then detach and attach the volumes once, at a convenient moment. The setting \
              concurrent-automatic-engine-upgrade-per-node-limit upgrades all volumes automatically." [read VOLUMES, read CONTENT];
     REATTACH_PENDING = info "reattach_pending"
         "a volume's engine stays in the old instance manager until the volume detaches (expected after a live upgrade)"

@@ -58,7 +58,7 @@ pub static CHECK: Check = Check {
         description: "This Longhorn release has a known bug that this cluster can trigger: {{ reReplaceAll \"issue_\" \
                       \"https://github.com/longhorn/longhorn/issues/\" $labels.cause }}. Upgrade to the release in the finding, which also has \
                       the workaround until then.",
-        why: "An upgrade is planned, not done at night; an hour passes over triggers that come and go. What hurts at once has an alert of its own.",
+        why: "An upgrade is planned, not done at night; an hour passes over triggers that come and go. Anything with an immediate impact has its own alert.",
         runbook: include_str!("LonghornKnownBadRelease.md"),
         ..Alert::DEFAULT
     }],

@@ -59,8 +59,7 @@ causes! {
         ]
         // the alarm stays after there is room again, until it is disarmed (etcd's maintenance guide, space quota)
         way ETCD_FULL "etcd has no space left"
-            fix "Free space in etcd: compact the history and run etcdctl defrag on each member, or raise --quota-backend-bytes. Then run \
-                 etcdctl alarm disarm, which ends NOSPACE." [
+            fix "Free space in etcd: compact the history and run etcdctl defrag on each member, or raise --quota-backend-bytes. Then run etcdctl alarm disarm, which clears NOSPACE." [
                 read "kubectl get --raw=/metrics | grep -E '^apiserver_storage_(size_bytes|objects)' | sort -k2 -g | tail",
                 read "kubectl -n <namespace> logs <manager> -c longhorn-manager --since=5m --tail=50",
             ];
@@ -105,7 +104,7 @@ pub static CHECK: Check = Check {
         description: "{{ $labels.object_kind }} {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} shows that a \
                       longhorn-manager is Ready but not working. Volumes may fail to attach or detach; running I/O continues. Save that \
                       manager's log before you restart it.",
-        why: "The finding waits five minutes for what takes a manager a second; five more leave out a burst of work.",
+        why: "The finding waits five minutes for work that takes a manager a second; five more tolerate a burst of work.",
         runbook: include_str!("LonghornManagerHalfAlive.md"),
         ..Alert::DEFAULT
     }],

@@ -14,8 +14,8 @@ pub const ALERTS: &[Alert] = &[
         description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} took longer to become Ready than this \
                       release waits for its webhook. Without another Ready manager, it would crash-loop. Check CPU, TLS Secrets and pod network before \
                       the next upgrade.",
-        why: "The limit is the release's own wait (60 s from 1.5.0, 120 s from 1.9.2), less the time other nodes took \
-              before this one; five minutes tolerate a start that is about to end.",
+        why: "The limit is the release's own wait (60 s from 1.5.0, 120 s from 1.9.2), minus the time that other nodes took before this one. Five \
+              minutes allow for a startup that is about to finish.",
         runbook: include_str!("LonghornManagerSlowStart.md"),
         ..Alert::DEFAULT
     },

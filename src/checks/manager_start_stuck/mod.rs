@@ -51,8 +51,7 @@ pub static CHECK: Check = Check {
         description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is stuck during startup. This manager's \
                       volumes cannot attach, detach or rebuild, and other nodes' managers may be waiting for it. Read the log of container \
                       longhorn-manager, without --previous.",
-        why: "The finding begins after a minute where the log names the cause, else after the wait of the release. Three \
-              minutes let an API server that restarts come back.",
+        why: "The finding begins after a minute if the log names the cause, otherwise after the release's own wait. Three minutes let an API server restart.",
         runbook: include_str!("LonghornManagerStartStuck.md"),
         ..Alert::DEFAULT
     }],

@@ -13,12 +13,13 @@ const KERNEL: &str =
 causes! {
     ISCSI_CONN_ERROR = warning "iscsi_conn_error"
         "the node's kernel lost iSCSI connections, through which v1 volumes reach their engines"
-        fix "Check that the volumes on <node> are attached and writable. Restart pods whose file system is read-only. Then find out why the \
-             instance manager ended: that caused the errors." [read VOLUMES, read PODS, read EVENTS, read KERNEL]
+        fix "Check that the volumes on <node> are attached and writable. Restart pods whose file system is read-only. Then find out why the instance \
+             manager stopped: that caused the errors." [read VOLUMES, read PODS, read EVENTS, read KERNEL]
         way NONE_REPLACED "no instance manager there was replaced at that time"
-            fix "Check that the node's volumes are attached and writable. Then find out from its kernel log what preceded the errors (memory, network, iscsid). Other iSCSI storage logs them too.";
+            fix "Check that the node's volumes are attached and writable. Then find out from its kernel log what preceded the errors (memory, \
+                 network, iscsid). Other iSCSI storage logs them too.";
     SHIM_DISCONNECTED = warning "shim_disconnected"
         "containerd lost a container's shim at about the time when the node lost iSCSI connections"
-        fix "Find the ended container by the id in the Event. If it belongs to an instance manager, that manager ended first and caused the \
+        fix "Find the container that ended, by the id in the Event. If it belongs to an instance manager, that manager ended first and caused the \
              iSCSI errors." [read EVENTS, read VOLUMES, read PODS, read "crictl ps -a --name instance-manager  # on the node"];
 }

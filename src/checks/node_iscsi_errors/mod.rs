@@ -41,8 +41,8 @@ pub static CHECK: Check = Check {
         summary: "A node lost the iSCSI connections of Longhorn volumes.",
         description: "Node {{ $labels.object }}'s kernel lost iSCSI connections within the last hour. Its volumes may have detached or turned \
                       read-only. Check whether the node's instance manager was replaced, then whether its volumes are attached and writable.",
-        why: "A kernel does not lose iSCSI connections in good order: a detach logs out first. The finding ends an hour \
-              after the last error. A disconnected shim raises no alert of its own, for it never comes alone.",
+        why: "A kernel does not lose iSCSI connections in good order: a detach logs out first. The finding clears an hour after the last error. A \
+              disconnected shim raises no alert of its own, for it never comes alone.",
         runbook: include_str!("LonghornNodeIscsiErrors.md"),
         ..Alert::DEFAULT
     }],

@@ -36,8 +36,8 @@ pub static CHECK: Check = Check {
         summary: "A node is missing from Kubernetes or Longhorn, or lacks a running longhorn-manager.",
         description: "Node {{ $labels.object }} is missing from Kubernetes or Longhorn, or lacks a running longhorn-manager, so Longhorn cannot \
                       use it. Read its manager's log. If it is lost, delete it in Longhorn once its replicas are rebuilt.",
-        why: "The finding itself waits: ten minutes for a start, five for a node that is replaced, one where an object states why no \
-              manager comes. No longer than the outage of the webhook, which may follow from it.",
+        why: "The finding itself waits: ten minutes for a start, five for a node that is being replaced, one if an object states why no manager \
+              starts. No longer than the outage of the webhook, which may follow from it.",
         runbook: include_str!("LonghornNodeUnregistered.md"),
         ..Alert::DEFAULT
     }],

@@ -100,8 +100,9 @@ causes! {
         fix "Read the image's message and fix its cause: the source, the network or the disk. Do not delete the image: its volumes hold only \
              the differences from it."
             [read IMAGE, read SOURCE, read "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --tail=2000 | grep <backing_image>"]
-        way NEVER_USED "no data was ever written on it"
-            fix "Correct the URL, checksum or file. Then delete and recreate the waiting claims and backing image <backing_image>: they never held data. Changing the image's spec has no effect."
+        way NEVER_USED "no data was ever written to it"
+            fix "Correct the URL, checksum or file. Then delete and recreate the waiting claims and backing image <backing_image>: they never held \
+                 data. Changing the image's spec has no effect."
                 [read IMAGE, change "kubectl -n <namespace> delete backingimages.longhorn.io <backing_image>"]
                 proven "no volume on the image was ever up, so no data is written on it"
         way NO_SOURCE "the source cannot be reached"

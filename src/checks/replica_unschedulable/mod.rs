@@ -39,7 +39,7 @@ causes! {
             [read "kubectl -n <namespace> get settings.longhorn.io storage-over-provisioning-percentage", read NODES, read VOLUME]
             proven "the replica has failed and still counts on the disk that the next one needs, and the volume has a healthy one"
         way FAILED_COUNTS "its failed replica still counts on the disk"
-            fix "Delete failed replica <replica>, which still counts on the disk. The volume has another healthy replica, and Longhorn replaces \
+            fix "Delete failed replica <replica>: its size still counts against the disk. The volume has another healthy replica, and Longhorn replaces \
                  the deleted one." [
                 read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
                 change "kubectl -n <namespace> delete replicas.longhorn.io <replica>",
@@ -47,8 +47,9 @@ causes! {
         way COUNTED_TWICE "this release counts a replica on every disk of its node"
             fix "Upgrade to 1.11.1 or later: this release counts a replica on every disk (Longhorn issue 12653). Until then, add a disk elsewhere, or \
                  raise storage-over-provisioning-percentage if disks have room."
-        way TOO_LARGE "it is larger than any disk may hold"
-            fix "Create the volume again with at most <value> (the most that a disk can hold), or add a larger disk. Raising storage-over-provisioning-percentage helps only if the volume stays mostly empty.";
+        way TOO_LARGE "it is larger than any disk can hold"
+            fix "Create the volume again with at most <value> (the most that a disk can hold), or add a larger disk. Raising \
+                 storage-over-provisioning-percentage helps only if the volume stays mostly empty.";
     ANTI_AFFINITY = warning "anti_affinity"
         "every node, zone or disk that could take the replica already has one of the volume"
         fix "Add a node (or a zone, if replicas must be in different zones), or lower numberOfReplicas (now <value>) to the number of nodes." [
@@ -61,7 +62,8 @@ causes! {
     NODES_UNAVAILABLE = warning "nodes_unavailable"
         "the nodes or disks that could take the replica are down, cordoned, being evicted or not schedulable"
         but "info during the first hour of a cordon"
-        fix "Read each node's reason in the evidence. Then bring the nodes back, uncordon them, or enable scheduling on them and their disks. Longhorn then continues." [read NODES, read VOLUME]
+        fix "Read each node's reason in the evidence. Then bring the nodes back, uncordon them, or enable scheduling on them and their disks. \
+             Longhorn then continues." [read NODES, read VOLUME]
         way NO_DISK "no node has a disk"
             fix "Add a disk to a node. With create-default-disk-labeled-nodes on, label the nodes instead \
                  (node.longhorn.io/create-default-disk=true): Longhorn then adds the default disk." [
@@ -105,7 +107,7 @@ pub static CHECK: Check = Check {
         summary: "Longhorn finds no disk for a replica of a volume.",
         description: "Longhorn finds no disk for a replica of volume {{ $labels.object }}. The volume has fewer copies than it should, even if \
                       Longhorn reports it healthy. Run the command below to find what each disk lacks.",
-        why: "The finding waits ten minutes, in which a node comes back from a reboot; ten more are for a person who is adding a disk.",
+        why: "The finding waits ten minutes, enough for a node to reboot; ten more let someone finish adding a disk.",
         runbook: include_str!("LonghornReplicaUnschedulable.md"),
         ..Alert::DEFAULT
     }],

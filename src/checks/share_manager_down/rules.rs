@@ -16,7 +16,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "A Longhorn RWX volume is unavailable.",
         description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is unavailable: \
                       its NFS server is down. Every pod that uses the claim hangs. Run the command below to find out why.",
-        why: "The finding allows three minutes for a failover; three more are those of the managers, nodes and attachments that may be behind it, so that no root comes later.",
+        why: "The finding allows three minutes for a failover; three more match the alerts on managers, nodes and attachments that may be the cause, so that no root fires later.",
         runbook: include_str!("LonghornShareManagerDown.md"),
         ..Alert::DEFAULT
     },
@@ -29,7 +29,8 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "A Longhorn RWX volume's NFS server keeps being replaced.",
         description: "The NFS server of volume {{ $labels.object }} was replaced at least three times in 30 min. Its clients hang each time. Check \
                       its memory, its node, Service longhorn-recovery-backend and, from 1.7 on, fast failover.",
-        why: "Three in half an hour are the evidence; six are critical: every five minutes all clients wait. It keeps firing for as long as they are counted, so that it does not flap.",
+        why: "Three replacements in half an hour raise the finding. Six are critical: all clients then wait every five minutes. It keeps firing for \
+              as long as they are counted, so that it does not flap.",
         runbook: include_str!("LonghornShareManagerRestarting.md"),
         ..Alert::DEFAULT
     },

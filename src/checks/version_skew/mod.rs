@@ -58,7 +58,7 @@ pub static CHECK: Check = Check {
         for_: "30m",
         summary: "Longhorn components run different releases.",
         description: "{{ $labels.object }} runs a different release from the rest of Longhorn. Such a mix is untested. Finish the upgrade.",
-        why: "The finding waits half an hour; half an hour more leaves out a rollout over many nodes.",
+        why: "The finding waits half an hour; half an hour more tolerates a rollout over many nodes.",
         runbook: include_str!("LonghornVersionSkew.md"),
         ..Alert::DEFAULT
     }],

@@ -55,7 +55,7 @@ causes! {
         "the volume cannot attach, because its engine fails to start on the requested node"
         fix "Read the engine's error. Then check <value>: iscsiadm, module iscsi_tcp, multipathd, SELinux denials, engine image and instance \
              manager. The volume may attach to another node." [read VOLUME_OBJECTS, read EVENTS, read TICKETS]
-        way SEVERAL "of several volumes on one node"
+        way SEVERAL "several volumes on one node"
             fix "Check on <node> that iscsiadm and module iscsi_tcp exist and the instance manager is running. Then look for a multipathd that \
                  claims the devices, and for SELinux denials."
             [read LONGHORN_NODE, read MANAGERS_THERE]
@@ -79,7 +79,8 @@ causes! {
              on <owner>, which owns the volume." [read VOLUME_OBJECTS, read EVENTS, read TICKETS];
     TICKET_WAITS = warning "ticket_waits"
         "a workload has waited ten minutes for a volume that is attached elsewhere or was never requested"
-        fix "Find out what still uses <claim> on its node, and stop it: a slow-ending pod, an attachment from Longhorn's UI, or a second pod of an RWO claim." [read TICKETS, read OF_KUBERNETES, read VOLUME_OBJECTS]
+        fix "Find out what still uses <claim> on its node, and stop it: a slow-ending pod, an attachment from Longhorn's UI, or a second pod of an \
+             RWO claim." [read TICKETS, read OF_KUBERNETES, read VOLUME_OBJECTS]
             proven "a second replica of a strict-local volume, without data; of two active engines the one that no replica names; the pod of a \
                     virtual machine on the node that it should leave"
         way MIGRATES "its migration is stuck"
@@ -112,7 +113,8 @@ causes! {
                 read "kubectl -n <namespace> get engineimages.longhorn.io",
             ]
         way NEVER_ASKED "Longhorn never got the request"
-            fix "Find out why csi-attacher cannot reach Service longhorn-backend (port 9500): check DNS, service mesh and NetworkPolicies (those of 1.12.1 omit the CSI sidecars). Then read csi-attacher's log for the error."
+            fix "Find out why csi-attacher cannot reach Service longhorn-backend (port 9500): check DNS, service mesh and NetworkPolicies (those of \
+                 1.12.1 omit the CSI sidecars). Then read csi-attacher's log for the error."
                 [read ATTACHMENT, read "kubectl -n <namespace> logs -l app=csi-attacher --tail=50", read "kubectl -n <namespace> get networkpolicies"]
         way PLUGIN_UNREGISTERED "the CSI plugin on the node is not registered"
             fix "Read the log of node-driver-registrar on <node> and fix the error, so that the CSI plugin registers with the kubelet. \
@@ -125,9 +127,11 @@ causes! {
             fix "Read the Events of DaemonSet longhorn-csi-plugin and fix their cause. The kubelet then continues automatically."
             [read "kubectl -n <namespace> describe daemonset longhorn-csi-plugin"]
         way KEPT_AWAY_BY_TAINT "a taint keeps the CSI plugin off the node"
-            fix "Keep pods with Longhorn volumes off <node>. Or detach all Longhorn volumes and add the toleration to setting taint-toleration: csi-attacher then retries automatically." [read NODE, read KEPT_BY]
+            fix "Keep pods with Longhorn volumes off <node>. Or detach all Longhorn volumes and add the toleration to setting taint-toleration: \
+                 csi-attacher then retries automatically." [read NODE, read KEPT_BY]
         way KEPT_OUT_BY_TAINT "a taint keeps the CSI plugin and the manager off the node"
-            fix "Keep pods with Longhorn volumes off <node>. Or detach all Longhorn volumes and add the toleration to setting taint-toleration and DaemonSet longhorn-manager: csi-attacher then retries automatically." [read NODE, read KEPT_BY]
+            fix "Keep pods with Longhorn volumes off <node>. Or detach all Longhorn volumes and add the toleration to setting taint-toleration and \
+                 DaemonSet longhorn-manager: csi-attacher then retries automatically." [read NODE, read KEPT_BY]
         way KEPT_AWAY_BY_LABEL "the node lacks a label for the CSI plugin"
             fix "Keep pods with Longhorn volumes off <node>, or give it the label. Or detach all volumes and change setting \
                  system-managed-components-node-selector: csi-attacher then retries automatically." [read NODE, read KEPT_BY]
@@ -146,7 +150,8 @@ causes! {
         ];
     MIGRATION_BROKE = warning "migration_broke"
         "a live migration was aborted, and the volume can attach to neither of its two nodes"
-        fix "Decide which node should run the virtual machine of <claim>. Then delete its pod on the other node: Longhorn attaches the volume once one attachment ticket is left." [read TICKETS, read OF_KUBERNETES] proven "the fix asks on which node the virtual machine should run"
+        fix "Decide which node should run the virtual machine of <claim>. Then delete its pod on the other node: Longhorn attaches the volume once \
+             only one attachment ticket is left." [read TICKETS, read OF_KUBERNETES] proven "the fix asks on which node the virtual machine should run"
         way DETACHING_LOOP "it has two engines left"
             fix "Follow Longhorn's page troubleshooting-migratable-rwx-volume-stuck-in-detaching-loop: the volume keeps both engines of the migration. \
                  Upgrade to 1.10.0 or later, which fixes this. Do not delete the volume." [

@@ -35,13 +35,15 @@ const NODE: &str = "kubectl describe node <node>";
 causes! {
     REBUILD_STALLED = warning "rebuild_stalled"
         "a rebuild has been stalled for half an hour (if its start is unknown: volume degraded for a day)"
-        fix "Check both instance managers, the network between them, and the target node and disk. If rebuilds onto one disk keep failing, disable its scheduling. Do not delete replicas with data." [
+        fix "Check both instance managers, the network between them, and the target node and disk. If rebuilds onto one disk keep failing, disable \
+             its scheduling. Do not delete replicas with data." [
             read REPLICAS,
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<object> -o yaml | grep -A12 rebuildStatus",
             read EVENTS,
         ];
     REBUILD_LOOPING = warning "rebuild_looping" "rebuilds of the volume keep failing and restarting"
-        fix "Check both instance managers, the network between them, and the target node and disk. If rebuilds onto one disk keep failing, disable its scheduling. Do not delete replicas with data." [
+        fix "Check both instance managers, the network between them, and the target node and disk. If rebuilds onto one disk keep failing, disable \
+             its scheduling. Do not delete replicas with data." [
             read REPLICAS,
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<object> -o yaml | grep -A12 rebuildStatus",
             read EVENTS,
@@ -54,7 +56,7 @@ causes! {
         ];
     REBUILD_BLOCKED = warning "rebuild_blocked"
         "the volume cannot rebuild, because its migration or expansion is stuck"
-        fix "Find out why the migration or expansion is stuck: read the engine's status. The rebuild starts once it has ended."
+        fix "Find out why the migration or expansion is stuck: read the engine's status. The rebuild starts once that has finished."
             [read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<object> -o yaml", read EVENTS];
     UNSCHEDULABLE = warning "unschedulable"
         "no disk can take the missing replica" but "info during the first hour of a node's maintenance"

@@ -13,8 +13,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "A degraded Longhorn volume is not recovering.",
         description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} has too few replicas and \
                       is not recovering. It works, but the next failure may destroy its data. Run the command below to find what blocks the rebuild.",
-        why: "The finding waits a quarter of an hour for a rebuild to begin and half an hour for its progress to change; ten more \
-          minutes cover the changes of a person who is at work.",
+        why: "The finding waits a quarter of an hour for a rebuild to begin and half an hour for its progress to change; ten more minutes cover someone making changes by hand.",
         runbook: include_str!("LonghornVolumeNotRecovering.md"),
         ..Alert::DEFAULT
     },
@@ -29,8 +28,8 @@ pub(super) const ALERTS: &[Alert] = &[
         description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} has one healthy \
                       copy left. It works, but the next failure may destroy its data. Keep that copy's node running, and check the rebuild with \
                       the command below.",
-        why: "A rebuild that ends within ten minutes is no news. One that runs longer counts, too: until it ends the next failure takes \
-              the data. Critical where a node of its replicas is down, since what is on it does not come back on its own.",
+        why: "A rebuild that ends within ten minutes is no news. One that is still running counts too: until it finishes, the next failure loses the \
+              data. Critical where a node of its replicas is down, since what is on it does not come back on its own.",
         runbook: include_str!("LonghornVolumeLastCopy.md"),
         ..Alert::DEFAULT
     },

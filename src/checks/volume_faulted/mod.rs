@@ -81,14 +81,16 @@ causes! {
             proven "every replica failed during the restore, so the data is in the backup; this volume is deleted once the new one is healthy";
     NO_DATA = critical "no_data"
         "no replica is left that ever held all of the volume's data"
-        fix "Search disks (replicas/<object>-*) and orphans for a deleted replica's directory: one is enough to export the volume. Otherwise restore the last backup into a new volume. Until then, delete nothing."
+        fix "Search disks (replicas/<object>-*) and orphans for a deleted replica's directory: one is enough to export the volume. Otherwise restore \
+             the last backup into a new volume. Until then, delete nothing."
             [read "kubectl -n <namespace> get orphans.longhorn.io -o wide", read REPLICAS, read VOLUME]
             proven "the volume was up once, and every healthy replica is deleted; orphans and directories come first, the backup is restored into a \
                   new volume, and nothing is deleted";
     NEVER_UP = warning "never_up"
         "the volume has never been up (no data is lost), because its engine or replicas cannot start"
         but "info in the first minute"
-        fix "Find out why the volume's engine and replicas are not starting: check condition InstanceCreation, engine image, instance managers and the longhorn-manager on <owner>. Delete nothing: the data is intact." [
+        fix "Find out why the volume's engine and replicas are not starting: check condition InstanceCreation, engine image, instance managers and \
+             the longhorn-manager on <owner>. Delete nothing: the data is intact." [
             read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<object> -o yaml | grep -A5 InstanceCreation",
             read REPLICAS,
         ]

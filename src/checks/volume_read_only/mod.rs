@@ -50,7 +50,7 @@ pub static CHECK: Check = Check {
         description: "The file system on volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} \
                       is mounted read-only, so its workloads cannot write. Find the I/O error in its node's kernel log. Then restart the \
                       volume's pods.",
-        why: "The finding leaves Longhorn three minutes for its own remount; five more are for the pod that restarts.",
+        why: "The finding leaves Longhorn three minutes for its own remount; five more allow the pod to restart.",
         runbook: include_str!("LonghornVolumeReadOnly.md"),
         ..Alert::DEFAULT
     }],

@@ -62,7 +62,7 @@ causes! {
         ways HELD_UP ways UNREACHED;
     SELECTOR_WRONG = critical "selector_wrong"
         "a webhook's Service selects no manager although managers are Ready: its selector differs from the release's"
-        fix "Set the Service's selector to that of its release (from 1.7 on longhorn.io/admission-webhook: longhorn-admission-webhook). Then \
+        fix "Set the Service's selector to the one of its release (from 1.7 on longhorn.io/admission-webhook: longhorn-admission-webhook). Then \
              find out what changed it, for example another release's manifest or a GitOps source." [
             change "kubectl -n <namespace> patch service <object> --type merge -p '{\"spec\":{\"selector\":<value>}}'",
             read "kubectl -n <namespace> get service <object> -o jsonpath='{.spec.selector}'",
@@ -70,7 +70,8 @@ causes! {
         ];
     NOT_LISTED = critical "not_listed"
         "managers are Ready and match the Service's selector, but Kubernetes does not list them in its EndpointSlices"
-        fix "Check kube-controller-manager, which writes EndpointSlices: its Lease must have been renewed within a minute, and its log must show no endpointslice errors. Restarting managers does not help." [
+        fix "Check kube-controller-manager, which writes EndpointSlices: its Lease must have been renewed within a minute, and its log must show no \
+             endpointslice errors. Restarting managers does not help." [
             read SLICES,
             read "kubectl -n kube-system get lease kube-controller-manager -o yaml",
             read "kubectl -n kube-system logs -l component=kube-controller-manager --prefix --tail=50",
@@ -86,8 +87,7 @@ causes! {
         ] proven "the manager has lacked the label for longer than a failover takes; a DaemonSet recreates its pod";
     LOCK_STUCK = warning "lock_stuck"
         "a node without a working manager pod has held the start Lease longer than a startup takes"
-        fix "Find what renews the Lease: a manager process that outlived its pod on <node>, or a second installation. Once that stops, others \
-             take the Lease after 20 s."
+        fix "Find what renews the Lease: a manager process that outlived its pod on <node>, or a second installation. Once that manager stops, another takes the Lease after 20 s."
             [read "kubectl -n <namespace> get lease <object> -o yaml", read MANAGERS, read "ssh <node> 'ps aux | grep [l]onghorn-manager'"];
     CONFIGURATION_MISSING = critical "configuration_missing"
         "one of Longhorn's webhook configurations is missing or lists no webhook"
@@ -112,7 +112,8 @@ causes! {
             proven "the configuration has no CA bundle, and a starting manager writes it";
     CA_EXPIRED = critical "ca_expired"
         "a webhook configuration's CA has expired or is not yet valid, so the API server does not trust the webhook"
-        fix "Correct the control plane's clock if it is wrong. Otherwise restart one manager: it writes the CA of Secret longhorn-webhook-ca. If the dates stay, delete that Secret and longhorn-webhook-tls, and restart all managers." [
+        fix "Correct the control plane's clock if it is wrong. Otherwise restart one manager: it writes the CA of Secret longhorn-webhook-ca. If the \
+             dates stay wrong, delete that Secret and longhorn-webhook-tls, and restart all managers." [
             read "date -u; kubectl get <webhook> -o jsonpath='{.webhooks[0].clientConfig.caBundle}' | base64 -d | openssl x509 -noout -subject -dates",
             change DELETE_MANAGER,
             read "kubectl -n <namespace> get secret longhorn-webhook-ca -o jsonpath='{.data.tls\\.crt}' | base64 -d | openssl x509 -noout -subject -dates",

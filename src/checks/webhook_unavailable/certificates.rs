@@ -95,7 +95,8 @@ fn refused(
                 finding
                     .since(age.since)
                     .impact(
-                        "every create and update of a Longhorn object fails because one webhook configuration rejects the managers' certificate (x509: certificate signed by unknown authority)",
+                        "every create and update of a Longhorn object fails because one webhook configuration rejects the managers' certificate \
+                         (x509: certificate signed by unknown authority)",
                     )
                     .fact("the two caBundles share no certificate, although a manager writes the same CA to both")
                     .fact(age.evidence()),

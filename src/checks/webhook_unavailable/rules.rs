@@ -24,8 +24,7 @@ pub const ALERTS: &[Alert] = &[
         description: "{{ $labels.object_kind }} {{ $labels.object }} shows that Longhorn's admission webhook is unavailable. Changes to Longhorn \
                       objects and, from 1.8 on, updates of every PVC are rejected (accepted unchecked if its configuration is missing). Check \
                       the longhorn-manager pods.",
-        why: "The check itself waits three minutes for a rollout to end; three more are as long as managers that crash or hang, of \
-              which this is the consequence, wait themselves.",
+        why: "The check itself waits three minutes for a rollout to end; three more match the wait of the alerts on crashing or hanging managers, which cause this one.",
         runbook: include_str!("LonghornWebhookUnavailable.md"),
         ..Alert::DEFAULT
     },
@@ -36,7 +35,7 @@ pub const ALERTS: &[Alert] = &[
         summary: "The CA of Longhorn's admission webhook expires within 30 days.",
         description: "{{ $labels.object_kind }} {{ $labels.object }} trusts a CA that expires within 30 days. Changes to Longhorn objects are \
                       then rejected. Renew the CA in working hours: from 1.11.3 on, restart one manager (earlier, follow the runbook).",
-        why: "Managers from 1.11.3 on renew it 90 days before; 30 days are enough time for older ones.",
+        why: "Managers from 1.11.3 on renew it 90 days before it expires. For older managers, 30 days are enough time.",
         runbook: include_str!("LonghornWebhookCertificateExpiring.md"),
         ..Alert::DEFAULT
     },
@@ -48,8 +47,7 @@ pub const ALERTS: &[Alert] = &[
         summary: "Longhorn managers are waiting for a webhook that none of them is serving.",
         description: "Service {{ $labels.object }} has no Ready manager. Changes to Longhorn objects (from 1.8 on, also PVC updates) are \
                       rejected. Read the Unhealthy events, then delete one manager pod to skip its back-off.",
-        why: "The back-off between two tries is up to five minutes, so a loop does not end soon; ten minutes of keep_firing_for bridge the moments \
-              in which a manager runs.",
+        why: "The back-off between two tries is up to five minutes, so a loop lasts a while. Ten minutes of keep_firing_for bridge the moments in which a manager runs.",
         runbook: include_str!("LonghornWebhookDeadlock.md"),
         ..Alert::DEFAULT
     },
@@ -72,7 +70,7 @@ pub const ALERTS: &[Alert] = &[
         description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is Ready but lacks label \
                       longhorn.io/admission-webhook. Fewer managers serve the webhook. Delete the pod while no share manager on its node is \
                       failing over: the next pod sets the label.",
-        why: "Fast failover of share managers removes the label for a moment; ten minutes are longer than that.",
+        why: "Fast failover of share managers removes the label for a moment: ten minutes is longer than that.",
         runbook: include_str!("LonghornWebhookLabelMissing.md"),
         ..Alert::DEFAULT
     },

@@ -30,8 +30,8 @@ pub const ALERTS: &[Alert] = &[
         summary: "The longhorn-health-exporter is down: nothing checks Longhorn's health.",
         description: "Prometheus cannot scrape longhorn-health-exporter. Until it can, no other alert about Longhorn's \
                       health can fire. Check the exporter's pod.",
-        why: "10 min are longer than a rollout of the exporter or the restart of its node. With a cluster label, the alert expects \
-              every cluster that had an exporter in the last week. It also fires without any series.",
+        why: "10 min is longer than a rollout of the exporter or a restart of its node. With a cluster label, the alert expects \
+              every cluster that had an exporter in the last week. It also fires if the metric has no series.",
         runbook: include_str!("LonghornHealthExporterDown.md"),
         ..Alert::DEFAULT
     },
@@ -48,9 +48,8 @@ pub const ALERTS: &[Alert] = &[
         description: "{{ $labels.alert }}{{ with $labels.node }} on node {{ . }}{{ end }} is caused by {{ $labels.root_alert }}, which is \
                       firing. Alertmanager uses this alert to mute {{ $labels.alert }} meanwhile. Route this alert to a receiver that notifies \
                       no one.",
-        why: "This alert starts and ends with the root's alert, so a consequence that outlives its root is \
-              heard. A crash loop's cause is in the series, not in the alert's labels: otherwise a changed cause would restart \
-              the alert.",
+        why: "This alert fires and resolves with the root's alert, so you still hear of a consequence that outlives its root. A crash loop's cause is \
+               in the series, not in the alert's labels: otherwise a changed cause would restart the alert.",
         runbook: include_str!("LonghornHealthInhibitor.md"),
         ..Alert::DEFAULT
     },
@@ -89,7 +88,7 @@ pub const ALERTS: &[Alert] = &[
         description: "The Kubernetes API denies longhorn-health-exporter access to {{ $labels.resource }}. Grant \
                       access, or switch this alert off if you denied access deliberately.",
         why: "Access to cluster-wide kinds can be denied deliberately, so this alert alone wakes no one. If a check loses its verdict, \
-              LonghornHealthCheckUnknown fires. 15 min tolerate changes of roles.",
+              LonghornHealthCheckUnknown fires. A wait of 15 min tolerates changes of roles.",
         runbook: include_str!("LonghornHealthAccessDenied.md"),
         ..Alert::DEFAULT
     },
@@ -149,7 +148,7 @@ pub const ALERTS: &[Alert] = &[
         description: "longhorn-health-exporter cannot use its changed web configuration, certificate or key. It keeps the \
                       previous one until the certificate expires or the pod restarts. Read the exporter's log: it names the \
                       file and the reason.",
-        why: "Files that are replaced one after the other do not match for a moment. 10 min are longer. One \
+        why: "Files that are replaced one after the other do not match for a moment. 10 min is longer than that. One \
               pod of two is enough, because each pod reads its own files.",
         runbook: include_str!("LonghornHealthBadWebConfig.md"),
         ..Alert::DEFAULT

@@ -74,7 +74,7 @@ pub const ALERTS: &[Alert] = &[
         summary: "A Longhorn disk will soon be full at its current growth.",
         description: "Disk {{ $labels.disk }} on node {{ $labels.node }} will be full within days at its growth of the last 6 h. Replicas on \
                       a full disk fail. Find out which replicas are growing and add a disk.",
-        why: "6 h level out a rebuild or a nightly backup. 1 h is longer than either. Below half full, steep growth is a restore, not a trend.",
+        why: "A window of 6 h smooths out a rebuild or a nightly backup. The wait of 1 h is longer than either takes. Below half full, steep growth is a restore, not a trend.",
         runbook: include_str!("LonghornDiskFillingUp.md"),
         ..Alert::DEFAULT
     },
@@ -123,7 +123,7 @@ pub const ALERTS: &[Alert] = &[
         summary: "A Longhorn volume was faulted when a manager last reported it.",
         description: "Volume {{ $labels.volume }} had no usable replica when a longhorn-manager last reported it. It cannot be read or \
                       written. Check the volume's replicas, and that the managers are running.",
-        why: "The series ends with the manager that owns the volume, which often fails on the same node. The alert uses its last value for \
+        why: "The series disappears with the manager that owns the volume: that manager often fails together with the node. The alert uses its last value for \
               30 min. Up to 1.10, the value is a code (3 is faulted). From 1.11 on, the series have a state label.",
         runbook: include_str!("LonghornVolumeLastSeenFaulted.md"),
         ..Alert::DEFAULT
