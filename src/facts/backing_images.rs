@@ -112,10 +112,10 @@ impl<'a> Wait<'a> {
         });
         let since = self.since.map_or(String::new(), |since| format!(", since {since}"));
         let why = match self.said {
-            "" => ": no replica has a ready copy".to_owned(),
-            said => format!("{since}: {}", crate::text::both_ends(said, 200)),
+            "" => ": no disk of its replicas has a ready copy".to_owned(),
+            said => format!("{since}: \"{}\"", crate::text::both_ends(said, 200)),
         };
-        let waits = format!("it is waiting for backing image {}{why}", self.image);
+        let waits = format!("the volume is waiting for backing image {}{why}", self.image);
         [api(waits).quoting(self.said)].into_iter().chain(managers).collect()
     }
 }

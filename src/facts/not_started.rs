@@ -60,7 +60,7 @@ pub fn no_pod(cluster: &Cluster, set: &str, node: &str, since: Option<Timestamp>
         since.zip(event.last_seen()).is_none_or(|(since, seen)| since.duration_since(seen) <= slack)
     });
     if let Some(event) = refused {
-        return Some(by_refusal(set, &event.message));
+        return Some(by_refusal("DaemonSet", set, &event.message));
     }
     let Some(taint) = untolerated(cluster, set, node) else { return unselected(cluster, set, node) };
     let value = if taint.value.is_empty() { String::new() } else { format!("={}", taint.value) };
@@ -81,7 +81,7 @@ fn unselected(cluster: &Cluster, set: &str, node: &str) -> Option<NotStarted> {
 
 /// Why a DaemonSet gets no pods at all, as the API server told its controller within the last hour.
 pub fn refused(cluster: &Cluster, set: &str) -> Option<NotStarted> {
-    refusal(cluster, set).map(|event| by_refusal(set, &event.message))
+    refusal(cluster, set).map(|event| by_refusal("DaemonSet", set, &event.message))
 }
 
 /// The same of a Deployment, whose ReplicaSets are the ones that are refused.
@@ -91,7 +91,7 @@ pub fn refused_deployment(cluster: &Cluster, deployment: &str) -> Option<NotStar
         hash.is_some_and(|hash| !hash.contains('-'))
     };
     let event = last_refusal(cluster, |kind, name| kind == "ReplicaSet" && of_it(name))?;
-    Some(by_refusal(&event.involved_object.name, &event.message))
+    Some(by_refusal("ReplicaSet", &event.involved_object.name, &event.message))
 }
 
 /// What the DaemonSet controller was refused within the last hour.
@@ -119,7 +119,7 @@ fn last_refusal(cluster: &Cluster, whose: impl Fn(&str, &str) -> bool) -> Option
 }
 
 /// A refusal of the API server in a few words.
-fn by_refusal(set: &str, message: &str) -> NotStarted {
+fn by_refusal(kind: &str, set: &str, message: &str) -> NotStarted {
     let way = match () {
         _ if message.contains("PodSecurity") => &ways::POD_SECURITY,
         _ if message.contains("exceeded quota") => &ways::QUOTA,
@@ -127,7 +127,7 @@ fn by_refusal(set: &str, message: &str) -> NotStarted {
     };
     let text = if way == &ways::ADMISSION { "the API server rejects its pods" } else { way.briefly };
     let mut found = NotStarted::new(way, text);
-    found.evidence.push(pods::not_created(set, message));
+    found.evidence.push(pods::not_created(kind, set, message));
     found
 }
 

@@ -83,8 +83,8 @@ pub fn in_brief(trouble: &str) -> String {
 }
 
 /// The refusal as evidence.
-pub fn not_created(set: &str, refusal: &str) -> Evidence {
-    let text = format!("DaemonSet {set}: \"{}\"", text::shortened(refusal.trim(), LONGEST));
+pub fn not_created(kind: &str, set: &str, refusal: &str) -> Evidence {
+    let text = format!("{kind} {set}: \"{}\"", text::shortened(refusal.trim(), LONGEST));
     EvidenceSource::Event.says(text).quoting(refusal)
 }
 

@@ -86,10 +86,11 @@ impl<'a> StaleCopy<'a> {
 impl fmt::Display for StaleCopy<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (image, disk) = (&self.image.metadata.name, self.place.name);
-        let requested = if self.is_hit() { " requests eviction" } else { " has its disk" };
+        let (of, requested) =
+            if self.is_hit() { ("eviction of ", "is requested") } else { ("", "has its disk") };
         write!(
             f,
-            "backing image {image} has a copy on disk {disk} (UUID {}) in its status but not in its spec, and node {}{requested}",
+            "backing image {image} has a copy on disk {disk} (UUID {}) in its status but not in its spec, and {of}node {} {requested}",
             self.uuid,
             self.node_name()
         )

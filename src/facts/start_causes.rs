@@ -110,7 +110,7 @@ causes! {
             fix "Build a k3s image with open-iscsi, or run Longhorn on real machines: this node is a container (k3d). The manager starts at its \
                  next attempt, within five minutes." [read NODE]
         way ISCSI_ALPINE "Alpine"
-            fix "On the node (Alpine), run apk add open-iscsi, rc-update add iscsid, rc-service iscsid start and mount --make-rshared /. The manager \
+            fix "Run on the node (Alpine): apk add open-iscsi, rc-update add iscsid, rc-service iscsid start and mount --make-rshared /. The manager \
                  starts at its next attempt, within five minutes." [read NODE]
         way ISCSI_K3OS "k3OS"
             fix "Use nodes with another operating system: k3OS is no longer maintained and cannot install packages. The manager starts at its next attempt, within \

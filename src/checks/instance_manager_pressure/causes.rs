@@ -5,7 +5,7 @@ use crate::check::causes;
 causes! {
     PROBE_WINDOW_SHORT = info "probe_window_short"
         "the instance manager's liveness probe gives up in under 30 seconds, sooner than in the stock release"
-        fix "Upgrade to 1.9.2 or 1.10 (66 s, setting instance-manager-pod-liveness-probe-timeout), or at least to 1.6.4, 1.7.3 or 1.8.0 (30 s). \
+        fix "Upgrade to 1.9.2 or 1.10 (66 s, instance-manager-pod-liveness-probe-timeout), or at least to 1.6.4, 1.7.3 or 1.8.0 (30 s). \
              Until then, keep CPU free on the nodes and spread the volumes." [
             read "kubectl -n <namespace> get pods -l longhorn.io/component=instance-manager \
                   -o custom-columns=NAME:.metadata.name,PERIOD:.spec.containers[0].livenessProbe.periodSeconds,THRESHOLD:.spec.containers[0].livenessProbe.failureThreshold",

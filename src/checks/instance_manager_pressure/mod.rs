@@ -134,7 +134,7 @@ const PRIORITY_CLASS: Alert = Alert {
     summary: "Longhorn keeps replacing idle instance managers: their PriorityClass differs from the setting.",
     description: "The PriorityClass of instance manager pods differs from setting priority-class, usually because of a globalDefault PriorityClass. \
                   Longhorn replaces idle instance managers every hour. Set priority-class to that class in a maintenance window.",
-    why: "Longhorn compares every hour. Two comparisons without a match mean that no change is under way.",
+    why: "Longhorn compares them every hour. If they differ twice, no change is under way.",
     runbook: include_str!("LonghornPriorityClassMismatch.md"),
     ..Alert::DEFAULT
 };
@@ -172,7 +172,7 @@ const UNDER_PRESSURE: Alert = Alert {
     summary: "A busy Longhorn instance manager has too short a liveness probe timeout.",
     description: "The busiest {{ $labels.data_engine }} instance manager has {{ $value }} instances, and its liveness probe gives up within \
                   $window seconds. Under CPU load, the kubelet may kill it with all of them. Upgrade Longhorn, or spread the volumes.",
-    why: "The window alone is a property of the release. It matters where many processes share one instance manager.",
+    why: "How short the window is depends on the release. It matters where many processes share one instance manager.",
     runbook: include_str!("LonghornInstanceManagerUnderPressure.md"),
     ..Alert::DEFAULT
 };

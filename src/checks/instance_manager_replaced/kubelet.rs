@@ -120,7 +120,7 @@ pub fn is_rejection(event: &Event) -> bool {
 /// An Event in its own words.
 pub fn quote(event: &Event) -> Evidence {
     let said = event.message.trim();
-    let said = if said.ends_with(':') { format!("{said} (it says no more)") } else { said.to_owned() };
+    let more = if said.ends_with(':') { " (the Event says no more)" } else { "" };
     let times = counted(event.occurrences(), "time");
-    EvidenceSource::Event.says(format!("event {} ({times}): \"{said}\"", event.reason))
+    EvidenceSource::Event.says(format!("event {} ({times}): \"{said}\"{more}", event.reason))
 }

@@ -21,7 +21,7 @@ causes! {
                   names the node";
     MANAGER_MISSING = warning "manager_missing"
         "no longhorn-manager is running on the node: its pod is missing, cannot start or cannot end"
-        fix "Find out what keeps the pod off the node: nodeSelector, affinity, taint, quota, admission policy, or a pod stuck Terminating. Even a node \
+        fix "Find out what blocks the pod: nodeSelector, affinity, taint, quota, admission policy, or a pod stuck Terminating. Even a node \
              that you remove needs a manager to evict replicas." [
             read "kubectl -n <namespace> describe pod <pod>",
             read "kubectl -n <namespace> describe daemonset longhorn-manager",

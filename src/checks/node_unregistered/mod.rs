@@ -37,7 +37,7 @@ pub static CHECK: Check = Check {
         description: "Node {{ $labels.object }} is missing from Kubernetes or Longhorn, or lacks a running longhorn-manager, so Longhorn cannot \
                       use it. Read its manager's log. If it is lost, delete it in Longhorn once its replicas are rebuilt.",
         why: "The finding itself waits: ten minutes for a start, five for a node that is being replaced, one if an object states why no manager \
-              starts. No longer than the outage of the webhook, which may follow from it.",
+              starts. The wait is no longer than that for the webhook outage, which may follow from this.",
         runbook: include_str!("LonghornNodeUnregistered.md"),
         ..Alert::DEFAULT
     }],

@@ -230,7 +230,9 @@ impl<'a> Outage<'a> {
         if services == Readability::Readable && !webhook.exists(cluster) {
             facts.push(format!("Service {service} is missing"));
         }
-        facts.push(if endpoints.from_pods {
+        facts.push(if !endpoints.from_pods && endpoints.ready + endpoints.not_ready == 0 {
+            format!("EndpointSlices of {service} list no endpoint")
+        } else if endpoints.from_pods {
             format!("the recording lacks EndpointSlices, and no pod that Service {service} selects is Ready")
         } else {
             format!(
