@@ -66,7 +66,8 @@ relations! {
         same Node, "volume cannot be mounted" on nodes;
     // An engine that dies takes the device along, and dies with its instance manager.
     volume_attachment_stuck [mount_failing] ShownWith volume_attachment_stuck [attach_loop], same Volume, "volume cannot be mounted";
-    volume_attachment_stuck [attach_loop] ShownWith instance_manager_replaced [*], same Node, "engines keep dying" on nodes;
+    volume_attachment_stuck [attach_loop] ShownWith
+        instance_manager_replaced [liveness_probe, liveness_loop, oom_killed, evicted, tainted, sandbox_lost, panic, deleted, unknown], same Node, "engines keep dying" on nodes;
     driver_deployer_blocked [mount_propagation] ShownWith disk_unavailable [node_environment], same Cluster, "driver deployer ends";
     // Where no node is Ready, each single one follows from what all share, and so does a Service whose pods are all called not Ready.
     disk_unavailable [node_not_ready] CausedBy disk_unavailable [no_node_ready], same Cluster, "node not Ready" on nodes;
@@ -97,6 +98,7 @@ relations! {
     // No replica is rebuilt while the volume expands, and none fits to an engine that is larger than the volume wants to be.
     volume_degraded [rebuild_blocked] CausedBy operation_stalled [expansion_failed, expansion_stalled], same Volume, "volume degraded";
     volume_degraded [not_rebuilding, waits_for_node] CausedBy instance_manager_down [*], same Volume, "volume degraded";
+    volume_degraded [not_rebuilding] CausedBy instance_manager_down [*], same Node, "volume degraded";
     // What stays of a replica is not taken up again while its disk is not ready.
     volume_degraded [not_rebuilding] ShownWith disk_unavailable BROKEN, same Volume, "volume degraded";
     // A rebuild begins with a snapshot.
@@ -129,7 +131,7 @@ relations! {
     // Only the manager of its node makes a new instance manager.
     instance_manager_down [node_down] CausedBy disk_unavailable [node_not_ready], same Node, "instance manager unreachable" on nodes;
     instance_manager_down [pod_failed, pod_missing, oom_killed, starting_stuck] BlockedBy
-        manager_crash_loop [*] manager_start_stuck [*], same Node;
+        manager_crash_loop [*] manager_start_stuck [*] node_unregistered [manager_missing], same Node;
     // What keeps the next pod away is reported for the one that is down; that one before it ended is a part of that story.
     instance_manager_replaced [unknown] ShownWith instance_manager_down [*], same Node, "replaced before" on nodes;
     node_unregistered [manager_missing] ShownWith instance_manager_down [pod_rejected], same Node, "no longhorn-manager" on nodes;

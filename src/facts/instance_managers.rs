@@ -178,6 +178,18 @@ pub fn container_of(pod: &Pod) -> Option<&Container> {
     CONTAINERS.iter().find_map(|name| pod.spec.container(name))
 }
 
+/// That something gave the pod a limit of memory. Longhorn does so for the v2 data engine alone, where CPUs are pinned (longhorn-manager
+/// v1.12.1 controller/instance_manager_controller.go).
+pub fn memory_limit(im: &InstanceManager, pod: &Pod) -> Option<String> {
+    let limit = container_of(pod)?.memory_limit()?;
+    Some(match im.spec.data_engine.or_v1() {
+        DataEngine::V2 => format!("the instance manager's memory limit is {limit}"),
+        _ => format!(
+            "the instance manager's memory limit is {limit}. Longhorn sets none, so a LimitRange or cluster policy did"
+        ),
+    })
+}
+
 /// How the container of an instance manager pod is.
 pub fn container_status_of(pod: &Pod) -> Option<&ContainerStatus> {
     CONTAINERS.iter().find_map(|name| pod.container_status(name))

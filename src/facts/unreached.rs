@@ -20,7 +20,10 @@ const OF_MANAGERS: &[Words] = &[
     (&ways::NO_DNS, &["server misbehaving", "Temporary failure in name resolution", "lookup "]),
     (&causes::REFUSED, &["connection refused"]),
     (&ways::NO_ROUTE, &["no route to host", "network is unreachable"]),
-    (&ways::TIMEOUT, &["i/o timeout", "Client.Timeout", "context deadline exceeded", "unreachable"]),
+    (
+        &ways::TIMEOUT,
+        &["i/o timeout", "handshake timeout", "Client.Timeout", "context deadline exceeded", "unreachable"],
+    ),
 ];
 
 /// What the API server says. What a proxy says may hold words of the others.

@@ -21,6 +21,8 @@ causes! {
         way CLOCKS_DIFFER "its clock differs from the nodes' clocks"
             fix "Correct the clocks of the object store and the nodes (NTP): the store rejects requests that are more than 15 minutes off. Longhorn \
                  retries every poll interval."
+        way NO_SCHEME "its endpoint has no scheme"
+            fix "Set AWS_ENDPOINTS in the target's secret to a URL with https:// or http://. Longhorn retries every poll interval."
         way NO_BUCKET "its bucket does not exist"
             fix "Create the bucket, or correct the URL. Longhorn retries every poll interval."
         way TARGET_NAME_UNKNOWN "its name does not resolve"

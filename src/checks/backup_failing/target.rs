@@ -13,13 +13,14 @@ use crate::longhorn::{BackupTarget, ConditionStatus, condition};
 const NO_URL: &str = "backup target URL is empty";
 
 /// Parts of the error, and the way that they show.
-const REASONS: [(&[&str], &Way); 7] = [
+const REASONS: [(&[&str], &Way); 8] = [
     // before the credentials: S3 answers both with 403
     (&["requesttimetooskewed"], &causes::CLOCKS_DIFFER),
     (
         &["accessdenied", "invalidaccesskeyid", "signaturedoesnotmatch", "forbidden", "credential", "secret"],
         &causes::CREDENTIALS_REFUSED,
     ),
+    (&["unsupported protocol scheme"], &causes::NO_SCHEME),
     (&["nosuchbucket", "bucket does not exist"], &causes::NO_BUCKET),
     (&["no such host", "name resolution", "name or service not known"], &causes::TARGET_NAME_UNKNOWN),
     (&["x509", "certificate"], &causes::CERTIFICATE_REFUSED),
@@ -31,7 +32,8 @@ const REASONS: [(&[&str], &Way); 7] = [
 ];
 
 /// An answer of the target, which the next question gets again.
-const DEFINITE_WAYS: [&Way; 3] = [&causes::CREDENTIALS_REFUSED, &causes::NO_BUCKET, &causes::CLOCKS_DIFFER];
+const DEFINITE_WAYS: [&Way; 4] =
+    [&causes::CREDENTIALS_REFUSED, &causes::NO_BUCKET, &causes::CLOCKS_DIFFER, &causes::NO_SCHEME];
 
 fn way(message: &str) -> Option<&'static Way> {
     let lower = message.to_ascii_lowercase();

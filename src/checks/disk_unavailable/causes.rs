@@ -54,7 +54,10 @@ causes! {
         way NO_DEVICE "its PCI device is missing"
             fix "Check on node <node> that PCI device <value> exists and no other driver or virtual machine uses it. If its address changed, add the \
                  disk again with the new address."
-            [read "ssh <node> 'lspci -nnk -s <value>; sudo dmesg | grep <value>'", read DISK];
+            [read "ssh <node> 'lspci -nnk -s <value>; sudo dmesg | grep <value>'", read DISK]
+        way NO_HUGE_PAGES "its node has too few huge pages"
+            fix "Set aside 1,024 huge pages of 2 MiB on node <node>, also at boot, and restart the kubelet. Or add the disk again by its /dev path with diskDriver aio."
+            [read "ssh <node> 'grep -i huge /proc/meminfo'", read "kubectl -n <namespace> get settings.longhorn.io | grep huge", read DISK];
     DISK_SERVICE_UNREACHABLE = warning "disk_service_unreachable"
         "the disk has no running instance manager"
         fix "Check that node <node>'s instance manager for disk <disk> is running. Then check that the disk's data engine is enabled (block-type \

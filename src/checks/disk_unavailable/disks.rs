@@ -96,7 +96,8 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
         finding = finding.way(&causes::V2_CREATING);
     }
     if cause == &causes::DISK_UNREADABLE && disk.is_pci() {
-        finding = finding.way(&causes::NO_DEVICE);
+        let huge = ready.message.contains("hugepages");
+        finding = finding.way(if huge { &causes::NO_HUGE_PAGES } else { &causes::NO_DEVICE });
     }
     finding = finding.facts(
         nodes::manager_not_ready(cluster, disk.node_name())

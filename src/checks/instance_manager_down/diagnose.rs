@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
 use crate::facts::api;
-use crate::facts::instance_managers::{InstanceManagers, container_of, container_status_of, missing_labels};
+use crate::facts::instance_managers::{InstanceManagers, container_status_of, memory_limit, missing_labels};
 use crate::facts::not_started::{self, NotStarted};
 use crate::facts::patience::{NEXT_POD, NODE_AWAY, STARTED};
 use crate::facts::{looping, nodes, text};
@@ -306,7 +306,7 @@ fn ended(
     evidence: Vec<Evidence>,
 ) -> ManagerTrouble {
     let (cause, way, limit) = match container_status_of(pod).and_then(looping::last_end) {
-        Some(end) if end.reason == "OOMKilled" && end.exit_code == 137 => match limit(im, pod) {
+        Some(end) if end.reason == "OOMKilled" && end.exit_code == 137 => match memory_limit(im, pod) {
             Some(limit) => (&causes::OOM_KILLED, Some(&causes::LIMITED), Some(api(limit))),
             // longhorn/longhorn issue 12573
             None if im.spec.image.ends_with(":v1.11.0") => {
@@ -320,18 +320,6 @@ fn ended(
     let mut trouble = aged(cluster, im, cause, since, NEXT_POD, evidence);
     trouble.evidence.extend(limit);
     ManagerTrouble { way, ..trouble }
-}
-
-/// That something gave the pod a limit of memory. Longhorn does so for the v2 data engine alone, where CPUs are pinned (longhorn-manager
-/// v1.12.1 controller/instance_manager_controller.go).
-fn limit(im: &InstanceManager, pod: &Pod) -> Option<String> {
-    let limit = container_of(pod)?.memory_limit()?;
-    Some(match im.spec.data_engine.or_v1() {
-        DataEngine::V2 => format!("the instance manager's memory limit is {limit}"),
-        _ => format!(
-            "the instance manager's memory limit is {limit}. Longhorn sets none, so a LimitRange or cluster policy did"
-        ),
-    })
 }
 
 /// The node takes no pod of it, whichever of many is there.

@@ -87,5 +87,10 @@ causes! {
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
             read "kubectl describe node <node>",
         ]
+        way LIMITED "its pod has a memory limit, which Longhorn does not set"
+            fix "Exempt Longhorn's namespace from the LimitRange or policy that limits the pod's memory. Then recreate the pod once no volume is attached there: it probably ran out of memory." [
+                read "kubectl -n <namespace> get limitranges -o yaml",
+                read "kubectl -n <namespace> get pod <object> -o jsonpath='{.spec.containers[0].resources}'",
+            ]
         ways MEANT;
 }

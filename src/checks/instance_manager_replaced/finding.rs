@@ -1,6 +1,8 @@
 //! What is told about an end: message, impact and what to do.
 
 use crate::check::*;
+use crate::facts::api;
+use crate::facts::instance_managers::memory_limit;
 use crate::facts::text::{self, users_of};
 use crate::longhorn::InstanceManager;
 
@@ -16,11 +18,17 @@ pub(super) fn finding(cluster: &Cluster, end: End, others: &[End]) -> Finding {
         node => format!("the instance manager on {node}"),
     };
     let message = format!("{which} {fate}{}", what(&end));
+    let manager = cluster.objects.instance_managers.get(end.manager).zip(end.successor);
+    let limit = manager.and_then(|(im, pod)| memory_limit(im, pod));
+    let limit = limit.filter(|_| end.verdict == ReplacementVerdict::Unknown);
     let object = cluster.object::<InstanceManager>(end.manager);
     let (cause, message) = match end.kills >= LOOP {
         true => {
             let times = counted(end.kills, "time");
             (&causes::LIVENESS_LOOP, format!("{which} {fate} {times}: its liveness probe failed"))
+        }
+        false if limit.is_some() => {
+            (end.verdict.cause(), format!("{which} {fate}: probably OOM-killed (memory limit)"))
         }
         false => (end.verdict.cause(), message),
     };
@@ -34,6 +42,7 @@ pub(super) fn finding(cluster: &Cluster, end: End, others: &[End]) -> Finding {
     let storage = cluster.setting("storage-network").map_or("", |setting| setting.value.trim());
     let way = match end.way {
         Some(&causes::UNREACHABLE) if !storage.is_empty() => Some(&causes::UNREACHABLE_STORAGE),
+        None if limit.is_some() => Some(&causes::LIMITED),
         way => way,
     };
     let hits = &end.hits.facts;
@@ -48,6 +57,7 @@ pub(super) fn finding(cluster: &Cluster, end: End, others: &[End]) -> Finding {
         .volumes(volumes)
         .facts(end.evidence)
         .facts(detail)
+        .facts(limit.map(api))
         .facts(text::first_ten(hits, "failure", String::clone))
         .facts(others.iter().rev().take(10).map(again))
 }

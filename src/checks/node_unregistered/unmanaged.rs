@@ -30,7 +30,7 @@ pub fn run(cluster: &Cluster, out: &mut Outcome) -> usize {
     for node in cluster.objects.longhorn_nodes.iter().filter(|node| is_up(cluster, node)) {
         let name = node.metadata.name.as_str();
         let on_node = pods.get(name).map(Vec::as_slice).unwrap_or_default();
-        if on_node.iter().any(|pod| may_run(pod)) {
+        if on_node.iter().any(|pod| may_run(cluster, pod)) {
             continue;
         }
         // the pod that could not be decoded may be the one of this node
@@ -68,7 +68,7 @@ fn is_up(cluster: &Cluster, node: &LonghornNode) -> bool {
 
 /// False where the pod itself shows that its manager neither runs nor has just ended: those that end and
 /// start again are the matter of manager_crash_loop.
-fn may_run(pod: &Pod) -> bool {
+fn may_run(cluster: &Cluster, pod: &Pod) -> bool {
     if pod.metadata.is_deleting() {
         return false;
     }
@@ -82,7 +82,10 @@ fn may_run(pod: &Pod) -> bool {
     let Some(status) = pod.container_status("longhorn-manager") else {
         return !matches!(pod.status.phase, PodPhase::Pending | PodPhase::Failed | PodPhase::Succeeded);
     };
+    // after a reboot a pod without a sandbox keeps the end of its container from before
+    let ended = status.state.terminated.as_ref().and_then(|end| end.finished_at.get());
     status.state.waiting.as_ref().is_none_or(|waiting| waiting.reason == "CrashLoopBackOff")
+        && ended.is_none_or(|ended| cluster.age(ended) < FIRST_START)
 }
 
 /// Since when there is none: the pod that waits took the place of one that ran.

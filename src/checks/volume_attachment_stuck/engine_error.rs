@@ -37,6 +37,9 @@ ways! { ENGINE_ERROR:
         fix "Open the connection from <node> to TCP port 3260 of the instance manager pod there: check firewall, NetworkPolicy, routes, and the \
              interface in iscsid.conf."
         [read MANAGERS_THERE, read ISCSI_LOG, read "kubectl -n <namespace> get networkpolicies"];
+    EXITS "the engine process exits"
+        fix "Read in the instance manager's log on <node> why the engine exits. After a reboot or upgrade of the node, check iscsid, module iscsi_tcp and multipathd there."
+        [read "kubectl -n <namespace> logs -l longhorn.io/component=instance-manager,longhorn.io/node=<node> --tail=500 | grep <volume>-e", read ISCSI_LOG];
     V2_INITIATOR "its v2 initiator fails"
         fix "Check on <node> that kernel module nvme_tcp is loaded and huge pages are free. Then read the error and the log of the v2 instance manager there."
         [read VOLUME_OBJECTS, read "ssh <node> 'lsmod | grep -E \"nvme_tcp|vfio_pci|uio_pci_generic\"; grep Huge /proc/meminfo'", read MANAGERS_THERE];

@@ -177,6 +177,13 @@ causes! {
         way NOT_DECRYPTED "cryptsetup fails"
             fix "Check on <node> that cryptsetup is installed and module dm_crypt is loaded. Then check that the Secret has the passphrase with \
                  which the volume was encrypted."
+        way NO_STDIN "cryptsetup cannot read the passphrase"
+            fix "Upgrade Longhorn to 1.7.4, 1.8.2, 1.9.0 or later: before, newer systems such as Talos 1.9 cannot read the passphrase. Until then, use a node with an older system."
+        way REJECTED_BY_KERNEL "the kernel rejects the file system"
+            fix "Read the kernel's message on <node>. For an unsupported block size or file system, run the pod on another node. Run fsck only if it reports damage."
+            [read "ssh <node> 'sudo dmesg | tail -20; getconf PAGESIZE'", read EVENTS]
+        way NO_ARGON2 "cryptsetup lacks argon2i"
+            fix "Set CRYPTO_PBKDF to pbkdf2 in the Secret of a new, empty volume: cryptsetup on <node> lacks argon2i, Longhorn's default. A volume with data needs a node that has it."
         way DAMAGED "the file system is damaged"
             fix "Take a backup or snapshot. Then scale the workload down and attach the volume in Longhorn's UI. On that node, run fsck or \
                  xfs_repair on /dev/longhorn/<volume>."

@@ -19,6 +19,7 @@ const RECENT: SignedDuration = SignedDuration::from_mins(15);
 const LASTING: SignedDuration = SignedDuration::from_mins(2);
 /// One or two failures are a race.
 const TRIES: u64 = 3;
+const REASONS: [&str; 2] = ["FailedMount", "FailedMapVolume"];
 
 pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
     let failed = failed(cluster);
@@ -54,7 +55,9 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
 fn failed(cluster: &Cluster) -> BTreeMap<&str, &Event> {
     let mut failed: BTreeMap<&str, &Event> = BTreeMap::new();
     let events = cluster.objects.events.iter();
-    for event in events.filter(|event| event.reason == "FailedMount" && event.involved_object.kind == "Pod") {
+    for event in
+        events.filter(|event| REASONS.contains(&event.reason.as_str()) && event.involved_object.kind == "Pod")
+    {
         let Some((first, last)) = event.first_seen().zip(event.last_seen()) else { continue };
         let recent = cluster.age(last) < RECENT;
         // the first three tries come within four seconds
@@ -94,7 +97,8 @@ fn failing(cluster: &Cluster, volume: &Volume, attached: &str, event: &Event) ->
     .volumes(users)
     .fact(
         api(format!(
-            "Event FailedMount of pod {pod}, {}: {}",
+            "Event {} of pod {pod}, {}: {}",
+            event.reason,
             counted(usize::try_from(event.occurrences()).unwrap_or(usize::MAX), "time"),
             text::quoted(event.said().split_once(" : ").map_or(event.said(), |(_, why)| why))
         ))
@@ -104,10 +108,14 @@ fn failing(cluster: &Cluster, volume: &Volume, attached: &str, event: &Event) ->
 }
 
 /// Parts of errors that are known, in lower case, and the way that they show.
-const ERRORS: [(&[&str], &Way); 7] = [
+const ERRORS: [(&[&str], &Way); 10] = [
     (&["mount point busy", "apparently in use by the system", "cannot use device"], &DEVICE_BUSY),
     (&["missing passphrase", "crypto_luks", "failed to find the secret"], &NO_PASSPHRASE),
+    (&["not compatible pbkdf"], &NO_ARGON2),
+    // up to 1.7.3 and 1.8.1 `-d /dev/stdin` (longhorn/go-common-libs ns/crypto.go; longhorn issue 10584)
+    (&["failed to open key file"], &NO_STDIN),
     (&["cryptsetup", "luks", "/dev/mapper/"], &NOT_DECRYPTED),
+    (&["wrong fs type"], &REJECTED_BY_KERNEL),
     (&["fsck", "unexpected inconsistency", "structure needs cleaning", "superblock"], &DAMAGED),
     // a Service that became headless, as by a change of the network for RWX volumes (longhorn-manager v1.9.0 to v1.12.1
     // controller/share_manager_controller.go syncShareManagerEndpoint, cleanupServiceAndEndpoint)

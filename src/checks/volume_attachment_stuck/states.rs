@@ -293,7 +293,9 @@ fn dies<'a>(
     };
     if !never_up {
         let why = "it keeps losing its engine (3 or more deaths in 1 h)".to_owned();
-        return Some(stuck(&ATTACH_LOOP, why, None, evidence));
+        let exits = engine_error::texts(cluster, engine).iter().any(|said| said.contains("exit status"));
+        let failure = failure.or(exits.then_some(&engine_error::EXITS));
+        return Some(StuckVolume { failure, ..stuck(&ATTACH_LOOP, why, None, evidence) });
     }
     let mut evidence: Vec<Evidence> = engine.and_then(start_error).into_iter().chain(evidence).collect();
     evidence.push(api("no replica of the volume was ever healthy, so no data is lost"));

@@ -13,6 +13,7 @@
 //! - `status.rebuildStatus` of an engine says by address `isRebuilding` and `progress`. A rebuild that fails starts from 0.
 //! - Condition RebuildFailed of a replica is True with the reason of a node, Disconnection or General (1.5 and later).
 
+mod flapping;
 mod reasons;
 mod rules;
 #[cfg(test)]
@@ -32,6 +33,25 @@ const REPLICAS: &str = "kubectl -n <namespace> get replicas.longhorn.io -l longh
 const EVENTS: &str = "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep -E 'Rebuil|<object>'";
 const NODE: &str = "kubectl describe node <node>";
 
+ways! { FAILED_REBUILD:
+    SOURCE_UNREADABLE "the healthy replica cannot be read"
+        fix "Check that a backup exists, or copy the volume's data now: the healthy replica cannot be read. Then replace its disk. Do not delete that replica."
+        [read "kubectl -n <namespace> get backups.longhorn.io --sort-by=.metadata.creationTimestamp", read REPLICAS, read EVENTS];
+    NO_SPACE "the receiving disk is full"
+        fix "Free or add space on the disk that the error names, or disable its scheduling so that Longhorn rebuilds elsewhere."
+        [read "kubectl -n <namespace> get nodes.longhorn.io <node> -o yaml | grep -E 'path|storageAvailable'", read REPLICAS, read EVENTS];
+    UNREACHED "instance managers cannot connect"
+        fix "Fix the network between the instance managers of both nodes: the pod network, or the storage network if that is set. Longhorn then rebuilds."
+        [read "kubectl -n <namespace> get pods -o wide -l longhorn.io/component=instance-manager", read REPLICAS, read EVENTS];
+}
+
+/// What the error of a rebuild contains, in lower case: of a read from a bad medium, of a write, and of a connection (errno of Linux, gRPC).
+const SIGNS: [(&[&str], &Way); 3] = [
+    (&["no data available", "critical medium error"], &SOURCE_UNREADABLE),
+    (&["no space left on device"], &NO_SPACE),
+    (&["no route to host", "unreachable", "i/o timeout", "timed out", "deadline"], &UNREACHED),
+];
+
 causes! {
     REBUILD_STALLED = warning "rebuild_stalled"
         "a rebuild has been stalled for half an hour (if its start is unknown: volume degraded for a day)"
@@ -47,7 +67,8 @@ causes! {
             read REPLICAS,
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<object> -o yaml | grep -A12 rebuildStatus",
             read EVENTS,
-        ];
+        ]
+        ways FAILED_REBUILD;
     REBUILD_DISABLED = warning "rebuild_disabled"
         "concurrent-replica-rebuild-per-node-limit is 0, which disables rebuilds", changed_by: BY_LIMIT
         fix "Set concurrent-replica-rebuild-per-node-limit back to its default of 5, unless the work for which it was lowered is still in progress." [
@@ -80,7 +101,14 @@ causes! {
             [read NODE, change "kubectl uncordon <node>"];
     NOT_REBUILDING = warning "not_rebuilding" "no rebuild is running (cause unknown)"
         fix "Read the log of the longhorn-manager on <owner>, which owns the volume and starts its rebuilds."
-            [read "kubectl -n <namespace> get pods -o wide -l app=longhorn-manager", read REPLICAS, read EVENTS];
+            [read "kubectl -n <namespace> get pods -o wide -l app=longhorn-manager", read REPLICAS, read EVENTS]
+        way COPY_MISSING "its backing image is not ready there"
+            fix "Find out why the copy of the volume's backing image is not ready. If it has failed, clean it up (Longhorn UI, Backing Image): Longhorn then sends it again."
+            [read "kubectl -n <namespace> get backingimages.longhorn.io -o yaml | grep -B2 -A8 diskFileStatusMap", read REPLICAS]
+        ways FAILED_REBUILD;
+    FLAPPING = warning "flapping" "replicas of the volume fail and are rebuilt at least five times an hour"
+        fix "Find out why replicas fail: the network between the instance managers (policies, MTU, drops longer than engine-replica-timeout), slow disks, or restarts of an instance manager."
+            [read EVENTS, read REPLICAS, read "kubectl -n <namespace> get pods -o wide -l longhorn.io/component=instance-manager"];
     DETACHED = info "detached_on_last_copy" "a detached volume with several replicas has only one healthy copy left"
         fix "Attach the volume until its other replicas are rebuilt. From 1.9 on, setting offline-replica-rebuilding rebuilds them without a pod. Until then, keep <node> and its disk."
             [read REPLICAS, read "kubectl -n <namespace> get settings.longhorn.io offline-replica-rebuilding"];
@@ -125,6 +153,10 @@ gauges! {
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let volumes = || cluster.objects.volumes.iter();
     volumes().filter_map(|volume| detached(cluster, volume)).for_each(|finding| out.report(finding));
+    let losses = flapping::losses(cluster);
+    let again = |volume: &Volume| flapping::look(cluster, volume, losses.get(volume.metadata.name.as_str())?);
+    let whole = volumes().filter(|volume| volume.status.robustness == VolumeRobustness::Healthy);
+    whole.filter_map(again).for_each(|finding| out.report(finding));
     let degraded: Vec<&Volume> = volumes().filter(|volume| is_degraded(volume)).collect();
     if degraded.is_empty() {
         return;
@@ -143,6 +175,8 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
                 let [name, namespace, claim] = volumes::labels(volume);
                 out.sample(&STUCK, &[name, namespace, claim, finding.cause.id], 1.0);
             }
+            out.report(finding);
+        } else if let Some(finding) = again(volume) {
             out.report(finding);
         }
     }

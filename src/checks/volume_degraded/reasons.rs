@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 
 use super::*;
+use crate::facts::backing_images::Wait;
 use crate::facts::patience::{REBUILD, RETRY, STANDS};
 use crate::facts::{api, bursts, placement, volumes};
-use crate::longhorn::{ConditionStatus, Engine, Event, Replica, condition};
+use crate::longhorn::{ConditionStatus, Engine, Event, InstanceManagerState, Replica, condition};
 
 /// Longhorn tries one replica six times at most.
 const MANY_TRIES: i64 = 3;
@@ -44,6 +45,27 @@ impl DegradedReason {
 
     fn because(mut self, fact: impl Into<Evidence>) -> Self {
         self.evidence.push(fact.into());
+        self
+    }
+
+    /// With what replicas and the last Event say of rebuilds that failed.
+    fn failed(mut self, cluster: &Cluster, volume: &Volume, event: Option<&Event>) -> Self {
+        let mut said = event.map_or(String::new(), |event| event.message.to_ascii_lowercase());
+        for replica in cluster.replicas_of(&volume.metadata.name) {
+            let failed = condition(&replica.status.conditions, "RebuildFailed");
+            let Some(failed) = failed.filter(|failed| failed.status == ConditionStatus::True) else {
+                continue;
+            };
+            let (name, message) = (&replica.metadata.name, text::quoted(&failed.message));
+            let text = format!("replica {name}: RebuildFailed, reason {}: {message}", failed.reason);
+            self = self.because(api(text).quoting(&failed.message));
+            said += &failed.message.to_ascii_lowercase();
+        }
+        let names = |parts: &[&str]| parts.iter().any(|part| said.contains(part));
+        self.way = SIGNS.iter().find(|(parts, _)| names(parts)).map(|(_, way)| *way);
+        if let Some(way) = self.way {
+            way.briefly.clone_into(&mut self.why);
+        }
         self
     }
 }
@@ -192,19 +214,7 @@ fn looping(
         let words = newest.map(|event| event.message.as_str()).unwrap_or_default();
         reason.evidence.push(EvidenceSource::Event.says(text).quoting(words));
     }
-    for replica in cluster.replicas_of(&volume.metadata.name) {
-        if let Some(failed) = condition(&replica.status.conditions, "RebuildFailed")
-            && failed.status == ConditionStatus::True
-        {
-            let message = text::quoted(&failed.message);
-            let text = format!(
-                "replica {}: RebuildFailed, reason {}: {message}",
-                replica.metadata.name, failed.reason
-            );
-            reason = reason.because(api(text).quoting(&failed.message));
-        }
-    }
-    Some(reason)
+    Some(reason.failed(cluster, volume, newest))
 }
 
 fn blocked(volume: &Volume, engine: Option<&Engine>) -> Option<DegradedReason> {
@@ -315,7 +325,24 @@ fn not_rebuilding(
     if !idle.at_least(RECONCILE, Unknown::Counts) {
         return None;
     }
-    let mut reason = DegradedReason::new(&NOT_REBUILDING, "no active rebuild (cause unknown)");
+    let waits = Wait::of(cluster, volume);
+    let mut reason = match &waits {
+        Some(wait) => DegradedReason::new(&NOT_REBUILDING, wait.text()),
+        None => DegradedReason::new(&NOT_REBUILDING, "no active rebuild (cause unknown)"),
+    };
+    reason = reason.failed(cluster, volume, None);
+    if let Some(wait) = &waits {
+        reason.evidence.extend(wait.facts(cluster));
+        reason.way = Some(&COPY_MISSING);
+    }
+    let runs_none = |node: &str| {
+        let mut managers = cluster.instance_managers_on(node);
+        managers.all(|manager| manager.status.current_state != InstanceManagerState::Running)
+    };
+    if let Some(node) = failed_on(cluster, volume, runs_none).filter(|_| waits.is_none()) {
+        reason.why = format!("no instance manager is running on {node}");
+        reason.node = node;
+    }
     if let Some(replica) = queued {
         let (name, node) = (&replica.metadata.name, &replica.spec.node_id);
         let state = replica.status.current_state.as_str();

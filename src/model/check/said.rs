@@ -14,6 +14,8 @@ pub fn essence(text: &str) -> Option<String> {
     let message = of_log_line(text);
     let text = of_command(&message);
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    // parameters of a request in braces, as an SDK prints them over several lines
+    let line = if line.ends_with('{') { text } else { line };
     let words: Vec<&str> = line.split_whitespace().collect();
     let line = plain(&words.join(" ")).replace(" [recovered]", "").replace(" [recovered, repanicked]", "");
     let line = line.split("rpc error: ").map(without_code).collect::<String>();
@@ -77,12 +79,15 @@ fn of_command(text: &str) -> &str {
     let said = ["stderr ", "stderr: ", "output ", "Output: ", "output: "].iter().find_map(|mark| {
         let (_, said) = text.rsplit_once(mark)?;
         let ends = [", stderr", ", error "].iter().filter_map(|end| said.find(end)).min();
-        let said = said.get(..ends.unwrap_or(said.len()))?.trim();
+        let said = without_status(said.get(..ends.unwrap_or(said.len()))?);
         said.contains(char::is_alphabetic).then_some(said)
     });
-    let said = said.unwrap_or(text).trim_end();
-    let status = said.rsplit_once(": exit status ").filter(|(_, code)| is_number(code));
-    status.map_or(said, |(said, _)| said)
+    said.unwrap_or(without_status(text))
+}
+
+fn without_status(said: &str) -> &str {
+    let status = said.trim().rsplit_once(": exit status ").filter(|(_, code)| is_number(code));
+    status.map_or(said, |(said, _)| said).trim()
 }
 
 fn last_clauses(line: &str) -> String {
@@ -133,6 +138,10 @@ mod tests {
             ("", None),
             ("back-off 5m0s restarting failed container=csi-attacher pod=x", None),
             ("{ }", None),
+            (
+                "failed to execute: longhorn [backup ls], output failed to list objects error: unsupported protocol scheme \"\" , stderr : exit status 1",
+                Some("failed to list objects error: unsupported protocol scheme \"\""),
+            ),
             (
                 "time=\"2026-03-01T11:59:30Z\" level=fatal msg=\"Error starting manager: setting \\\"a-b\\\" is not supported\" func=main.main file=\"daemon.go:111\"",
                 Some("Error starting manager: setting \"a-b\" is not supported"),

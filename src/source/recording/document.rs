@@ -311,8 +311,12 @@ pub(super) fn resource_of(object: &Tree) -> Option<Resource> {
 /// of other namespaces, if the recording has it.
 pub(super) fn is_about_a_claim(resource: Resource, object: &Tree) -> bool {
     resource == Resource::Events
-        && [("FailedMount", "Pod"), ("VolumeResizeFailed", "PersistentVolumeClaim")]
-            .contains(&(object.text(&["reason"]), object.text(&["involvedObject", "kind"])))
+        && [
+            ("FailedMount", "Pod"),
+            ("FailedMapVolume", "Pod"),
+            ("VolumeResizeFailed", "PersistentVolumeClaim"),
+        ]
+        .contains(&(object.text(&["reason"]), object.text(&["involvedObject", "kind"])))
 }
 
 /// Whether this is the kind of a list, of anything or of objects that are read.

@@ -1,6 +1,6 @@
 //! What the node holds that is nowhere else, and where its replicas could go.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::{Found, Weight, held};
 use super::{Draining, Intent};
@@ -8,8 +8,11 @@ use crate::check::counted;
 use crate::facts::nodes::down;
 use crate::facts::placement::{bytes, nearest, refusals_without, room_without};
 use crate::facts::text::listed;
-use crate::facts::volumes::{is_healthy, rebuild};
-use crate::longhorn::{DataEngine, DataLocality, Owner, Release, Replica, Volume, VolumeHealth, VolumeState};
+use crate::facts::volumes::{attached_on, is_healthy, rebuild};
+use crate::longhorn::{
+    Backup, BackupState, CopyState, DataEngine, DataLocality, Owner, Release, Replica, Volume, VolumeHealth,
+    VolumeState,
+};
 
 /// Policies that evict on their own came with these releases (longhorn-manager v1.5.4 controller/node_controller.go).
 const EVICTS: &[Release] = &[Release::new(1, 5, 4)];
@@ -81,6 +84,43 @@ pub fn rebuilding(draining: &Draining<'_>, out: &mut Found) {
     });
     let holds = format!("is|are being rebuilt, with a replica on {}", draining.node);
     out.volumes(draining.cluster, &rebuilt, &holds);
+}
+
+/// A ticket of the backup controller keeps a volume attached until its backup ends.
+pub fn backing_up(draining: &Draining<'_>, out: &mut Found) {
+    let cluster = draining.cluster;
+    let runs =
+        |backup: &&Backup| matches!(backup.status.state, BackupState::Pending | BackupState::InProgress);
+    let running: BTreeSet<&str> =
+        cluster.objects.backups.iter().filter(runs).map(|backup| backup.volume()).collect();
+    let here = |volume: &&Volume| {
+        attached_on(volume) == Some(draining.node) && running.contains(volume.metadata.name.as_str())
+    };
+    let volumes: Vec<&Volume> = cluster.objects.volumes.iter().filter(here).collect();
+    out.volumes(cluster, &volumes, &format!("is|are being backed up while attached to {}", draining.node));
+}
+
+/// An image that is downloaded is fetched again where all of its copies are lost; any other is lost with the last one.
+pub fn only_image(draining: &Draining<'_>, out: &mut Found) {
+    if draining.intent != Intent::Remove {
+        return;
+    }
+    let cluster = draining.cluster;
+    let only = cluster.objects.backing_images.iter().filter(|image| {
+        let source = cluster.objects.backing_image_data_sources.get(&image.metadata.name);
+        let copies = &image.status.disk_file_status_map;
+        let ready = copies.iter().filter(|(_, copy)| copy.state == CopyState::Ready);
+        let mut nodes =
+            ready.filter_map(|(disk, _)| Some(cluster.disk(disk)?.node.metadata.name.as_str())).peekable();
+        source.is_none_or(|source| source.spec.source_type != "download")
+            && nodes.peek().is_some()
+            && nodes.all(|node| draining.together.contains(node))
+    });
+    let names: Vec<&str> = only.map(|image| image.metadata.name.as_str()).collect();
+    if !names.is_empty() {
+        let text = held(names.len(), "backing image", "has|have no ready copy elsewhere");
+        out.say(text).fact(format!("backing images: {}", listed(&names)));
+    }
 }
 
 /// Healthy replicas of a volume that stay: on nodes that neither leave nor are down.

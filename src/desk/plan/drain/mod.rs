@@ -115,6 +115,16 @@ conditions! {
         read "longhorn-health-exporter check --only volume_degraded"
         source "longhorn-manager v1.12.1 controller/engine_controller.go (rebuildStatus)"
         needs [Volumes, Replicas, Engines] Drain(data::rebuilding);
+    BACKING_UP = NotYet "backups_here" "backups of volumes that are attached to the node are running"
+        fix "Wait until these backups are complete: each keeps its volume attached to the node, so kubectl drain would not end before."
+        read "kubectl -n <namespace> get backups.longhorn.io --sort-by=.metadata.creationTimestamp"
+        source "longhorn-manager v1.5.0 to v1.12.1 controller/backup_controller.go (ticket backup-controller)"
+        needs [Volumes, Backups] Drain(data::backing_up);
+    ONLY_IMAGE = NotYet "only_image_copy" "backing images have their only copy on the node, which is to be removed"
+        fix "Copy these backing images to another node first: raise minNumberOfCopies, and wait until the new copy is ready."
+        read "kubectl -n <namespace> get backingimages.longhorn.io -o yaml"
+        source "longhorn-manager v1.7.0 to v1.12.1 controller/backing_image_controller.go (minNumberOfCopies)"
+        needs [BackingImages, BackingImageDataSources, LonghornNodes] Drain(data::only_image);
     LAST_COPY = NotYet "last_copy" "volumes have their last healthy copy on the node"
         fix "Give each of these volumes another healthy replica first: raise numberOfReplicas by 1 and wait, or evict the node (plan drain \
              <node> --evict)."
