@@ -180,6 +180,8 @@ mod tests {
             "volume_attachment_stuck", "attachment_on_dead_node", "volume_read_only",
             "replica_unschedulable", "manager_half_alive", "engine_image_unavailable", "left_behind",
             "operation_stalled", "snapshot_chain_long", "version_skew",
+            // finds what a file of users says
+            "signature_matched",
         ];
         for check in
             crate::checks::CATALOGUE.checks.iter().filter(|check| !of_other_nights.contains(&check.id))
