@@ -18,6 +18,8 @@ pub mod ca_bundle;
 pub mod certificates;
 pub mod complaints;
 pub mod drain;
+#[cfg(test)]
+mod edge_tests;
 pub mod endpoints;
 pub mod eviction;
 pub mod installation;

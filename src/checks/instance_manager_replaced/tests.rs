@@ -384,6 +384,29 @@ fn the_counter_is_complete_settles_once_and_never_goes_down() {
 }
 
 #[test]
+fn three_kills_of_the_probe_within_an_hour_are_a_loop() {
+    let killed = |cluster: &mut Cluster, uid: &str, at: &str| {
+        let gone = last("Failed", &terminated(137, "Error")).replace("uid-1", uid).replace(GONE, at);
+        cluster.history.pod_gone(Arc::new(pod(&gone)), "uid-9", time(at));
+    };
+    // the Events of an end expire before the next one
+    let objects = |uid: &str, at: &str| {
+        let probe = event("Killing", "Container instance-manager failed liveness probe");
+        after().replace("uid-2", "uid-9") + &probe.replace("uid-1", uid).replace(GONE, at)
+    };
+    let (second, third) = ("2026-01-02T12:20:00Z", "2026-01-02T12:49:00Z");
+    let cluster = saw(&last("Failed", &terminated(137, "Error")), &objects("uid-1", GONE));
+    let mut cluster = next(cluster, 1800, &objects("uid-3", second));
+    killed(&mut cluster, "uid-3", second);
+    let mut cluster = next(cluster, 1200, &objects("uid-4", third));
+    killed(&mut cluster, "uid-4", third);
+    assert_eq!(cluster.now, time(GONE) + SignedDuration::from_hours(1));
+    assert_eq!(found(&CHECK, &cluster), ["critical liveness_loop InstanceManager im-1"]);
+    cluster.now += SignedDuration::from_secs(1);
+    assert_eq!(found(&CHECK, &cluster), ["warning liveness_probe InstanceManager im-1"]);
+}
+
+#[test]
 fn timestamps_tell_of_a_replacement_that_nobody_watched() {
     // recorded: the pod is a day and a half younger than its instance manager
     let yaml = after();

@@ -248,6 +248,22 @@ fn losses() {
     judge(Which::Loss);
 }
 
+/// Twenty places are named, the others counted.
+#[test]
+fn of_many_places_the_first_are_named() {
+    for (places, says) in [(20, "silent: [more place]"), (21, "says: [and with 1 more place]")] {
+        let volume = |n: u32| {
+            format!(
+                "lh/Volume alone{n}: {{replicas: 1}}\nlh/Replica alone{n}-r-1: {{volume: alone{n}, spec.diskID: d{n}}}\n"
+            )
+        };
+        let volumes: String = (0..places).map(volume).collect();
+        let yaml = format!("case: {places}\n{volumes}reasons: [not_yet one_copy_by_choice]\n{says}\n");
+        let case: Case = serde_yaml::from_str(&yaml).unwrap();
+        assert_eq!(case.judge(&base(&case.on), Which::Loss), None);
+    }
+}
+
 #[test]
 fn ids_are_unique_and_said_in_full() {
     let mut ids = BTreeSet::new();
