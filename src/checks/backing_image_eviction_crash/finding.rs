@@ -132,13 +132,10 @@ impl<'a> Words<'a> {
         let pod = self.cluster.manager_pod_on(node)?;
         let container = pod.container_status("longhorn-manager")?;
         let terminated = container.state.terminated.as_ref().or(container.last_state.terminated.as_ref())?;
-        Some(format!(
-            "pod {}: container longhorn-manager ended with exit code {}{} after {}",
-            pod.metadata.name,
-            terminated.exit_code,
-            if terminated.exit_code == 2 { " (a panic)" } else { "" },
-            counted(container.restart_count.0, "restart")
-        ))
+        let (name, code) = (&pod.metadata.name, terminated.exit_code);
+        let panic = if code == 2 { " (a panic)" } else { "" };
+        let ended = format!("pod {name}: container longhorn-manager ended with exit code {code}{panic}");
+        Some(format!("{ended} after {}", counted(container.restart_count.0, "restart")))
     }
 }
 

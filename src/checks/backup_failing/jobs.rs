@@ -133,12 +133,11 @@ fn without_cron_job(cluster: &Cluster, out: &mut Outcome, job: &RecurringJob) ->
 
 fn evidence(cluster: &Cluster, job: &RecurringJob, cron: &CronJob, pause: SignedDuration) -> Vec<Evidence> {
     let (name, status) = (&job.metadata.name, &cron.status);
+    let (cron, pause) = (&job.spec.cron, text::duration(pause));
+    let [last, good] =
+        [&status.last_schedule_time, &status.last_successful_time].map(|at| ago(cluster, at.get()));
     let mut evidence = vec![api(format!(
-        "CronJob {name}: schedule {} (at most {} between runs), last started {}, last succeeded {}",
-        job.spec.cron,
-        text::duration(pause),
-        ago(cluster, status.last_schedule_time.get()),
-        ago(cluster, status.last_successful_time.get())
+        "CronJob {name}: schedule {cron} (at most {pause} between runs), last started {last}, last succeeded {good}"
     ))];
     if !status.active.is_empty() {
         let active: Vec<&str> = status.active.iter().map(|job| job.name.as_str()).collect();

@@ -17,7 +17,7 @@ use crate::facts::patience::{DRAIN, NEXT_LOOK};
 use crate::facts::releases::manager_release;
 use crate::facts::text::listed;
 use crate::facts::volumes::is_attached_by_hand;
-use crate::longhorn::{InstanceManager, InstanceManagerState, KubeNode, PodDisruptionBudget};
+use crate::longhorn::{InstanceManager, InstanceManagerState, KubeNode, PodDisruptionBudget, Replica};
 
 const DRAIN_WAITS: &str =
     "a drain cannot evict the instance manager's pod, so the node cannot be upgraded or rebooted";
@@ -211,38 +211,23 @@ impl<'a> DrainView<'a> {
                     (format!("volumes are still attached to the node: {}", listed(instances)), way, volumes)
                 }
             }
-            Blocker::Replicas(left) => (
-                format!(
-                    "node-drain-policy {} keeps the budget until {} left",
-                    self.budgets.policy,
-                    if left.len() == 1 {
-                        "the last replica has".to_owned()
-                    } else {
-                        format!("{} replicas have", left.len())
-                    }
-                ),
-                &causes::REPLICAS_LEAVE,
-                volumes(cluster, left),
-            ),
-            Blocker::OnUnknownNode(lost) => (
-                format!(
-                    "{} on a node that is missing from Kubernetes, so Longhorn stops looking for protected copies: {}",
-                    counted(lost.len(), "replica"),
-                    listed(&lost.iter().map(|replica| replica.metadata.name.as_str()).collect::<Vec<_>>())
-                ),
-                &causes::ON_UNKNOWN_NODE,
-                volumes(cluster, lost),
-            ),
-            Blocker::Unprotected(left) => (
-                format!(
-                    "node-drain-policy {} keeps the budget because of {} without a healthy, protected copy on another node: {}",
-                    self.budgets.policy,
-                    counted(left.len(), "replica"),
-                    listed(&left.iter().map(|replica| replica.metadata.name.as_str()).collect::<Vec<_>>())
-                ),
-                &causes::UNPROTECTED,
-                volumes(cluster, left),
-            ),
+            Blocker::Replicas(left) => {
+                let (policy, last) = (&self.budgets.policy, left.len() == 1);
+                let which = if last { "the last replica has" } else { &format!("{} replicas have", left.len()) };
+                let text = format!("node-drain-policy {policy} keeps the budget until {which} left");
+                (text, &causes::REPLICAS_LEAVE, volumes(cluster, left))
+            }
+            Blocker::OnUnknownNode(lost) => {
+                let [count, names] = named(lost);
+                let why = "on a node that is missing from Kubernetes, so Longhorn stops looking for protected copies";
+                (format!("{count} {why}: {names}"), &causes::ON_UNKNOWN_NODE, volumes(cluster, lost))
+            }
+            Blocker::Unprotected(left) => {
+                let ([count, names], policy) = (named(left), &self.budgets.policy);
+                let why = "without a healthy, protected copy on another node";
+                let text = format!("node-drain-policy {policy} keeps the budget because of {count} {why}: {names}");
+                (text, &causes::UNPROTECTED, volumes(cluster, left))
+            }
             Blocker::Nothing => (
                 "Longhorn has nothing left to wait for, so it should remove the PodDisruptionBudget within a minute"
                     .to_owned(),
@@ -282,4 +267,10 @@ impl<'a> DrainView<'a> {
         };
         self.cluster.volume_refs(instances.iter().filter_map(volume))
     }
+}
+
+/// How many replicas, and their names.
+fn named(replicas: &[&Replica]) -> [String; 2] {
+    let names: Vec<&str> = replicas.iter().map(|replica| replica.metadata.name.as_str()).collect();
+    [counted(names.len(), "replica"), listed(&names)]
 }

@@ -35,15 +35,10 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
         }
         let states: Vec<&str> = copies.values().map(|copy| copy.state.as_str()).collect();
         let (mark, progress) = match preparing {
-            Some(source) => (
-                format!(
-                    "{} {} {}",
-                    source.status.current_state.as_str(),
-                    source.status.progress.0,
-                    states.join(" ")
-                ),
-                source.status.progress.0,
-            ),
+            Some(source) => {
+                let (state, progress) = (source.status.current_state.as_str(), source.status.progress.0);
+                (format!("{state} {progress} {}", states.join(" ")), progress)
+            }
             None => {
                 let percents: Vec<i64> = copies.values().map(|copy| copy.progress.0).collect();
                 (format!("{} {percents:?}", states.join(" ")), percents.iter().copied().max().unwrap_or(0))
@@ -182,12 +177,9 @@ fn finding(
     .with(Name::BackingImage, name);
     if let Some(source) = preparing {
         let status = &source.status;
-        let mut says = format!(
-            "the image's data source is not fully transferred: state {}, {} %, on {}",
-            status.current_state.as_str(),
-            status.progress.0,
-            source.spec.node_id
-        );
+        let (state, progress, on) = (status.current_state.as_str(), status.progress.0, &source.spec.node_id);
+        let mut says =
+            format!("the image's data source is not fully transferred: state {state}, {progress} %, on {on}");
         if !status.message.is_empty() {
             says += &format!(": {}", text::quoted(&status.message));
         }

@@ -48,13 +48,8 @@ fn failed(cluster: &Cluster, restore: &SystemRestore) -> Finding {
         finding = finding.severity(Severity::Info);
     }
     let said = error.map(|error| {
-        api(format!(
-            "{}: condition Error, reason {}: {}",
-            meta.name,
-            error.reason,
-            text::quoted(&error.message)
-        ))
-        .quoting(&error.message)
+        let (name, reason, quoted) = (&meta.name, &error.reason, text::quoted(&error.message));
+        api(format!("{name}: condition Error, reason {reason}: {quoted}")).quoting(&error.message)
     });
     finding.facts(said)
 }

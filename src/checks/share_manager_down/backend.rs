@@ -29,11 +29,7 @@ pub(super) fn unsteady(cluster: &Cluster) -> Option<Unsteady> {
         !pod.is_ready() || started.is_some_and(|at| cluster.age(at) < WINDOW)
     };
     let pods: Vec<&str> = cluster.pods_of(app).filter(lately).map(|pod| pod.metadata.name.as_str()).collect();
-    let fact = format!(
-        "{} behind {SERVICE} (each started in the last {} or not Ready): {}",
-        counted(pods.len(), "pod"),
-        text::duration(WINDOW),
-        text::listed(&pods)
-    );
+    let (count, window, names) = (counted(pods.len(), "pod"), text::duration(WINDOW), text::listed(&pods));
+    let fact = format!("{count} behind {SERVICE} (each started in the last {window} or not Ready): {names}");
     (!pods.is_empty()).then_some(Unsteady { release, way, fact })
 }

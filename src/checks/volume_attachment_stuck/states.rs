@@ -467,6 +467,8 @@ fn finding(cluster: &Cluster, stuck: StuckVolume) -> Finding {
     let name = &volume.metadata.name;
     let users = vec![cluster.volume_ref(name)];
     let whose = text::claims_of(&users);
+    let (now, wanted, current) = (&volume.status, &volume.spec.node_id, &volume.status.current_node_id);
+    let [state, robustness] = [now.state.as_str(), now.robustness.as_str()];
     let mut finding = Finding::about(cause, volumes::object(cluster, volume), headline(&whose, &why))
         .node(node)
         .since(since)
@@ -476,16 +478,9 @@ fn finding(cluster: &Cluster, stuck: StuckVolume) -> Finding {
         })
         .volumes(users)
         .fact(format!(
-            "volume {name}: state {}, robustness {}, spec.nodeID '{}', status.currentNodeID '{}'",
-            volume.status.state.as_str(),
-            volume.status.robustness.as_str(),
-            volume.spec.node_id,
-            volume.status.current_node_id
+            "volume {name}: state {state}, robustness {robustness}, spec.nodeID '{wanted}', status.currentNodeID '{current}'"
         ))
-        .with(
-            Name::Owner,
-            if volume.status.owner_id.is_empty() { "its node" } else { &volume.status.owner_id },
-        )
+        .with(Name::Owner, if now.owner_id.is_empty() { "its node" } else { &now.owner_id })
         .facts(evidence);
     if cause != &DETACHING {
         finding = finding.facts(said::by_others(cluster, volume));
