@@ -7,11 +7,12 @@ use clap::{Args, ColorChoice, Subcommand, ValueEnum};
 use jiff::{SignedDuration, Timestamp};
 
 use super::fleet::{self, FleetArgs};
-use super::source::{Wanted, positive_duration};
+use super::source::{self, positive_duration};
 use super::{Failure, SourceArgs};
 use crate::checks::CATALOGUE;
 use crate::cluster::Cluster;
 use crate::longhorn::Release;
+use crate::plan::capacity::{self, Wanted};
 use crate::plan::{self, Looked, Plan, Which, drain, junit, loss, markdown, table, upgrade};
 use crate::report::Address;
 
@@ -32,6 +33,8 @@ enum PlanTask {
     Drain(DrainArgs),
     /// List volumes that would be lost if one node, disk or zone failed, or that have no room for a rebuild or no backup
     Loss(LossArgs),
+    /// How much room is left on the disks, is it enough without a node or zone, and does a new volume fit?
+    Capacity(CapacityArgs),
 }
 
 #[derive(Debug, Args)]
@@ -63,6 +66,32 @@ struct DrainArgs {
 
 #[derive(Debug, Args)]
 struct LossArgs {
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+#[derive(Debug, Args)]
+struct CapacityArgs {
+    /// Size of a new volume, such as 100Gi: does it fit, and where?
+    #[arg(long, value_name = "SIZE", value_parser = capacity::size)]
+    volume: Option<i64>,
+
+    /// Its number of replicas [default: the setting default-replica-count]
+    #[arg(long, value_name = "NUMBER", requires = "volume", value_parser = capacity::replicas)]
+    replicas: Option<u32>,
+
+    /// Tags that its nodes must have (comma-separated)
+    #[arg(long, value_name = "TAG", requires = "volume", value_delimiter = ',')]
+    node_selector: Vec<String>,
+
+    /// Tags that its disks must have (comma-separated)
+    #[arg(long, value_name = "TAG", requires = "volume", value_delimiter = ',')]
+    disk_selector: Vec<String>,
+
+    /// Its data engine
+    #[arg(long, value_name = "ENGINE", requires = "volume", default_value = "v1", value_parser = ["v1", "v2"])]
+    data_engine: String,
+
     #[command(flatten)]
     common: CommonArgs,
 }
@@ -151,6 +180,16 @@ pub fn run(args: PlanArgs) -> Result<u8, Failure> {
             common.answer(Which::Drain, |looked| drain::plan(looked, &asked))
         }
         PlanTask::Loss(LossArgs { common }) => common.answer(Which::Loss, |looked| Ok(loss::plan(looked))),
+        PlanTask::Capacity(args) => {
+            let wanted = args.volume.map(|size| Wanted {
+                size,
+                replicas: args.replicas,
+                node_selector: args.node_selector,
+                disk_selector: args.disk_selector,
+                v2: args.data_engine == "v2",
+            });
+            args.common.answer(Which::Capacity, |looked| Ok(capacity::plan(looked, wanted.clone())))
+        }
     }
 }
 
@@ -158,7 +197,7 @@ impl CommonArgs {
     #[allow(clippy::disallowed_methods, reason = "the clock is read here and handed down")]
     fn answer(&self, which: Which, plan: impl Fn(Looked<'_>) -> Result<Plan, String>) -> Result<u8, Failure> {
         let now = Timestamp::now();
-        let wanted = Wanted { kinds: which.kinds(&CATALOGUE), api_server: which == Which::Upgrade };
+        let wanted = source::Wanted { kinds: which.kinds(&CATALOGUE), api_server: which == Which::Upgrade };
         let patience = self.timeout.unsigned_abs();
         if let Some(sources) = self.fleet.sources(&self.source)? {
             let as_json = match self.output {

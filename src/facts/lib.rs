@@ -8,7 +8,7 @@
 )]
 
 #[cfg(test)]
-pub(crate) use ::{checks, source, testing};
+pub(crate) use ::{checks, testing};
 pub(crate) use model::{check, cluster, longhorn, word_enum};
 
 pub mod age;
@@ -35,7 +35,6 @@ pub mod patience;
 pub mod placement;
 pub mod pods;
 pub mod probes;
-pub mod redundancy;
 pub mod releases;
 pub mod removal;
 pub mod stale_copies;

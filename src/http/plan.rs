@@ -3,6 +3,7 @@
 use crate::check::plain;
 use crate::did_you_mean;
 use crate::longhorn::Release;
+use crate::plan::capacity::{self, Wanted};
 use crate::plan::{Looked, Plan, Which, drain, loss, upgrade};
 
 /// How a plan is answered.
@@ -20,11 +21,14 @@ pub struct PlanQuery {
     to: Option<Release>,
     nodes: Vec<String>,
     intent: Option<drain::Intent>,
+    volume: Option<i64>,
+    wanted: Wanted,
     /// The form that is asked for; a page for browsers, text for everyone else, where none is.
     pub form: Option<Form>,
 }
 
-const PARAMETERS: [&str; 4] = ["to", "node", "intent", "o"];
+const PARAMETERS: [&str; 9] =
+    ["to", "node", "intent", "volume", "replicas", "node-selector", "disk-selector", "data-engine", "o"];
 
 impl PlanQuery {
     /// Reads a query; the error is for people.
@@ -40,10 +44,15 @@ impl PlanQuery {
                             .ok_or_else(|| format!("not a release: '{}'; use the form v1.9.2", plain(to)))?,
                     );
                 }
-                ("node", nodes) => {
-                    let nodes = nodes.split(',').map(str::trim).filter(|node| !node.is_empty());
-                    asked.nodes.extend(nodes.map(str::to_owned));
+                ("node", nodes) => asked.nodes.extend(names(nodes)),
+                ("volume", size) => asked.volume = Some(capacity::size(size)?),
+                ("replicas", number) => {
+                    let known = capacity::replicas(number).map_err(|error| format!("replicas: {error}"))?;
+                    asked.wanted.replicas = Some(known);
                 }
+                ("node-selector", tags) => asked.wanted.node_selector.extend(names(tags)),
+                ("disk-selector", tags) => asked.wanted.disk_selector.extend(names(tags)),
+                ("data-engine", engine @ ("v1" | "v2")) => asked.wanted.v2 = engine == "v2",
                 ("intent", word) => {
                     let known = drain::Intent::ALL.map(drain::Intent::as_str);
                     let intent = drain::Intent::ALL.into_iter().find(|intent| intent.as_str() == word);
@@ -68,12 +77,21 @@ impl PlanQuery {
         match which {
             Which::Upgrade => Ok(upgrade::plan(looked, upgrade::Asked { to: self.to })),
             Which::Loss => Ok(loss::plan(looked)),
+            Which::Capacity => {
+                let wanted = self.volume.map(|size| Wanted { size, ..self.wanted.clone() });
+                Ok(capacity::plan(looked, wanted))
+            }
             Which::Drain => {
                 let intent = self.intent.unwrap_or(drain::Intent::Drain);
                 drain::plan(looked, &drain::Asked { nodes: self.nodes.clone(), intent })
             }
         }
     }
+}
+
+/// The names of a list with commas.
+fn names(list: &str) -> impl Iterator<Item = String> {
+    list.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -92,11 +110,14 @@ mod tests {
             (Which::Drain, "node=worker-1&intent=reboot"),
             (Which::Drain, ""),
             (Which::Loss, "o=json"),
+            (Which::Capacity, "volume=900Gi&replicas=2&disk-selector=ssd&data-engine=v1"),
         ] {
             let plan = PlanQuery::parse(query).unwrap().plan(which, looked).unwrap();
             assert!(!plan.parts.is_empty() && plan.verdict != Verdict::Go, "{query}: {}", plan.answer);
         }
-        for wrong in ["to=soon", "intent=explode", "o=xml", "nodes=a"] {
+        for wrong in
+            ["to=soon", "intent=explode", "o=xml", "nodes=a", "volume=much", "replicas=0", "data-engine=v3"]
+        {
             assert!(PlanQuery::parse(wrong).is_err(), "{wrong}");
         }
         let unknown = PlanQuery::parse("node=worker-99").unwrap().plan(Which::Drain, looked);

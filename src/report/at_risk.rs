@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use crate::check::VolumeRef;
 use crate::cluster::Cluster;
-use crate::facts::redundancy::{Shared, is_promised_otherwise, shared, zones};
 use crate::longhorn::{Resource, VolumeHealth};
+use crate::redundancy::{Shared, is_promised_otherwise, shared, zones};
 use crate::word_enum::word_enum;
 
 /// This many volumes of each line are listed in the report.

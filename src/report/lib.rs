@@ -25,6 +25,7 @@ mod left_out_tests;
 #[cfg(test)]
 mod linear_tests;
 mod memory;
+pub mod redundancy;
 pub mod rights;
 mod select;
 pub mod signatures;

@@ -33,6 +33,17 @@ pub struct Case {
     /// What is to become of the nodes.
     #[serde(default)]
     pub intent: Option<String>,
+    /// The size of a new volume.
+    #[serde(default)]
+    pub volume: Option<String>,
+    /// Its number of replicas.
+    #[serde(default)]
+    pub replicas: Option<u32>,
+    /// Tags that it selects.
+    #[serde(default)]
+    pub node_selector: Vec<String>,
+    #[serde(default)]
+    pub disk_selector: Vec<String>,
     /// Conditions that are accepted.
     #[serde(default)]
     pub accept: Vec<String>,

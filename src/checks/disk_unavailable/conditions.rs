@@ -107,8 +107,7 @@ fn nowhere_else<'c>(cluster: &'c Cluster, node: &str) -> Option<&'c Volume> {
     let there = cluster.objects.replicas.of(Owner::Node, node);
     let mut volumes = there.filter_map(|replica| cluster.objects.volumes.get(&replica.spec.volume_name));
     volumes.find(|volume| {
-        let nearest = placement::places(cluster, volume).nearest_without(|name| name == node);
-        nearest == Some(Some(Obstacle::AntiAffinity))
+        placement::nearest_without(cluster, volume, node) == Some(Some(Obstacle::AntiAffinity))
     })
 }
 

@@ -2,10 +2,11 @@
 
 use super::causes;
 use super::disks::{self, Disk};
+use crate::check::bytes;
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::{DEFINITE, NODE_AWAY};
-use crate::facts::placement::{DiskSpace, bytes};
+use crate::facts::placement::DiskSpace;
 use crate::facts::{api, text};
 use crate::longhorn::{Condition, ConditionStatus, condition};
 

@@ -226,7 +226,7 @@ fn finding(
     if planned || cause == &LOCAL_ONLY && is_one_more(volume, placed) {
         finding = finding.severity(Severity::Info);
     }
-    let value = if too_large { placement::bytes(most) } else { wanted.to_string() };
+    let value = if too_large { bytes(most) } else { wanted.to_string() };
     let finding = finding.with(Name::Value, value);
     let finding = if let Some(only) = only { finding.node(only) } else { finding };
     if no_disk {
@@ -239,11 +239,7 @@ fn finding(
         return finding;
     }
     if too_large {
-        let text = format!(
-            "the volume has {}, and a disk may hold {}",
-            placement::bytes(size),
-            placement::bytes(most)
-        );
+        let text = format!("the volume has {}, and a disk may hold {}", bytes(size), bytes(most));
         return finding.fact(text).way(&TOO_LARGE);
     }
     // the validator lets nothing be deleted that is the last healthy one, and a healthy one is there

@@ -10,6 +10,7 @@ use crate::word_enum::word_enum;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::capacity::Room;
 use super::drain::Draining;
 use super::loss::Audit;
 use super::upgrade::Rung;
@@ -127,6 +128,8 @@ pub enum Look {
     Away(for<'a> fn(&Draining<'a>, &mut Found)),
     /// What is lost with what.
     Loss(for<'a> fn(&Audit<'a>, &mut Found)),
+    /// What disks can still take.
+    Capacity(for<'a> fn(&Room<'a>, &mut Found)),
 }
 
 /// Declares conditions as constants and `ALL`, the list of them in the order of the page.

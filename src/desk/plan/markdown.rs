@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use super::capacity::Capacity;
+use super::capacity::table::HEAD;
 use super::table::volumes_line;
 use super::{Plan, Reason, Weight};
 use crate::check::Command;
@@ -17,6 +19,9 @@ pub fn write(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
         let names = listed(&loss.names(plan.cluster.now));
         writeln!(out, "- {}: {}", escaped(&loss.called()), escaped(&names))?;
     }
+    if let Some(capacity) = &plan.capacity {
+        write_disks(out, capacity)?;
+    }
     for part in &plan.parts {
         writeln!(out, "**{}: {}**\n", escaped(&part.subject), part.verdict.said())?;
         for reason in &part.reasons {
@@ -29,6 +34,19 @@ pub fn write(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
         writeln!(out)?;
     }
     Ok(())
+}
+
+fn write_disks(out: &mut dyn Write, capacity: &Capacity) -> io::Result<()> {
+    for sum in capacity.sums() {
+        writeln!(out, "- {}", escaped(&sum))?;
+    }
+    writeln!(out, "\n| {} |\n|{}", HEAD.join(" | "), "---|".repeat(HEAD.len()))?;
+    for disk in &capacity.disks {
+        let refusal = disk.refusal.as_ref().map(|refusal| format!(": {refusal}")).unwrap_or_default();
+        let row = disk.row().map(|cell| escaped(&cell)).join(" | ");
+        writeln!(out, "| {row}{} |", escaped(&refusal))?;
+    }
+    writeln!(out)
 }
 
 fn write_reason(out: &mut dyn Write, reason: &Reason) -> io::Result<()> {

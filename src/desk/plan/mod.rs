@@ -1,15 +1,18 @@
-//! Before it breaks: can Longhorn be upgraded, can a node be drained, what is lost with what.
+//! Before it breaks: can Longhorn be upgraded, can a node be drained, what is lost with what, what still fits.
 //!
 //! A plan is a table of conditions, declared like causes ([`Condition`]), and a pure function that puts them to a
 //! cluster. What an existing check finds is taken from its report and not judged again. What could not be read makes
 //! the verdict unknown, never go. A plan changes nothing.
 
+pub mod capacity;
 mod condition;
 pub mod drain;
 pub mod groups;
 pub mod junit;
 pub mod loss;
 pub mod markdown;
+mod room;
+mod scheduler;
 pub mod table;
 #[cfg(test)]
 mod tests;
@@ -37,7 +40,7 @@ pub use condition::{Condition, Found, Look, Reason, Verdict, Weight, held};
 pub struct Plan {
     /// Version of this shape: `v1`.
     pub schema: &'static str,
-    /// Which plan: `upgrade`, `drain` or `loss`.
+    /// Which plan: `upgrade`, `drain`, `loss` or `capacity`.
     pub plan: &'static str,
     /// The question in words.
     pub question: String,
@@ -55,6 +58,10 @@ pub struct Plan {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(default)]
     pub losses: Vec<Loss>,
+    /// What disks can take; for the plan `capacity` alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(default)]
+    pub capacity: Option<capacity::Capacity>,
 }
 
 /// A place with which the last copies of volumes are lost.
@@ -123,6 +130,8 @@ word_enum! {
         Drain = "drain",
         /// What is lost with what.
         Loss = "loss",
+        /// What still fits.
+        Capacity = "capacity",
     }
 }
 
@@ -145,6 +154,7 @@ impl Which {
             Which::Upgrade => upgrade::ALL,
             Which::Drain => drain::ALL,
             Which::Loss => loss::ALL,
+            Which::Capacity => capacity::ALL,
         }
     }
 
@@ -153,7 +163,7 @@ impl Which {
         match self {
             Which::Upgrade => upgrade::REUSED,
             Which::Drain => drain::REUSED,
-            Which::Loss => &[],
+            Which::Loss | Which::Capacity => &[],
         }
     }
 
@@ -314,17 +324,33 @@ impl<'a> Looked<'a> {
             cluster: self.summary.clone(),
             parts,
             losses: Vec::new(),
+            capacity: None,
         }
     }
 }
 
 impl Plan {
-    /// The verdict in a word: `plan loss` asks for no permission.
+    /// The verdict in a word: those about data and room give no permission.
     pub fn word(&self) -> &'static str {
+        let volume = self.capacity.as_ref().is_some_and(|capacity| capacity.volume.is_some());
         match (self.plan, self.verdict) {
             ("loss", Verdict::Go) if self.losses.is_empty() => "nothing",
             ("loss", Verdict::Go) => "accepted",
             ("loss", Verdict::NotYet | Verdict::No) => "at risk",
+            ("capacity", Verdict::Go) => {
+                if volume {
+                    "fits"
+                } else {
+                    "enough"
+                }
+            }
+            ("capacity", Verdict::NotYet | Verdict::No) => {
+                if volume {
+                    "does not fit"
+                } else {
+                    "not enough"
+                }
+            }
             (_, verdict) => verdict.said(),
         }
     }

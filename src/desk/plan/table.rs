@@ -34,6 +34,9 @@ pub fn write(out: &mut dyn Write, plan: &Plan, style: Style, all: bool) -> io::R
     };
     style.hang(out, "Cluster   ", MARGIN, &scope_of(&plan.cluster))?;
     losses(out, plan, style, all)?;
+    if let Some(capacity) = &plan.capacity {
+        super::capacity::table::write(out, capacity, style, all)?;
+    }
     if one.is_none() {
         writeln!(out)?;
         parts(out, &plan.parts, style)?;

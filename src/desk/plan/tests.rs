@@ -16,6 +16,7 @@ use crate::testing::{NAMESPACE, partial};
 trait Judged {
     fn cluster(&self, base: &Fixture, which: Which) -> crate::cluster::Cluster;
     fn plan(&self, which: Which, looked: Looked<'_>) -> Plan;
+    fn wanted(&self) -> capacity::Wanted;
     fn judge(&self, base: &Fixture, which: Which) -> Option<String>;
 }
 
@@ -48,6 +49,20 @@ impl Judged for Case {
                 drain::plan(looked, &drain::Asked { nodes, intent }).unwrap()
             }
             Which::Loss => loss::plan(looked),
+            Which::Capacity => {
+                let size = self.volume.as_deref().map(|size| capacity::size(size).unwrap());
+                capacity::plan(looked, size.map(|size| capacity::Wanted { size, ..self.wanted() }))
+            }
+        }
+    }
+
+    fn wanted(&self) -> capacity::Wanted {
+        let tags = |tags: &[String]| tags.to_vec();
+        capacity::Wanted {
+            replicas: self.replicas,
+            node_selector: tags(&self.node_selector),
+            disk_selector: tags(&self.disk_selector),
+            ..capacity::Wanted::default()
         }
     }
 
@@ -262,6 +277,11 @@ fn of_many_places_the_first_are_named() {
         let case: Case = serde_yaml::from_str(&yaml).unwrap();
         assert_eq!(case.judge(&base(&case.on), Which::Loss), None);
     }
+}
+
+#[test]
+fn capacities() {
+    judge(Which::Capacity);
 }
 
 #[test]

@@ -1,4 +1,5 @@
 use super::*;
+use crate::check::bytes;
 use crate::testing::{NAMESPACE, cluster};
 
 const GIB: i64 = 1 << 30;
@@ -25,8 +26,6 @@ fn judged(nodes: &str, spec: &str, replica_on: &str, settings: &str) -> Option<V
     );
     let cluster = cluster(&format!("{nodes}{volume}{settings}"));
     let volume = cluster.objects.volumes.get("v").unwrap();
-    let each = refusals(&cluster, volume).map(|refusals| nearest(&refusals));
-    assert_eq!(places(&cluster, volume).nearest_without(|_| false), each, "one look at all says the same");
     refusals(&cluster, volume).map(|all| all.into_iter().map(|r| (r.obstacle, r.text)).collect())
 }
 
@@ -130,28 +129,6 @@ fn the_figures_of_the_scheduler_are_shown() {
     );
 }
 
-#[test]
-fn one_look_at_all_nodes_says_what_a_look_for_each_node_says() {
-    let cluster = crate::source::demo::cluster(crate::testing::time("2026-01-01T12:00:00Z")).unwrap();
-    for volume in cluster.objects.volumes.iter() {
-        let places = places(&cluster, volume);
-        for node in cluster.objects.longhorn_nodes.iter() {
-            let leaves = |name: &str| node.metadata.name.as_str() == name;
-            let each = refusals_without(&cluster, volume, leaves).map(|mut refusals| {
-                refusals.retain(|refusal| !leaves(&refusal.node));
-                nearest(&refusals)
-            });
-            assert_eq!(
-                places.nearest_without(leaves),
-                each,
-                "{} without {}",
-                volume.metadata.name,
-                node.metadata.name
-            );
-        }
-    }
-}
-
 /// Longhorn issue 12653: a replica counts on every disk of its node, until a release that fixed it.
 #[test]
 fn a_replica_counts_on_the_other_disks_of_its_node_in_releases_that_do_so() {
@@ -186,5 +163,71 @@ fn a_replica_counts_on_the_other_disks_of_its_node_in_releases_that_do_so() {
             assert_eq!(refusals.last().unwrap().0, Obstacle::Provisioning);
             assert!(refusals.last().unwrap().1.contains("issue 12653"), "{refusals:?}");
         }
+    }
+}
+
+/// A volume with a replica on node one, in the only zone; hard anti-affinity of nodes, as is the default.
+fn refused_on_its_node(replica: &str, volume: &str, settings: &[(&str, &str)]) -> bool {
+    let node = node("one", "", "", "", [100, 90, 0]);
+    let settings: String = settings.iter().map(|(name, value)| setting(name, value)).collect();
+    let objects = format!(
+        "apiVersion: longhorn.io/v1beta2\nkind: Volume\nmetadata: {{name: v, namespace: {NAMESPACE}}}\n\
+         spec: {{size: '{GIB}', dataEngine: v1}}\nstatus: {{{volume}}}\n---\n\
+         apiVersion: longhorn.io/v1beta2\nkind: Replica\nmetadata: {{name: v-r-1, namespace: {NAMESPACE}}}\n\
+         spec: {{volumeName: v, nodeID: one, diskID: u-one, active: true{replica}}}\n---\n\
+         apiVersion: v1\nkind: Pod\nmetadata: {{name: longhorn-manager-1, namespace: {NAMESPACE}, creationTimestamp: 2026-01-01T12:00:00Z}}\n---\n"
+    );
+    let cluster = cluster(&format!("{node}{objects}{settings}"));
+    let volume = cluster.objects.volumes.get("v").unwrap();
+    refusals(&cluster, volume).is_some()
+}
+
+#[test]
+fn a_node_is_not_in_the_way_once_all_its_replicas_are_being_evicted() {
+    for (replica, zones, refused) in [
+        ("", "true", true),
+        (", evictionRequested: true", "true", false),
+        (", evictionRequested: true", "false", false),
+    ] {
+        let settings = [("replica-zone-soft-anti-affinity", zones)];
+        assert_eq!(refused_on_its_node(replica, "", &settings), refused, "{replica} {zones}");
+    }
+}
+
+#[test]
+fn a_failed_replica_keeps_its_node_while_longhorn_waits_to_use_it_again() {
+    let failed = ", failedAt: 2026-01-01T11:59:00Z";
+    let degraded = |since: &str| format!("robustness: degraded, lastDegradedAt: 2026-01-01T{since}Z");
+    for (release, replica, volume, refused) in [
+        ("v1.12.1", failed.to_owned(), degraded("11:59:00"), true),
+        ("v1.12.1", failed.to_owned(), degraded("11:00:00"), false),
+        ("v1.12.1", format!("{failed}, rebuildRetryCount: 5"), degraded("11:59:00"), false),
+        ("v1.6.1", failed.to_owned(), degraded("11:59:00"), true),
+        ("v1.6.0", failed.to_owned(), degraded("11:59:00"), false),
+        ("v1.5.5", failed.to_owned(), degraded("11:59:00"), true),
+    ] {
+        let settings = [("current-longhorn-version", release)];
+        assert_eq!(
+            refused_on_its_node(&replica, &volume, &settings),
+            refused,
+            "{release} {replica} {volume}"
+        );
+    }
+}
+
+/// Longhorn issue 11189: until v1.10.2 best-effort auto-balance let every node with a replica take another one.
+#[test]
+fn best_effort_auto_balance_opens_nodes_with_a_replica() {
+    for (release, pressure, refused) in
+        [("v1.6.4", "90", true), ("v1.7.0", "90", false), ("v1.10.1", "90", false), ("v1.10.2", "90", true)]
+            .into_iter()
+            .chain([("v1.12.1", "5", false), ("v1.12.1", "0", true)])
+    {
+        let settings = [
+            ("current-longhorn-version", release),
+            ("replica-auto-balance", "best-effort"),
+            ("replica-auto-balance-disk-pressure-percentage", pressure),
+        ];
+        assert_eq!(refused_on_its_node("", "", &settings), refused, "{release} {pressure}");
     }
 }

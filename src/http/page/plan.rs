@@ -6,6 +6,8 @@ use super::pieces::command;
 use super::{foot, page};
 use crate::check::capitalised;
 use crate::facts::text::listed;
+use crate::plan::capacity::Capacity;
+use crate::plan::capacity::table::HEAD;
 use crate::plan::groups::{Shown, alike, shown};
 use crate::plan::{Part, Plan, Reason, Step, Verdict, Weight};
 use crate::report::text::{scope_of, sentence};
@@ -27,9 +29,11 @@ pub fn plan(plan: &Plan) -> String {
         main {
             nav aria-label="More" {
                 a href="../" { "What is wrong now" } " " a href="upgrade" { "Upgrade" } " " a href="drain" { "Drain" } " "
-                a href="loss" { "Loss" } " " a href="?o=json" { "as JSON" }
+                a href="loss" { "Loss" } " "
+                a href="capacity" { "Capacity" } " " a href="?o=json" { "as JSON" }
             }
             @if !plan.losses.is_empty() { (losses(plan)) }
+            @if let Some(capacity) = &plan.capacity { (disks(capacity)) }
             @if !one { (parts(plan)) }
             @if !reasons.is_empty() { section {
                 h2 { "Do first" }
@@ -58,6 +62,20 @@ fn losses(plan: &Plan) -> Markup {
             dt { (loss.called()) ": " (loss.volumes.len()) }
             dd { (loss.names(plan.cluster.now).join(", ")) }
         } } }
+    } }
+}
+
+fn disks(capacity: &Capacity) -> Markup {
+    html! { section {
+        h2 { "Room on the disks" }
+        @for sum in capacity.sums() { p { (sum) } }
+        div.scroll tabindex="0" role="group" aria-label="Disks" { table {
+            thead { tr { @for head in HEAD { th scope="col" { (capitalised(head)) } } } }
+            tbody { @for disk in &capacity.disks { tr {
+                @for cell in disk.row() { td { (cell) } }
+                @if let Some(refusal) = &disk.refusal { td { (refusal) } }
+            } } }
+        } }
     } }
 }
 

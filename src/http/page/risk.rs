@@ -3,8 +3,8 @@
 use maud::{Markup, html};
 
 use super::Links;
+use crate::check::bytes;
 use crate::check::counted;
-use crate::facts::placement::bytes;
 use crate::report::{AtRisk, Place, Report};
 
 /// How many volumes are named in a line.

@@ -89,13 +89,17 @@ const QUESTIONS: &[Question] = &[
     Question {
         name: "plan",
         about: "Before you act: can Longhorn be upgraded (upgrade), can a node be drained, restarted, emptied or removed (drain), what \
-                would be lost with a node, disk or zone (loss). Answers go, not yet or no, with the reasons and the steps.",
+                would be lost with a node, disk or zone (loss), how much room is left and whether a new volume fits (capacity). Answers go, not yet or no, with the reasons and the steps.",
         path: PLAN,
-        last: Some(("what", "upgrade, drain or loss")),
+        last: Some(("what", "upgrade, drain, loss or capacity")),
         query: &[
             ("to", "upgrade: the target release, such as v1.10.2"),
             ("node", "drain: nodes that are drained at the same time (comma-separated)"),
             ("intent", "drain: drain, reboot, evict or remove"),
+            ("volume", "capacity: the size of a new volume, such as 100Gi"),
+            ("replicas", "capacity: its number of replicas"),
+            ("node-selector", "capacity: tags that its nodes must have (comma-separated)"),
+            ("disk-selector", "capacity: tags that its disks must have (comma-separated)"),
         ],
     },
     Question {

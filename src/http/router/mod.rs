@@ -224,6 +224,7 @@ impl Router {
             "/plan/upgrade" => Ok(Route::Plan(Which::Upgrade)),
             "/plan/drain" => Ok(Route::Plan(Which::Drain)),
             "/plan/loss" => Ok(Route::Plan(Which::Loss)),
+            "/plan/capacity" => Ok(Route::Plan(Which::Capacity)),
             "/" => Ok(Route::Landing),
             // links on the page are relative, and lead nowhere without the slash
             path if format!("{path}/") == RUNBOOKS => {

@@ -51,6 +51,7 @@ async fn every_path_has_its_status_and_type() {
         ("/report.txt?details=0", 400, respond::TEXT),
         ("/plan/upgrade", 200, respond::TEXT),
         ("/plan/drain?node=worker-1&o=json", 200, respond::JSON),
+        ("/plan/capacity?volume=100Gi", 200, respond::TEXT),
         ("/runbooks//runbooks/LonghornWebhookDeadlock", 404, respond::TEXT),
         ("/nothing", 404, respond::TEXT),
         ("/?node=worker-1&severity=critical&refresh=30", 200, respond::HTML),

@@ -40,7 +40,7 @@ pub use panel::{Bound, Dashboard, Panel, PanelKind, Query, Shows, Step, Unit, Wi
 pub use record::Record;
 pub use way::{Way, WaysOf};
 pub use way::{way, ways};
-pub use words::{capitalised, counted, is_hidden, plain, uncapitalised};
+pub use words::{bytes, capitalised, counted, is_hidden, plain, uncapitalised};
 
 /// One way in which Longhorn fails.
 #[derive(Debug)]

@@ -2,6 +2,21 @@
 
 use std::borrow::Cow;
 
+/// Bytes with a binary prefix and three digits: `1.5 TiB`, `120 GiB`.
+pub fn bytes(number: i64) -> String {
+    const PREFIXES: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
+    let mut value = number as f64;
+    let mut unit = "B";
+    for prefix in PREFIXES {
+        if value.abs() < 1024.0 {
+            break;
+        }
+        (value, unit) = (value / 1024.0, prefix);
+    }
+    let digits = if value.fract() == 0.0 || value.abs() >= 100.0 { 0 } else { 1 };
+    format!("{value:.digits$} {unit}")
+}
+
 /// A number with its noun: `no volumes`, `1 volume`, `3 copies`.
 pub fn counted(number: impl TryInto<u64>, noun: &str) -> String {
     let number = number.try_into().unwrap_or(u64::MAX);

@@ -60,6 +60,8 @@ narrow! {
         pub storage_scheduled: Int,
         /// Bytes of the file system.
         pub storage_maximum: Int,
+        /// `ext2/ext3`, `xfs`, …; 1.4 and later.
+        pub filesystem_type: SharedText,
         /// What the devices under it say of themselves, by device; 1.11 and later, with node-disk-health-monitoring.
         pub health_data: Map<DeviceHealth>,
     }

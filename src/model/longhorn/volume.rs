@@ -41,6 +41,8 @@ narrow! {
         pub replica_zone_soft_anti_affinity: SharedText,
         /// The same for disks; since 1.6.
         pub replica_disk_soft_anti_affinity: SharedText,
+        /// `disabled`, `least-effort` or `best-effort`; `ignored` and empty for the setting.
+        pub replica_auto_balance: SharedText,
         pub migration_node_id: SharedText as name = "migrationNodeID",
         /// The volume or snapshot that it is a clone of.
         pub data_source: SharedText,

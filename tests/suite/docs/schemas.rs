@@ -54,6 +54,8 @@ fn every_plan_validates_and_ends_as_it_says() {
         (&["drain", "--all", "--reboot"], 1),
         (&["drain", "worker-1", "--remove"], 1),
         (&["loss"], 1),
+        (&["capacity"], 1),
+        (&["capacity", "--volume", "900Ti"], 1),
     ] {
         let output = Command::new(program)
             .arg("plan")

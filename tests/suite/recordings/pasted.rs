@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::process::Command;
 
 use jiff::Timestamp;
-use longhorn_health_exporter::plan::{Looked, drain, loss, upgrade};
+use longhorn_health_exporter::plan::{Looked, capacity, drain, loss, upgrade};
 use longhorn_health_exporter::source::recording::Recording;
 use serde_json::{Value, json};
 use testing::evaluate;
@@ -58,7 +58,11 @@ fn printed(recording: Recording, all: &mut BTreeSet<String>) {
     let report = evaluate(&cluster).report;
     commands(&serde_json::to_value(&report).unwrap(), all);
     let looked = || Looked::new(&cluster, &report, &[]);
-    let mut plans = vec![loss::plan(looked()), upgrade::plan(looked(), upgrade::Asked::default())];
+    let mut plans = vec![
+        loss::plan(looked()),
+        capacity::plan(looked(), None),
+        upgrade::plan(looked(), upgrade::Asked::default()),
+    ];
     for intent in drain::Intent::ALL {
         plans.extend(drain::plan(looked(), &drain::Asked { nodes: Vec::new(), intent }));
     }

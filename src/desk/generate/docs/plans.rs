@@ -6,7 +6,7 @@ use crate::plan::{Condition, Weight, conditions};
 pub fn page() -> String {
     let mut page = Document::new("Plans: before it breaks");
     page.paragraph(
-        "`plan` answers before you act: can Longhorn be upgraded, can a node be drained, and what would be lost with a node, disk or zone? It \
+        "`plan` answers before you act: can Longhorn be upgraded, can a node be drained, what would be lost with a node, disk or zone, and what still fits? It \
          reads the same objects as `check` and changes nothing. `plan upgrade` also reads the API server's release, \
          CustomResourceDefinitions, StorageClasses, NetworkPolicies, and Longhorn's objects of Helm, Flux and Argo CD. The source is a live \
          cluster, a recording or support bundle (`--from`), or the demo (`--demo`).",
@@ -16,16 +16,19 @@ pub fn page() -> String {
         "longhorn-health-exporter plan upgrade            # all steps to the newest known release\nlonghorn-health-exporter plan upgrade v1.10.2 \
             # one step; after it: is the upgrade complete?\nlonghorn-health-exporter plan drain node-1       # also --evict, --reboot, \
          --remove\nlonghorn-health-exporter plan drain --all        # every node by itself\nlonghorn-health-exporter plan loss               # \
-         volumes that one node, disk or zone would take down",
+         volumes that one node, disk or zone would take down\nlonghorn-health-exporter plan capacity           # room on the disks, \
+         also without a node or zone\nlonghorn-health-exporter plan capacity --volume 100Gi --replicas 3 --disk-selector ssd",
     );
     page.paragraph(
         "The verdict is *go*, *not yet*, *no* or *unknown*. If needed data cannot be read, the verdict is unknown, never go. Exit codes: 0 go, \
          1 no or not yet, 2 unknown, 64 bad usage. `-o json` follows [plan.schema.json](plan.schema.json). `-o markdown` and `-o junit` are for \
          CI. `--accept` ignores a condition in the verdict but still shows it. The verdicts of `plan loss` are *nothing*, *at risk* and *accepted*. \
-         Volumes with a single copy by choice count until you use `--accept one_copy_by_choice`.",
+         Volumes with a single copy by choice count until you use `--accept one_copy_by_choice`. Those of `plan capacity` are *enough* and *not enough*, or *fits* \
+         and *does not fit* for a new volume. It follows the installed release's scheduler, and ignores instance managers, engine images and backing \
+         images.",
     );
     page.paragraph(
-        "`serve` answers the same questions at `/plan/upgrade?to=v1.10.2`, `/plan/drain?node=node-1&intent=reboot` and `/plan/loss`: as a page \
+        "`serve` answers the same questions at `/plan/upgrade?to=v1.10.2`, `/plan/drain?node=node-1&intent=reboot`, `/plan/loss` and `/plan/capacity?volume=100Gi`: as a page \
          for browsers, as text otherwise, as JSON with `o=json`. It lists the kinds that only `plan upgrade` needs when you open that page, at \
          most once in 30 s.",
     );
@@ -48,6 +51,7 @@ pub fn page() -> String {
         ("upgrade", "Conditions of plan upgrade"),
         ("drain", "Conditions of plan drain"),
         ("loss", "Conditions of plan loss"),
+        ("capacity", "Conditions of plan capacity"),
     ] {
         page.heading(2, title);
         let rows = conditions().filter(|(of, _)| *of == plan).map(|(_, condition)| row(condition));

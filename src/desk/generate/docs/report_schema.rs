@@ -17,7 +17,7 @@ pub fn plan() -> Value {
     let mut schema = json_schema::<Plan>(settings(), "Plan of longhorn-health-exporter");
     for (pointer, keywords) in [
         ("/properties/schema", json!({ "const": "v1" })),
-        ("/properties/plan", json!({ "enum": ["upgrade", "drain", "loss"] })),
+        ("/properties/plan", json!({ "enum": ["upgrade", "drain", "loss", "capacity"] })),
         ("/properties/exit_code", json!({ "enum": [0, 1, 2] })),
     ] {
         if let (Some(Value::Object(found)), Value::Object(keywords)) = (schema.pointer_mut(pointer), keywords)

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::super::scheduler::Scheduler;
 use super::super::{Found, Weight, held};
 use super::{Draining, Intent};
-use crate::check::counted;
+use crate::check::{bytes, counted};
 use crate::facts::nodes::down;
-use crate::facts::placement::{bytes, nearest, refusals_without, room_without};
+use crate::facts::placement::{nearest, refusals_without};
 use crate::facts::text::listed;
 use crate::facts::volumes::{attached_on, is_healthy, rebuild};
 use crate::longhorn::{
@@ -238,8 +239,7 @@ pub fn no_place(draining: &Draining<'_>, out: &mut Found) {
     let mut homeless = Vec::new();
     let mut why = BTreeMap::new();
     for volume in wanted.iter().copied() {
-        if let Some(mut refusals) = refusals_without(draining.cluster, volume, leaves) {
-            refusals.retain(|refusal| !leaves(&refusal.node));
+        if let Some(refusals) = refusals_without(draining.cluster, volume, leaves) {
             let near = nearest(&refusals);
             let nearest = refusals.into_iter().filter(|refusal| Some(refusal.obstacle) == near);
             nearest.take(1).for_each(|refusal| *why.entry(refusal.text).or_insert(0) += 1);
@@ -256,7 +256,7 @@ pub fn no_place(draining: &Draining<'_>, out: &mut Found) {
         return;
     }
     let needed: i64 = wanted.iter().map(|volume| volume.spec.size.0).fold(0, i64::saturating_add);
-    let room = room_without(draining.cluster, leaves);
+    let room = Scheduler::without(draining.cluster, draining.together.clone()).room_for(wanted);
     if needed > room {
         let text = format!(
             "replicas of {} must move, but all other disks have room for only {}",

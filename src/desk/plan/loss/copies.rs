@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use super::super::Found;
 use super::Audit;
 use crate::check::counted;
-use crate::facts::redundancy::Shared;
 use crate::facts::text::listed;
 use crate::longhorn::{Replica, Volume, VolumeHealth};
+use crate::report::redundancy::Shared;
 
 /// How many places are named.
 const MAX_PLACES: usize = 20;

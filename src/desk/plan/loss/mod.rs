@@ -3,13 +3,12 @@
 mod copies;
 mod places;
 mod rest;
-mod room;
 
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::facts::redundancy::{Shared, shared, zones};
 use crate::longhorn::Volume;
+use crate::report::redundancy::{Shared, shared, zones};
 
 /// The cluster with what its volumes share.
 #[derive(Debug)]
@@ -57,7 +56,7 @@ conditions! {
         fix "Add disks, or delete unneeded snapshots and volumes, before that node fails."
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go (IsSchedulableToDisk)"
-        needs [Volumes, Replicas, LonghornNodes, Settings] Loss(room::no_room);
+        needs [Volumes, Replicas, LonghornNodes, Settings] Loss(no_room);
     NOT_BACKED_UP = Note "not_backed_up" "volumes were never backed up"
         fix "Add a recurring job with task backup if these volumes need backups."
         source "longhorn-manager v1.12.1 k8s/pkg/apis/longhorn/v1beta2/volume.go (lastBackupAt)"
@@ -73,6 +72,10 @@ conditions! {
         read "kubectl -n <namespace> get orphans.longhorn.io"
         source "longhorn-manager v1.12.1 controller/orphan_controller.go"
         needs [Orphans] Loss(rest::orphans);
+}
+
+fn no_room(audit: &Audit<'_>, out: &mut Found) {
+    room::without_a_node(audit.cluster, out);
 }
 
 /// The audit.

@@ -6,8 +6,8 @@ use jiff::Timestamp;
 
 use super::super::Loss;
 use super::Audit;
-use crate::facts::redundancy::Shared;
 use crate::longhorn::{Replica, Volume};
+use crate::report::redundancy::Shared;
 
 /// A place, in the order of the table: its kind, its name, and the node of a disk.
 type Place = (&'static str, String, Option<String>);

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::placement::SoftAntiAffinity;
-use super::volumes::is_healthy;
 use crate::cluster::Cluster;
+use crate::facts::placement::SoftAntiAffinity;
+use crate::facts::volumes::is_healthy;
 use crate::longhorn::{Replica, Volume};
 
 /// What all healthy copies of a volume share, the narrowest of it.
