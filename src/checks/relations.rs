@@ -43,6 +43,13 @@ relations! {
     // alone (longhorn-manager v1.5.5 to v1.12.1 controller/volume_attachment_controller.go isResponsibleFor).
     volume_attachment_stuck [attaching, detaching, ticket_waits] CausedBy manager_half_alive [work_undone],
         same Volume, "volume not attached";
+    // A ticket is a change of a Longhorn object.
+    volume_attachment_stuck [ticket_waits] ShownWith
+        webhook_unavailable [
+            no_ready_endpoint, deadlock, not_listed, selector_wrong, configuration_foreign, configuration_untrusted, ca_expired,
+            certificate_refused, calls_fail
+        ],
+        same Cluster, "volume not attached" on nodes;
     // A volume is attached only where its engine image is (longhorn-manager v1.5.1 to v1.12.1 manager/volume.go Attach).
     volume_attachment_stuck [ticket_waits, attaching] CausedBy engine_image_unavailable [deployed_nowhere, image_unknown],
         same Volume, "volume not attached";
@@ -53,6 +60,8 @@ relations! {
         eviction_inconsistent [no_usable_copy],
         same Volume, "volume not attached";
     eviction_inconsistent [no_usable_copy] ShownWith eviction_inconsistent [missing_disk], same Object, "no usable copy";
+    // A copy is on a disk, and is back with it.
+    operation_stalled [backing_image_failed] ShownWith disk_unavailable BROKEN, same Disk, "backing image failed";
     // An engine starts in the instance manager of the node, with its engine image, and with replicas that have a place. Up to 1.7 an
     // engine waits for every replica of its volume.
     volume_attachment_stuck [attaching, ticket_waits, migration_broke] ShownWith
@@ -101,6 +110,14 @@ relations! {
     volume_degraded [not_rebuilding] CausedBy instance_manager_down [*], same Node, "volume degraded";
     // What stays of a replica is not taken up again while its disk is not ready.
     volume_degraded [not_rebuilding] ShownWith disk_unavailable BROKEN, same Volume, "volume degraded";
+    // The disk that the replica is rebuilt on, where neither the network nor the source is to blame.
+    volume_degraded [rebuild_looping] ShownWith
+        disk_unavailable [disk_failing] disk_unavailable BROKEN disk_unavailable [disk_exhausted, disk_full],
+        same Disk, "rebuild keeps failing";
+    // Replicas are reached at the storage address of their pod, or else at its own (longhorn-manager v1.4.4 to v1.12.1
+    // datastore/kubernetes.go, controller/instance_handler.go).
+    volume_degraded [rebuild_looping, rebuild_stalled] ShownWith instance_manager_pressure [storage_network_missing],
+        same Node, "replicas not rebuilt" on nodes;
     // A rebuild begins with a snapshot.
     volume_degraded [rebuild_looping] ShownWith snapshot_chain_long [at_limit], same Volume, "rebuild keeps failing";
     // A live upgrade, a restore that does not end and a read-only file system keep a rebuild away (longhorn-manager v1.12.1
@@ -130,6 +147,7 @@ relations! {
 
     // Only the manager of its node makes a new instance manager.
     instance_manager_down [node_down] CausedBy disk_unavailable [node_not_ready], same Node, "instance manager unreachable" on nodes;
+    instance_manager_down [node_down] ShownWith node_unregistered [node_gone], same Node, "instance manager unreachable" on nodes;
     instance_manager_down [pod_failed, pod_missing, oom_killed, starting_stuck] BlockedBy
         manager_crash_loop [*] manager_start_stuck [*] node_unregistered [manager_missing], same Node;
     // What keeps the next pod away is reported for the one that is down; that one before it ended is a part of that story.

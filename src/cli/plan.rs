@@ -1,6 +1,7 @@
 //! `plan`: what would happen, before it does.
 
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::{Args, ColorChoice, Subcommand, ValueEnum};
@@ -91,6 +92,10 @@ struct CapacityArgs {
     /// Its data engine
     #[arg(long, value_name = "ENGINE", requires = "volume", default_value = "v1", value_parser = ["v1", "v2"])]
     data_engine: String,
+
+    /// An earlier recording of this cluster, at least 1 h older: also say when disks are full at the rate since then
+    #[arg(long, value_name = "PATH", conflicts_with = "demo")]
+    since_recording: Option<PathBuf>,
 
     #[command(flatten)]
     common: CommonArgs,
@@ -188,12 +193,33 @@ pub fn run(args: PlanArgs) -> Result<u8, Failure> {
                 disk_selector: args.disk_selector,
                 v2: args.data_engine == "v2",
             });
-            args.common.answer(Which::Capacity, |looked| Ok(capacity::plan(looked, wanted.clone())))
+            let earlier = args.common.earlier(args.since_recording.as_deref())?;
+            args.common.answer(Which::Capacity, |looked| {
+                if let Some(earlier) = &earlier
+                    && looked.cluster.now.duration_since(earlier.now) < capacity::LEAST_APART
+                {
+                    let (before, now) = (earlier.now, looked.cluster.now);
+                    return Err(format!(
+                        "--since-recording is of {before}, less than 1 h before {now}: name an older one"
+                    ));
+                }
+                Ok(capacity::plan(Looked { earlier: earlier.as_ref(), ..looked }, wanted.clone()))
+            })
         }
     }
 }
 
 impl CommonArgs {
+    /// The earlier recording of the one cluster.
+    #[allow(clippy::disallowed_methods, reason = "the clock is read here and handed down")]
+    fn earlier(&self, path: Option<&Path>) -> Result<Option<Cluster>, Failure> {
+        let Some(path) = path else { return Ok(None) };
+        if self.fleet.sources(&self.source)?.is_some() {
+            return Err(Failure::usage(anyhow!("--since-recording is for one cluster; name one context")));
+        }
+        Ok(Some(source::recording(path, &self.source.namespace, Timestamp::now(), None)?))
+    }
+
     #[allow(clippy::disallowed_methods, reason = "the clock is read here and handed down")]
     fn answer(&self, which: Which, plan: impl Fn(Looked<'_>) -> Result<Plan, String>) -> Result<u8, Failure> {
         let now = Timestamp::now();

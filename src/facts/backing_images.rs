@@ -1,5 +1,7 @@
 //! Backing images that cannot be had, and what Longhorn says of it.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 
 use crate::api;
@@ -55,6 +57,18 @@ impl<'a> Failure<'a> {
         let checksum = self.message.contains("checksum") && self.message.contains("doesn't match");
         checksum.then_some("its checksum is wrong")
     }
+}
+
+/// The nodes with a ready copy; none for an image that is downloaded, which Longhorn does again where all of its copies are lost, as with no
+/// other (longhorn-manager v1.3.3 to v1.12.1 controller/backing_image_data_source_controller.go).
+pub fn irreplaceable_on<'a>(cluster: &'a Cluster, image: &BackingImage) -> BTreeSet<&'a str> {
+    let source = cluster.objects.backing_image_data_sources.get(&image.metadata.name);
+    if source.is_some_and(|source| source.spec.source_type == "download") {
+        return BTreeSet::new();
+    }
+    let copies = image.status.disk_file_status_map.iter();
+    let ready = copies.filter(|(_, copy)| copy.state == CopyState::Ready);
+    ready.filter_map(|(disk, _)| Some(cluster.disk(disk)?.node.metadata.name.as_str())).collect()
 }
 
 /// A volume whose replicas do not start because the copy of its backing image on their disks is not ready. The condition is of 1.4.4, 1.5.2

@@ -7,7 +7,8 @@ use std::collections::{BTreeSet, HashMap};
 use super::nodes::is_gone;
 use crate::cluster::Cluster;
 use crate::longhorn::{
-    DataEngine, InstanceManager, InstanceManagerState, InstanceManagerType, InstanceState, Owner, Replica,
+    DataEngine, Engine, InstanceManager, InstanceManagerState, InstanceManagerType, InstanceState, Owner,
+    Replica,
 };
 
 /// What the setting is when it is not there (longhorn-manager v1.12.1 types/setting.go).
@@ -102,13 +103,14 @@ impl<'a> Budgets<'a> {
     }
 
     /// Engine processes of a node that belong to no Engine object there: Longhorn counts them like any other, and nothing stops them
-    /// (issue 6764). One that is being stopped has its Engine still, which names no node.
+    /// (issues 6764 and 11605). One that is being stopped has its Engine still, which names no node and is not stopped yet.
     pub fn left_over_engines(&self, node: &str) -> Vec<(&'a InstanceManager, &'a str)> {
         let engines = &self.cluster.objects.engines;
         let elsewhere = |manager: &InstanceManager, engine: &str| {
             engines.get(engine).is_none_or(|engine| {
                 let is = engine.spec.node_id.as_str();
-                !is.is_empty() && is != node && engine.status.instance_manager_name != manager.metadata.name
+                let other = engine.status.instance_manager_name != manager.metadata.name;
+                other && (is_stopped(engine) || !is.is_empty() && is != node)
             })
         };
         let running =
@@ -119,6 +121,13 @@ impl<'a> Budgets<'a> {
             maps.flat_map(|map| map.keys()).map(move |name| (manager, name.as_str()))
         });
         processes.filter(|(manager, name)| elsewhere(manager, name)).collect()
+    }
+
+    /// True where an instance manager lists engines that are stopped, and nothing else. A process without an Engine may serve a pod still.
+    pub fn serves_nothing(&self, manager: &InstanceManager) -> bool {
+        let engines = &self.cluster.objects.engines;
+        let mut names = manager.status.all_instances().map(|(name, _)| name).peekable();
+        names.peek().is_some() && names.all(|name| engines.get(name).is_some_and(is_stopped))
     }
 
     /// True where the settings let every drain through.
@@ -161,4 +170,11 @@ impl<'a> Budgets<'a> {
             node != replica.spec.node_id && healthy && schedulable && self.managers_of(node).any(guards)
         })
     }
+}
+
+/// Longhorn expects the process of such an engine in no instance manager (longhorn-manager v1.9.0 to v1.12.1
+/// controller/instance_manager_controller.go isInstanceOrphanedInInstanceManager).
+fn is_stopped(engine: &Engine) -> bool {
+    let stopped = InstanceState::Stopped;
+    engine.spec.desire_state == stopped && engine.status.current_state == stopped
 }

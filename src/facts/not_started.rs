@@ -99,9 +99,41 @@ fn refusal<'a>(cluster: &'a Cluster, set: &str) -> Option<&'a Event> {
     last_refusal(cluster, |kind, name| kind == "DaemonSet" && name == set)
 }
 
+/// What a manager logs of a pod that the API server rejects (longhorn-manager v1.3.3 to v1.12.1
+/// controller/instance_manager_controller.go handlePod).
+pub const NOT_CREATED: &str = "failed to create pod for instance manager";
+/// What the API server says of a refusal that is not about one pod alone.
+const OF_ALL: [&str; 3] = ["failed calling webhook", "PodSecurity", "exceeded quota"];
+
+/// Why the API server rejects the pod of this instance manager, in the words of the manager's log or of a policy engine's Event (Kyverno
+/// pkg/event/events.go, Gatekeeper pkg/webhook/policy.go), and whether it is a policy that does.
+pub fn denied<'a>(
+    cluster: &'a Cluster,
+    name: &str,
+    log: Option<&'a str>,
+) -> Option<(EvidenceSource, &'a str, bool)> {
+    // of webhooks, and of a ValidatingAdmissionPolicy
+    let denies = |why: &str| why.contains("denied the request") || why.contains("denied request");
+    let mut lines = log.unwrap_or_default().lines().rev();
+    let line = lines.find(|line| line.contains(NOT_CREATED) && line.contains(name));
+    let why = line.and_then(|line| line.split_once(NOT_CREATED)?.1.split_once(": ")).map(|(_, why)| why);
+    let known = why.filter(|why| denies(why) || OF_ALL.iter().any(|part| why.contains(part)));
+    if let Some(why) = known {
+        return Some((EvidenceSource::Log, why, denies(why)));
+    }
+    let about = |event: &&Event| {
+        let said = event.said();
+        ["PolicyViolation", "FailedAdmission"].contains(&event.reason.as_str())
+            && said.contains(name)
+            && (said.contains("(blocked)") || said.contains("denied"))
+            && event.last_seen().is_some_and(|at| cluster.age(at) < RECENT)
+    };
+    let event = cluster.objects.events.iter().filter(about).max_by_key(|event| event.last_seen())?;
+    Some((EvidenceSource::Event, event.said(), true))
+}
+
 /// A refusal of the last minutes that holds for any pod of the namespace.
 pub fn refused_by_all(cluster: &Cluster) -> Option<&Event> {
-    const OF_ALL: [&str; 3] = ["failed calling webhook", "PodSecurity", "exceeded quota"];
     let refused = last_refusal(cluster, |_, _| true)?;
     let now = refused.last_seen().is_some_and(|at| cluster.age(at) < RECENT);
     let here = refused.metadata.namespace == cluster.namespace;

@@ -1,13 +1,15 @@
 //! How volumes and their replicas are, as Longhorn itself counts them.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
 use super::releases::manager_release;
 use crate::check::ObjectRef;
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Readability};
 use crate::longhorn::{
-    ConditionStatus, Engine, InstanceState, LonghornNode, Owner, Pod, Replica, ReplicaMode, Resource,
-    ShareManagerState, Volume, VolumeRobustness, VolumeState, condition, status,
+    ConditionStatus, CsiAttachment, Engine, InstanceState, LonghornNode, Orphan, Owner, Pod, Replica,
+    ReplicaMode, Resource, ShareManagerState, Volume, VolumeRobustness, VolumeState, condition, status,
 };
 
 /// The volume as the object of a finding.
@@ -28,6 +30,43 @@ pub fn claim(volume: &Volume) -> [&str; 2] {
 pub fn labels(volume: &Volume) -> [&str; 3] {
     let [namespace, name] = claim(volume);
     [&volume.metadata.name, namespace, name]
+}
+
+/// Volumes that Kubernetes wants attached and of which Longhorn says that there are none, nor has an engine or replica: with what wants
+/// them (longhorn-manager v1.3.3 to v1.12.1 csi/controller_server.go ControllerPublishVolume).
+pub fn lost(cluster: &Cluster) -> BTreeMap<&str, Vec<&CsiAttachment>> {
+    let mut lost: BTreeMap<&str, Vec<&CsiAttachment>> = BTreeMap::new();
+    let complete = cluster.readability(Resource::Volumes) == Readability::Readable;
+    if !complete || !cluster.knows_all(Resource::Volumes) {
+        return lost;
+    }
+    let waiting = |csi: &&CsiAttachment| !csi.status.attached && !csi.metadata.is_deleting();
+    for csi in cluster.objects.csi_attachments.iter().filter(waiting) {
+        let said = csi.status.attach_error.message.split_once("code = NotFound desc = volume ");
+        let Some((name, _)) = said.and_then(|(_, rest)| rest.split_once(" not found")) else { continue };
+        let there = cluster.objects.volumes.get(name).is_some()
+            || cluster.engines_of(name).next().is_some()
+            || cluster.replicas_of(name).next().is_some();
+        if !there {
+            lost.entry(name).or_default().push(csi);
+        }
+    }
+    lost
+}
+
+/// True where an orphan is the directory of a replica of this volume: its name, and eight digits.
+pub fn is_of(orphan: &Orphan, volume: &str) -> bool {
+    let rest = orphan.spec.parameters.get("DataName").and_then(|name| name.strip_prefix(volume));
+    rest.and_then(|rest| rest.strip_prefix('-')).is_some_and(|id| !id.contains('-'))
+}
+
+/// Words of mount, fsck and the kernel for a damaged file system, in lower case.
+pub const DAMAGE: &[&str] = &["fsck", "unexpected inconsistency", "structure needs cleaning", "superblock"];
+
+/// True where a line says that a file system is damaged; mount names the superblock in every refusal.
+pub fn names_damage(line: &str) -> bool {
+    let line = line.to_ascii_lowercase();
+    !line.contains("wrong fs type") && DAMAGE.iter().any(|part| line.contains(part))
 }
 
 /// True for the Event of a volume whose engine died. Up to 1.4 its reason was misspelt (longhorn-manager v1.3.3

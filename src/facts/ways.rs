@@ -77,6 +77,18 @@ ways! { NOT_STARTED:
         fix "Read the pod's Events and fix the error in them. The kubelet then continues automatically." [read POD, read SET];
 }
 
+// Why a volume that is attached is mounted nowhere.
+ways! { FILE_SYSTEM:
+    DAMAGED "the file system is damaged"
+        fix "Take a backup or snapshot. Then scale the workload down and attach the volume in Longhorn's UI. On that node, run fsck or \
+             xfs_repair on /dev/longhorn/<volume>."
+        [
+            read "kubectl -n <namespace> logs <pod> --tail=50",
+            read "kubectl -n <namespace> get backups.longhorn.io -l backup-volume=<volume>",
+            read "kubectl -n <namespace> get volumes.longhorn.io <volume>",
+        ] proven "the volume is mounted nowhere, and has a backup, before its file system is repaired";
+}
+
 // Why neither engine nor replicas of a volume start.
 ways! { BACKING_IMAGE:
     WAITS_FOR_IMAGE "its backing image has no ready copy"

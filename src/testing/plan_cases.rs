@@ -39,6 +39,9 @@ pub struct Case {
     /// Its number of replicas.
     #[serde(default)]
     pub replicas: Option<u32>,
+    /// What differed a day before.
+    #[serde(default)]
+    pub a_day_before: Option<Map<String, Value>>,
     /// Tags that it selects.
     #[serde(default)]
     pub node_selector: Vec<String>,

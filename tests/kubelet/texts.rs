@@ -97,6 +97,7 @@ const READ: &[(&str, &str, &str)] = &[
     // pkg/volume/util/operationexecutor/node_expander.go
     ("kubelet", "FileSystemResizeSuccessful", "MountVolume.NodeExpandVolume succeeded for volume …"),
     ("cronjob-controller", "FailedCreate", "Error creating job: …"),
+    ("job-controller", "FailedCreate", "Error creating: admission webhook \"…\" denied the request: …"),
     // pkg/controller/volume/persistentvolume/pv_controller.go
     (
         "persistentvolume-controller",

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use super::causes;
+use super::{causes, target};
 use crate::check::*;
 use crate::facts::age::{Begun, observe};
 use crate::facts::patience::{PERCENT, SLOWEST_PERCENT};
@@ -58,6 +58,14 @@ fn failed(cluster: &Cluster, volume: &Volume, backup: &Backup) -> Option<Finding
         return None;
     }
     let whose = whose(cluster, volume);
+    let clock = target::is_of_clocks(&backup.status.error);
+    let (way, why) =
+        if clock { (Some(&causes::CLOCK_WRONG), ": a node's clock is wrong") } else { (None, "") };
+    // a replica writes the backup, and signs it with the time of its node (longhorn-engine pkg/sync/backup.go CreateBackup)
+    let node = match volume.status.current_node_id.as_str() {
+        "" => "the node",
+        node => node,
+    };
     let error = match backup.status.error.trim() {
         "" => " gives no message".to_owned(),
         error => format!(": \"{}\"", text::both_ends(error, 600)),
@@ -68,9 +76,11 @@ fn failed(cluster: &Cluster, volume: &Volume, backup: &Backup) -> Option<Finding
             volume,
             backup,
             &causes::BACKUP_FAILED,
-            format!("the newest backup of {whose} failed"),
+            format!("the newest backup of {whose} failed{why}"),
         )
         .since(created)
+        .way(way)
+        .named(clock.then(|| (Name::Node, node.to_owned())))
         .fact(
             api(format!("backup {} (state {}){error}", backup.metadata.name, backup.status.state.as_str()))
                 .quoting(&backup.status.error),

@@ -34,8 +34,11 @@ causes! {
             fix "Check that the share is exported to every node. Then check the NFS version and the nodes' NFS client. Longhorn retries every poll \
                  interval."
         way TARGET_SILENT "it is not answering over the network"
-            fix "Check that the target is running. Then check the firewalls and proxies between the nodes and the target. Longhorn retries every \
-                 poll interval.";
+            fix "Check that the target is running. Then check NetworkPolicies' egress rules in Longhorn's namespace, firewalls and proxies between the \
+                 nodes and the target. Longhorn retries every poll interval." [
+                read "kubectl -n <namespace> get backuptargets.longhorn.io <object> -o yaml",
+                read "kubectl -n <namespace> get networkpolicies -o yaml",
+            ];
     BACKUP_STUCK = warning "backup_stuck" "the newest backup of a volume has made no progress for an hour"
         fix "Read the instance manager's log to find out whether the backup progresses. Locks of other clusters or finished backups expire within \
              minutes. Delete the backup only if it has stalled."
@@ -49,7 +52,10 @@ causes! {
             read BACKUPS,
             read TARGETS,
             change "kubectl -n <namespace> delete backups.longhorn.io <backup>",
-        ] proven "the backup has failed, so it holds no complete copy; others are not touched";
+        ] proven "the backup has failed, so it holds no complete copy; others are not touched"
+        way CLOCK_WRONG "a node's clock is wrong"
+            fix "Correct the clock (chrony, NTP) of <node>, where the volume is attached, and of its replicas' nodes: the store rejects requests over 15 \
+                 minutes off. Then take another backup.";
     RECURRING_JOB_OVERDUE = warning "recurring_job_overdue"
         "a recurring job has missed its schedule, or fails on every run"
         but "info while its last run is writing a backup"
@@ -66,7 +72,10 @@ causes! {
                 [read "kubectl -n <namespace> logs -l recurring-job.longhorn.io=<object> --tail=100", read JOBS]
         way JOBS_REFUSED "Kubernetes cannot create its Job"
             fix "Read the Event. Then raise the quota, delete finished Jobs, or start the webhook that is not answering. The CronJob controller \
-                 then retries automatically." [read CRON_JOB, read "kubectl -n <namespace> describe resourcequota"];
+                 then retries automatically." [read CRON_JOB, read "kubectl -n <namespace> describe resourcequota"]
+        way PODS_REFUSED "Kubernetes rejects its Job's pods"
+            fix "Read the Event. Then exempt Longhorn's namespace in the policy, raise the quota, or start the webhook. Kubernetes creates the pod within \
+                 minutes." [read "kubectl -n <namespace> describe job <workload>", read CRON_JOB];
     RECURRING_JOB_SUSPENDED = info "recurring_job_suspended" "the CronJob of a recurring job is suspended"
         fix "Find out who suspended the job and why. If it should run, resume it."
             [read CRON_JOB, change "kubectl -n <namespace> patch cronjob <object> --type merge -p '{\"spec\":{\"suspend\":false}}'"];

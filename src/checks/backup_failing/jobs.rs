@@ -10,7 +10,7 @@ use crate::cluster::Readability;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::CRON;
 use crate::facts::{api, pods, text};
-use crate::longhorn::{CronJob, Pod, PodPhase, RecurringJob, Volume};
+use crate::longhorn::{CronJob, Event, Pod, PodPhase, RecurringJob, Volume};
 
 /// A schedule of a day or longer may shift by an hour when DST changes.
 const CLOCKS: SignedDuration = SignedDuration::from_hours(1);
@@ -70,7 +70,17 @@ fn not_running(
     // it takes longer than its schedule allows, which ends on its own
     let writes =
         !cron.status.active.is_empty() && volumes_of(cluster, job).iter().any(|name| writing.contains(name));
-    let still = if writes { ": its last run is unfinished" } else { "" };
+    let refusal = refused(cluster, cron).filter(|_| !writes);
+    // the name of the CronJob, or that of its Job
+    let way = refusal.map(|event| match event.involved_object.name == *name {
+        true => &causes::JOBS_REFUSED,
+        false => &causes::PODS_REFUSED,
+    });
+    let still = match way {
+        _ if writes => ": its last run is unfinished",
+        Some(&causes::PODS_REFUSED) => ": Kubernetes rejects its pods",
+        _ => "",
+    };
     let long = text::duration(cluster.age(last));
     let what = format!("has not started for {long}{still}");
     let finding = about(cluster, job, &causes::RECURRING_JOB_OVERDUE, &what)
@@ -79,8 +89,8 @@ fn not_running(
     if writes {
         return Some(finding.severity(Severity::Info));
     }
-    if refused(cluster, name).is_some() {
-        return Some(finding.way(&causes::JOBS_REFUSED));
+    if let Some(event) = refusal {
+        return Some(finding.way(way).with(Name::Workload, event.involved_object.name.as_str()));
     }
     // only of a run that writes no backup it is said which Job to delete
     let hangs = cron.status.active.iter().take(1);
@@ -132,6 +142,7 @@ fn without_cron_job(cluster: &Cluster, out: &mut Outcome, job: &RecurringJob) ->
 }
 
 fn evidence(cluster: &Cluster, job: &RecurringJob, cron: &CronJob, pause: SignedDuration) -> Vec<Evidence> {
+    let refusal = refused(cluster, cron);
     let (name, status) = (&job.metadata.name, &cron.status);
     let (cron, pause) = (&job.spec.cron, text::duration(pause));
     let [last, good] =
@@ -146,20 +157,20 @@ fn evidence(cluster: &Cluster, job: &RecurringJob, cron: &CronJob, pause: Signed
             text::listed(&active)
         )));
     }
-    evidence.extend(refused(cluster, name));
+    evidence.extend(refusal.map(|event| {
+        EvidenceSource::Event
+            .says(format!("event FailedCreate: \"{}\"", text::both_ends(event.message.trim(), 300)))
+            .quoting(&event.message)
+    }));
     evidence.extend(troubled_pods(cluster, name));
     evidence
 }
 
-/// Why Kubernetes makes no Job of it: a quota, or a webhook of something else.
-fn refused(cluster: &Cluster, name: &str) -> Option<Evidence> {
-    let refusals = cluster.events_about(name).filter(|event| event.reason == "FailedCreate");
-    let newest = refusals.max_by_key(|event| event.last_seen())?;
-    Some(
-        EvidenceSource::Event
-            .says(format!("event FailedCreate: \"{}\"", text::both_ends(newest.message.trim(), 300)))
-            .quoting(&newest.message),
-    )
+/// Why Kubernetes makes no Job of it, or no pod of its Job: a quota, a policy, or a webhook of something else.
+fn refused<'a>(cluster: &'a Cluster, cron: &'a CronJob) -> Option<&'a Event> {
+    let names = cron.status.active.iter().map(|job| job.name.as_str()).chain([cron.metadata.name.as_str()]);
+    let refusals = names.flat_map(|name| cluster.events_about(name));
+    refusals.filter(|event| event.reason == "FailedCreate").max_by_key(|event| event.last_seen())
 }
 
 /// What is wrong with the pods of a job, at most three of them.

@@ -13,9 +13,9 @@ use crate::longhorn::{BackupTarget, ConditionStatus, condition};
 const NO_URL: &str = "backup target URL is empty";
 
 /// Parts of the error, and the way that they show.
-const REASONS: [(&[&str], &Way); 8] = [
+const REASONS: [(&[&str], &Way); 9] = [
     // before the credentials: S3 answers both with 403
-    (&["requesttimetooskewed"], &causes::CLOCKS_DIFFER),
+    (CLOCKS, &causes::CLOCKS_DIFFER),
     (
         &["accessdenied", "invalidaccesskeyid", "signaturedoesnotmatch", "forbidden", "credential", "secret"],
         &causes::CREDENTIALS_REFUSED,
@@ -24,12 +24,21 @@ const REASONS: [(&[&str], &Way); 8] = [
     (&["nosuchbucket", "bucket does not exist"], &causes::NO_BUCKET),
     (&["no such host", "name resolution", "name or service not known"], &causes::TARGET_NAME_UNKNOWN),
     (&["x509", "certificate"], &causes::CERTIFICATE_REFUSED),
+    (&["connection timed out", "no route to host", "network is unreachable"], &causes::TARGET_SILENT),
     (&["mount", "nfs", "cifs"], &causes::SHARE_NOT_MOUNTED),
     (
         &["timeout", "deadline", "refused", "no route", "unreachable", "connection reset"],
         &causes::TARGET_SILENT,
     ),
 ];
+
+/// What stores write of a request whose time is more than fifteen minutes off theirs: S3 and those like it, Azure.
+const CLOCKS: &[&str] = &["requesttimetooskewed", "requestexpired", "request date header too old"];
+
+/// Whether an error is about clocks.
+pub(super) fn is_of_clocks(error: &str) -> bool {
+    way(error) == Some(&causes::CLOCKS_DIFFER)
+}
 
 /// An answer of the target, which the next question gets again.
 const DEFINITE_WAYS: [&Way; 4] =

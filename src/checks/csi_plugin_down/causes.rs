@@ -93,6 +93,16 @@ causes! {
             change "kubectl -n <namespace> rollout restart deployment <object>",
         ]
         ways NOT_STARTED;
+    SIDECARS_RESTARTING = warning "sidecars_restarting" "several CSI sidecars keep restarting, at least four times a day each"
+        fix "Read the last lines of <pod>'s previous log. If it lost its lease (stopped leading), the API server or etcd is slow: fix that, and change \
+             nothing in Longhorn." [
+            read "kubectl -n <namespace> logs <pod> --previous --tail=30",
+            read "kubectl get --raw '/readyz?verbose'",
+            read "kubectl -n kube-system get pods -o wide",
+        ]
+        way LOST_LEASES "they lose their leases"
+            fix "Find out why the API server or etcd answers slowly: often a slow disk under etcd. Change nothing in Longhorn: a sidecar ends when it \
+                 cannot renew its lease.";
 }
 
 /// Of one node.

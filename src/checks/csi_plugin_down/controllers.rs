@@ -10,10 +10,10 @@ use crate::facts::{api, looping, nodes, not_started, pods, removal};
 use crate::longhorn::{ConditionStatus, Deployment, Pod, PodPhase, condition};
 
 /// What ends within seconds of its start has done nothing before.
-const SETTLED: SignedDuration = SignedDuration::from_secs(60);
+pub(super) const SETTLED: SignedDuration = SignedDuration::from_secs(60);
 
 /// What stops with each, and how bad that is.
-const CONTROLLERS: [(&str, &Cause, &str); 4] = [
+pub(super) const CONTROLLERS: [(&str, &Cause, &str); 4] = [
     (
         "csi-attacher",
         &causes::CONTROLLER_DOWN,
@@ -33,7 +33,8 @@ const CONTROLLERS: [(&str, &Cause, &str); 4] = [
 ];
 
 /// Side-cars that stop together with a controller do so for the reason of that: they are reported with it, not as a second incident.
-pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
+/// True where one is down.
+pub(super) fn run(cluster: &Cluster, out: &mut Outcome) -> bool {
     let (mut controllers, mut sidecars) = (Vec::new(), Vec::new());
     for (name, cause, impact) in CONTROLLERS {
         let Some(deployment) = cluster.objects.deployments.get(name) else { continue };
@@ -48,17 +49,19 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
         }
     }
     if (!controllers.is_empty() || !sidecars.is_empty()) && removal::unmissed(cluster).is_some() {
-        return;
+        return true;
     }
     if controllers.is_empty() {
+        let any = !sidecars.is_empty();
         sidecars.into_iter().for_each(|(finding, impact)| out.report(finding.impact(impact)));
-        return;
+        return any;
     }
     let also: Vec<String> =
         sidecars.iter().map(|(finding, impact)| format!("{}: {impact}", finding.message)).collect();
     for finding in controllers {
         out.report(finding.facts(also.iter().map(|also| api(also.clone()))));
     }
+    true
 }
 
 fn down(

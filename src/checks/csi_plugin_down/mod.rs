@@ -11,6 +11,7 @@ mod causes;
 mod controllers;
 mod deleted;
 mod plugins;
+mod restarts;
 mod rules;
 #[cfg(test)]
 mod tests;
@@ -24,7 +25,7 @@ pub static CHECK: Check = Check {
     id: "csi_plugin_down",
     title: "CSI driver down",
     summary: "Longhorn's CSI plugin is down on a node or missing from its kubelet, a CSI controller (attacher, provisioner, resizer, snapshotter) is \
-              down everywhere, or Longhorn was deleted while volumes were in use.",
+              down everywhere or keeps restarting, or Longhorn was deleted while volumes were in use.",
     needs: &[Pods, DaemonSets, Deployments],
     uses: &[
         CsiNodes, LonghornNodes, KubeNodes, Engines, Volumes, Replicas, Events, Services, Settings,
@@ -52,8 +53,8 @@ const PLUGIN: &str = "longhorn-csi-plugin";
 fn run(cluster: &Cluster, out: &mut Outcome) {
     plugins::run(cluster, out);
     // what went with Longhorn is reported with it
-    if !deleted::run(cluster, out) {
-        controllers::run(cluster, out);
+    if !deleted::run(cluster, out) && !controllers::run(cluster, out) {
+        restarts::run(cluster, out);
     }
 }
 

@@ -51,6 +51,19 @@ pub(super) const ALERTS: &[Alert] = &[
         ..Alert::DEFAULT
     },
     Alert {
+        name: "LonghornCsiSidecarsRestarting",
+        when: When::Found(&[&SIDECARS_RESTARTING]),
+        without: &["object", "object_kind"],
+        for_: "30m",
+        keep_firing_for: "1h",
+        summary: "Longhorn's CSI sidecars keep restarting.",
+        description: "Several of Longhorn's CSI sidecars keep restarting. Attaching and creating volumes waits each time. Read their previous logs: if \
+                      they lose their leases, find out why the API server or etcd is slow.",
+        why: "The finding needs four restarts a day and one in the last two hours; half an hour more outlasts work on the API servers.",
+        runbook: include_str!("LonghornCsiSidecarsRestarting.md"),
+        ..Alert::DEFAULT
+    },
+    Alert {
         name: "LonghornCsiPluginDown",
         when: When::Found(OF_NODES),
         only: Some(Severity::Warning),

@@ -8,11 +8,11 @@ use super::{FIRST_START, causes, images_of};
 use crate::check::*;
 use crate::facts::age::{Age, Begun, Unknown, observe};
 use crate::facts::{api, nodes, pods, text};
-use crate::longhorn::{ConditionStatus, DataEngine, EngineImage, LonghornNode, Pod, status};
+use crate::longhorn::{ConditionStatus, DataEngine, EngineImage, LonghornNode, Owner, Pod, Volume, status};
 
 /// The pods of engine images, by image and node.
 type Pods<'a> = BTreeMap<(&'a str, &'a str), &'a Pod>;
-/// Volumes by image and node on which they are attached or have a replica.
+/// Volumes by image and node on which they are attached, are to be, or have a replica.
 type Users<'a> = BTreeMap<(&'a str, &'a str), BTreeSet<&'a str>>;
 
 pub(super) fn run<'a>(
@@ -99,14 +99,30 @@ fn users_of(cluster: &Cluster) -> Users<'_> {
     let mut users: Users = BTreeMap::new();
     for volume in cluster.objects.volumes.iter() {
         let name = volume.metadata.name.as_str();
+        let waiting = wanted_on(cluster, volume);
         for image in images_of(volume) {
             let replicas = cluster.replicas_of(name).map(|replica| replica.spec.node_id.as_str());
-            for node in replicas.chain([volume.spec.node_id.as_str()]).filter(|node| !node.is_empty()) {
+            let nodes = replicas.chain([volume.spec.node_id.as_str()]).chain(waiting.iter().copied());
+            for node in nodes.filter(|node| !node.is_empty()) {
                 users.entry((image, node)).or_default().insert(name);
             }
         }
     }
     users
+}
+
+/// The nodes on which a workload asks for a volume: Longhorn attaches it only where the image is, and up to then it may have no ticket
+/// (longhorn-manager v1.5.5 to v1.12.1 manager/volume.go Attach). A shared volume is attached on one node for all.
+fn wanted_on<'a>(cluster: &'a Cluster, volume: &'a Volume) -> Vec<&'a str> {
+    if volume.is_shared() {
+        return Vec::new();
+    }
+    let objects = &cluster.objects;
+    let csi = objects.csi_attachments.of(Owner::PersistentVolume, volume.persistent_volume());
+    let attachment = objects.volume_attachments.get(&volume.metadata.name).into_iter();
+    let tickets = attachment.flat_map(|attachment| attachment.spec.attachment_tickets.values());
+    let tickets = tickets.map(|ticket| ticket.node_id.as_str());
+    csi.map(|csi| csi.spec.node_name.as_str()).chain(tickets).collect()
 }
 
 fn nowhere(cluster: &Cluster, image: &EngineImage, missing: &[Missing], users: &Users) -> Finding {

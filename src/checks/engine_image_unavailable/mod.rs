@@ -27,7 +27,7 @@ pub static CHECK: Check = Check {
     summary: "An engine image is missing on one or all nodes, unknown to Longhorn or too old for it, so volumes that need it cannot attach. Or a \
               volume's live engine upgrade is stuck.",
     needs: &[EngineImages, LonghornNodes],
-    uses: &[Pods, Volumes, Replicas, KubeNodes, Settings],
+    uses: &[Pods, Volumes, Replicas, KubeNodes, Settings, VolumeAttachments, CsiAttachments],
     causes: causes::ALL,
     ways: &[causes::WAYS],
     gauges: GAUGES,

@@ -41,6 +41,13 @@ causes! {
                 read "kubectl -n <namespace> get instancemanagers.longhorn.io <object> -o jsonpath='{.status.instanceEngines}'",
                 read "kubectl -n <namespace> get engines.longhorn.io -o wide",
             ]
+        way ENGINE_STOPPED "a stopped engine is listed"
+            fix "Check that no volume is attached to the node. Then delete pod <object>: nothing else runs in it, and the drain continues. Longhorn \
+                 recreates it after the uncordon." [
+                read "kubectl -n <namespace> get engines.longhorn.io -o wide",
+                read "kubectl -n <namespace> get instancemanagers.longhorn.io <object> -o jsonpath='{.status}'",
+                change "kubectl -n <namespace> delete pod <object>",
+            ] proven "the instance manager lists only engines that are stopped, and no replica; the fix asks for attached volumes first"
         way REPLICAS_LEAVE "replicas must be moved first"
             fix "Wait until the replicas are evicted. If the eviction stalls, follow its own finding."
         way ON_UNKNOWN_NODE "a copy's node is unknown"

@@ -203,9 +203,18 @@ impl<'a> DrainView<'a> {
                 if cluster.knows_all(Resource::Engines)
                     && instances.iter().all(|one| left.iter().any(|(_, name)| name == one))
                 {
-                    let text =
-                        format!("{} runs there and belongs to no Engine on this node", listed(instances));
-                    (text, &causes::ENGINE_LEFT_OVER, Vec::new())
+                    let which = listed(instances);
+                    let (text, way) = match self.budgets.serves_nothing(manager) {
+                        true => (
+                            format!("{name} still lists {which}, although the Engine is stopped"),
+                            &causes::ENGINE_STOPPED,
+                        ),
+                        false => (
+                            format!("{which} runs there and belongs to no Engine on this node"),
+                            &causes::ENGINE_LEFT_OVER,
+                        ),
+                    };
+                    (text, way, Vec::new())
                 } else {
                     let way = if volumes.iter().any(by_hand) { &causes::BY_HAND } else { &causes::ATTACHED };
                     (format!("volumes are still attached to the node: {}", listed(instances)), way, volumes)

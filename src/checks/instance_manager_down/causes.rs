@@ -49,8 +49,15 @@ causes! {
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
             read "kubectl -n <namespace> get instancemanagers.longhorn.io <object> -o yaml",
         ]
+        way DENIED "an admission policy rejects the pod"
+            fix "Exempt Longhorn's namespace from the policy in the evidence (a Kyverno PolicyException, or Gatekeeper's excludedNamespaces). Longhorn then \
+                 creates the pod. Until then, reboot no other node." [
+                read "kubectl -n <namespace> logs <manager> -c longhorn-manager --tail=2000 | grep 'failed to create pod'",
+                read "kubectl get events -A --sort-by=.lastTimestamp | grep <object>",
+                read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
+            ]
         way CREATION_REJECTED "the API server rejects new pods"
-            fix "Read the Event: a webhook that is not answering, the namespace's Pod Security level or a quota is rejecting new pods. Fix that. Longhorn then creates the pod." [
+            fix "Read the rejection: a webhook that is not answering, the namespace's Pod Security level or a quota is rejecting new pods. Fix that. Longhorn then creates the pod." [
                 read "kubectl -n <namespace> get events --field-selector reason=FailedCreate --sort-by=.lastTimestamp",
                 read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
             ];

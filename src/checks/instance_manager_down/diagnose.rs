@@ -227,12 +227,17 @@ fn missing(
     said: Vec<Evidence>,
 ) -> ManagerTrouble {
     let mut trouble = aged(cluster, im, &causes::POD_MISSING, since, NEXT_POD, said);
-    if let Some(event) = not_started::refused_by_all(cluster) {
-        let text = format!("event FailedCreate: \"{}\"", text::both_ends(event.said().trim(), 300));
-        trouble.evidence.push(EvidenceSource::Event.says(text).quoting(event.said()));
+    let manager = cluster.manager_pod_on(&im.spec.node_id);
+    let log = manager.and_then(|pod| cluster.history.current_log(pod, "longhorn-manager"));
+    let refused = not_started::denied(cluster, &im.metadata.name, log.map(|log| log.text.as_str()));
+    let by_all = || Some((EvidenceSource::Event, not_started::refused_by_all(cluster)?.said(), false));
+    if let Some((source, said, by_policy)) = refused.or_else(by_all) {
+        let text = format!("the pod is rejected: \"{}\"", text::both_ends(said.trim(), 300));
+        trouble.evidence.push(source.says(text).quoting(said));
+        let way = if by_policy { &causes::DENIED } else { &causes::CREATION_REJECTED };
         trouble.says = "has no pod";
-        trouble.way = Some(&causes::CREATION_REJECTED);
-        trouble.detail = Some(causes::CREATION_REJECTED.briefly.to_owned());
+        trouble.way = Some(way);
+        trouble.detail = Some(way.briefly.to_owned());
     }
     trouble
 }

@@ -245,6 +245,8 @@ fn finding<'a>(
             users_of(&volumes)
         ),
     };
+    // those that had a copy on a node that was removed have a finding of their own, if they lack it
+    let volumes = if trouble.way == Some(&causes::NODE_GONE) { Vec::new() } else { volumes };
     let manager = cluster.manager_pod_on(node).map(|pod| (Name::Manager, pod.metadata.name.to_string()));
     let object = cluster.object::<InstanceManager>(name);
     Finding::about(trouble.cause, object, format!("{which} {}{more}", trouble.says))

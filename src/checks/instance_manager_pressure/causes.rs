@@ -12,12 +12,13 @@ causes! {
         ];
     STORAGE_NETWORK_MISSING = info "storage_network_missing"
         "the instance manager's pod has no storage-network address, so its engines and replicas use the pod network"
-        fix "Check that Multus is running on <node> and provides the network of setting storage-network. Once no volume is attached there, recreate the \
-             instance manager: its new pod gets an address." [
+        fix "Check that Multus on <node> provides the storage network. Once no engine and no volume's only healthy replica runs there, delete pod \
+             <object>: Longhorn recreates it with an address." [
             read "kubectl -n <namespace> get pod <object> -o yaml | grep -A20 k8s.v1.cni.cncf.io",
             read "kubectl -n <namespace> get settings.longhorn.io storage-network",
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
-        ];
+        ]
+        proven "the pod lacks its address, holds no engine and no only healthy replica, and Longhorn recreates it";
     CPU_REQUEST_LOW = info "cpu_request_low"
         "the instance manager's pod requests less CPU than the settings specify, or the settings specify none"
         fix "Set guaranteed-instance-manager-cpu above 0 (default 12 percent of a node). Longhorn applies it to idle instance managers, so detach each \

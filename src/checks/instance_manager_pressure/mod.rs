@@ -230,9 +230,8 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     if stock > 0 {
         state_window(cluster, stock, out);
     }
-    if let Some(finding) = about_network(cluster, network::outside(cluster, &fleet)) {
-        out.report(finding);
-    }
+    let outside = network::outside(cluster, &fleet).into_iter();
+    outside.filter_map(|one| about_network(cluster, one)).for_each(|finding| out.report(finding));
     if let Some(finding) = probe_window_short(cluster, &fleet, short) {
         out.report(finding);
     }
@@ -303,11 +302,10 @@ fn about(
     )))
 }
 
-fn about_network(cluster: &Cluster, outside: SharedManagers) -> Option<Finding> {
-    let network = cluster.setting("storage-network")?.value.trim();
+fn about_network(cluster: &Cluster, outside: (&InstanceManager, String)) -> Option<Finding> {
     let message =
-        format!("{} no address on storage network {network}", have(outside.len(), "instance manager"));
-    let finding = about(cluster, &causes::STORAGE_NETWORK_MISSING, &outside, message)?;
+        format!("the instance manager on {} has no storage network address", outside.0.spec.node_id);
+    let finding = about(cluster, &causes::STORAGE_NETWORK_MISSING, &vec![outside], message)?;
     Some(finding.impact(
         "its engines and replicas use the pod network, where other nodes may be unable to reach them",
     ))

@@ -59,7 +59,10 @@ causes! {
         "a node has data or processes that belong to no Longhorn object" but "warning for a hundred orphans or more"
         fix "Check whether you need the data: a directory remains if its replica was deleted while the disk was unavailable. If not, delete the Orphan objects: that deletes the data." [
             read "kubectl -n <namespace> get orphans.longhorn.io -l longhornnode=<node> --sort-by=.metadata.creationTimestamp",
-        ] proven "no object owns the data; the fix asks to check that it is not needed";
+        ] proven "no object owns the data; the fix asks to check that it is not needed"
+        way NEEDED "a pod needs their volume"
+            fix "Keep the Orphans: a pod is waiting for volume <value>, which Longhorn no longer has, and their directories may be its only copy. Do not \
+                 enable orphan-resource-auto-deletion.";
 }
 
 pub static CHECK: Check = Check {
@@ -67,7 +70,7 @@ pub static CHECK: Check = Check {
     title: "Orphans and leftovers",
     summary: "Data, processes, engines or replicas without an owner, and replicas of a volume that pile up.",
     needs: &[Volumes, Engines, Replicas, Orphans],
-    uses: &[Settings, Pods, LonghornNodes, KubeNodes, DaemonSets],
+    uses: &[Settings, Pods, LonghornNodes, KubeNodes, DaemonSets, CsiAttachments],
     causes: ALL,
     ways: &[WAYS],
     gauges: GAUGES,
@@ -243,7 +246,10 @@ fn orphans(cluster: &Cluster, out: &mut Outcome) {
     for orphan in cluster.objects.orphans.iter().filter(|orphan| !orphan.metadata.is_deleting()) {
         on.entry(&orphan.spec.node_id).or_default().entry(orphan.spec.orphan_type).or_default().push(orphan);
     }
+    let lost = volumes::lost(cluster);
     for (node, types) in on {
+        let needed =
+            lost.keys().find(|volume| types.values().flatten().any(|one| volumes::is_of(one, volume)));
         let all: usize = types.values().map(Vec::len).sum();
         let oldest: Option<Timestamp> =
             types.values().flatten().filter_map(|orphan| orphan.metadata.created()).min();
@@ -256,7 +262,9 @@ fn orphans(cluster: &Cluster, out: &mut Outcome) {
         .severity(severity)
         .node(node)
         .since(oldest)
-        .impact("none for volumes. Orphans take disk space, or memory in instance managers.");
+        .impact("none for volumes. Orphans take disk space, or memory in instance managers.")
+        .way(needed.map(|_| &NEEDED))
+        .named(needed.map(|volume| (Name::Value, (*volume).to_owned())));
         for (orphan_type, orphans) in types {
             out.sample(&ORPHAN_COUNT, &[node, orphan_type.as_str()], orphans.len() as f64);
             let first = orphans.iter().min_by_key(|orphan| orphan.metadata.created());

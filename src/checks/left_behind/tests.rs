@@ -105,3 +105,13 @@ fn a_deleted_volume_that_stays_is_found_after_an_hour() {
     let remedy = &run(&CHECK, &cluster_at(NOW, &(READY.to_owned() + &old))).report.findings[0].remedy;
     assert!(remedy.commands.iter().all(|command| !command.changes), "no finalizer is taken away on our word");
 }
+
+#[test]
+fn orphans_of_a_volume_that_a_pod_needs_are_to_be_kept() {
+    let attachment = "apiVersion: storage.k8s.io/v1\nkind: VolumeAttachment\nmetadata: {name: csi-1}\nspec: {attacher: driver.longhorn.io, nodeName: n1}\n\
+                      status: {attached: false, attachError: {message: 'rpc error: code = NotFound desc = volume gone not found'}}\n---\n";
+    let yaml = volume(1) + &orphan("gone-20194b66", "n1", "replica") + attachment;
+    let fix = |yaml: &str| run(&CHECK, &cluster_at(NOW, yaml)).report.findings[0].remedy.fix.clone();
+    assert!(fix(&yaml).starts_with("Keep the Orphans"), "{}", fix(&yaml));
+    assert!(fix(&yaml.replace("volume gone not", "volume other not")).starts_with("Check whether you need"));
+}

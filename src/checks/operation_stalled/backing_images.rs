@@ -2,13 +2,16 @@
 
 use super::causes::*;
 use crate::check::*;
+use crate::cluster::DiskOfNode;
 use crate::facts::age::{Begun, Unknown, began_under_watch, observe};
 use crate::facts::backing_images::Failure;
 use crate::facts::not_started::{self, NotStarted};
 use crate::facts::patience::{DEFINITE, FIRST_SIGN, RETRY};
 use crate::facts::standstill::{Standstill, Work};
 use crate::facts::{api, text, volumes};
-use crate::longhorn::{BackingImage, BackingImageDataSource, BackingImageManager, CopyState, Resource};
+use crate::longhorn::{
+    BackingImage, BackingImageDataSource, BackingImageManager, ConditionStatus, CopyState, Resource, status,
+};
 
 pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
     let images = cluster.objects.backing_images.iter();
@@ -104,7 +107,10 @@ fn failed(cluster: &Cluster, image: &BackingImage, failure: Option<Failure>) -> 
         Some(failure) => failure.short().map_or(String::new(), |why| format!(": {why}")),
         None => ": the file is being fetched again".to_owned(),
     };
+    // its copy there is back with the disk, unless that holds the wrong data
+    let lost = failure.filter(|failure| failure.short().is_none()).and_then(|_| lost_disk(cluster, image));
     let tries = match failure {
+        _ if lost.is_some() => "one of its copies is on a disk that is not ready",
         Some(failure) if !failure.is_retried => "Longhorn does not retry automatically",
         _ => "Longhorn retries the download at most every 5 min and gets the same file each time",
     };
@@ -129,11 +135,19 @@ fn failed(cluster: &Cluster, image: &BackingImage, failure: Option<Failure>) -> 
     .fact(tries)
     .facts((!states.is_empty()).then(|| api(format!("the image's copies: {}", states.join(", ")))));
     let source = cluster.objects.backing_image_data_sources.get(name).filter(|_| unreached(said));
-    match source {
-        Some(source) => finding.way(&NO_SOURCE).node(&source.spec.node_id),
-        None if unused => finding.way(&NEVER_USED),
-        None => finding,
+    match (source, lost) {
+        (Some(source), _) => finding.way(&NO_SOURCE).node(&source.spec.node_id),
+        (None, Some(disk)) => finding.node(&disk.node.metadata.name).disk(disk.name),
+        (None, None) if unused => finding.way(&NEVER_USED),
+        (None, None) => finding,
     }
+}
+
+/// The disk of a failed copy, where it is not ready.
+fn lost_disk<'a>(cluster: &'a Cluster, image: &BackingImage) -> Option<DiskOfNode<'a>> {
+    let disks = image.status.disk_file_status_map.keys().filter_map(|disk| cluster.disk(disk));
+    let mut disks = disks.filter(|disk| status(&disk.status.conditions, "Ready") == ConditionStatus::False);
+    disks.next()
 }
 
 /// That a download did not get as far as an answer.

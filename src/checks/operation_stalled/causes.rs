@@ -16,6 +16,10 @@ causes! {
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o custom-columns='NAME:.metadata.name,WANTED:.spec.volumeSize,SIZE:.status.currentSize,ERROR:.status.lastExpansionError'",
             read "kubectl -n <namespace> get events --field-selector reason=FailedExpansion",
         ]
+        way REJECTED "Longhorn rejects the new size"
+            fix "Read the error: usually the replicas' disks may not be allocated so far. Add or enlarge disks, or move replicas to larger ones. Then \
+                 Kubernetes retries."
+            [read "kubectl -n <namespace> get nodes.longhorn.io -o yaml | grep -E 'storage(Maximum|Reserved|Scheduled|Available)'"]
         way OVERSIZED "the engine's size exceeds the volume's"
             fix "Take a backup. Then expand the claim to the engine's currentSize (this cannot be cancelled): replicas are then rebuilt. Do not \
                  delete a replica that holds data.";

@@ -8,7 +8,7 @@ use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::{FIRST_SIGN, PERCENT, RETRY};
 use crate::facts::standstill::Work;
 use crate::facts::{api, text, volumes};
-use crate::longhorn::{Engine, InstanceState, Volume, VolumeRobustness};
+use crate::longhorn::{Engine, Event, InstanceState, Volume, VolumeRobustness};
 
 pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
     for volume in cluster.objects.volumes.iter().filter(|volume| !volume.metadata.is_deleting()) {
@@ -34,7 +34,7 @@ fn expansion(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Opti
         status.current_state == InstanceState::Running && size > 0 && size < volume.spec.size.0
     });
     if !volume.status.expansion_required && !grows && !oversized && !small {
-        return;
+        return never_begun(cluster, out, volume);
     }
     let sizes = status.map_or_else(String::new, |status| {
         format!(
@@ -91,16 +91,38 @@ fn expansion(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Opti
     }
 }
 
-/// Since when the resizer has failed at the claim, as Events of all namespaces in a recording tell.
-fn refused_since(cluster: &Cluster, volume: &Volume) -> Option<Timestamp> {
-    let (namespace, claim) =
-        (&volume.status.kubernetes_status.namespace, &volume.status.kubernetes_status.pvc_name);
-    let of_claim = |event: &&crate::longhorn::Event| {
+/// An expansion that Longhorn rejects before it changes the volume (longhorn-manager v1.4.4 to v1.12.1 manager/volume.go Expand).
+fn never_begun(cluster: &Cluster, out: &mut Outcome, volume: &Volume) {
+    let newest = refusals(cluster, volume).max_by_key(|event| event.last_seen());
+    let recent = |event: &&Event| event.last_seen().is_some_and(|at| cluster.age(at) <= FIRST_SIGN);
+    let Some(event) = newest.filter(recent) else { return };
+    let words = event.message.rsplit_once("message=").map_or(event.message.as_str(), |(_, words)| words);
+    out.report(
+        about(cluster, volume, &EXPANSION_FAILED, "the expansion of", "is rejected by Longhorn")
+            .since(refused_since(cluster, volume))
+            .impact("the volume keeps its old size, and its file system may become full")
+            .way(&REJECTED)
+            .fact(
+                EvidenceSource::Event
+                    .says(format!("Event VolumeResizeFailed: {}", text::quoted(words)))
+                    .quoting(words),
+            ),
+    );
+}
+
+/// The Events of the resizer that fails at the claim, where a recording has those of all namespaces.
+fn refusals<'a>(cluster: &'a Cluster, volume: &'a Volume) -> impl Iterator<Item = &'a Event> {
+    let status = &volume.status.kubernetes_status;
+    cluster.events_about(&status.pvc_name).filter(|event| {
         event.reason == "VolumeResizeFailed"
-            && event.involved_object.namespace == *namespace
+            && event.involved_object.namespace == status.namespace
             && event.occurrences() >= 3
-    };
-    cluster.events_about(claim).filter(of_claim).filter_map(|event| event.first_seen()).min()
+    })
+}
+
+/// Since when it has failed.
+fn refused_since(cluster: &Cluster, volume: &Volume) -> Option<Timestamp> {
+    refusals(cluster, volume).filter_map(Event::first_seen).min()
 }
 
 fn restore(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engine) {

@@ -2,7 +2,7 @@
 
 use crate::check::OfData::NotServed;
 use crate::check::{Cause, causes};
-use crate::facts::ways::NOT_STARTED;
+use crate::facts::ways::{FILE_SYSTEM, NOT_STARTED};
 
 const SLICES: &str =
     "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=longhorn-recovery-backend";
@@ -28,18 +28,27 @@ causes! {
         ways NOT_STARTED;
     POD_FAILED = critical "pod_failed" "the NFS server ended and was not replaced", of_data: NotServed
         fix "Find out why pod <pod> ended (read its log), and why the longhorn-manager on <owner> does not replace it. Deleting the pod makes that \
-             manager check again." [read POD_LOG, read DESCRIBE, change DELETE] proven "the pod has ended, and holds no data";
+             manager check again." [read POD_LOG, read DESCRIBE, change DELETE] proven "the pod has ended, and holds no data"
+        ways FILE_SYSTEM;
     POD_MISSING = critical "pod_missing" "the NFS server's pod is missing", of_data: NotServed
         fix "Read the log of the longhorn-manager on <owner>: only that manager creates the pod."
             [read "kubectl -n <namespace> get events --field-selector involvedObject.name=share-manager-<object>", read MANAGERS, read SHARE];
     NOT_SERVING = critical "not_serving" "the NFS server is up but not ready", of_data: NotServed
         fix "Read the log of pod <pod>. If no new lines appear, delete the pod: Longhorn creates another. Pods that use the claim may need a restart."
             [read POD_LOG, read DESCRIBE, change DELETE]
-            proven "the server is not serving and logs nothing new; the data is in the volume, not in the pod";
+            proven "the server is not serving and logs nothing new; the data is in the volume, not in the pod"
+        way DEVICE_BUSY "another process uses its device"
+            fix "Exclude Longhorn's devices in /etc/multipath.conf on <node> and restart multipathd, which usually holds the device (Longhorn's page \
+                 troubleshooting-volume-with-multipath)."
+            [read "ssh <node> 'sudo multipath -ll; lsblk'", read POD_LOG]
+        way MULTIPATHD "multipathd may hold its device"
+            fix "Read the log of pod <pod>. If it says `mount point busy`, exclude Longhorn's devices in /etc/multipath.conf on <node> and restart \
+                 multipathd. If no new lines appear, delete the pod."
+            [read POD_LOG, read "ssh <node> 'sudo multipath -ll; lsblk'", change DELETE];
     RESTARTING = critical "restarting"
         "the NFS server keeps being replaced, and its clients hang each time" but "warning if fewer than six times in half an hour"
-        fix "Find out what ends the NFS server: memory, its node, or an unreachable Service longhorn-recovery-backend. From 1.7 on, a busy node can \
-             also renew the fast failover lease too late."
+        fix "Find out what ends the NFS server: memory, its node, a damaged file system, or an unreachable Service longhorn-recovery-backend. From 1.7 \
+             on, a busy node can also miss the lease."
             [read "kubectl -n <namespace> get events --field-selector involvedObject.name=share-manager-<object>", read POD_LOG, read DESCRIBE]
         way MANAGERS_RESTART "its recovery backend's managers keep restarting"
             fix "Find out why the managers restart: without their Service longhorn-recovery-backend, the NFS server of <release> exits (fixed in \

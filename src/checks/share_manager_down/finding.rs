@@ -3,6 +3,7 @@
 use super::{Share, WINDOW, backend, causes};
 use crate::check::*;
 use crate::facts::age::Age;
+use crate::facts::ways::DAMAGED;
 use crate::facts::{api, nodes, pods, text};
 use crate::longhorn::{ConditionStatus, Container, PodPhase, ShareManager, VolumeState, condition};
 
@@ -12,10 +13,13 @@ pub(super) fn down(cluster: &Cluster, share: &Share, age: &Age) -> Finding {
     let name = &manager.metadata.name;
     let cause = cause(cluster, share);
     let refused = share.refused(cluster).filter(|_| cause == &causes::POD_NOT_STARTED);
-    let why = refused.as_ref().map_or(cause.meaning, |refused| refused.way.briefly);
+    let damage = share.damage(cluster).filter(|_| cause == &causes::POD_FAILED);
+    let way = refused.map(|refused| refused.way).or(damage.map(|_| &DAMAGED));
+    let way = way.or_else(|| held(cluster, share).filter(|_| cause == &causes::NOT_SERVING));
+    let why = way.map_or(cause.meaning, |way| way.briefly);
     let finding =
         about(cluster, share, cause, format!("RWX {} is unavailable: {why}", whose(cluster, share)))
-            .way(refused.map(|refused| refused.way))
+            .way(way)
             .since(age.since)
             .impact("reads and writes of every pod that uses the claim hang. New pods cannot start.");
     let owner = &manager.status.owner_id;
@@ -31,10 +35,30 @@ pub(super) fn down(cluster: &Cluster, share: &Share, age: &Age) -> Finding {
         .fact(format!("share manager {name}: state {}, owner {owner}", manager.status.state.as_str()))
         .fact(format!("volume {name}: state {}, robustness {robustness}", volume.status.state.as_str()))
         .fact(pod)
+        .facts(damage.map(|line| {
+            EvidenceSource::Log.says(format!("log of the server: {}", text::quoted(line))).quoting(line)
+        }))
+        .facts(remounts(share))
         .facts(share.pod.and_then(|pod| nodes::down(cluster, &pod.spec.node_name)))
         .facts(share.pod.and_then(|pod| multipath(cluster, &pod.spec.node_name)))
         .facts(nodes::manager_not_ready(cluster, owner))
         .fact(age.evidence())
+}
+
+fn remounts(share: &Share) -> Option<Evidence> {
+    let (times, since) = share.remounts?;
+    let text = format!("Longhorn has requested {} of the volume since {since}", counted(times, "remount"));
+    Some(EvidenceSource::Event.says(text))
+}
+
+/// What else has the device that the server is to mount: its log says that it is busy, or multipathd runs on its node.
+fn held(cluster: &Cluster, share: &Share) -> Option<&'static Way> {
+    let pod = share.pod?;
+    let mut logs = cluster.history.logs().filter(|log| pod.metadata.name == log.pod.as_str());
+    match logs.any(|log| log.text.contains("mount point busy")) {
+        true => Some(&causes::DEVICE_BUSY),
+        false => multipath(cluster, &pod.spec.node_name).map(|_| &causes::MULTIPATHD),
+    }
 }
 
 /// That multipathd may hold the device that the server is to mount (from 1.6 on; Longhorn's KB troubleshooting-volume-with-multipath).
@@ -57,7 +81,11 @@ pub(super) fn restarting(cluster: &Cluster, share: &Share) -> Finding {
     let name = &share.manager.metadata.name;
     let times = format!("{} in {}", counted(share.replaced, "time"), text::duration(WINDOW));
     let backend = backend::unsteady(cluster);
-    let message = format!("the NFS server of {} was replaced {times}", whose(cluster, share));
+    let whose = whose(cluster, share);
+    let message = match share.remounts {
+        Some(_) => format!("the NFS server of {whose} keeps failing and being replaced"),
+        None => format!("the NFS server of {whose} was replaced {times}"),
+    };
     let its = |gone: &&crate::history::GonePod| gone.last.metadata.name == format!("share-manager-{name}");
     let last = cluster.history.gone_pods().rfind(its);
     let (source, seen) = match last {
@@ -66,7 +94,10 @@ pub(super) fn restarting(cluster: &Cluster, share: &Share) -> Finding {
     };
     let mut finding = about(cluster, share, &causes::RESTARTING, message)
         .impact("at each replacement, pods that use the claim hang for 1 to 2 min, and some restart")
-        .fact(source.says(format!("pod share-manager-{name} {seen} {times}")));
+        .fact(match remounts(share) {
+            Some(remounts) => remounts,
+            None => source.says(format!("pod share-manager-{name} {seen} {times}")),
+        });
     if share.replaced < CONSTANTLY {
         finding = finding.severity(Severity::Warning);
     }

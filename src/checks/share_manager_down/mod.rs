@@ -24,9 +24,9 @@ use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::not_started::{self, NotStarted};
 use crate::facts::patience::{DEFINITE, NEXT_POD};
-use crate::facts::{pods, volumes};
+use crate::facts::{bursts, pods, volumes};
 use crate::longhorn::Resource::*;
-use crate::longhorn::{Pod, ShareManager, ShareManagerState, Volume, VolumeRobustness};
+use crate::longhorn::{Pod, ShareManager, ShareManagerState, Volume, VolumeRobustness, VolumeState};
 
 /// This many replaced pods within [`WINDOW`] are no longer a failover.
 const LOOP_AT: usize = 3;
@@ -67,6 +67,8 @@ struct Share<'a> {
     pod: Option<&'a Pod>,
     /// How often its pod was replaced lately.
     replaced: usize,
+    /// How often Longhorn asked for a remount, and since when, where that has been going on for long.
+    remounts: Option<(usize, Timestamp)>,
 }
 
 /// Those that Longhorn writes.
@@ -79,6 +81,14 @@ impl Share<'_> {
         // its only container, whatever a release calls it
         let container = pod.status.container_statuses.first()?;
         Some(not_started::of_pod(cluster, pod, &container.name)).filter(NotStarted::is_definite)
+    }
+
+    /// What its log says of a damaged file system: the server mounts the volume first, and ends where that fails
+    /// (longhorn-share-manager pkg/server/share_manager.go Run).
+    fn damage<'c>(&self, cluster: &'c Cluster) -> Option<&'c str> {
+        let pod = self.pod.filter(|pod| pod.is_over())?;
+        let logs = cluster.history.logs().filter(|log| pod.metadata.name == log.pod.as_str());
+        logs.flat_map(|log| log.text.lines()).find(|line| volumes::names_damage(line))
     }
 }
 
@@ -98,8 +108,10 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         let pod = cluster.objects.pods.get(&format!("share-manager-{name}"));
         let before = replaced.get(name.as_str()).into_iter().flatten();
         let replaced = before.filter(|uid| pod.is_none_or(|pod| pod.metadata.uid != **uid)).count();
-        let share = Share { manager, volume, pod, replaced };
+        let mut share = Share { manager, volume, pod, replaced, remounts: None };
         if !is_serving(&share) {
+            share.remounts = remounts(cluster, volume);
+            share.replaced = share.remounts.map_or(replaced, |(times, _)| times.max(replaced));
             // a pod that was replaced is young and says nothing about how long the volume has not been served
             let young = share.pod.filter(|_| share.replaced == 0).and_then(pods::since);
             let begun = match young {
@@ -111,7 +123,9 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             let new = share.pod.and_then(pods::since).is_some_and(|since| cluster.age(since) < NEXT_POD);
             let follows_another = share.replaced > 0 && new;
             let unknown = if follows_another { Unknown::Waits } else { Unknown::Counts };
-            let patience = if share.refused(cluster).is_some() { DEFINITE } else { NEXT_POD };
+            let damaged = share.damage(cluster).is_some();
+            let unknown = if damaged { Unknown::Counts } else { unknown };
+            let patience = if damaged || share.refused(cluster).is_some() { DEFINITE } else { NEXT_POD };
             if age.at_least(patience, unknown) {
                 let finding = finding::down(cluster, &share, &age);
                 let [name, namespace, claim] = volumes::labels(volume);
@@ -165,6 +179,22 @@ fn is_serving(share: &Share) -> bool {
     let running = share.manager.status.state == ShareManagerState::Running;
     // without pods the word of the manager counts
     running && share.pod.is_none_or(Pod::is_ready)
+}
+
+/// While a share manager is in error, Longhorn asks at each look for a remount of its volume, also where no pod is there to be seen
+/// (longhorn-manager v1.5.5 to v1.12.1 controller/volume_controller.go ReconcileShareManagerState). One failover takes minutes.
+fn remounts(cluster: &Cluster, volume: &Volume) -> Option<(usize, Timestamp)> {
+    let name = volume.metadata.name.as_str();
+    let asked = || {
+        let events = cluster.events_about(name);
+        events.filter(|event| event.reason == "Remount" && event.involved_object.kind == "Volume")
+    };
+    let first = asked().filter_map(|event| event.first_seen()).min()?;
+    let last = asked().filter_map(|event| event.last_seen()).max()?;
+    let times = usize::try_from(bursts::times(asked())).unwrap_or(0);
+    let lasts = last.duration_since(first) >= WINDOW && cluster.age(last) < NEXT_POD;
+    let attached = volume.status.state == VolumeState::Attached;
+    (lasts && attached && times >= LOOP_AT).then_some((times, first))
 }
 
 /// Uids of the servers of each volume that ended within [`WINDOW`], as this exporter saw, or started within it, as the

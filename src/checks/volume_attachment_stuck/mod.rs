@@ -17,6 +17,7 @@
 //! - The upgrade from 1.4 made tickets called longhorn-ui (v1.5.5 upgrade/v14xto150/upgrade.go).
 
 mod engine_error;
+mod gone;
 mod mounts;
 mod rules;
 mod said;
@@ -27,7 +28,7 @@ mod tickets;
 mod unasked;
 
 use crate::check::*;
-use crate::facts::ways::{BACKING_IMAGE, REFUSED};
+use crate::facts::ways::{BACKING_IMAGE, FILE_SYSTEM, REFUSED};
 use crate::longhorn::Resource::*;
 use engine_error::ENGINE_ERROR;
 
@@ -164,7 +165,7 @@ causes! {
         but "info if only a Pending pod shows this"
         fix "Read the Events of the pod that uses <claim> on <node>. For FailedMount, read the log of longhorn-csi-plugin there. A failed image \
              pull is not a storage failure." [
-            read "kubectl get events -A --field-selector reason=FailedMount --sort-by=.lastTimestamp",
+            read "kubectl get events -A --sort-by=.lastTimestamp | grep -E 'FailedMount|FailedMapVolume'",
             read "kubectl -n <namespace> logs -l app=longhorn-csi-plugin -c longhorn-csi-plugin --tail=300 --prefix | grep <volume>",
             read VOLUME_OBJECTS,
         ] proven "the volume is mounted nowhere, and has a backup, before its file system is repaired"
@@ -184,9 +185,6 @@ causes! {
             [read "ssh <node> 'sudo dmesg | tail -20; getconf PAGESIZE'", read EVENTS]
         way NO_ARGON2 "cryptsetup lacks argon2i"
             fix "Set CRYPTO_PBKDF to pbkdf2 in the Secret of a new, empty volume: cryptsetup on <node> lacks argon2i, Longhorn's default. A volume with data needs a node that has it."
-        way DAMAGED "the file system is damaged"
-            fix "Take a backup or snapshot. Then scale the workload down and attach the volume in Longhorn's UI. On that node, run fsck or \
-                 xfs_repair on /dev/longhorn/<volume>."
         way NFS_CLIENT "the NFS client fails"
             fix "Check that <node> has an NFS client and that its kernel supports NFS 4.1. Then check that <node> can reach port 2049 of the share \
                  endpoint."
@@ -197,7 +195,19 @@ causes! {
             ]
         way DEVICE_EXCHANGED "the device was replaced under the pod"
             fix "Scale the workload to 0 until the volume is detached, then up again: the kubelet then mounts the new device. The old device \
-                 was replaced when the engine died.";
+                 was replaced when the engine died."
+        ways FILE_SYSTEM;
+    VOLUME_GONE = critical "volume_gone" "a workload waits for a volume that Longhorn no longer has"
+        fix "Restore volume <object> under its name from the newest backup. Without one, look for directories <object>-* in replicas/ on every node's \
+             disks. Keep its claim and PersistentVolume." [
+            read "kubectl -n <namespace> get orphans.longhorn.io -o custom-columns=NAME:.metadata.name,NODE:.spec.nodeID,DATA:.spec.parameters.DataName",
+            read "kubectl -n <namespace> get backupvolumes.longhorn.io",
+            read "kubectl get persistentvolumes <object> -o yaml",
+            read OF_KUBERNETES,
+        ] proven "Longhorn has no object of that name, so a restore overwrites nothing; the claim and all directories are kept"
+        way ORPHANED "its data is in orphaned directories"
+            fix "Keep the Orphans: their directories may be the only copy. Restore volume <object> under its name from a backup, or export it from a \
+                 directory. Do not enable orphan-resource-auto-deletion.";
 }
 
 pub static CHECK: Check = Check {
@@ -207,7 +217,7 @@ pub static CHECK: Check = Check {
     needs: &[Volumes, Engines, VolumeAttachments],
     uses: &[
         CsiAttachments, CsiNodes, BackingImages, BackingImageManagers, BackingImageDataSources, Events, Pods,
-        KubeNodes, LonghornNodes, DaemonSets, Settings, InstanceManagers,
+        KubeNodes, LonghornNodes, DaemonSets, Settings, InstanceManagers, Replicas, Orphans,
     ],
     causes: ALL,
     ways: &[WAYS],
@@ -232,5 +242,6 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     tickets::look(cluster, out);
     tickets::find_broken_migrations(cluster, out);
     unasked::look(cluster, out);
+    gone::look(cluster, out);
     mounts::look(cluster, out);
 }

@@ -10,6 +10,7 @@ use jiff::SignedDuration;
 use super::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::{ASKED, ATTACH};
+use crate::facts::ways::DAMAGED;
 use crate::facts::{api, text, volumes};
 use crate::longhorn::{Event, Owner, Volume};
 
@@ -116,7 +117,7 @@ const ERRORS: [(&[&str], &Way); 10] = [
     (&["failed to open key file"], &NO_STDIN),
     (&["cryptsetup", "luks", "/dev/mapper/"], &NOT_DECRYPTED),
     (&["wrong fs type"], &REJECTED_BY_KERNEL),
-    (&["fsck", "unexpected inconsistency", "structure needs cleaning", "superblock"], &DAMAGED),
+    (volumes::DAMAGE, &DAMAGED),
     // a Service that became headless, as by a change of the network for RWX volumes (longhorn-manager v1.9.0 to v1.12.1
     // controller/share_manager_controller.go syncShareManagerEndpoint, cleanupServiceAndEndpoint)
     (&["resolve server none:"], &NO_ADDRESS),

@@ -45,6 +45,14 @@ fn beyond_the_attempt(said: &str) -> &str {
     }
 }
 
+/// Whether Longhorn answered the request to attach it, and refused (longhorn-manager v1.5.5 to v1.12.1 manager/volume.go Attach).
+pub(super) fn is_refused(cluster: &Cluster, volume: &Volume) -> bool {
+    let attachments = &cluster.objects.csi_attachments;
+    let mut attachments = attachments.of(Owner::PersistentVolume, volume.persistent_volume());
+    attachments
+        .any(|csi| !csi.status.attached && csi.status.attach_error.message.contains("cannot attach volume"))
+}
+
 /// A volume that was up once and names no image: Longhorn looks for one of the empty name (longhorn issue 10452).
 pub(super) fn imageless(volume: &Volume) -> Option<Evidence> {
     let is_placed = !volume.status.owner_id.is_empty();

@@ -281,11 +281,13 @@ fn find(
     let obstacle = obstacle(cluster, volume);
     let broke = cause == &MIGRATION_BROKE;
     let own = own_work(cluster, volume, all).filter(|_| !broke && !migrates);
+    let refused = obstacle.is_none() && !broke && at.is_empty() && said::is_refused(cluster, volume);
     let why = match (broke, at.as_str()) {
         (_, at) if migrates => {
             format!("it is stuck migrating from {at} to {}", ticket.node)
         }
         (true, _) => "it cannot attach: its aborted migration left two tickets".to_owned(),
+        (_, "") if refused => format!("it cannot attach to {}: Longhorn rejects the request", ticket.node),
         (_, "") => format!("it is still detached although a pod on {} needs it", ticket.node),
         (_, at) if at == ticket.node => {
             format!("it is attached to {at} (attachment ticket unsatisfied)")
@@ -304,12 +306,14 @@ fn find(
         _ if broke => None,
         _ if migrates => Some(&MIGRATES),
         (Some(obstacle), _) => Some(obstacle.way),
+        _ if refused => Some(&LONGHORN_REFUSES),
         (None, _) if at.is_empty() => Some(&UNHELD),
         (None, own) => own.map(|_| &OWN_WORK),
     };
     let owner = cluster.manager_pod_on(&volume.status.owner_id).filter(|_| obstacle.is_none());
     let finding = finding
         .way(way)
+        .named(refused.then(|| (Name::Attachment, ticket.id.to_owned())))
         .named(owner.map(|pod| (Name::Manager, pod.metadata.name.to_string())))
         .named(
             obstacle

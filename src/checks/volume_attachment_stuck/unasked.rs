@@ -15,8 +15,9 @@ use crate::longhorn::{CSI_DRIVER, CsiAttachment, Owner, Pod, Volume, VolumeRobus
 
 const PLUGIN: &str = "longhorn-csi-plugin";
 const MANAGER: &str = "longhorn-manager";
-/// So begins the answer of a manager that was asked and refused (longhorn-manager v1.8.0 manager/volume.go Attach).
-const REFUSED: &str = "unable to attach volume";
+/// So begins the answer of a manager that was asked and refused (longhorn-manager v1.8.0 manager/volume.go Attach; rancher/go-rancher
+/// client/common.go ApiError).
+const REFUSED: [&str; 2] = ["unable to attach volume", "Bad response statusCode"];
 
 pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
     let tickets = manager_release(cluster).is_some_and(|release| release.at_least(1, 5, 0));
@@ -81,7 +82,7 @@ fn finding(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> Finding {
     let users = vec![cluster.volume_ref(name)];
     let whose = text::claims_of(&users);
     let error = csi.status.attach_error.message.trim();
-    let refused = error.contains(REFUSED);
+    let refused = REFUSED.iter().any(|refused| error.contains(refused));
     let driverless = (!refused).then(|| driverless(cluster, node, error)).flatten();
     let (way, why) = match &driverless {
         Some(found) => (found.way, "the node lacks Longhorn's CSI driver".to_owned()),

@@ -269,6 +269,7 @@ fn finding(cluster: &Cluster, volume: &Volume, reason: DegradedReason, age: &Age
         format!("{whose}: {left}")
     })
     .node(&reason.node)
+    .disk(&reason.disk)
     .way(reason.way)
     .with(Name::Replica, reason.never_started);
     if reason.planned {

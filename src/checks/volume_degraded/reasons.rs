@@ -24,6 +24,8 @@ pub(super) struct DegradedReason {
     pub why: String,
     pub evidence: Vec<Evidence>,
     pub node: String,
+    /// The disk that receives the replica, where that may be to blame.
+    pub disk: String,
     /// True while someone seems to work on the node.
     pub planned: bool,
     /// The replica that waits for the node without ever having held data, if that is it.
@@ -38,6 +40,7 @@ impl DegradedReason {
             why: why.into(),
             evidence: Vec::new(),
             node: String::new(),
+            disk: String::new(),
             planned: false,
             never_started: String::new(),
         }
@@ -157,8 +160,15 @@ fn running(
         [] => "a replica".to_owned(),
         names => format!("replica {}", text::listed(names)),
     };
+    let receives = |replica: &&Replica| match rebuild.replicas.as_slice() {
+        [] => !volumes::is_healthy(replica),
+        names => names.contains(&replica.metadata.name.as_str()),
+    };
+    let node = cluster.replicas_of(name).find(receives).map(|replica| replica.spec.node_id.to_string());
     let stalled = |why: String| {
-        DegradedReason::new(&REBUILD_STALLED, why).because(format!("the rebuild of {of} is {at}"))
+        let reason =
+            DegradedReason::new(&REBUILD_STALLED, why).because(format!("the rebuild of {of} is {at}"));
+        DegradedReason { node: node.clone().unwrap_or_default(), ..reason }
     };
     if unchanged.is_unknown() && age.at_least(REBUILD, Unknown::Waits) {
         let why = "rebuild progress is unknown".to_owned();
@@ -184,7 +194,7 @@ fn looping(
     wide: &ClusterContext,
     advances: bool,
 ) -> Option<DegradedReason> {
-    let tries = |replica: &&Replica| replica.spec.rebuild_retry_count.0;
+    let tries = |replica: &&Replica| (replica.spec.rebuild_retry_count.0, !volumes::is_healthy(replica));
     let worst = cluster.replicas_of(&volume.metadata.name).max_by_key(tries)?;
     let failures = engine.and_then(|engine| wide.failures.get(engine.metadata.name.as_str()));
     let failures = failures.map_or(&[][..], Vec::as_slice);
@@ -214,7 +224,13 @@ fn looping(
         let words = newest.map(|event| event.message.as_str()).unwrap_or_default();
         reason.evidence.push(EvidenceSource::Event.says(text).quoting(words));
     }
-    Some(reason.failed(cluster, volume, newest))
+    let mut reason = reason.failed(cluster, volume, newest);
+    // neither the network nor the source is to blame
+    let receives = reason.way.is_none_or(|way| way == &NO_SPACE) && !volumes::is_healthy(worst);
+    if let Some(disk) = cluster.disk(&worst.spec.disk_id).filter(|_| receives) {
+        (reason.node, reason.disk) = (node.to_string(), disk.name.to_owned());
+    }
+    Some(reason)
 }
 
 fn blocked(volume: &Volume, engine: Option<&Engine>) -> Option<DegradedReason> {
@@ -326,21 +342,19 @@ fn not_rebuilding(
         return None;
     }
     let waits = Wait::of(cluster, volume);
-    let mut reason = match &waits {
-        Some(wait) => DegradedReason::new(&NOT_REBUILDING, wait.text()),
-        None => DegradedReason::new(&NOT_REBUILDING, "no active rebuild (cause unknown)"),
-    };
-    reason = reason.failed(cluster, volume, None);
+    let unknown = DegradedReason::new(&NOT_REBUILDING, "no active rebuild (cause unknown)");
+    let mut reason = unknown.failed(cluster, volume, None);
+    // what is missing now comes before how an earlier rebuild failed
     if let Some(wait) = &waits {
+        (reason.why, reason.way) = (wait.text(), Some(&COPY_MISSING));
         reason.evidence.extend(wait.facts(cluster));
-        reason.way = Some(&COPY_MISSING);
     }
     let runs_none = |node: &str| {
         let mut managers = cluster.instance_managers_on(node);
         managers.all(|manager| manager.status.current_state != InstanceManagerState::Running)
     };
     if let Some(node) = failed_on(cluster, volume, runs_none).filter(|_| waits.is_none()) {
-        reason.why = format!("no instance manager is running on {node}");
+        (reason.why, reason.way) = (format!("no instance manager is running on {node}"), None);
         reason.node = node;
     }
     if let Some(replica) = queued {

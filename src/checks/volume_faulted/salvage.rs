@@ -101,7 +101,11 @@ fn obstacle(cluster: &Cluster, replica: &Replica) -> Option<Obstacle> {
         );
     };
     if nodes::is_down(node) {
-        return is("the last replica's node is down", format!("node {} is down", spec.node_id));
+        let (briefly, how) = match nodes::is_gone(cluster, &spec.node_id) {
+            true => ("the last replica's node was removed", "was removed from Kubernetes"),
+            false => ("the last replica's node is down", "is down"),
+        };
+        return is(briefly, format!("node {} {how}", spec.node_id));
     }
     let disk = node.status.disk_status.iter().find(|(_, disk)| disk.disk_uuid == spec.disk_id);
     let Some((name, disk)) = disk else {

@@ -132,6 +132,17 @@ causes! {
             change RESTART_ALL,
         ] proven "one of the two cannot trust the managers' answers, or the API server reports so itself; managers create the Secret during \
                   startup, and I/O does not pass through them";
+    CALLS_FAIL = critical "calls_fail"
+        "the API server's calls to the admission webhook fail although managers are Ready", rejects_changes: true
+        fix "Check what is between the API server and the managers' port 9502: a proxy (NO_PROXY must contain .svc), the CNI or a firewall. \
+             Do not delete the webhook configurations." [
+            read "kubectl get --raw /api/v1/namespaces/<namespace>/services/https:longhorn-admission-webhook:9502/proxy/v1/healthz",
+            read MANAGERS,
+        ]
+        way MESH "the managers are in a service mesh"
+            fix "Take Longhorn's namespace out of the service mesh, or let the API server reach port 9502 without mutual TLS. Do not delete the \
+                 webhook configurations."
+            [read "kubectl get namespace <namespace> --show-labels", read LABELS];
     CA_EXPIRES_SOON = warning "ca_expires_soon"
         "a webhook configuration's CA expires within 30 days, after which every change to a Longhorn object is rejected"
         fix "Restart one manager in working hours: from 1.11.3 on that issues a new CA. Before 1.11.3, delete Secrets longhorn-webhook-ca and \

@@ -4,15 +4,14 @@
 //! when that changes (longhorn-manager v1.5.5 to v1.12.1 webhook/server/server.go runAdmissionWebhookListenAndServe), so that two
 //! which differ were not both written by it. Go's verifier looks at the dates of a CA, too (crypto/x509 verify.go isValid).
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
-use super::causes;
 use super::configurations::one_to_restart;
+use super::{calls, causes};
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::ca_bundle::{self, Ca};
 use crate::facts::patience::DEFINITE;
-use crate::facts::text::quoted;
 use crate::facts::{api, certificates};
 use crate::longhorn::Webhook;
 use crate::longhorn::resource::VALIDATOR;
@@ -21,9 +20,6 @@ use crate::longhorn::resource::VALIDATOR;
 const CLOCKS: SignedDuration = SignedDuration::from_mins(10);
 /// Managers from 1.11.3 on renew it 90 days before, others never.
 const SOON: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// An Event that is older is over.
-const RECENT: SignedDuration = SignedDuration::from_mins(10);
-
 /// A configuration that calls a Service of Longhorn with a CA bundle.
 type Trusted<'a> = (Resource, &'static str, &'a [Webhook]);
 
@@ -103,30 +99,16 @@ fn refused(
             );
         }
     }
-    let (since, said) = said(cluster)?;
-    certificates::refused(&said)?;
+    let calls = calls::failed(cluster, |said| said.contains("x509: "))?;
+    certificates::refused(calls.said)?;
     let message = "the API server rejects the certificate of Longhorn's admission webhook".to_owned();
     let kind = Resource::ValidatingWebhookConfigurations;
     Some(
         about(cluster, &causes::CERTIFICATE_REFUSED, kind, VALIDATOR, message)
-            .since(Some(since))
+            .since(Some(calls.since))
             .impact("every create and update of a Longhorn object is rejected")
-            .fact(EvidenceSource::Event.says(format!("an Event says: {}", quoted(&said))).quoting(&said)),
+            .fact(calls.evidence()),
     )
-}
-
-/// What Events say of calls that failed for the certificate, and since when, where it lasts.
-fn said(cluster: &Cluster) -> Option<(Timestamp, String)> {
-    let calls = cluster.objects.events.iter().filter(|event| {
-        let said = event.message.as_str();
-        said.contains("failed calling webhook") && said.contains(".longhorn.io") && said.contains("x509: ")
-    });
-    let calls: Vec<_> = calls.filter_map(|event| Some((event.last_seen()?, event))).collect();
-    let (last, event) = calls.iter().max_by_key(|(seen, _)| *seen)?;
-    let began = |seen: &Timestamp| last.duration_since(*seen) <= SignedDuration::from_hours(1);
-    let first = calls.iter().filter_map(|(_, event)| event.first_seen()).filter(began).min()?;
-    let lasts = last.duration_since(first) >= DEFINITE && cluster.age(*last) <= RECENT;
-    lasts.then(|| (first, event.message.to_string()))
 }
 
 fn about(

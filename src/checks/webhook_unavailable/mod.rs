@@ -8,6 +8,7 @@
 //! exits and the loop is closed (longhorn-manager v1.5.4 to v1.12.1 webhook/webhook.go). From 1.6.4,
 //! 1.7.3 and 1.8.0 on they start one after the other under a Lease (app/daemon.go).
 
+mod calls;
 mod causes;
 mod certificates;
 mod configurations;
@@ -37,7 +38,7 @@ pub static CHECK: Check = Check {
     needs: &[EndpointSlices, Pods],
     uses: &[
         Services, DaemonSets, Deployments, Settings, Leases, KubeNodes, ValidatingWebhookConfigurations,
-        MutatingWebhookConfigurations, LonghornNodes, Events, ShareManagers,
+        MutatingWebhookConfigurations, LonghornNodes, Events, ShareManagers, CsiAttachments,
     ],
     causes: causes::ALL,
     ways: &[causes::WAYS],
@@ -63,6 +64,9 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             outage::judge(cluster, webhook, endpoints, out);
         }
         admission_down |= down && webhook == WebhookRole::Admission;
+    }
+    if !admission_down {
+        calls::judge(cluster, out);
     }
     others::labels(cluster, out);
     others::lock(cluster, out);

@@ -17,6 +17,7 @@ pub const ALERTS: &[Alert] = &[
             &causes::CONFIGURATION_UNTRUSTED,
             &causes::CA_EXPIRED,
             &causes::CERTIFICATE_REFUSED,
+            &causes::CALLS_FAIL,
         ]),
         for_: "3m",
         keep_firing_for: "5m",

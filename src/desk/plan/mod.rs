@@ -206,6 +206,8 @@ pub struct Looked<'a> {
     pub summary: &'a ClusterSummary,
     /// Conditions that are no reason for this user.
     pub accepted: &'a [&'static str],
+    /// The same cluster in an earlier recording, for rates.
+    pub earlier: Option<&'a Cluster>,
 }
 
 /// Runs the checks that a plan takes findings from.
@@ -228,7 +230,7 @@ impl<'a> Looked<'a> {
     /// The cluster with the report on it.
     pub fn new(cluster: &'a Cluster, report: &'a Report, accepted: &'a [&'static str]) -> Self {
         let Report { findings, not_listed, unknown, cluster: summary, .. } = report;
-        Looked { cluster, findings, not_listed, unknown, summary, accepted }
+        Looked { cluster, findings, not_listed, unknown, summary, accepted, earlier: None }
     }
 
     /// Says what these checks could not tell: a check that could not look has found nothing, and that is no go.

@@ -70,7 +70,15 @@ impl Judged for Case {
         let cluster = self.cluster(base, which);
         let report = evaluate(&checks::CATALOGUE, which, &cluster, &Address::default()).report;
         let accepted: Vec<&'static str> = self.accept.iter().map(|id| condition(id).unwrap()).collect();
-        let looked = Looked::new(&cluster, &report, &accepted);
+        let mut looked = Looked::new(&cluster, &report, &accepted);
+        let earlier = self.a_day_before.clone().map(|change| {
+            let mut before = self.clone();
+            before.change = change;
+            let mut earlier = before.cluster(base, which);
+            earlier.now = cluster.now - jiff::SignedDuration::from_hours(24);
+            earlier
+        });
+        looked.earlier = earlier.as_ref();
         let plan = self.plan(which, looked);
         let mut text = Vec::new();
         table::write(&mut text, &plan, crate::report::text::Style::DEFAULT, true).unwrap();

@@ -262,12 +262,7 @@ pub const ALL: &[KnownIssue] = &[
         ranges: &[(r(1, 11, 0), hotfix(11, 0, 1))],
         fixed: &[hotfix(11, 0, 1), r(1, 11, 1)],
         frames: &[],
-        trigger: |cluster| match cluster.manager_pods().any(|pod| pod.is_ready()) {
-            false if cluster.manager_pods().next().is_some() => {
-                Trigger::Met("no manager is Ready".to_owned())
-            }
-            _ => Trigger::Possible("the bug occurs once no manager is Ready"),
-        },
+        trigger: no_ready_manager,
     }),
     issue!(13087, "v1.11.3", until "set concurrent-replica-rebuild-per-node-limit to 1, and do not evict whole nodes.", [
         read "kubectl -n <namespace> get settings.longhorn.io concurrent-replica-rebuild-per-node-limit",

@@ -104,6 +104,23 @@ fn a_disk_without_size_hurts_where_replicas_are_balanced() {
 }
 
 #[test]
+fn no_manager_is_ready_only_where_there_was_one() {
+    let issue = ALL.iter().find(|issue| issue.number == 12578).unwrap();
+    let met = |installed: bool, made: &str, ready: &str| {
+        let status = format!("status: {{conditions: [{{type: Ready, status: '{ready}'}}]}}");
+        let pod = crate::testing::MANAGER
+            .replace("}}\n", &format!("}}, creationTimestamp: '2026-01-02T{made}Z'}}\n{status}\n"));
+        let node = if installed { crate::testing::object("Node", "n", "") } else { String::new() };
+        let cluster = crate::testing::cluster_at("2026-01-02T12:00:00Z", &(pod + &node));
+        matches!(issue.trigger(&cluster), Trigger::Met(_))
+    };
+    assert!(met(true, "11:57:00", "False"));
+    assert!(!met(true, "11:57:01", "False"), "a rollout");
+    assert!(!met(true, "11:57:00", "True"));
+    assert!(!met(false, "11:57:00", "False"), "the first start");
+}
+
+#[test]
 fn the_advice_names_the_issue_and_the_next_step() {
     let issue = ALL.iter().find(|issue| issue.number == 13087).unwrap();
     let old = cluster(&kube_node("n", "status: {nodeInfo: {kubeletVersion: v1.33.4}}"));

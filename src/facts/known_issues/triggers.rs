@@ -3,7 +3,8 @@
 use super::Trigger;
 use crate::cluster::Cluster;
 use crate::instance_managers::missing_labels;
-use crate::longhorn::{DataEngine, KubeNode, Resource};
+use crate::longhorn::{DataEngine, KubeNode, Pod, Resource};
+use crate::patience::NO_ENDPOINT;
 use crate::stale_copies;
 
 pub(super) fn backing_image_eviction(cluster: &Cluster) -> Trigger {
@@ -147,6 +148,17 @@ pub(super) fn new_kernel(cluster: &Cluster) -> Trigger {
             Trigger::Possible("nodes have kernel 6.12 or later, and a file system error triggers the bug")
         }
         false => Trigger::Absent,
+    }
+}
+
+/// Before managers have started for the first time no webhook rejects anything, and a rollout replaces all of them at once.
+pub(super) fn no_ready_manager(cluster: &Cluster) -> Trigger {
+    let installed = !cluster.objects.longhorn_nodes.is_empty() || !cluster.can_read(Resource::LonghornNodes);
+    let old = |pod: &Pod| pod.metadata.created().is_none_or(|made| cluster.age(made) >= NO_ENDPOINT);
+    let none_ready = cluster.manager_pods().all(|pod| !pod.is_ready());
+    match installed && none_ready && cluster.manager_pods().any(old) {
+        true => Trigger::Met("no manager is Ready".to_owned()),
+        false => Trigger::Possible("the bug occurs once no manager is Ready"),
     }
 }
 

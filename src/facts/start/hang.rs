@@ -122,10 +122,18 @@ impl UnderWay<'_> {
         let patience = match cluster.is_recorded() {
             // a rollout that ends all managers at once: none has come to its turn, each fills its caches beside all others
             true if self.is_new(cluster) && !cluster.manager_pods().any(Pod::is_ready) => self.limit(cluster),
-            true => TRIES,
-            false => START_GRACE + TRIES,
+            // after a reboot its node starts everything at once, and has no pod network at first
+            true if !self.is_rebooted() => TRIES,
+            _ => START_GRACE + TRIES,
         };
         self.free && self.own(cluster) >= patience && !self.waits_for_webhook(cluster)
+    }
+
+    /// True where the node was lost under the previous run: the kubelet, which did not see its end, calls it Unknown.
+    fn is_rebooted(&self) -> bool {
+        let ended =
+            self.pod.container_status(CONTAINER).and_then(|status| status.last_state.terminated.as_ref());
+        ended.is_some_and(|ended| ended.reason == "Unknown")
     }
 
     /// True for a pod that was created no longer ago than a start of its release may take.

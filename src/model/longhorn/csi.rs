@@ -1,6 +1,6 @@
 //! `csinodes.storage.k8s.io` and `volumeattachments.storage.k8s.io`: the CSI driver as Kubernetes sees it.
 
-use super::lenient::{manifests, narrow};
+use super::lenient::{Time, manifests, narrow};
 use super::shared_text::SharedText;
 
 /// Name of Longhorn's CSI driver (longhorn-manager v1.12.1 types/types.go LonghornDriverName).
@@ -41,6 +41,7 @@ narrow! {
     }
     /// What a call of CSI ended with.
     pub struct CsiError {
+        pub time: Time,
         pub message: String,
     }
 }

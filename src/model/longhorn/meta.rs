@@ -35,6 +35,8 @@ narrow! {
         pub network_status: SharedText = "k8s.v1.cni.cncf.io/network-status",
         /// The same as older releases of Multus wrote it, which Longhorn reads where the other is missing.
         pub networks_status: SharedText = "k8s.v1.cni.cncf.io/networks-status",
+        /// `enabled` on a pod whose connections Istio's ambient mesh takes over (istio cni/pkg/util/podutil.go).
+        pub ambient_redirection: SharedText = "ambient.istio.io/redirection",
         /// Whether a StorageClass is the default: `true` or `false`.
         pub is_default_class: SharedText = "storageclass.kubernetes.io/is-default-class",
         /// The manifest that the manager made the StorageClass `longhorn` of (longhorn-manager v1.3.3 to v1.12.1

@@ -17,7 +17,7 @@ pub fn page() -> String {
             # one step; after it: is the upgrade complete?\nlonghorn-health-exporter plan drain node-1       # also --evict, --reboot, \
          --remove\nlonghorn-health-exporter plan drain --all        # every node by itself\nlonghorn-health-exporter plan loss               # \
          volumes that one node, disk or zone would take down\nlonghorn-health-exporter plan capacity           # room on the disks, \
-         also without a node or zone\nlonghorn-health-exporter plan capacity --volume 100Gi --replicas 3 --disk-selector ssd",
+         also without a node or zone\nlonghorn-health-exporter plan capacity --volume 100Gi --replicas 3 --disk-selector ssd\nlonghorn-health-exporter plan capacity --since-recording last-week.tar.gz   # when disks are full at the rate since then",
     );
     page.paragraph(
         "The verdict is *go*, *not yet*, *no* or *unknown*. If needed data cannot be read, the verdict is unknown, never go. Exit codes: 0 go, \

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -36,6 +37,14 @@ pub struct DiskRoom {
     pub limit: i64,
     /// The largest replica that it takes now, in bytes.
     pub largest: i64,
+    /// How many bytes it loses a day, since the earlier recording.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(default)]
+    pub a_day: Option<i64>,
+    /// When it is full at that rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(default)]
+    pub full_at: Option<Timestamp>,
     /// Why it takes no replica of the new volume, or of any.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(default)]
@@ -57,7 +66,7 @@ pub fn largest(cluster: &Cluster) -> Vec<Largest> {
 }
 
 /// Each disk of the cluster with its node and its name.
-fn all(
+pub(super) fn all(
     cluster: &Cluster,
 ) -> impl Iterator<Item = (&LonghornNode, &SharedText, &DiskSpec, Option<&DiskStatus>)> {
     cluster.objects.longhorn_nodes.iter().flat_map(|node| {
@@ -87,6 +96,8 @@ pub fn rooms(cluster: &Cluster, volume: Option<&Volume>) -> Vec<DiskRoom> {
                 allocated: figure(|now| now.storage_scheduled.0),
                 limit: space.as_ref().map_or(0, DiskSpace::most),
                 largest: if refusal.is_some() && volume.is_none() { 0 } else { largest },
+                a_day: None,
+                full_at: None,
                 refusal,
             }
         })

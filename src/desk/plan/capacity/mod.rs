@@ -1,8 +1,9 @@
-//! `plan capacity`: how much room is left by Longhorn's own rule, whether it lasts without a node or zone, and whether a
-//! new volume fits.
+//! `plan capacity`: how much room is left by Longhorn's own rule, whether it lasts without a node or zone, when disks are full,
+//! and whether a new volume fits.
 
 mod disks;
 mod fits;
+mod pace;
 pub mod table;
 mod wanted;
 
@@ -11,6 +12,7 @@ use super::*;
 
 pub use disks::{DiskRoom, Largest};
 pub use fits::Place;
+pub use pace::LEAST_APART;
 pub use wanted::{Wanted, replicas, size};
 
 /// What `plan capacity` says beside its reasons.
@@ -24,6 +26,13 @@ pub struct Capacity {
     pub replicas: Vec<Place>,
     /// The largest new volume that fits, by its number of replicas: one that selects no tags.
     pub largest: Vec<Largest>,
+    /// When the earlier recording was made, if one was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(default)]
+    pub since: Option<Timestamp>,
+    /// The moment of this look.
+    #[serde(skip)]
+    pub now: Timestamp,
     /// Every disk, the one with the least room first.
     pub disks: Vec<DiskRoom>,
 }
@@ -33,6 +42,8 @@ pub struct Capacity {
 pub struct Room<'a> {
     pub cluster: &'a Cluster,
     pub wanted: Option<&'a Wanted>,
+    /// The same cluster in an earlier recording.
+    pub earlier: Option<&'a Cluster>,
 }
 
 conditions! {
@@ -56,6 +67,11 @@ conditions! {
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go (getNodeInfo, FindDiskCandidates)"
         needs [LonghornNodes, Settings] Capacity(disks::none_takes);
+    FULL_SOON = NotYet "disk_full_soon" "a disk is full within 7 days at the rate since the earlier recording"
+        fix "Delete unneeded snapshots and volumes on these disks, or add a disk. Volumes fail once their disk is full."
+        read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"
+        source "longhorn-manager v1.12.1 k8s/pkg/apis/longhorn/v1beta2/node.go (DiskStatus.StorageAvailable)"
+        needs [LonghornNodes] Capacity(pace::full_soon);
     OVERCOMMITTED = Note "overcommitted" "more is allocated to volumes than the disks hold"
         fix "Watch the free space of these disks: volumes fail once a disk is full, whatever is allocated."
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"
@@ -64,26 +80,28 @@ conditions! {
 }
 
 fn without_node(room: &Room<'_>, out: &mut Found) {
-    if room.wanted.is_none() {
-        room::without_a_node(room.cluster, out);
-    }
+    room::without_a_node(room.cluster, out);
 }
 
 fn without_zone(room: &Room<'_>, out: &mut Found) {
-    if room.wanted.is_none() {
-        room::without_a_zone(room.cluster, out);
-    }
+    room::without_a_zone(room.cluster, out);
 }
 
 /// The plan; with a volume it is about that alone.
 pub fn plan(looked: Looked<'_>, wanted: Option<Wanted>) -> Plan {
     let cluster = looked.cluster;
     let wanted = wanted.map(|wanted| wanted.completed(cluster));
-    let room = Room { cluster, wanted: wanted.as_ref() };
+    let earlier = looked.earlier;
+    let room = Room { cluster, wanted: wanted.as_ref(), earlier };
     let names = [(Name::Namespace, cluster.namespace.clone())];
     let mut reasons = Vec::new();
     for condition in ALL.iter().copied() {
         let Look::Capacity(look) = condition.look else { continue };
+        if wanted.is_some()
+            && [WITHOUT_NODE.id(), WITHOUT_ZONE.id(), FULL_SOON.id()].contains(&condition.id())
+        {
+            continue; // not asked, so what it needs may be unreadable
+        }
         reasons.append(&mut looked.judge(condition, &names, |found| look(&room, found)));
     }
     let part = Part::of("room on the disks".to_owned(), reasons, Vec::new());
@@ -95,10 +113,16 @@ pub fn plan(looked: Looked<'_>, wanted: Option<Wanted>) -> Plan {
         }
         _ => Vec::new(),
     };
+    let mut disks = disks::rooms(cluster, volume.as_ref());
+    if let Some(earlier) = earlier {
+        pace::add_to(&mut disks, cluster, earlier);
+    }
     let capacity = Capacity {
+        since: earlier.map(|earlier| earlier.now),
+        now: cluster.now,
         replicas,
         largest: disks::largest(cluster),
-        disks: disks::rooms(cluster, volume.as_ref()),
+        disks,
         volume: wanted,
     };
     let question = match &capacity.volume {

@@ -38,6 +38,7 @@ impl Capacity {
             .iter()
             .map(|one| format!("{} with {}", bytes(one.size), counted(one.replicas, "replica")));
         sums.push(format!("Largest new volume: {}", largest.collect::<Vec<_>>().join(", ")));
+        sums.extend(self.pace());
         sums
     }
 }

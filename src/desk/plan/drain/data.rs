@@ -6,13 +6,13 @@ use super::super::scheduler::Scheduler;
 use super::super::{Found, Weight, held};
 use super::{Draining, Intent};
 use crate::check::{bytes, counted};
+use crate::facts::backing_images::irreplaceable_on;
 use crate::facts::nodes::down;
 use crate::facts::placement::{nearest, refusals_without};
 use crate::facts::text::listed;
 use crate::facts::volumes::{attached_on, is_healthy, rebuild};
 use crate::longhorn::{
-    Backup, BackupState, CopyState, DataEngine, DataLocality, Owner, Release, Replica, Volume, VolumeHealth,
-    VolumeState,
+    Backup, BackupState, DataEngine, DataLocality, Owner, Release, Replica, Volume, VolumeHealth, VolumeState,
 };
 
 /// Policies that evict on their own came with these releases (longhorn-manager v1.5.4 controller/node_controller.go).
@@ -101,21 +101,14 @@ pub fn backing_up(draining: &Draining<'_>, out: &mut Found) {
     out.volumes(cluster, &volumes, &format!("is|are being backed up while attached to {}", draining.node));
 }
 
-/// An image that is downloaded is fetched again where all of its copies are lost; any other is lost with the last one.
 pub fn only_image(draining: &Draining<'_>, out: &mut Found) {
     if draining.intent != Intent::Remove {
         return;
     }
     let cluster = draining.cluster;
     let only = cluster.objects.backing_images.iter().filter(|image| {
-        let source = cluster.objects.backing_image_data_sources.get(&image.metadata.name);
-        let copies = &image.status.disk_file_status_map;
-        let ready = copies.iter().filter(|(_, copy)| copy.state == CopyState::Ready);
-        let mut nodes =
-            ready.filter_map(|(disk, _)| Some(cluster.disk(disk)?.node.metadata.name.as_str())).peekable();
-        source.is_none_or(|source| source.spec.source_type != "download")
-            && nodes.peek().is_some()
-            && nodes.all(|node| draining.together.contains(node))
+        let nodes = irreplaceable_on(cluster, image);
+        !nodes.is_empty() && nodes.iter().all(|node| draining.together.contains(*node))
     });
     let names: Vec<&str> = only.map(|image| image.metadata.name.as_str()).collect();
     if !names.is_empty() {

@@ -59,11 +59,16 @@ pub fn of(draining: &Draining<'_>, verdict: Verdict) -> Vec<Step> {
     let (namespace, node) = (draining.cluster.namespace.as_str(), draining.node);
     let set = |spec: serde_json::Value| patch(namespace, "nodes.longhorn.io", node, &json!({ "spec": spec }));
     let drain = || {
-        Step::change(
-            "Drain the node. Longhorn removes its instance managers' PodDisruptionBudgets once the node is cordoned and its volumes are detached. \
-             Ignore a dry run before the cordon: it always fails.",
-            format!("kubectl drain {node} --ignore-daemonsets --delete-emptydir-data --timeout=30m"),
-        )
+        [
+            Step::said(
+                "Check workloads' PodDisruptionBudgets (not read by this plan): the drain waits for them.",
+            ),
+            Step::change(
+                "Drain the node. Longhorn removes its instance managers' PodDisruptionBudgets once the node is cordoned and its volumes are \
+                 detached. Ignore a dry run before the cordon: it always fails.",
+                format!("kubectl drain {node} --ignore-daemonsets --delete-emptydir-data --timeout=30m"),
+            ),
+        ]
     };
     let mut steps = Vec::new();
     if verdict != Verdict::Go {
@@ -96,7 +101,7 @@ pub fn of(draining: &Draining<'_>, verdict: Verdict) -> Vec<Step> {
             return steps;
         }
         Intent::Remove => {
-            steps.push(drain());
+            steps.extend(drain());
             steps.push(Step::change("Delete the node in Kubernetes.", format!("kubectl delete node {node}")));
             let text = "Delete the node in Longhorn, unless Longhorn has already done so.";
             steps.push(Step::change(
@@ -106,11 +111,11 @@ pub fn of(draining: &Draining<'_>, verdict: Verdict) -> Vec<Step> {
             return steps;
         }
         Intent::Reboot => {
-            steps.push(drain());
+            steps.extend(drain());
             steps.push(Step::said("Restart the node. Then wait until Kubernetes reports it as Ready."));
         }
         Intent::Drain => {
-            steps.push(drain());
+            steps.extend(drain());
             steps.push(Step::said("Do your work on the node."));
         }
     }

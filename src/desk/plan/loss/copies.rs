@@ -1,10 +1,11 @@
-//! Volumes whose copies go together.
+//! Volumes whose copies go together, and backing images.
 
 use std::collections::BTreeMap;
 
-use super::super::Found;
+use super::super::{Found, held};
 use super::Audit;
 use crate::check::counted;
+use crate::facts::backing_images::irreplaceable_on;
 use crate::facts::text::listed;
 use crate::longhorn::{Replica, Volume, VolumeHealth};
 use crate::report::redundancy::Shared;
@@ -92,4 +93,23 @@ pub fn one_zone(audit: &Audit<'_>, out: &mut Found) {
         Shared::Zone(zone) => Some(format!("zone {zone}")),
         _ => None,
     });
+}
+
+pub fn one_image(audit: &Audit<'_>, out: &mut Found) {
+    let mut images: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for image in audit.cluster.objects.backing_images.iter() {
+        let nodes = irreplaceable_on(audit.cluster, image);
+        if let (Some(node), 1) = (nodes.first(), nodes.len()) {
+            images.entry(*node).or_default().push(image.metadata.name.as_str());
+        }
+    }
+    let names: Vec<&str> = images.values().flatten().copied().collect();
+    if names.is_empty() {
+        return;
+    }
+    let text = held(names.len(), "backing image", "has|have all copies on a single node");
+    let reason = out.say(format!("{text}: {}", listed(&names)));
+    for (node, names) in images.iter().take(MAX_PLACES) {
+        reason.fact(format!("would be lost with node {node}: {}", listed(names)));
+    }
 }

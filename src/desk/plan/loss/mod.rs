@@ -57,6 +57,12 @@ conditions! {
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go (IsSchedulableToDisk)"
         needs [Volumes, Replicas, LonghornNodes, Settings] Loss(no_room);
+    ONE_IMAGE = NotYet "one_image_copy" "backing images that cannot be downloaded again have all their copies on one node"
+        fix "Create a second copy on another node: raise minNumberOfCopies (from 1.7 on), or create a volume of two replicas with the image. \
+             Until then, keep the source file."
+        read "kubectl -n <namespace> get backingimages.longhorn.io -o yaml"
+        source "longhorn-manager v1.3.3 to v1.12.1 controller/backing_image_data_source_controller.go (downloads again only what was downloaded)"
+        needs [BackingImages, BackingImageDataSources, LonghornNodes] Loss(copies::one_image);
     NOT_BACKED_UP = Note "not_backed_up" "volumes were never backed up"
         fix "Add a recurring job with task backup if these volumes need backups."
         source "longhorn-manager v1.12.1 k8s/pkg/apis/longhorn/v1beta2/volume.go (lastBackupAt)"

@@ -7,7 +7,7 @@ use crate::cluster::Cluster;
 use crate::facts::installation;
 use crate::facts::releases::{Path, is_refused, path, release_of};
 use crate::facts::text::listed;
-use crate::longhorn::{CustomResourceDefinition, EngineImage, InstanceManager, Release};
+use crate::longhorn::{CustomResourceDefinition, EngineImage, InstanceManager, Release, Resource};
 
 /// What is not of the release that the setting names: the DaemonSet, and manager pods.
 fn others(cluster: &Cluster, release: Release) -> Vec<String> {
@@ -54,19 +54,43 @@ pub fn managers_old(rung: &Rung<'_>, out: &mut Found) {
     }
 }
 
-/// Those that were refused when the manifest was applied, as after a downgrade that was tried (see `installation::unconverted`), or
-/// that a tool left out. They carry the release in a label (longhorn deploy/longhorn.yaml and chart, v1.3.3 to v1.12.1).
-pub fn definitions_left(rung: &Rung<'_>, out: &mut Found) {
-    let other = |definition: &&CustomResourceDefinition| {
-        let label = definition.metadata.label("app.kubernetes.io/version").and_then(Release::parse);
-        label.is_some_and(|label| path(label, rung.from) != Path::Same)
+/// Definitions of which this holds, with their release. They carry it in a label (longhorn deploy/longhorn.yaml and chart, v1.3.3 to
+/// v1.12.1).
+fn definitions(cluster: &Cluster, holds: impl Fn(Release) -> bool) -> Vec<(&str, Release)> {
+    let labelled = |definition: &CustomResourceDefinition| {
+        definition.metadata.label("app.kubernetes.io/version").and_then(Release::parse)
     };
-    let definitions = rung.cluster.objects.custom_resource_definitions.iter().filter(other);
-    let names: Vec<&str> = definitions.map(|definition| definition.metadata.name.as_str()).collect();
+    let all = cluster.objects.custom_resource_definitions.iter();
+    let known = all.filter_map(|one| Some((one.metadata.name.as_str(), labelled(one)?)));
+    known.filter(|(_, release)| holds(*release)).collect()
+}
+
+/// Those that were refused when the manifest was applied, as after a downgrade that was tried (see `installation::unconverted`), or
+/// that a tool left out.
+pub fn definitions_left(rung: &Rung<'_>, out: &mut Found) {
+    let others = definitions(rung.cluster, |release| path(release, rung.from) != Path::Same);
+    let names: Vec<&str> = others.iter().map(|(name, _)| *name).collect();
     if !names.is_empty() {
         let text = held(names.len(), "CustomResourceDefinition", "is|are from another release");
         out.say(format!("{text}: {}", listed(&names)));
     }
+}
+
+/// Those that an upgrade to a later release put in place before it failed. Those of the target are its own first step.
+pub fn definitions_ahead(rung: &Rung<'_>, out: &mut Found) {
+    if !rung.cluster.can_read(Resource::CustomResourceDefinitions) {
+        let text = format!("CustomResourceDefinitions were not read, so some may be newer than {}", rung.to);
+        out.note(text).fix("Check their label app.kubernetes.io/version before the upgrade.");
+        return;
+    }
+    let ahead = |release: Release| release > rung.to && path(rung.to, release) != Path::Same;
+    let newer = definitions(rung.cluster, ahead);
+    let Some(newest) = newer.iter().map(|(_, release)| *release).max() else { return };
+    let names: Vec<&str> = newer.iter().map(|(name, _)| *name).collect();
+    let text = held(names.len(), "CustomResourceDefinition", &format!("is|are newer than {}", rung.to));
+    out.say(format!("{text}: {}", listed(&names))).fact(format!(
+        "label app.kubernetes.io/version names {newest}, so an upgrade to that release probably failed"
+    ));
 }
 
 pub fn engines_left(rung: &Rung<'_>, out: &mut Found) {

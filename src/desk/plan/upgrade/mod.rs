@@ -84,6 +84,12 @@ conditions! {
         read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide"
         source "longhorn-manager v1.12.1 upgrade/upgrade.go (the setting current-longhorn-version is written last)"
         needs [Settings, Pods, DaemonSets] Now(after::unfinished);
+    DEFINITIONS_AHEAD = NotYet "definitions_ahead" "CustomResourceDefinitions are newer than the target, as a failed upgrade leaves them"
+        fix "Apply the CustomResourceDefinitions of <to> first, and upgrade the managers right after. Do not delete any of them: that deletes its \
+             objects."
+        read "kubectl get crds -l longhorn-manager -o custom-columns=NAME:.metadata.name,RELEASE:.metadata.labels.app\\.kubernetes\\.io/version"
+        source "longhorn v1.3.3 to v1.12.1 deploy/longhorn.yaml (label app.kubernetes.io/version), which puts definitions in place before managers"
+        needs [] Now(after::definitions_ahead);
     MANAGERS_UNWELL = NotYet "unwell" "`check` has findings that would make the upgrade fail"
         fix "Fix the findings of `check` first: the upgrade needs working managers and webhooks."
         read "longhorn-health-exporter check"

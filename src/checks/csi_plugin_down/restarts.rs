@@ -1,0 +1,76 @@
+//! CSI sidecars that end every few hours, while others of them work: one that leads and cannot renew its Lease ends, so that another can
+//! lead (kubernetes-csi/csi-lib-utils leaderelection/leader_election.go).
+
+use jiff::SignedDuration;
+
+use super::causes;
+use super::controllers::{CONTROLLERS, SETTLED};
+use crate::check::*;
+use crate::facts::{looping, text};
+use crate::longhorn::{Deployment, Pod, Terminated};
+
+/// So often on average since the pod was created, and so often at least: a rollout of API servers ends a sidecar once or twice.
+const A_DAY: i64 = 4;
+const AT_LEAST: i64 = 6;
+/// The last end is not older.
+const RECENT: SignedDuration = SignedDuration::from_hours(2);
+/// What client-go and csi-lib-utils say of a lost Lease, in lower case.
+const LOST: [&str; 4] =
+    ["failed to renew lease", "stopped leading", "leaderelection lost", "lost leader election"];
+
+pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
+    let of = |(app, ..): (&'static str, &Cause, &str)| {
+        cluster.pods_of(app).filter_map(move |pod| of_pod(cluster, app, pod))
+    };
+    let all: Vec<Restarts> = CONTROLLERS.into_iter().flat_map(of).collect();
+    let [first, _, ..] = all.as_slice() else { return };
+    let logs =
+        cluster.history.logs().filter(|log| all.iter().any(|one| one.pod.metadata.name == log.pod.as_str()));
+    let lost = logs.flat_map(|log| log.text.lines()).find(|line| {
+        let line = line.to_ascii_lowercase();
+        LOST.iter().any(|part| line.contains(part))
+    });
+    let way = lost.map(|_| &causes::LOST_LEASES);
+    let why = way.map_or(String::new(), |way| format!(": {}", way.briefly));
+    let message = format!("{} keep restarting{why}", counted(all.len(), "CSI sidecar"));
+    out.report(
+        Finding::about(&causes::SIDECARS_RESTARTING, cluster.object::<Deployment>(first.app), message)
+            .way(way)
+            .with(Name::Pod, first.pod.metadata.name.as_str())
+            .impact("attaching, creating and resizing volumes waits at each restart. Mounted volumes keep working.")
+            .facts(text::first_ten(&all, "pod", Restarts::text))
+            .facts(lost.map(|line| EvidenceSource::Log.says(format!("a sidecar's log: {}", text::quoted(line))).quoting(line))),
+    );
+}
+
+/// A sidecar that keeps restarting.
+struct Restarts<'a> {
+    app: &'static str,
+    pod: &'a Pod,
+    times: i64,
+    end: &'a Terminated,
+}
+
+impl Restarts<'_> {
+    fn text(&self) -> String {
+        let (name, times, code) =
+            (&self.pod.metadata.name, counted(self.times, "restart"), self.end.exit_code);
+        let life = looping::length(self.end).map(text::duration).unwrap_or_default();
+        format!("pod {name}: {times}, the last one after {life} with exit code {code}")
+    }
+}
+
+fn of_pod<'a>(cluster: &Cluster, app: &'static str, pod: &'a Pod) -> Option<Restarts<'a>> {
+    let status = pod.container_status(app)?;
+    let (times, end) = (status.restart_count.0, looping::last_end(status)?);
+    let days = cluster.age(pod.metadata.created()?).as_hours() / 24 + 1;
+    let recent = cluster.age(end.finished_at.get()?) < RECENT;
+    // what ends within seconds waits for the plugin's socket, and what was lost with its node ended with that
+    let lived = looping::length(end)? >= SETTLED && end.reason != "Unknown";
+    (recent && lived && times >= AT_LEAST.max(days.saturating_mul(A_DAY))).then_some(Restarts {
+        app,
+        pod,
+        times,
+        end,
+    })
+}

@@ -1,0 +1,98 @@
+//! What the API server says of its calls of Longhorn's webhooks: those that fail although a manager is Ready behind the Service.
+//!
+//! It says so to whoever changes an object: to Longhorn, which repeats it to csi-attacher and in Events (Kubernetes
+//! staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook/errors.go ErrCallingWebhook).
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::causes;
+use super::impact;
+use super::service::WebhookRole;
+use crate::check::*;
+use crate::facts::patience::DEFINITE;
+use crate::facts::releases::manager_release;
+use crate::facts::text::quoted;
+use crate::facts::unreached;
+use crate::longhorn::Pod;
+use crate::longhorn::resource::VALIDATOR;
+
+/// What is older is over.
+const RECENT: SignedDuration = SignedDuration::from_mins(10);
+/// Where a manager has been Ready for so long, a call that fails is no part of a rollout.
+const SERVED: SignedDuration = SignedDuration::from_mins(3);
+
+/// Calls that fail.
+pub struct Failed<'a> {
+    pub since: Timestamp,
+    /// The newest error.
+    pub said: &'a str,
+    source: EvidenceSource,
+}
+
+impl Failed<'_> {
+    pub fn evidence(&self) -> Evidence {
+        let whose = if self.source == EvidenceSource::Event { "an Event" } else { "a VolumeAttachment" };
+        self.source.says(format!("{whose} says: {}", quoted(self.said))).quoting(self.said)
+    }
+}
+
+/// The calls that failed until lately and for some time, and whose error is one of these.
+pub fn failed<'a>(cluster: &'a Cluster, is: impl Fn(&str) -> bool) -> Option<Failed<'a>> {
+    let events = cluster.objects.events.iter().filter_map(|event| {
+        Some((event.last_seen()?, event.first_seen()?, event.message.as_str(), EvidenceSource::Event))
+    });
+    let attachments = cluster.objects.csi_attachments.iter().filter(|csi| !csi.status.attached);
+    let attachments = attachments.filter_map(|csi| {
+        let error = &csi.status.attach_error;
+        Some((error.time.get()?, csi.metadata.created()?, error.message.as_str(), EvidenceSource::Api))
+    });
+    let failed =
+        |said: &str| said.contains("failed calling webhook") && said.contains(".longhorn.io") && is(said);
+    let calls: Vec<_> = events.chain(attachments).filter(|(_, _, said, _)| failed(said)).collect();
+    let (last, _, said, source) = *calls.iter().max_by_key(|(seen, ..)| *seen)?;
+    let of_now =
+        calls.iter().filter(|(seen, ..)| last.duration_since(*seen) <= SignedDuration::from_hours(1));
+    let since = of_now.map(|(_, first, ..)| *first).min().unwrap_or(last);
+    let lasts = last.duration_since(since) >= DEFINITE && cluster.age(last) <= RECENT;
+    lasts.then_some(Failed { since, said, source })
+}
+
+/// Judges calls that fail on the way; those refused for a certificate are another finding.
+pub fn judge(cluster: &Cluster, out: &mut Outcome) {
+    let Some(calls) = failed(cluster, |said| !said.contains("x509: ")) else { return };
+    let mut ready = cluster.manager_pods().filter_map(|pod| pod.ready_since());
+    if !ready.any(|since| cluster.age(since) >= SERVED && calls.since >= since) {
+        return;
+    }
+    let meshed = cluster.manager_pods().find_map(|pod| mesh(pod));
+    let way = unreached::of_call(calls.said).filter(|_| meshed.is_none());
+    let why = match (meshed, way) {
+        (Some(_), _) => causes::MESH.briefly,
+        (None, Some(way)) => way.briefly,
+        (None, None) => "managers are Ready",
+    };
+    let object = cluster.object_of(Resource::ValidatingWebhookConfigurations, VALIDATOR);
+    out.report(
+        Finding::about(
+            &causes::CALLS_FAIL,
+            object,
+            format!("calls to Longhorn's admission webhook fail: {why}"),
+        )
+        .since(Some(calls.since))
+        .impact(impact::of(cluster, WebhookRole::Admission, manager_release(cluster)))
+        .fact(calls.evidence())
+        .facts(meshed.map(|mesh| format!("the managers' pods are in a service mesh ({mesh})")))
+        .way(meshed.map(|_| &causes::MESH)),
+    );
+}
+
+/// The mesh that takes over the pod's connections, by its proxy or by what the ambient mesh notes at the pod.
+fn mesh(pod: &Pod) -> Option<&'static str> {
+    let has = |name: &str| pod.spec.container(name).is_some() || pod.container_status(name).is_some();
+    match () {
+        () if pod.metadata.annotations.ambient_redirection == "enabled" => Some("Istio, ambient"),
+        () if has("istio-proxy") => Some("Istio"),
+        () if has("linkerd-proxy") => Some("Linkerd"),
+        () => None,
+    }
+}
