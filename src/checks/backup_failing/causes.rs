@@ -51,7 +51,7 @@ causes! {
             change "kubectl -n <namespace> delete backups.longhorn.io <backup>",
         ] proven "the backup has failed, so it holds no complete copy; others are not touched";
     RECURRING_JOB_OVERDUE = warning "recurring_job_overdue"
-        "a recurring job has missed its schedule, or fails on every run"
+        "a recurring job has missed its schedule, or every run fails"
         but "info while its last run is writing a backup"
         fix "Delete the last Job of CronJob <object> if it is hanging: it blocks every later run. If over 100 runs were missed, edit the CronJob: it then starts again."
             [read CRON_JOB, read JOBS, change "kubectl -n <namespace> delete jobs <workload>"]

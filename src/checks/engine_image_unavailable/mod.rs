@@ -24,8 +24,8 @@ use crate::longhorn::{DataEngine, EngineImage, EngineImageState, Volume};
 pub static CHECK: Check = Check {
     id: "engine_image_unavailable",
     title: "Engine images unavailable",
-    summary: "An engine image is missing on one or all nodes, unknown to Longhorn or too old for it, so volumes that need it cannot attach. Or a \
-              volume's live engine upgrade is stuck.",
+    summary: "An engine image is missing on one or all nodes, unknown to Longhorn or too old for it, so volumes that need it cannot attach. The \
+              check also finds a volume's live engine upgrade that is stuck.",
     needs: &[EngineImages, LonghornNodes],
     uses: &[Pods, Volumes, Replicas, KubeNodes, Settings],
     causes: causes::ALL,

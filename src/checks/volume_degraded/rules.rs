@@ -12,8 +12,8 @@ pub(super) const ALERTS: &[Alert] = &[
         keep_firing_for: "5m",
         summary: "A degraded Longhorn volume is not recovering.",
         description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} has too few replicas and \
-                      is not recovering. It works, but the next failure may destroy its data. Run the command below to find what blocks the rebuild.",
-        why: "The finding waits a quarter of an hour for a rebuild to begin and half an hour for its progress to change; ten more minutes cover someone making changes by hand.",
+                      is not recovering. It works, but the next failure may destroy its data. Run the command below to find out what blocks the rebuild.",
+        why: "The finding waits a quarter of an hour for a rebuild to begin, and half an hour for it to advance. Ten more minutes tolerate changes that someone is making by hand.",
         runbook: include_str!("LonghornVolumeNotRecovering.md"),
         ..Alert::DEFAULT
     },
@@ -25,11 +25,11 @@ pub(super) const ALERTS: &[Alert] = &[
         severity: Severity::Critical,
         as_found: true,
         summary: "A Longhorn volume is on its last copy.",
-        description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} has one healthy \
-                      copy left. It works, but the next failure may destroy its data. Keep that copy's node running, and check the rebuild with \
-                      the command below.",
-        why: "A rebuild that ends within ten minutes is no news. One that is still running counts too: until it finishes, the next failure loses the \
-              data. Critical where a node of its replicas is down, since what is on it does not come back on its own.",
+        description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} has one healthy copy \
+                      left. It works, but the next failure may destroy its data. Do not drain or reboot that copy's node, and check the rebuild \
+                      with the command below.",
+        why: "A rebuild that ends within ten minutes needs no alert. A longer one does: until it finishes, the next failure destroys the data. \
+              Critical while the node of another replica is down, because that replica does not come back by itself.",
         runbook: include_str!("LonghornVolumeLastCopy.md"),
         ..Alert::DEFAULT
     },

@@ -21,7 +21,7 @@ pub const INCIDENTS_PANEL: &str = "Incidents";
 pub const PANELS: &[Panel] = &[
     Panel {
         title: "Critical incidents",
-        description: "Incidents to fix now. No data does not mean healthy: the exporter is down or not synced.",
+        description: "Incidents to fix now. No data means that the exporter is down or not synced.",
         expr: "sum by ($cluster job) (max without ($without) (longhorn_health_incidents{$job, severity=\"critical\"}))",
         legend: "critical",
         steps: GOOD_IS_ZERO,
@@ -39,7 +39,7 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         title: "Firing alerts",
-        description: "Alerts of these rules that are firing. Grey does not mean healthy: the rules may be missing.",
+        description: "Alerts of these rules that are firing. If the panel is grey, the rules may be missing.",
         expr: "count by ($cluster alertstate) (max without ($without) (ALERTS{$alerts, alertstate=\"firing\", severity!=\"info\"}))",
         legend: "firing",
         steps: &[Step::at(1.0, "orange")],
@@ -116,7 +116,7 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         title: "Worst finding per check",
-        description: "What began first and what followed. Checks without findings have no row. A gap means that the finding ended or the exporter was down.",
+        description: "Shows what began first and what followed. Checks without findings have no row. A gap means that the finding ended or the exporter was down.",
         unit: Unit::Severity,
         expr: "max by ($cluster check) (4 * (longhorn_health_check_findings{$job, severity=\"critical\"} > bool 0) or 3 * (longhorn_health_check_findings{$job, severity=\"warning\"} > bool 0) or 2 * (longhorn_health_check_unknown{$job} > bool 0) or (longhorn_health_check_findings{$job, severity=\"info\"} > bool 0))",
         legend: "{{check}}",
