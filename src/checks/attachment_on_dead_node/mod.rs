@@ -70,7 +70,7 @@ pub static CHECK: Check = Check {
         dashboard: Dashboard::Volumes,
         title: "Volumes held by dead nodes",
         description: "Attachments of Longhorn volumes to nodes that are down or deleted.",
-        no_data: "no dead node holds a volume, or the exporter does not report",
+        no_data: "no dead node holds a volume, or the exporter is not reporting",
         ..Panel::TABLE.of(&HELD)
     }],
     run,

@@ -70,7 +70,7 @@ const PANELS: &[Panel] = &[
                (longhorn_health_checks{$job, state=\"known\"} > 0)",
         legend: "at risk",
         steps: &[Step::at(0.0, "green"), Step::at(1.0, "red")],
-        no_data: "the exporter cannot tell: read the list of unknown checks",
+        no_data: "unknown: read the list of unknown checks",
         ..Panel::STAT
     },
     Panel {
@@ -86,11 +86,11 @@ const PANELS: &[Panel] = &[
     },
     Panel {
         dashboard: Dashboard::Eviction,
-        title: "Copies in status but not in spec",
+        title: "Stale backing image copies",
         description: "Backing image copies that are still in the status but not in the spec. That is normal for seconds. After minutes, check the \
                       node's backing image manager.",
         columns: &["backing_image", "node", "disk"],
-        no_data: "spec and status of every backing image agree, or the exporter does not report",
+        no_data: "spec and status of every backing image agree, or the exporter is not reporting",
         ..Panel::TABLE.of(&STATUS_NOT_SPEC)
     },
 ];

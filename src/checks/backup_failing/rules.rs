@@ -79,7 +79,7 @@ pub(super) const ALERTS: &[Alert] = &[
 pub(super) const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Storage,
-        title: "Backups not complete",
+        title: "Incomplete backups",
         description: "Backups that are waiting, in progress or failed. Complete backups are not counted.",
         width: Width::Third,
         no_data: "the exporter cannot read backups.longhorn.io",
@@ -90,7 +90,7 @@ pub(super) const PANELS: &[Panel] = &[
         title: "Backups failing",
         description: "Unavailable targets, failed or stalled backups, overdue jobs, and volumes whose last backup is too old.",
         columns: &["severity", "cause", "object_kind", "object"],
-        no_data: "backups are in order, or the exporter does not report",
+        no_data: "all backups are fine, or the exporter is not reporting",
         ..Panel::TABLE.of_findings("backup_failing")
     },
     Panel {
@@ -98,7 +98,7 @@ pub(super) const PANELS: &[Panel] = &[
         title: "Last good backup",
         description: "Time of the newest good backup, for volumes where it is over a day old or backups fail. 1970: a required backup is missing.",
         unit: Unit::FromNow,
-        no_data: "every volume that has backups has one of today, or the exporter does not report",
+        no_data: "every volume with backups has one from today, or the exporter is not reporting",
         ..Panel::TABLE.of(&LAST_BACKUP)
     },
 ];

@@ -79,7 +79,7 @@ pub(super) const PANELS: &[Panel] = &[
         dashboard: Dashboard::Storage,
         title: "CSI driver down",
         description: "Nodes whose CSI plugin is down, and CSI controllers without a working pod, with the cause.",
-        no_data: "the CSI driver is up everywhere, or the exporter does not report",
+        no_data: "the CSI driver is up everywhere, or the exporter is not reporting",
         ..Panel::TABLE.of_findings("csi_plugin_down")
     },
 ];

@@ -50,7 +50,7 @@ pub static CHECK: Check = Check {
         columns: &["setting"],
         expr: "max by ($cluster setting) (longhorn_health_danger_zone_pending{$job}) > 0",
         legend: "{{setting}}",
-        no_data: "no setting is pending, or the exporter does not report",
+        no_data: "no setting is pending, or the exporter is not reporting",
         ..Panel::TABLE
     }],
     run,

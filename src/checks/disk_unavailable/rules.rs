@@ -117,7 +117,7 @@ pub(super) const PANELS: &[Panel] = &[
         title: "Disks and nodes unavailable",
         description: "Disks that Longhorn cannot use or that are full, and nodes that are not Ready, with the cause.",
         columns: &["severity", "cause", "node", "disk"],
-        no_data: "every disk and node is in order, or the exporter does not report",
+        no_data: "every disk and node is fine, or the exporter is not reporting",
         ..Panel::TABLE.of_findings("disk_unavailable")
     },
 ];

@@ -57,7 +57,7 @@ pub static CHECK: Check = Check {
         title: "Driver deployer blocked",
         description: "Driver deployers that are waiting or crashing. managers_down: fix the managers first. dns_suspected: Ready managers cannot be \
                       reached.",
-        no_data: "the driver deployer is not blocked, or the exporter does not report",
+        no_data: "the driver deployer is not blocked, or the exporter is not reporting",
         ..Panel::TABLE.of_findings("driver_deployer_blocked")
     }],
     run,

@@ -40,7 +40,7 @@ pub static CHECK: Check = Check {
 gauges! {
     IMAGES = Gauge "longhorn_health_engine_images" ["state"]
         "Engine images by the state that Longhorn reports: deployed, deploying, incompatible, error, unset.",
-        absent "engineimages.longhorn.io cannot be read; zero for a state in which none is",
+        absent "engineimages.longhorn.io cannot be read; a state without any is 0",
         example "longhorn_health_engine_images{state!=\"deployed\"} > 0";
 }
 

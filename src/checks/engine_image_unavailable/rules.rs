@@ -56,7 +56,7 @@ pub(super) const PANELS: &[Panel] = &[
         title: "Engine images unavailable",
         description: "Engine images that are missing on a node or everywhere, unknown or incompatible, with the cause.",
         columns: &["severity", "cause", "object", "node"],
-        no_data: "every image is on every node that needs it, or the exporter does not report",
+        no_data: "every image is on every node that needs it, or the exporter is not reporting",
         ..Panel::TABLE.of_findings("engine_image_unavailable")
     },
 ];

@@ -55,7 +55,7 @@ pub static CHECK: Check = Check {
                           section for each cause.",
             columns: &["cause", "object_kind", "object", "node", "disk"],
             width: Width::Full,
-            no_data: "no object contradicts another, or the exporter does not report",
+            no_data: "no object contradicts another, or the exporter is not reporting",
             ..Panel::TABLE.of_findings("eviction_inconsistent")
         },
         Panel {
@@ -65,7 +65,7 @@ pub static CHECK: Check = Check {
             expr: "sum by ($cluster cause) (max without ($without) \
                    (longhorn_health_finding{$job, check=\"eviction_inconsistent\"}))",
             legend: "{{cause}}",
-            no_data: "no object contradicts another, or the exporter does not report",
+            no_data: "no object contradicts another, or the exporter is not reporting",
             ..Panel::TIME_SERIES
         },
     ],

@@ -63,14 +63,14 @@ const PANELS: &[Panel] = &[
         dashboard: Dashboard::Eviction,
         title: "Replicas left to evict",
         description: "Replicas still on evicted nodes and disks, by disk UUID. At 0, the disk is empty. Flat without a rebuild: the eviction has stalled.",
-        no_data: "no eviction is requested, or the exporter does not report",
+        no_data: "no eviction is requested, or the exporter is not reporting",
         ..Panel::TIME_SERIES.of(&REMAINING_REPLICAS)
     },
     Panel {
         dashboard: Dashboard::Eviction,
         title: "Backing image copies left to evict",
         description: "Backing image copies still assigned to disks being evicted. They leave after the replicas that need them.",
-        no_data: "no eviction is requested, or the exporter does not report",
+        no_data: "no eviction is requested, or the exporter is not reporting",
         ..Panel::TIME_SERIES.of(&REMAINING_COPIES)
     },
     Panel {
@@ -78,19 +78,19 @@ const PANELS: &[Panel] = &[
         title: "Last progress of eviction",
         description: "When the number of replicas and copies on an evicted disk last changed. After half an hour without a change or rebuild, the eviction has stalled.",
         unit: Unit::FromNow,
-        no_data: "no eviction is under way, or the exporter does not report",
+        no_data: "no eviction is in progress, or the exporter is not reporting",
         ..Panel::TABLE.of(&PROGRESS)
     },
     Panel {
         dashboard: Dashboard::Eviction,
-        title: "Drains held up",
+        title: "Blocked drains",
         description: "Instance managers' PodDisruptionBudgets on cordoned nodes. Info: the node is only cordoned. Warning: an eviction or drain is \
                       waiting.",
         columns: &["severity", "object", "node"],
         expr: "max by ($cluster object, node, severity) \
                (longhorn_health_finding{$job, check=\"eviction_stalled\", cause=\"pdb_blocks\"}) == 1",
         legend: "{{object}} on {{node}}",
-        no_data: "no cordoned node is held up, or the exporter does not report",
+        no_data: "no drain is blocked, or the exporter is not reporting",
         ..Panel::TABLE
     },
 ];
@@ -106,7 +106,7 @@ gauges! {
         example "sum by (node) (longhorn_health_eviction_remaining_backing_image_copies)";
     PROGRESS = Gauge "longhorn_health_eviction_progress_timestamp_seconds" ["node", "disk"]
         "Unix time at which the number of replicas and copies left on an evicted disk last changed.",
-        absent "no eviction is under way on the disk, nothing remains, or no time is known yet",
+        absent "the disk is not being evicted, nothing is left, or no time is known yet",
         example "time() - longhorn_health_eviction_progress_timestamp_seconds > 1800";
 }
 

@@ -42,7 +42,7 @@ pub static CHECK: Check = Check {
                    or 0 * max by ($cluster job) (longhorn_health_checks{$job, state=\"known\"} > 0)",
             legend: "down",
             steps: &[Step::at(0.0, "green"), Step::at(1.0, "red")],
-            no_data: "the exporter does not report",
+            no_data: "the exporter is not reporting",
             ..Panel::STAT
         },
         Panel {
@@ -50,7 +50,7 @@ pub static CHECK: Check = Check {
             title: "Instance managers by state",
             description: "All instance managers. `starting` and `stopped` are normal for a few seconds, or for a default v2 instance manager while \
                           an old one is running.",
-            no_data: "the exporter does not report",
+            no_data: "the exporter is not reporting",
             ..Panel::TIME_SERIES.of(&STATES)
         },
         Panel {
@@ -58,7 +58,7 @@ pub static CHECK: Check = Check {
             title: "Instance managers in trouble",
             description: "Cause and node of each instance manager that is down.",
             columns: &["severity", "cause", "object", "node"],
-            no_data: "every instance manager is running, or the exporter does not report",
+            no_data: "every instance manager is running, or the exporter is not reporting",
             ..Panel::TABLE.of_findings("instance_manager_down")
         },
     ],
@@ -69,7 +69,7 @@ pub static CHECK: Check = Check {
 gauges! {
     STATES = Gauge "longhorn_health_instance_managers" ["state"]
         "Instance managers by status.currentState. A missing or unrecognized state counts as unknown.",
-        absent "never; zero for a state in which none is",
+        absent "never (a state without any is 0)",
         example "longhorn_health_instance_managers{state!=\"running\"} > 0";
 }
 

@@ -42,13 +42,13 @@ pub static CHECK: Check = Check {
     panels: &[
         Panel {
             dashboard: Dashboard::InstanceManagers,
-            title: "Instances in the busiest instance manager",
+            title: "Busiest instance manager",
             description: "Engines and replicas in the busiest instance manager. With many, it answers its liveness probe late: spread the volumes \
                           if the number grows.",
             expr: "max by ($cluster data_engine) (data_engine:longhorn_health_instance_manager_max_instances:max{$job})",
             legend: "{{data_engine}}",
             steps: &[Step::threshold(UNDER_PRESSURE.name, &BUSY, "orange")],
-            no_data: "no instance manager is running, or the exporter does not report",
+            no_data: "no instance manager is running, or the exporter is not reporting",
             ..Panel::TIME_SERIES
         },
         Panel {
@@ -60,7 +60,7 @@ pub static CHECK: Check = Check {
             legend: "{{data_engine}}",
             steps: &[Step::at(0.0, "orange"), Step::threshold(UNDER_PRESSURE.name, &IMPATIENT, "green")],
             width: Width::Half,
-            no_data: "no instance manager pod has a liveness probe, or the exporter does not report",
+            no_data: "no instance manager pod has a liveness probe, or the exporter is not reporting",
             ..Panel::STAT
         },
         Panel {

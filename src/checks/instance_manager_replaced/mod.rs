@@ -50,17 +50,17 @@ pub static CHECK: Check = Check {
                    (increase(longhorn_health_instance_manager_replacements_total{$job, planned=\"false\"}[24h])))",
             legend: "lost",
             steps: &[Step::at(0.0, "green"), Step::at(0.5, "orange")],
-            no_data: "the exporter does not report",
+            no_data: "the exporter is not reporting",
             ..Panel::STAT
         },
         Panel {
             dashboard: Dashboard::InstanceManagers,
-            title: "Instance manager pods that ended, by cause",
+            title: "Ended instance managers",
             description: "Instance manager pods that ended per hour. settings_sync and stale_cleanup are Longhorn's own work.",
             expr: "max by ($cluster cause, expected) \
                    (increase(longhorn_health_instance_manager_replacements_total{$job}[1h]))",
             legend: "{{cause}}",
-            no_data: "the exporter does not report",
+            no_data: "the exporter is not reporting",
             ..Panel::TIME_SERIES
         },
         Panel {
@@ -69,7 +69,7 @@ pub static CHECK: Check = Check {
             description: "Instance managers that were replaced in the last 24 hours.",
             unit: Unit::FromNow,
             columns: &["cause", "instance_manager", "node", "planned", "Value"],
-            no_data: "no instance manager was replaced in 24 hours, or the exporter does not report",
+            no_data: "no instance manager was replaced in 24 hours, or the exporter is not reporting",
             ..Panel::TABLE.of(&LAST)
         },
     ],
@@ -81,7 +81,7 @@ pub static CHECK: Check = Check {
 gauges! {
     REPLACEMENTS = Counter "longhorn_health_instance_manager_replacements_total" ["cause", "planned"]
         "Instance manager pods that have ended since the exporter started. Label planned is true if Longhorn or a drain ended the pod.",
-        absent "never; zero for a cause that was not seen",
+        absent "never (a cause that was not seen is 0)",
         example "increase(longhorn_health_instance_manager_replacements_total{planned=\"false\"}[1h]) > 0";
     LAST = Gauge "longhorn_health_instance_manager_last_replacement_timestamp_seconds" ["instance_manager", "node", "cause", "planned"]
         "Unix time at which the instance manager's pod was last recreated, or at which it ended if there is no new one.",

@@ -42,7 +42,7 @@ pub static CHECK: Check = Check {
                    or 0 * max by ($cluster job) (longhorn_health_checks{$job, state=\"known\"} > 0)",
             legend: "stuck",
             steps: &[Step::at(0.0, "green"), Step::at(1.0, "orange")],
-            no_data: "the exporter does not report",
+            no_data: "the exporter is not reporting",
             ..Panel::STAT
         },
         Panel {
@@ -50,19 +50,19 @@ pub static CHECK: Check = Check {
             title: "Old instance managers by cause",
             description: "Old instance managers left after an upgrade. engine_upgrade_pending, reattach_pending and replica_held are expected until \
                           the volumes are upgraded and reattached.",
-            no_data: "the exporter does not report",
+            no_data: "the exporter is not reporting",
             ..Panel::TIME_SERIES.of(&OLD)
         },
         Panel {
             dashboard: Dashboard::InstanceManagers,
-            title: "Volumes that hold an old instance manager",
+            title: "Old instance managers' volumes",
             description: "Volumes that run in old instance managers. Upgrade the engines marked engine_upgrade_pending, then detach and attach the volumes marked reattach_pending.",
             columns: &["cause", "object", "volume", "pvc_namespace", "pvc"],
             expr: "max by ($cluster cause, object, volume, pvc, pvc_namespace) \
                    (longhorn_health_finding_volume{$job, check=\"instance_manager_stale\"}) == 1",
             legend: "{{volume}}",
             width: Width::Full,
-            no_data: "no volume holds an old instance manager, or the exporter does not report",
+            no_data: "no volume holds an old instance manager, or the exporter is not reporting",
             ..Panel::TABLE
         },
     ],

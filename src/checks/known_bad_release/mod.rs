@@ -68,7 +68,7 @@ pub static CHECK: Check = Check {
         description: "Bugs of the installed release that this cluster can trigger. Upgrade to fix them. The report also lists bugs whose \
                       trigger cannot be checked.",
         columns: &["cause"],
-        no_data: "the trigger of no known issue is met, or the exporter does not report",
+        no_data: "the trigger of no known issue is met, or the exporter is not reporting",
         ..Panel::TABLE.of_findings("known_bad_release")
     }],
     run,

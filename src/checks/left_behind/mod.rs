@@ -87,7 +87,7 @@ pub static CHECK: Check = Check {
         dashboard: Dashboard::Storage,
         title: "Orphans",
         description: "Data and processes that no Longhorn object owns, by node.",
-        no_data: "there are no orphans, or the exporter does not report",
+        no_data: "there are no orphans, or the exporter is not reporting",
         ..Panel::TABLE.of(&ORPHAN_COUNT)
     }],
     run,

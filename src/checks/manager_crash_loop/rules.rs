@@ -129,7 +129,7 @@ pub const PANELS: &[Panel] = &[
         description: "Crash-looping managers, with their causes. Evidence: log, or fingerprint (exit code and run time). The alert's runbook \
                       has the fix for each cause.",
         columns: &["cause", "node", "evidence"],
-        no_data: "no manager is in a crash loop, or the exporter does not report",
+        no_data: "no manager is in a crash loop, or the exporter is not reporting",
         ..Panel::TABLE.of(&CRASH_LOOPING)
     },
     Panel {
@@ -139,7 +139,7 @@ pub const PANELS: &[Panel] = &[
         expr: "max by ($cluster node) (node:longhorn_health_manager_restarts:max_increase1h{$job})",
         legend: "{{node}}",
         steps: &[Step::threshold("LonghornManagerHighRestarts", &RESTARTS, "orange")],
-        no_data: "no manager was restarted, or the exporter does not report",
+        no_data: "no manager was restarted, or the exporter is not reporting",
         ..Panel::TIME_SERIES
     },
     Panel {
@@ -148,7 +148,7 @@ pub const PANELS: &[Panel] = &[
         description: "Run time before the last crash. A few seconds: environment check or stale manifest. 60 s (from 1.9.2: 120 s): webhook. \
                       600 s: old managers.",
         unit: Unit::Seconds,
-        no_data: "no manager is in a crash loop, or the exporter does not report",
+        no_data: "no manager is in a crash loop, or the exporter is not reporting",
         ..Panel::BAR_GAUGE.of(&LAST_RUN)
     },
 ];

@@ -110,9 +110,9 @@ pub static CHECK: Check = Check {
     }],
     panels: &[Panel {
         dashboard: Dashboard::Managers,
-        title: "Work left undone by Ready managers",
+        title: "Undone work",
         description: "Stalled objects that only the node's Ready longhorn-manager handles. Above 0, that manager is probably hanging.",
-        no_data: "every Ready manager works, or the exporter does not report",
+        no_data: "every Ready manager works, or the exporter is not reporting",
         ..Panel::TABLE.of(&UNDONE)
     }],
     run,

@@ -23,11 +23,11 @@ gauges! {
         example "longhorn_health_manager_probe_tolerance_seconds{probe=\"startup\"} < 300";
     START_LIMIT = Gauge "longhorn_health_manager_start_limit_seconds" []
         "Seconds for which a manager of this release waits for its webhook before it exits. It waits twice.",
-        absent "the release is unknown, or up to 1.4, which waits without limit",
+        absent "the release is unknown, or is 1.4 or earlier, which waits without limit",
         example "longhorn_health_manager_start_limit_seconds";
     SLOWEST = Gauge "longhorn_health_manager_start_to_ready_max_seconds" []
         "Longest startup of the running managers, in seconds from container start to Ready, including waits for other nodes.",
-        absent "no start can be read from the pods, for example because all changed readiness long after their start",
+        absent "the pods show no startup, for example because all changed readiness long after their start",
         example "longhorn_health_manager_start_to_ready_max_seconds > longhorn_health_manager_start_limit_seconds";
     SLOW = Gauge "longhorn_health_manager_start_to_ready_seconds" ["node"]
         "Seconds from container start to Ready, for managers whose own startup took longer than the start limit.",
@@ -35,6 +35,6 @@ gauges! {
         example "longhorn_health_manager_start_to_ready_seconds > 60";
     FAILURES = Gauge "longhorn_health_manager_probe_failure_events" ["probe", "failure"]
         "Failed probes of current manager pods, counted in the Unhealthy events that Kubernetes keeps (one hour by default).",
-        absent "no probe failed so, or events cannot be read",
+        absent "no probe failed in this way, or Events cannot be read",
         example "sum by (failure) (longhorn_health_manager_probe_failure_events{probe=\"readiness\"})";
 }

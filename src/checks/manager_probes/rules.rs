@@ -53,7 +53,7 @@ pub const PANELS: &[Panel] = &[
                 legend: "limit of the release",
             },
         ],
-        no_data: "no start can be read from the pods, or the exporter does not report",
+        no_data: "the pods show no startup, or the exporter is not reporting",
         ..Panel::TIME_SERIES.of(&SLOW)
     },
     Panel {
@@ -70,7 +70,7 @@ pub const PANELS: &[Panel] = &[
         description: "Timeout of one probe in seconds. Stock releases set 1 s for readiness and have no other probe.",
         unit: Unit::Seconds,
         width: Width::Quarter,
-        no_data: "no probe is configured, or the exporter does not report",
+        no_data: "no probe is configured, or the exporter is not reporting",
         ..Panel::STAT.of(&TIMEOUT)
     },
     Panel {
@@ -79,7 +79,7 @@ pub const PANELS: &[Panel] = &[
         description: "Seconds of failures that each probe tolerates. A startup window below 300 s can kill managers that wait for their turn to start.",
         unit: Unit::Seconds,
         width: Width::Quarter,
-        no_data: "no probe is configured, or the exporter does not report",
+        no_data: "no probe is configured, or the exporter is not reporting",
         ..Panel::BAR_GAUGE.of(&TOLERANCE)
     },
 ];

@@ -60,7 +60,7 @@ pub static CHECK: Check = Check {
         title: "Managers stuck during startup",
         description: "Managers stuck during startup, with the cause. Their volumes cannot attach, detach or rebuild. If the cause is queueing, check the \
                       Lease's holder.",
-        no_data: "no manager is stuck during startup, or the exporter does not report",
+        no_data: "no manager is stuck during startup, or the exporter is not reporting",
         ..Panel::TABLE.of_findings("manager_start_stuck")
     }],
     run,

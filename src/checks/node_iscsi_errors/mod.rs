@@ -52,7 +52,7 @@ pub static CHECK: Check = Check {
             title: "iSCSI errors by node",
             description: "iSCSI errors that node-problem-detector reported in the last hour. The real number may be higher, because bursts are \
                           dropped. Compare with the replacements above.",
-            no_data: "no error within an hour, no node-problem-detector that reports them, or the exporter does not report",
+            no_data: "no error within an hour, no node-problem-detector that reports them, or the exporter is not reporting",
             ..Panel::TIME_SERIES.of(&EVENTS)
         },
         Panel {
@@ -61,7 +61,7 @@ pub static CHECK: Check = Check {
             description: "When each node's kernel last lost an iSCSI connection, or containerd lost a shim at about that time.",
             unit: Unit::FromNow,
             columns: &["cause", "node", "Value"],
-            no_data: "no error within an hour, no node-problem-detector that reports them, or the exporter does not report",
+            no_data: "no error within an hour, no node-problem-detector that reports them, or the exporter is not reporting",
             ..Panel::TABLE.of(&LAST)
         },
     ],

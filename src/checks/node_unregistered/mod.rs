@@ -55,7 +55,7 @@ pub static CHECK: Check = Check {
             title: "Nodes not registered",
             description: "Nodes with a manager but unknown to Longhorn (never_started), known only to Longhorn (node_gone), or without a \
                           running manager (manager_missing).",
-            no_data: "every node is registered, or the exporter does not report",
+            no_data: "every node is registered, or the exporter is not reporting",
             ..Panel::TABLE.of_findings("node_unregistered")
         },
     ],

@@ -27,6 +27,6 @@ pub(super) const PANELS: &[Panel] = &[Panel {
     columns: &["operation", "Value"],
     expr: "max by ($cluster operation) (longhorn_health_unfinished_operations{$job}) > 0",
     legend: "{{operation}}",
-    no_data: "every operation advances or has ended, or the exporter does not report",
+    no_data: "every operation advances or has ended, or the exporter is not reporting",
     ..Panel::TABLE
 }];

@@ -115,7 +115,7 @@ pub static CHECK: Check = Check {
         dashboard: Dashboard::Volumes,
         title: "Replicas without a disk",
         description: "Volumes with a replica that Longhorn cannot place on any disk. The finding has each disk's figures.",
-        no_data: "every replica has a disk, or the exporter does not report",
+        no_data: "every replica has a disk, or the exporter is not reporting",
         ..Panel::TABLE.of(&WITHOUT_DISK)
     }],
     run,

@@ -50,7 +50,7 @@ pub(super) const PANELS: &[Panel] = &[
         title: "Unavailable RWX volumes",
         description: "RWX volumes whose NFS server is down or keeps being replaced, with the cause. Their pods hang.",
         columns: &["severity", "cause", "object", "node"],
-        no_data: "every RWX volume in use is served, or the exporter does not report",
+        no_data: "every RWX volume in use is served, or the exporter is not reporting",
         ..Panel::TABLE.of_findings("share_manager_down")
     },
 ];

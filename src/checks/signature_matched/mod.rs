@@ -60,7 +60,7 @@ pub static CHECK: Check = Check {
         title: "Your signatures",
         description: "How many objects each of your own signatures matches. A match is a finding of check signature_matched.",
         columns: &["signature", "severity"],
-        no_data: "no signature matches, none is configured, or the exporter does not report",
+        no_data: "no signature matches, none is configured, or the exporter is not reporting",
         ..Panel::TABLE.of(&MATCHES)
     }],
     run,

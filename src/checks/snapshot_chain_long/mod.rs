@@ -59,7 +59,7 @@ pub static CHECK: Check = Check {
         dashboard: Dashboard::Volumes,
         title: "Longest snapshot chains",
         description: "Snapshots of attached volumes at or near their limit. At the limit, backups and rebuilds fail.",
-        no_data: "no volume is near its limit, or the exporter does not report",
+        no_data: "no volume is near its limit, or the exporter is not reporting",
         ..Panel::TABLE.of(&SNAPSHOTS)
     }],
     run,

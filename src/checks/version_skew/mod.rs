@@ -70,7 +70,7 @@ pub static CHECK: Check = Check {
         expr: "max without ($without) (longhorn_health_old_engine_volumes{$job})",
         steps: &[Step::at(0.0, "green"), Step::at(1.0, "blue")],
         width: Width::Quarter,
-        no_data: "the exporter does not report",
+        no_data: "the exporter is not reporting",
         ..Panel::STAT
     }],
     run,

@@ -21,9 +21,9 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
 
 pub(super) const PANELS: &[Panel] = &[Panel {
     dashboard: Dashboard::Volumes,
-    title: "Volumes that do not attach or detach",
+    title: "Volumes stuck attaching or detaching",
     description: "Volumes that are stuck attaching or detaching, keep losing their engine, or are attached although no workload uses them.",
     columns: &["cause", "volume", "pvc_namespace", "pvc"],
-    no_data: "every volume attaches and detaches, or the exporter does not report",
+    no_data: "every volume attaches and detaches, or the exporter is not reporting",
     ..Panel::TABLE.of(&STUCK)
 }];

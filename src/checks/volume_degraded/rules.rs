@@ -40,7 +40,7 @@ pub(super) const PANELS: &[Panel] = &[
         dashboard: Dashboard::Volumes,
         title: "Degraded volumes",
         description: "Missing replicas of degraded volumes. The next panel shows the rebuild's progress.",
-        no_data: "no volume is degraded, or the exporter does not report",
+        no_data: "no volume is degraded, or the exporter is not reporting",
         ..Panel::TABLE.of(&MISSING)
     },
     Panel {
@@ -48,15 +48,15 @@ pub(super) const PANELS: &[Panel] = &[
         title: "Progress of rebuilds",
         description: "Progress of each degraded volume's rebuild. Flat for half an hour: stalled. Falling to 0 repeatedly: a loop.",
         unit: Unit::Ratio,
-        no_data: "no degraded volume is being rebuilt, or the exporter does not report",
+        no_data: "no degraded volume is being rebuilt, or the exporter is not reporting",
         ..Panel::TIME_SERIES.of(&PROGRESS)
     },
     Panel {
         dashboard: Dashboard::Volumes,
-        title: "Degraded volumes that do not recover",
+        title: "Volumes not recovering",
         description: "Degraded volumes that are not recovering: the rebuild is stalled, keeps failing, finds no disk or is disabled.",
         columns: &["cause", "volume", "pvc_namespace", "pvc"],
-        no_data: "every degraded volume recovers, or the exporter does not report",
+        no_data: "every degraded volume recovers, or the exporter is not reporting",
         ..Panel::TABLE.of(&STUCK)
     },
 ];

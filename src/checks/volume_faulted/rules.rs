@@ -24,6 +24,6 @@ pub(super) const PANELS: &[Panel] = &[Panel {
     title: "Faulted volumes",
     description: "Volumes without a usable replica, with claim and cause. Their workloads cannot read or write.",
     columns: &["volume", "pvc_namespace", "pvc"],
-    no_data: "no volume is faulted, or the exporter does not report",
+    no_data: "no volume is faulted, or the exporter is not reporting",
     ..Panel::TABLE.of(&FAULTED)
 }];

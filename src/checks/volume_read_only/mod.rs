@@ -58,7 +58,7 @@ pub static CHECK: Check = Check {
         title: "Read-only volumes",
         description: "Attached volumes whose file system is mounted read-only, so pods cannot write. Longhorn does not detect this on kernel 6.12 or later.",
         columns: &["volume", "pvc_namespace", "pvc"],
-        no_data: "no volume is known to be read-only, or the exporter does not report",
+        no_data: "no volume is known to be read-only, or the exporter is not reporting",
         ..Panel::TABLE.of(&READ_ONLY)
     }],
     run,
@@ -69,7 +69,7 @@ pub static CHECK: Check = Check {
 gauges! {
     READ_ONLY = Gauge "longhorn_health_volume_read_only" ["volume", "pvc_namespace", "pvc"]
         "1 for every attached volume whose file system has been mounted read-only for at least 3 min.",
-        absent "the file system is writable, Longhorn does not see it (before 1.5.4, kernels from 6.12), or engines cannot be read",
+        absent "the file system is writable, Longhorn cannot detect it (before 1.5.4, or on kernel 6.12 or later), or engines cannot be read",
         example "max without (instance, pod) (longhorn_health_volume_read_only) == 1";
 }
 

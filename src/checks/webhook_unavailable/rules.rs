@@ -106,7 +106,7 @@ pub const PANELS: &[Panel] = &[
         description: "The node that is starting its webhook, and since when. More than 250 s for one node is too long: check manager_start_stuck.",
         unit: Unit::FromNow,
         width: Width::Quarter,
-        no_data: "no one holds the Lease, or the exporter does not report",
+        no_data: "no one holds the Lease, or the exporter is not reporting",
         ..Panel::TABLE.of(&LOCK_ACQUIRED)
     },
     Panel {

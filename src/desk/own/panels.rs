@@ -167,7 +167,7 @@ pub const PANELS: &[Panel] = &[
         description: "Failed list and watch requests, by reason. An occasional `expired` is normal.",
         expr: "sum by ($cluster reason) (increase(longhorn_health_exporter_api_errors_total{$job}[$__rate_interval]))",
         legend: "{{reason}}",
-        no_data: "no request failed, or the exporter serves a recording",
+        no_data: "no request has failed, or the exporter serves a recording",
         ..Panel::TIME_SERIES
     },
     Panel {
@@ -229,7 +229,7 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         dashboard: Dashboard::Exporter,
-        title: "Web configuration read",
+        title: "Web configuration loaded",
         description: "When each exporter pod read the web configuration and certificates that it uses now.",
         unit: Unit::FromNow,
         columns: &["instance", "Value"],
@@ -301,7 +301,7 @@ pub const PANELS: &[Panel] = &[
         expr: "max by ($cluster check, cause, volume, pvc_namespace, pvc) (longhorn_health_finding_volume{$job}) == 1",
         legend: "{{volume}}",
         width: Width::Full,
-        no_data: "no finding names a volume; make sure that no check is without verdict",
+        no_data: "no finding names a volume, if every check has a verdict",
         ..Panel::TABLE
     },
 ];
