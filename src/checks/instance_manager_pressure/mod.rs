@@ -131,7 +131,7 @@ const PRIORITY_CLASS: Alert = Alert {
     when: When::Found(&[&causes::PRIORITY_CLASS_MISMATCH]),
     without: &["object", "node"],
     for_: "2h",
-    summary: "Longhorn keeps replacing idle instance managers: their PriorityClass differs from the setting.",
+    summary: "Longhorn keeps replacing idle instance managers: their PriorityClass does not match.",
     description: "Instance manager pods have another PriorityClass than setting priority-class, usually a globalDefault one. So Longhorn replaces \
                   idle instance managers every hour. Set priority-class to the pods' class in a maintenance window.",
     why: "Longhorn compares them every hour. If they still differ after two hours, no change is in progress.",

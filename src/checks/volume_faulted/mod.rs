@@ -100,8 +100,8 @@ causes! {
 pub static CHECK: Check = Check {
     id: "volume_faulted",
     title: "Faulted volumes",
-    summary: "A volume has no usable replica, so its workloads cannot read or write. The finding names the replica with the newest data, and says \
-              whether Longhorn uses it automatically.",
+    summary: "A volume has no usable replica, so its workloads cannot read or write. The finding names the replica to use, and says whether \
+              Longhorn uses it automatically.",
     needs: &[Volumes, Replicas, LonghornNodes, Settings],
     uses: &[Engines, Pods, KubeNodes, BackingImages, BackingImageDataSources, BackingImageManagers],
     causes: ALL,
