@@ -71,8 +71,8 @@ pub(super) const ALERTS: &[Alert] = &[
         when: When::Found(&[&NO_NODE_READY]),
         for_: "1m",
         summary: "No node with Longhorn data is Ready.",
-        description: "No node with Longhorn data is Ready, so all volumes are affected. Check what the nodes share (network, power, \
-                      connection to the API server). Do not restart, drain or delete any node.",
+        description: "No node with Longhorn data is Ready, so all volumes are affected. Check what the nodes share (network, power, connection to \
+                      the API server). Do not restart, drain or delete any node until you know the cause.",
         why: "The finding allows five minutes for a reboot. One more minute tolerates an exporter's restart.",
         runbook: include_str!("LonghornNoNodeReady.md"),
         ..Alert::DEFAULT

@@ -24,7 +24,7 @@ pub(super) const ALERTS: &[Alert] = &[
         keep_firing_for: "5m",
         summary: "A Longhorn engine image is missing where volumes need it.",
         description: "Engine image {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is missing, unknown or incompatible. \
-                      Volumes that need it cannot attach there. Find out why its pod is failing.",
+                      Volumes that need it cannot attach{{ with $labels.node }} there{{ end }}. Find out why its pod is failing.",
         why: "The finding allows ten minutes for pulling the image. Five more minutes let a rollout over many nodes finish.",
         runbook: include_str!("LonghornEngineImageUnavailable.md"),
         ..Alert::DEFAULT

@@ -83,8 +83,9 @@ pub fn rights(checks: &[&Check]) -> Vec<Right> {
         reach: Reach::Cluster,
         purpose: "For --web.auth=kubernetes: asks the API server who is scraping and whether they may."
             .to_owned(),
-        without: "With --web.auth=kubernetes, every scrape is rejected. Without that option, nothing changes."
-            .to_owned(),
+        without:
+            "With --web.auth=kubernetes, every scrape is rejected. Without that option, nothing changes."
+                .to_owned(),
         rules: vec![
             rule("authentication.k8s.io", "tokenreviews", &["create"]),
             rule("authorization.k8s.io", "subjectaccessreviews", &["create"]),
