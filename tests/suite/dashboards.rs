@@ -302,7 +302,7 @@ fn configured_thresholds_are_drawn() {
     let drawn = |config: &str| {
         [
             steps(config, Managers, "Manager restarts in an hour"),
-            steps(config, InstanceManagers, "Instances in the busiest instance manager"),
+            steps(config, InstanceManagers, "Busiest instance manager"),
             steps(config, InstanceManagers, "Shortest liveness window"),
         ]
     };

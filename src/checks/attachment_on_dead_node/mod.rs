@@ -25,7 +25,7 @@ const NODES: &str = "kubectl get nodes -o wide";
 
 causes! {
     NODE_DOWN = warning "node_down"
-        "the node has not been Ready for ten minutes, so its pods and volumes cannot move"
+        "a node with attached volumes has not been Ready for ten minutes, so its pods and volumes cannot move"
         fix "Bring node <node> back. If its machine is lost, switch it off, then add taint node.kubernetes.io/out-of-service:NoExecute so that its \
              volumes attach elsewhere. Never taint a running machine: it keeps writing." [
             read "kubectl describe node <node>",
@@ -35,7 +35,7 @@ causes! {
              machine is off"
         way NONE_READY "no node is Ready" fix NONE_CAN_TAKE_THEM [read NODES, read "kubectl describe node <node>"];
     NODE_GONE = warning "node_gone"
-        "the node no longer exists in Kubernetes, but volumes are still attached to it"
+        "a node was deleted from Kubernetes, but volumes are still attached to it"
         fix "Make sure node <node>'s machine is off. Then delete the pods bound to it: Kubernetes removes their attachments within six minutes. Delete \
              an attachment only if no pod is left." [
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
@@ -48,8 +48,8 @@ causes! {
 pub static CHECK: Check = Check {
     id: "attachment_on_dead_node",
     title: "Volumes held by dead nodes",
-    summary: "Kubernetes holds volumes attached to a node that is down or deleted, so their workloads cannot start elsewhere. Says what is safe to \
-              do.",
+    summary: "Kubernetes still lists volumes as attached to a node that is down or deleted, so their workloads cannot start elsewhere. The finding \
+              says what is safe to do.",
     needs: &[CsiAttachments, KubeNodes],
     uses: &[Volumes, LonghornNodes, Settings],
     causes: ALL,
@@ -59,10 +59,10 @@ pub static CHECK: Check = Check {
         name: "LonghornAttachmentOnDeadNode",
         when: When::Found(&[&NODE_DOWN, &NODE_GONE]),
         for_: "5m",
-        summary: "A dead node still holds Longhorn volumes.",
-        description: "Node {{ $labels.object }} is down or deleted but still holds Longhorn volumes. Their workloads cannot start elsewhere. Bring \
-                      the node back, or make sure that its machine is off before you free the volumes.",
-        why: "The finding waits ten minutes, longer than a reboot. Another 5 min give someone time to bring the node back.",
+        summary: "Longhorn volumes are still attached to a dead node.",
+        description: "Node {{ $labels.object }} is down or deleted, but Longhorn volumes are still attached to it. Their workloads cannot start \
+                      elsewhere. Bring the node back, or switch its machine off before you detach the volumes by hand.",
+        why: "The finding waits ten minutes, which is longer than a reboot. Another 5 min give you time to bring the node back.",
         runbook: include_str!("LonghornAttachmentOnDeadNode.md"),
         ..Alert::DEFAULT
     }],
@@ -70,7 +70,7 @@ pub static CHECK: Check = Check {
         dashboard: Dashboard::Volumes,
         title: "Volumes held by dead nodes",
         description: "Attachments of Longhorn volumes to nodes that are down or deleted.",
-        no_data: "no dead node holds a volume, or the exporter does not report",
+        no_data: "no dead node holds a volume, or the exporter is not reporting",
         ..Panel::TABLE.of(&HELD)
     }],
     run,

@@ -16,7 +16,7 @@ causes! {
             change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '{\"spec\":{\"evictionRequested\":true}}'",
         ];
     LATENT = warning "latent"
-        "a backing image copy is only in the status, so requesting eviction would make the manager panic"
+        "a backing image copy is in the status but not in the spec, so an eviction request would make the manager panic"
         fix "Delete the disk's backing image manager pod if it is hanging (volumes keep running). Otherwise read its log: it keeps the stale copy. \
              Do not request eviction of <value> yet." [
             read "kubectl -n <namespace> get backingimagemanagers.longhorn.io -o wide | grep -E 'NAME|<key>'",
@@ -25,6 +25,6 @@ causes! {
             read "kubectl -n <namespace> get backingimages.longhorn.io <object> -o yaml",
         ] proven "the fix asks for a pod that hangs; copies on the disk stay, and only those being synced start over";
     TRANSIENT = info "transient"
-        "a backing image copy removed seconds ago is still in the status, which is normal"
+        "a backing image copy that was removed seconds ago is still in the status (normal)"
         fix "Wait until the copy is removed, usually within seconds, before you request eviction of <value>." [read STATUS_ONLY];
 }

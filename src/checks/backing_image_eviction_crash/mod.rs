@@ -21,8 +21,8 @@ use crate::longhorn::Resource::*;
 pub static CHECK: Check = Check {
     id: "backing_image_eviction_crash",
     title: "Backing image eviction crash",
-    summary: "Backing image copies that are in the status but no longer in the spec, on releases whose manager panics on them when eviction is \
-              requested. During an upgrade, the release of the node's own manager counts.",
+    summary: "A backing image copy is in the status but no longer in the spec, on a release whose manager then panics when eviction is requested. \
+              During an upgrade, the release of the node's own manager counts.",
     needs: &[LonghornNodes, BackingImages, Settings],
     uses: &[DaemonSets, Pods, Volumes],
     causes: causes::ALL,
@@ -34,11 +34,11 @@ pub static CHECK: Check = Check {
             keep_firing_for: "5m",
             summary: "A requested eviction makes longhorn-manager panic on a backing image.",
             description: "Backing image {{ $labels.object }} has a stale copy on {{ with $labels.disk }}disk {{ . }} of {{ end }}{{ with \
-                          $labels.node }}node {{ . }}{{ else }}a node{{ end }}, where eviction is requested, so longhorn-manager crash-loops. \
-                          Set evictionRequested to false on the node and its disks until longhorn_health_backing_image_eviction_unsafe_copies is \
-                          0.",
+                          $labels.node }}node {{ . }}{{ else }}a node{{ end }}, where eviction is requested. So the node's longhorn-manager \
+                          crash-loops. Set evictionRequested to false on the node and its disks until \
+                          longhorn_health_backing_image_eviction_unsafe_copies is 0.",
             why: "The manager checks the copy at least every 30 seconds, so each minute of waiting means another crash. The alert keeps firing for \
-                  5 min, so that restarts in between do not resolve it.",
+                  5 min, so that a restart between two crashes does not resolve it.",
             runbook: include_str!("LonghornBackingImageEvictionCrashRisk.md"),
             ..Alert::DEFAULT
         },
@@ -47,12 +47,11 @@ pub static CHECK: Check = Check {
             when: When::Found(&[&causes::LATENT]),
             runbook_only: &[&causes::TRANSIENT],
             for_: "5m",
-            summary: "Requesting eviction now would make longhorn-manager panic.",
-            description: "Backing image {{ $labels.object }} has a stale copy on {{ with $labels.disk }}disk {{ . }} of {{ end }}{{ with $labels.node \
-                           }}node {{ . }}{{ else }}a node{{ end }}. Requesting eviction there would make longhorn-manager panic: do not request it \
-                          until the copy is deleted. Find out why the backing image manager keeps the copy.",
-            why: "The finding itself waits three minutes; five more keep a restart of the exporter or of the backing \
-                  image manager from alerting.",
+            summary: "A requested eviction would make longhorn-manager panic on a backing image.",
+            description: "Backing image {{ $labels.object }} has a stale copy on {{ with $labels.disk }}disk {{ . }} of {{ end }}{{ with \
+                           $labels.node }}node {{ . }}{{ else }}a node{{ end }}. Do not request eviction there before the copy is deleted: \
+                           longhorn-manager would panic. Find out why the backing image manager keeps the copy.",
+            why: "The finding itself waits three minutes. Five more minutes tolerate a restart of the exporter or the backing image manager.",
             runbook: include_str!("LonghornBackingImageEvictionCrashLatent.md"),
             ..Alert::DEFAULT
         },
@@ -71,7 +70,7 @@ const PANELS: &[Panel] = &[
                (longhorn_health_checks{$job, state=\"known\"} > 0)",
         legend: "at risk",
         steps: &[Step::at(0.0, "green"), Step::at(1.0, "red")],
-        no_data: "the exporter cannot tell: read the list of unknown checks",
+        no_data: "unknown: read the list of unknown checks",
         ..Panel::STAT
     },
     Panel {
@@ -87,11 +86,11 @@ const PANELS: &[Panel] = &[
     },
     Panel {
         dashboard: Dashboard::Eviction,
-        title: "Copies in status but not in spec",
-        description: "Backing image copies that have left the spec but not the status. Seconds are normal. After minutes, check the node's backing \
-                      image manager.",
+        title: "Stale backing image copies",
+        description: "Backing image copies that are still in the status but not in the spec. That is normal for seconds. After minutes, check the \
+                      node's backing image manager.",
         columns: &["backing_image", "node", "disk"],
-        no_data: "spec and status of every backing image agree, or the exporter does not report",
+        no_data: "spec and status of every backing image agree, or the exporter is not reporting",
         ..Panel::TABLE.of(&STATUS_NOT_SPEC)
     },
 ];
@@ -102,7 +101,7 @@ gauges! {
         absent "spec and status agree, the disk is on no node, or Longhorn is older than 1.7",
         example "count by (node) (longhorn_health_backing_image_status_not_spec)";
     UNSAFE_COPIES = Gauge "longhorn_health_backing_image_eviction_unsafe_copies" []
-        "Backing image copies that crash this release's manager if their node's eviction is requested. At 0, eviction is safe.",
+        "Backing image copies that make this release's manager crash if eviction of their node is requested. At 0, eviction is safe.",
         absent "nodes or backing images cannot be read, or the release is unknown while such copies exist",
         example "longhorn_health_backing_image_eviction_unsafe_copies == 0";
 }

@@ -57,7 +57,7 @@ causes! {
             fix "Correct the clock (chrony, NTP) of <node>, where the volume is attached, and of its replicas' nodes: the store rejects requests over 15 \
                  minutes off. Then take another backup.";
     RECURRING_JOB_OVERDUE = warning "recurring_job_overdue"
-        "a recurring job has missed its schedule, or fails on every run"
+        "a recurring job has missed its schedule, or every run fails"
         but "info while its last run is writing a backup"
         fix "Delete the last Job of CronJob <object> if it is hanging: it blocks every later run. If over 100 runs were missed, edit the CronJob: it then starts again."
             [read CRON_JOB, read JOBS, change "kubectl -n <namespace> delete jobs <workload>"]

@@ -47,11 +47,11 @@ pub static CHECK: Check = Check {
 
 gauges! {
     BACKUPS = Gauge "longhorn_health_backups" ["state"]
-        "This cluster's incomplete backups by state: waiting, in_progress, failed.",
+        "Backups of this cluster that are not complete, by state: waiting, in_progress, failed.",
         absent "no backup is in this state, or backups.longhorn.io cannot be read",
         example "longhorn_health_backups{state=\"failed\"} > 0";
     LAST_BACKUP = Gauge "longhorn_health_volume_last_backup_timestamp_seconds" ["volume"]
-        "Unix time of a volume's newest good backup, if that is a day old or backups fail. 0 if a required backup is missing.",
+        "Unix time of a volume's newest good backup, if it is over a day old or backups fail. 0 if a required backup is missing.",
         absent "the newest backup is younger, no backup was ever taken or required, or the volume is a standby, is being restored or opted out",
         example "time() - longhorn_health_volume_last_backup_timestamp_seconds > 604800";
 }

@@ -10,9 +10,9 @@ pub(super) const ALERTS: &[Alert] = &[
         when: When::Found(&[&TARGET_UNAVAILABLE]),
         for_: "10m",
         summary: "A Longhorn backup target is unreachable.",
-        description: "Backup target {{ $labels.object }} is unavailable. No backup on it can be taken, restored or deleted. Read the error in its \
+        description: "Backup target {{ $labels.object }} is unavailable. No backup there can be taken, restored or deleted. Read the error in its \
                       condition Unavailable, then check URL, credentials, network and certificate.",
-        why: "The finding allows two polls of five minutes; ten more cover an object store's restart.",
+        why: "The finding allows two polls of five minutes. Ten more minutes tolerate an object store's restart.",
         runbook: include_str!("LonghornBackupTargetUnavailable.md"),
         ..Alert::DEFAULT
     },
@@ -33,9 +33,9 @@ pub(super) const ALERTS: &[Alert] = &[
         runbook_only: &[&RECURRING_JOB_SUSPENDED],
         for_: "30m",
         summary: "A Longhorn recurring job is overdue.",
-        description: "Recurring job {{ $labels.object }} has missed its schedule. Its volumes get no new snapshots or backups. Check the last Job of \
-                      its CronJob: a hanging Job blocks every later run.",
-        why: "The finding allows for the longest pause of the schedule; half an hour more covers a schedule that was just changed.",
+        description: "Recurring job {{ $labels.object }} has missed its schedule. Its volumes get no new snapshots or backups. Check its CronJob's \
+                      last Job: a hanging Job blocks every later run.",
+        why: "The finding allows for the schedule's longest pause. Half an hour more tolerates a schedule that was just changed.",
         runbook: include_str!("LonghornRecurringJobOverdue.md"),
         ..Alert::DEFAULT
     },
@@ -44,9 +44,9 @@ pub(super) const ALERTS: &[Alert] = &[
         when: When::Found(&[&VOLUME_BACKUP_OLD]),
         runbook_only: &[&DETACHED_NOT_BACKED_UP],
         for_: "1h",
-        summary: "Volumes of a Longhorn recurring job lack a fresh backup.",
+        summary: "Volumes of a Longhorn recurring job lack recent backups.",
         description: "Recurring job {{ $labels.object }} is running, but its last two runs left some volumes without a good backup. Their newest \
-                      data is unprotected. Read the last run's log (longhorn_health_volume_last_backup_timestamp_seconds shows which volumes).",
+                      data is unprotected. Read the last run's log, which gives the reason for each volume.",
         why: "Two runs have already been missed. Another hour lets the current run finish.",
         runbook: include_str!("LonghornBackupTooOld.md"),
         ..Alert::DEFAULT
@@ -65,12 +65,12 @@ pub(super) const ALERTS: &[Alert] = &[
             least: 86_400.0,
             unit: "seconds",
             is_range: false,
-            why: "a week is longer than the pause of a usual job, and short enough to know what is missing",
+            why: "A week is longer than the usual job's pause, and short enough to know which data is missing.",
         }],
         summary: "The newest backup of a Longhorn volume is old.",
         description: "The newest good backup of volume {{ $labels.volume }} is too old, or a required backup is missing. Data written since then is \
                       unprotected. Add the volume to a recurring job, or take a backup now.",
-        why: "A backup that is being written when the age is reached has an hour to end.",
+        why: "A backup that is running when the age is reached has an hour to finish.",
         runbook: include_str!("LonghornVolumeBackupOld.md"),
         ..Alert::DEFAULT
     },
@@ -79,7 +79,7 @@ pub(super) const ALERTS: &[Alert] = &[
 pub(super) const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Storage,
-        title: "Backups not complete",
+        title: "Incomplete backups",
         description: "Backups that are waiting, in progress or failed. Complete backups are not counted.",
         width: Width::Third,
         no_data: "the exporter cannot read backups.longhorn.io",
@@ -90,15 +90,15 @@ pub(super) const PANELS: &[Panel] = &[
         title: "Backups failing",
         description: "Unavailable targets, failed or stalled backups, overdue jobs, and volumes whose last backup is too old.",
         columns: &["severity", "cause", "object_kind", "object"],
-        no_data: "backups are in order, or the exporter does not report",
+        no_data: "all backups are fine, or the exporter is not reporting",
         ..Panel::TABLE.of_findings("backup_failing")
     },
     Panel {
         dashboard: Dashboard::Storage,
         title: "Last good backup",
-        description: "Time of the newest good backup, for volumes where it is over a day old or backups fail. 1970 means no backup.",
+        description: "Time of the newest good backup, for volumes where it is over a day old or backups fail. 1970: a required backup is missing.",
         unit: Unit::FromNow,
-        no_data: "every volume that has backups has one of today, or the exporter does not report",
+        no_data: "every volume with backups has one from today, or the exporter is not reporting",
         ..Panel::TABLE.of(&LAST_BACKUP)
     },
 ];

@@ -56,7 +56,7 @@ causes! {
              read "kubectl get csinode <node> -o yaml", change "kubectl -n <namespace> delete pod <pod>"]
             proven "the plugin runs and its CSINode lacks the driver; a DaemonSet recreates the pod, and mounts stay";
     CONTROLLER_DOWN = critical "controller_down"
-        "csi-attacher is down, so no volume can be attached, or csi-provisioner, so none can be created"
+        "csi-attacher or csi-provisioner is down, so no volume can be attached or none can be created"
         fix "Read the Events and logs of <object>'s pods. If the CSI plugin on their node is down, fix that first. If they lose their lease, the API \
              server is slow." [
             read "kubectl -n <namespace> get pods -l app=<object> -o wide",
@@ -76,7 +76,7 @@ causes! {
         way MANAGERS_RUN "its managers are still running"
             fix "Delete DaemonSet longhorn-manager immediately: its managers are deleting these volumes' data, PersistentVolumes and claims. Pause \
                  all tools that reinstall Longhorn. Save the commands' output, then copy the nodes' replica directories.";
-    MANAGERS_DELETED = critical "managers_deleted" "all longhorn-managers were deleted, so volumes in use cannot attach, detach, rebuild or fail over",
+    MANAGERS_DELETED = critical "managers_deleted" "all longhorn-managers were deleted, so no volume can attach, detach, rebuild or fail over",
         explains_absence: true
         fix "Apply the manifest of <release> again with the tool that installed Longhorn: its DaemonSet and Services are missing. Running I/O continues \
              until then. Delete nothing." [
@@ -85,7 +85,7 @@ causes! {
             read "kubectl -n <namespace> get volumes.longhorn.io",
         ];
     SIDECAR_DOWN = warning "sidecar_down"
-        "csi-resizer or csi-snapshotter is down, so volumes cannot be expanded, or VolumeSnapshots cannot be taken"
+        "csi-resizer or csi-snapshotter is down, so volumes cannot be expanded or VolumeSnapshots cannot be taken"
         fix "Read the Events and logs of <object>'s pods. If the CSI plugin on their node is down, fix that first. If they lose their lease, the API \
              server is slow." [
             read "kubectl -n <namespace> get pods -l app=<object> -o wide",

@@ -9,10 +9,10 @@ pub(super) const ALERTS: &[Alert] = &[
         name: "LonghornDeleted",
         when: When::Found(&[&DELETED_IN_USE]),
         summary: "Longhorn was deleted, but volumes are still in use.",
-        description: "Longhorn was deleted without its uninstaller, but volumes are still in use. Any longhorn-manager that starts deletes their \
-                      data. Do not start one before you have copied the replica directories.",
-        why: "This state does not pass by itself: volumes are being deleted, but the managers that delete them are missing. An exporter in \
-              Longhorn's namespace is deleted with it.",
+        description: "Longhorn was deleted without its uninstaller, but volumes are still in use. Any longhorn-manager that starts now deletes \
+                      their data. Before you install Longhorn again, copy the replica directories.",
+        why: "This state never clears by itself: volumes are being deleted, but the managers that delete them are missing. An exporter in \
+              Longhorn's namespace is deleted too, so it cannot report this.",
         runbook: include_str!("LonghornDeleted.md"),
         ..Alert::DEFAULT
     },
@@ -33,9 +33,9 @@ pub(super) const ALERTS: &[Alert] = &[
         for_: "2m",
         keep_firing_for: "5m",
         summary: "Longhorn's CSI attacher or provisioner is down.",
-        description: "Deployment {{ $labels.object }} has no working pod. Kubernetes cannot attach or create Longhorn \
-                      volumes. Find out why its pods fail, then check the CSI plugin.",
-        why: "The finding allows five minutes for a rollout; by then pods that move are waiting for their volumes.",
+        description: "Deployment {{ $labels.object }} has no working pod. Longhorn volumes cannot be attached (csi-attacher) or created \
+                      (csi-provisioner). Find out why its pods fail, then check the CSI plugin.",
+        why: "The finding allows five minutes for a rollout. By then, rescheduled pods are waiting for their volumes.",
         runbook: include_str!("LonghornCsiControllerDown.md"),
         ..Alert::DEFAULT
     },
@@ -44,9 +44,9 @@ pub(super) const ALERTS: &[Alert] = &[
         when: When::Found(&[&SIDECAR_DOWN]),
         for_: "10m",
         summary: "Longhorn's CSI resizer or snapshotter is down.",
-        description: "Deployment {{ $labels.object }} has no working pod. Claims cannot be resized, or VolumeSnapshots cannot be taken. Find out why \
-                      its pods fail.",
-        why: "Nothing that is running is affected, so another ten minutes let an upgrade finish.",
+        description: "Deployment {{ $labels.object }} has no working pod. Claims cannot be resized (csi-resizer), or VolumeSnapshots cannot be \
+                      taken (csi-snapshotter). Find out why its pods fail.",
+        why: "Running pods are not affected, so ten more minutes can let an upgrade finish.",
         runbook: include_str!("LonghornCsiSidecarDown.md"),
         ..Alert::DEFAULT
     },
@@ -71,9 +71,9 @@ pub(super) const ALERTS: &[Alert] = &[
         for_: "5m",
         keep_firing_for: "5m",
         summary: "Longhorn's CSI plugin is down on a node.",
-        description: "The CSI plugin{{ with $labels.node }} on node {{ . }}{{ end }} is down. Pods with a Longhorn volume cannot start or end there. \
-                      Find out why its pod is failing or missing.",
-        why: "The finding allows five minutes for a reboot or a rollout; five more allow for a slow image pull.",
+        description: "The CSI plugin{{ with $labels.node }} on node {{ . }}{{ end }} is down. Pods with a Longhorn volume can neither start nor end \
+                      on the node. Find out why its pod is failing or missing.",
+        why: "The finding allows five minutes for a reboot or a rollout. Five more minutes allow for a slow image pull.",
         runbook: include_str!("LonghornCsiPluginDown.md"),
         ..Alert::DEFAULT
     },
@@ -92,7 +92,7 @@ pub(super) const PANELS: &[Panel] = &[
         dashboard: Dashboard::Storage,
         title: "CSI driver down",
         description: "Nodes whose CSI plugin is down, and CSI controllers without a working pod, with the cause.",
-        no_data: "the CSI driver is up everywhere, or the exporter does not report",
+        no_data: "the CSI driver is up everywhere, or the exporter is not reporting",
         ..Panel::TABLE.of_findings("csi_plugin_down")
     },
 ];

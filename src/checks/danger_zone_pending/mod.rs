@@ -50,7 +50,7 @@ pub static CHECK: Check = Check {
         columns: &["setting"],
         expr: "max by ($cluster setting) (longhorn_health_danger_zone_pending{$job}) > 0",
         legend: "{{setting}}",
-        no_data: "no setting is pending, or the exporter does not report",
+        no_data: "no setting is pending, or the exporter is not reporting",
         ..Panel::TABLE
     }],
     run,
@@ -59,7 +59,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     PENDING = Gauge "longhorn_health_danger_zone_pending" ["setting"]
-        "1 for each danger-zone setting that is not applied. Most need detached volumes and an instance manager restart.",
+        "1 for each danger-zone setting that Longhorn has not applied yet. Most are applied once volumes are detached and instance managers restart.",
         absent "the setting is applied, or Longhorn is older than 1.7 and does not report it",
         example "longhorn_health_danger_zone_pending > 0";
 }

@@ -21,12 +21,12 @@ const INSTALL_NFS: &str = "Install an NFS client on node <node>: nfs-common, or 
 
 causes! {
     DISK_UUID_MISMATCH = warning "disk_uuid_mismatch"
-        "another disk is at the disk's path"
+        "a different disk is mounted at the disk's path"
         fix "Mount disk <disk> by UUID (fstab) at <value> on node <node>. If the disk was replaced, disable its scheduling. Once every volume is \
              healthy without it, remove and re-add it." [read DISK, read REPLICAS]
             proven "the fix asks for a replaced disk, and that every volume is healthy without it";
     DISK_UUID_SHARED = warning "disk_uuid_shared"
-        "disks of several nodes have the same UUID (such as after cloning a machine), so Longhorn confuses them"
+        "disks on different nodes have the same UUID (as in cloned machines), so Longhorn confuses them"
         fix "Keep the UUID on one node. Renew it on the others, one node at a time, while every volume has a healthy replica elsewhere. 1. Disable \
              scheduling on that node's disk and delete longhorn-disk.cfg at its path. 2. Once the disk is not ready, remove it from the node in \
              Longhorn and add it again." [
@@ -35,12 +35,12 @@ causes! {
             read "kubectl -n <namespace> get volumes.longhorn.io",
         ] proven "several disks have one UUID; every volume has a healthy replica elsewhere, and nodes are treated one at a time";
     FILE_SYSTEM_CHANGED = warning "file_system_changed"
-        "the disk's path lacks Longhorn's configuration file"
+        "Longhorn's configuration file is missing at the disk's path"
         fix "Mount the disk again at <value> on node <node>. If its file system was recreated, disable the disk's scheduling. Once every volume is \
              healthy without it, remove and re-add it." [read DISK, read REPLICAS]
             proven "the fix asks for a recreated file system, and that every volume is healthy without it";
     FILE_SYSTEM_SHARED = warning "file_system_shared"
-        "another disk is on the disk's file system"
+        "another Longhorn disk is on the same file system"
         fix "Mount disk <disk> at <value> on node <node>: after a failed mount, two disks share one file system. If only one disk exists, remove the \
              entry that is not ready." [read DISK, read REPLICAS]
             proven "two entries are on one file system; the entry removed is not ready, and Longhorn rejects this while replicas are on it";
@@ -96,7 +96,7 @@ causes! {
             [read "ssh <node> 'df -h <value>; sudo du -xsh <value>/* | sort -h | tail'", read REPLICAS, read DISK]
             proven "the fix asks for what is not needed; no replica is deleted";
     DISK_NEARLY_FULL = info "disk_nearly_full"
-        "less than a tenth of the disk's allocatable space is left, or free space is near the minimum"
+        "less than a tenth of the disk's allocatable space is left, or its free space is near Longhorn's minimum"
         fix "Add a disk or a node, or delete unneeded snapshots and volumes. If the disk is small by design, disable its scheduling: that clears \
              this finding." [read REPLICAS, read DISK, read LIMITS] proven "the fix asks for what is not needed";
     NO_NODE_READY = critical "no_node_ready"
@@ -125,7 +125,7 @@ causes! {
         fix "Free the resource that is short on node <node>: disk space of the kubelet or container runtime, memory, or process IDs. Until then, the kubelet may evict \
              Longhorn's own pods." [read NODE, read "kubectl get events -A --field-selector reason=Evicted"];
     NODE_ENVIRONMENT = info "node_environment"
-        "the node fails Longhorn's check of packages, kernel modules and mounts" but "warning if a volume needs what is missing"
+        "the node lacks a package, kernel module or mount option that Longhorn checks for" but "warning if a volume needs what is missing"
         fix "Add what node <node> lacks: an NFS client, shared mounts or 2 MiB huge pages (on immutable nodes, in the image). After \
              adding huge pages, restart the kubelet." [read CONDITIONS]
         way MODULES "kernel modules are not loaded"

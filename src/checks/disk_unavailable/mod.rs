@@ -25,7 +25,7 @@ use crate::longhorn::Resource::*;
 pub static CHECK: Check = Check {
     id: "disk_unavailable",
     title: "Disks and nodes unavailable",
-    summary: "Longhorn cannot use a disk or a node (another file system, unreadable, node not Ready), or a disk cannot take more replicas.",
+    summary: "Longhorn cannot use a disk or a node (for example: wrong file system, unreadable disk, node not Ready), or a disk cannot take more replicas.",
     needs: &[LonghornNodes],
     uses: &[Replicas, Volumes, Settings, KubeNodes, Pods],
     causes: causes::ALL,

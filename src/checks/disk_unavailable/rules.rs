@@ -23,10 +23,10 @@ pub(super) const ALERTS: &[Alert] = &[
         name: "LonghornDiskFailing",
         when: When::Found(&[&DISK_FAILING]),
         for_: "15m",
-        summary: "The device below a Longhorn disk reports that it is failing.",
+        summary: "A Longhorn disk's device reports that it is failing.",
         description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} is failing, according to its \
                       device (SMART or SPDK). Its replicas may be lost. Move them to other disks while they can still be read.",
-        why: "Devices report failures hours to weeks ahead; longhorn-manager checks them once a day, so a quarter of an hour loses nothing.",
+        why: "Devices report failures hours to weeks ahead, and longhorn-manager checks them once a day. So a quarter of an hour does not matter.",
         runbook: include_str!("LonghornDiskFailing.md"),
         ..Alert::DEFAULT
     },
@@ -34,11 +34,11 @@ pub(super) const ALERTS: &[Alert] = &[
         name: "LonghornDiskUuidShared",
         when: When::Found(&[&DISK_UUID_SHARED]),
         for_: "15m",
-        summary: "Disks of several Longhorn nodes have the same UUID.",
-        description: "A disk{{ with $labels.node }} of node {{ . }}{{ end }} has the same UUID as another node's disk. Longhorn confuses the two and \
-                      moves replicas between them. Find out where each replica is before you remove a disk.",
-        why: "This does not clear by itself, but it does no harm within minutes. A quarter of an hour lets a machine be replaced under another \
-              name.",
+        summary: "Disks on different Longhorn nodes have the same UUID.",
+        description: "A disk{{ with $labels.node }} of node {{ . }}{{ end }} has the same UUID as another node's disk. Longhorn confuses the two, \
+                      and keeps deleting and rebuilding replicas. Before you remove a disk, find out where each replica is.",
+        why: "This does not clear by itself, but does no harm within minutes. A quarter of an hour tolerates a machine that is being replaced under \
+              another name.",
         runbook: include_str!("LonghornDiskUuidShared.md"),
         ..Alert::DEFAULT
     },
@@ -50,8 +50,8 @@ pub(super) const ALERTS: &[Alert] = &[
         for_: "10m",
         summary: "A Longhorn disk is full.",
         description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} cannot take more replicas: too \
-                      little space is free, or too much is allocated. Rebuilds and new volumes find no space there. Free space, or add a disk.",
-        why: "Ten minutes let a rebuild or a snapshot clean-up finish and free the space it took.",
+                      little space is free, or too much is allocated. Rebuilds and new volumes cannot use the disk. Free space, or add a disk.",
+        why: "In ten minutes, a rebuild or a snapshot clean-up can finish and free the space it used.",
         runbook: include_str!("LonghornDiskFull.md"),
         ..Alert::DEFAULT
     },
@@ -60,9 +60,8 @@ pub(super) const ALERTS: &[Alert] = &[
         when: When::Found(&[&DISK_NEARLY_FULL]),
         for_: "1h",
         summary: "A Longhorn disk is nearly full.",
-        description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} has less than a tenth of its \
-                      space for replicas left. Rebuilds and new volumes will soon find no space there. Add a disk, or delete unneeded snapshots and \
-                      volumes.",
+        description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} is nearly full. Rebuilds and new \
+                      volumes will soon find no space there. Add a disk, or delete unneeded snapshots and volumes.",
         why: "Nothing is affected yet, so an hour is soon enough.",
         runbook: include_str!("LonghornDiskNearlyFull.md"),
         ..Alert::DEFAULT
@@ -72,9 +71,9 @@ pub(super) const ALERTS: &[Alert] = &[
         when: When::Found(&[&NO_NODE_READY]),
         for_: "1m",
         summary: "No node with Longhorn data is Ready.",
-        description: "No node with Longhorn data is Ready, so all volumes are affected. Check what the nodes share (network, power, \
-                      connection to the API server). Do not restart, drain or delete any node.",
-        why: "The finding allows five minutes for a reboot; one more covers an exporter's restart.",
+        description: "No node with Longhorn data is Ready, so all volumes are affected. Check what the nodes share (network, power, connection to \
+                      the API server). Do not restart, drain or delete any node until you know the cause.",
+        why: "The finding allows five minutes for a reboot. One more minute tolerates an exporter's restart.",
         runbook: include_str!("LonghornNoNodeReady.md"),
         ..Alert::DEFAULT
     },
@@ -84,7 +83,7 @@ pub(super) const ALERTS: &[Alert] = &[
         for_: "1m",
         keep_firing_for: "5m",
         summary: "A node with Longhorn disks is under pressure or not Ready.",
-        description: "Node{{ with $labels.node }} {{ . }}{{ end }} is under pressure or not Ready. Its replicas are unavailable or soon will be. \
+        description: "Node{{ with $labels.node }} {{ . }}{{ end }} is not Ready or under pressure. Its replicas are unavailable or soon will be. \
                       Read the node's conditions and its kubelet's log.",
         why: "The finding allows five minutes for a reboot, so this alert fires no later than those on the node's consequences.",
         runbook: include_str!("LonghornNodeNotReady.md"),
@@ -96,9 +95,9 @@ pub(super) const ALERTS: &[Alert] = &[
         only: Some(Severity::Warning),
         for_: "1h",
         summary: "A node lacks a mount option, module or package that Longhorn needs.",
-        description: "Node{{ with $labels.node }} {{ . }}{{ end }} lacks a mount option, module or package that this cluster's volumes need. They \
-                      cannot start or be mounted there. Read the conditions of its nodes.longhorn.io: they name what is missing.",
-        why: "The manager checks every half hour, so a repair shows within an hour.",
+        description: "Node{{ with $labels.node }} {{ . }}{{ end }} lacks a mount option, module or package that volumes of this cluster need. These \
+                      volumes cannot start or be mounted there. Read its conditions in nodes.longhorn.io: they name what is missing.",
+        why: "The manager checks every half hour, so a repair can take that long to show.",
         runbook: include_str!("LonghornNodeEnvironment.md"),
         ..Alert::DEFAULT
     },
@@ -118,7 +117,7 @@ pub(super) const PANELS: &[Panel] = &[
         title: "Disks and nodes unavailable",
         description: "Disks that Longhorn cannot use or that are full, and nodes that are not Ready, with the cause.",
         columns: &["severity", "cause", "node", "disk"],
-        no_data: "every disk and node is in order, or the exporter does not report",
+        no_data: "every disk and node is fine, or the exporter is not reporting",
         ..Panel::TABLE.of_findings("disk_unavailable")
     },
 ];

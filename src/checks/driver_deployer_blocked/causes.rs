@@ -23,14 +23,14 @@ causes! {
             read "kubectl -n <namespace> logs <object> -c wait-longhorn-manager --tail=20",
         ];
     MOUNT_PROPAGATION = warning "mount_propagation"
-        "a node's mounts do not propagate, so CSI cannot be deployed"
+        "a node lacks mount propagation, so the CSI driver cannot be deployed"
         fix "Make the node's mounts propagate (systemd: MountFlags=shared for the container runtime, or mount --make-rshared /), then restart the \
              node's manager." [
             read "kubectl -n <namespace> get nodes.longhorn.io -o yaml | grep -B6 MountPropagation",
             read "kubectl -n <namespace> logs <object> -c longhorn-driver-deployer --tail=20 --previous",
         ];
     NODE_NOT_SYNCED = warning "node_not_synced"
-        "a registered node lacks condition MountPropagation because its manager is not syncing it (mounts are not the cause)"
+        "a node lacks condition MountPropagation only because its manager is not syncing the node"
         fix "Read the node's longhorn-manager log for `fail to sync node`. Then find out why the node has no instance manager. Mounts are not the \
              cause." [
             read "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --tail=500 | grep -i 'fail to sync node'",

@@ -45,10 +45,10 @@ pub static CHECK: Check = Check {
         without: &["object"],
         for_: "10m",
         summary: "Longhorn's driver deployer is blocked.",
-        description: "longhorn-driver-deployer{{ with $labels.node }} on node {{ . }}{{ end }} cannot deploy the CSI driver, which is therefore \
-                      missing or old. Check the longhorn-manager pods it is waiting for, then DNS.",
-        why: "The finding begins after five minutes of waiting. Ten more let an installation on slow \
-              nodes finish, and let the alert on the managers, which are the usual cause, come first.",
+        description: "longhorn-driver-deployer{{ with $labels.node }} on node {{ . }}{{ end }} cannot deploy the CSI driver. The driver stays \
+                      missing or outdated. Check the longhorn-manager pods, for which it is waiting, then DNS.",
+        why: "The finding begins after five minutes of waiting. In ten more minutes, an installation on slow nodes can finish. If the managers are \
+              the cause, as usual, their alert fires first.",
         runbook: include_str!("LonghornDriverDeployerBlocked.md"),
         ..Alert::DEFAULT
     }],
@@ -57,7 +57,7 @@ pub static CHECK: Check = Check {
         title: "Driver deployer blocked",
         description: "Driver deployers that are waiting or crashing. managers_down: fix the managers first. dns_suspected: Ready managers cannot be \
                       reached.",
-        no_data: "the driver deployer is not blocked, or the exporter does not report",
+        no_data: "the driver deployer is not blocked, or the exporter is not reporting",
         ..Panel::TABLE.of_findings("driver_deployer_blocked")
     }],
     run,

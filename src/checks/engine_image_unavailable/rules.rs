@@ -10,9 +10,9 @@ pub(super) const ALERTS: &[Alert] = &[
         when: When::Found(&[&DEPLOYED_NOWHERE]),
         for_: "2m",
         summary: "A Longhorn engine image is missing on all nodes.",
-        description: "Engine image {{ $labels.object }} is missing on all Ready nodes. No volume that needs it can be attached. Find out why its \
-                      pods are failing.",
-        why: "The finding allows ten minutes for pulling the image; by then every pod that needs a volume is waiting.",
+        description: "Engine image {{ $labels.object }} is missing on all Ready nodes. No volume that needs it can attach. Find out why its pods \
+                      are failing.",
+        why: "The finding allows ten minutes for pulling the image. By then, every pod that needs a volume is waiting.",
         runbook: include_str!("LonghornEngineImageNowhere.md"),
         ..Alert::DEFAULT
     },
@@ -23,9 +23,9 @@ pub(super) const ALERTS: &[Alert] = &[
         for_: "5m",
         keep_firing_for: "5m",
         summary: "A Longhorn engine image is missing where volumes need it.",
-        description: "Engine image {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is missing, unknown or incompatible. Volumes \
-                      that need it cannot be attached there. Find out why its pod is failing.",
-        why: "The finding allows ten minutes for pulling the image; five more let a rollout over many nodes finish.",
+        description: "Engine image {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is missing, unknown or incompatible. \
+                      Volumes that need it cannot attach{{ with $labels.node }} there{{ end }}. Find out why its pod is failing.",
+        why: "The finding allows ten minutes for pulling the image. Five more minutes let a rollout over many nodes finish.",
         runbook: include_str!("LonghornEngineImageUnavailable.md"),
         ..Alert::DEFAULT
     },
@@ -34,9 +34,9 @@ pub(super) const ALERTS: &[Alert] = &[
         when: When::Found(&[&UPGRADE_STUCK]),
         for_: "15m",
         summary: "The live upgrade of a Longhorn engine is stuck.",
-        description: "The engine upgrade of volume {{ $labels.object }} has been running for 30 min. The volume still serves I/O but cannot be \
-                      migrated. Read the error in its engine's status.",
-        why: "An upgrade takes a minute or two. The finding allows half an hour if there are many at once; another 15 min let the last of them finish.",
+        description: "The engine upgrade of volume {{ $labels.object }} has been running for more than 30 min. The volume still serves I/O but \
+                      cannot be migrated. Check that its new replicas are running.",
+        why: "An upgrade takes a minute or two. The finding allows half an hour, because many may run together. Another 15 min let the last of them finish.",
         runbook: include_str!("LonghornEngineUpgradeStuck.md"),
         ..Alert::DEFAULT
     },
@@ -56,7 +56,7 @@ pub(super) const PANELS: &[Panel] = &[
         title: "Engine images unavailable",
         description: "Engine images that are missing on a node or everywhere, unknown or incompatible, with the cause.",
         columns: &["severity", "cause", "object", "node"],
-        no_data: "every image is on every node that needs it, or the exporter does not report",
+        no_data: "every image is on every node that needs it, or the exporter is not reporting",
         ..Panel::TABLE.of_findings("engine_image_unavailable")
     },
 ];

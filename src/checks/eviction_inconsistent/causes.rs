@@ -16,7 +16,7 @@ const IMAGE_MANAGERS: &str = "kubectl -n <namespace> get backingimagemanagers.lo
 
 causes! {
     COPY_NOT_STARTING = warning "copy_not_starting"
-        "a backing image should have a copy on a disk, but the copy never appears in the status"
+        "a backing image should have a copy on a disk, but the status never shows that copy"
         fix "Read the logs of disk <disk>'s backing image manager and node <node>'s longhorn-manager: they say why the copy is not created."
             [read IMAGE_MANAGERS, read IMAGE, read MANAGERS]
         way ALIKE "another disk's UUID begins with the same four characters"
@@ -73,7 +73,7 @@ causes! {
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<volume>",
         ];
     COPY_IN_USE = warning "copy_in_use"
-        "eviction of a backing image copy is requested, but a replica that stays on the disk needs it"
+        "eviction of a backing image copy is requested, but a replica on the same disk stays and needs it"
         fix "Evict the whole node or disk: Longhorn then moves the replicas that need the copy first."
             [read ON_NODE, read "kubectl -n <namespace> get backingimages.longhorn.io <backing_image> -o yaml",
              change "kubectl -n <namespace> delete replicas.longhorn.io <replica>"]
@@ -82,7 +82,7 @@ causes! {
             fix "Delete the failed replica once the volume is healthy elsewhere. Then upgrade to 1.8.2, 1.9.1 or later. Do not delete the replica \
                  earlier: a salvage may need it.";
     SCHEDULING_STILL_ALLOWED = warning "scheduling_still_allowed"
-        "eviction is requested while scheduling is allowed, a combination that the webhook rejects"
+        "eviction is requested while scheduling is still allowed, although the webhook rejects that combination"
         fix "Disable scheduling on the node or disk being evicted, or cancel the eviction. Then find out why the validating webhook accepted the \
              change." [
             read NODE,

@@ -25,8 +25,7 @@ use crate::longhorn::Resource::*;
 pub static CHECK: Check = Check {
     id: "eviction_inconsistent",
     title: "Contradictions around eviction",
-    summary: "Contradictory eviction requests, replicas and backing image copies: flags that stay set, eviction that is silently suspended, disks \
-              that look empty but are not.",
+    summary: "Objects contradict each other about an eviction: a flag stays set, the eviction is silently suspended, or a disk looks empty but is not.",
     needs: &[LonghornNodes, Replicas, BackingImages, Settings],
     uses: &[
         KubeNodes, Engines, Volumes, VolumeAttachments, BackingImageManagers, BackingImageDataSources, Pods,
@@ -41,10 +40,10 @@ pub static CHECK: Check = Check {
         side_by_side: true,
         for_: "10m",
         summary: "Longhorn objects contradict each other about eviction.",
-        description: "{{ $labels.object_kind }} {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }}{{ with $labels.disk }}, \
-                      disk {{ . }}{{ end }} contradicts other objects about eviction ({{ $labels.cause }}), and Longhorn does not resolve this. \
-                      Follow the runbook's section on {{ $labels.cause }}. Do not remove the node or disk, even if empty.",
-        why: "The findings already wait for minutes. Ten more minutes tolerate the restart of a manager or a node.",
+        description: "{{ $labels.object_kind }} {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }}{{ with $labels.disk }}, disk \
+                      {{ . }}{{ end }} contradicts other objects about an eviction, and Longhorn does not resolve this by itself. Follow the \
+                      runbook's section {{ $labels.cause }}. Do not remove the node or disk, even if it looks empty.",
+        why: "The findings already wait for minutes. Ten more minutes tolerate a restart of a manager or a node.",
         runbook: include_str!("LonghornEvictionInconsistent.md"),
         ..Alert::DEFAULT
     }],
@@ -56,17 +55,17 @@ pub static CHECK: Check = Check {
                           section for each cause.",
             columns: &["cause", "object_kind", "object", "node", "disk"],
             width: Width::Full,
-            no_data: "no object contradicts another, or the exporter does not report",
+            no_data: "no object contradicts another, or the exporter is not reporting",
             ..Panel::TABLE.of_findings("eviction_inconsistent")
         },
         Panel {
             dashboard: Dashboard::Eviction,
             title: "Contradictions over time",
-            description: "Contradictory objects by cause. A line that stays needs a person: Longhorn does not resolve it.",
+            description: "Contradictory objects by cause. Longhorn does not resolve a line that stays: follow the cause's runbook.",
             expr: "sum by ($cluster cause) (max without ($without) \
                    (longhorn_health_finding{$job, check=\"eviction_inconsistent\"}))",
             legend: "{{cause}}",
-            no_data: "no object contradicts another, or the exporter does not report",
+            no_data: "no object contradicts another, or the exporter is not reporting",
             ..Panel::TIME_SERIES
         },
     ],

@@ -17,8 +17,8 @@ use crate::longhorn::Resource::*;
 pub static CHECK: Check = Check {
     id: "eviction_stalled",
     title: "Eviction or drain stalled",
-    summary: "Replicas and backing image copies that stay on an evicted node or disk, and instance managers' PodDisruptionBudgets that block a \
-              drain, with the reason. A cordon without a drain is info.",
+    summary: "Replicas or backing image copies stay on a node or disk that is being evicted, or an instance manager's PodDisruptionBudget blocks a \
+              drain. The finding gives the reason. A cordon without a drain is info.",
     needs: &[LonghornNodes, Replicas, BackingImages, Settings],
     uses: &[
         KubeNodes, InstanceManagers, PodDisruptionBudgets, Engines, EngineFrontends, Volumes, Events, Pods,
@@ -32,8 +32,8 @@ pub static CHECK: Check = Check {
             when: When::Found(&[&causes::NO_PROGRESS, &causes::NO_SCHEDULABLE_DISK]),
             for_: "15m",
             summary: "Eviction of a Longhorn node or disk has stalled.",
-            description: "Eviction{{ with $labels.disk }} of disk {{ . }}{{ end }}{{ with $labels.node }} on node {{ . }}{{ end }} has stalled. \
-                          Check where its replicas could go: space, tags, anti-affinity. Do not remove the node or disk: it still holds data.",
+            description: "Eviction{{ with $labels.disk }} of disk {{ . }}{{ end }}{{ with $labels.node }} on node {{ . }}{{ end }} has stalled. Find out \
+                          why no other disk takes its replicas (space, tags, anti-affinity). Do not remove the node or disk: it still holds data.",
             why: "The findings wait half an hour without progress, and five minutes without a schedulable disk. A running rebuild counts as \
                   progress. Another 15 min give someone time to add a disk.",
             runbook: include_str!("LonghornEvictionStalled.md"),
@@ -46,9 +46,9 @@ pub static CHECK: Check = Check {
             for_: "15m",
             summary: "A Longhorn instance manager blocks the drain of a node.",
             description: "PodDisruptionBudget {{ $labels.object }} blocks the drain of{{ with $labels.node }} node {{ . }}{{ else }} its node{{ end \
-                          }}. Longhorn deletes it once no volume is attached there and node-drain-policy is satisfied. Detach or move what is left, \
-                          but do not delete the budget.",
-            why: "The finding waits a quarter of an hour for the workloads to leave; another 15 min cover a usual drain.",
+                          }}. Longhorn deletes the budget once no volume is attached there and node-drain-policy is satisfied. Move what is left \
+                          off the node, but do not delete the budget yourself.",
+            why: "The finding waits a quarter of an hour for the workloads to leave. Another 15 min allow for a usual drain.",
             runbook: include_str!("LonghornDrainBlocked.md"),
             ..Alert::DEFAULT
         },
@@ -63,14 +63,14 @@ const PANELS: &[Panel] = &[
         dashboard: Dashboard::Eviction,
         title: "Replicas left to evict",
         description: "Replicas still on evicted nodes and disks, by disk UUID. At 0, the disk is empty. Flat without a rebuild: the eviction has stalled.",
-        no_data: "no eviction is requested, or the exporter does not report",
+        no_data: "no eviction is requested, or the exporter is not reporting",
         ..Panel::TIME_SERIES.of(&REMAINING_REPLICAS)
     },
     Panel {
         dashboard: Dashboard::Eviction,
         title: "Backing image copies left to evict",
         description: "Backing image copies still assigned to disks being evicted. They leave after the replicas that need them.",
-        no_data: "no eviction is requested, or the exporter does not report",
+        no_data: "no eviction is requested, or the exporter is not reporting",
         ..Panel::TIME_SERIES.of(&REMAINING_COPIES)
     },
     Panel {
@@ -78,35 +78,35 @@ const PANELS: &[Panel] = &[
         title: "Last progress of eviction",
         description: "When the number of replicas and copies on an evicted disk last changed. After half an hour without a change or rebuild, the eviction has stalled.",
         unit: Unit::FromNow,
-        no_data: "no eviction is under way, or the exporter does not report",
+        no_data: "no eviction is in progress, or the exporter is not reporting",
         ..Panel::TABLE.of(&PROGRESS)
     },
     Panel {
         dashboard: Dashboard::Eviction,
-        title: "Drains held up",
+        title: "Blocked drains",
         description: "Instance managers' PodDisruptionBudgets on cordoned nodes. Info: the node is only cordoned. Warning: an eviction or drain is \
                       waiting.",
         columns: &["severity", "object", "node"],
         expr: "max by ($cluster object, node, severity) \
                (longhorn_health_finding{$job, check=\"eviction_stalled\", cause=\"pdb_blocks\"}) == 1",
         legend: "{{object}} on {{node}}",
-        no_data: "no cordoned node is held up, or the exporter does not report",
+        no_data: "no drain is blocked, or the exporter is not reporting",
         ..Panel::TABLE
     },
 ];
 
 gauges! {
     REMAINING_REPLICAS = Gauge "longhorn_health_eviction_remaining_replicas" ["node", "disk"]
-        "Replicas still assigned to a disk whose eviction is requested, by disk UUID.",
+        "Replicas still assigned to a disk whose eviction was requested. Label disk is the disk's UUID.",
         absent "nothing requests eviction of the disk, neither a person nor node-drain-policy",
         example "sum by (node) (longhorn_health_eviction_remaining_replicas)";
     REMAINING_COPIES = Gauge "longhorn_health_eviction_remaining_backing_image_copies" ["node", "disk"]
-        "Backing image copies still assigned to a disk whose eviction a person requested.",
+        "Backing image copies still assigned to a disk whose eviction was requested by hand.",
         absent "no person requests eviction of the disk; automatic eviction leaves backing images alone",
         example "sum by (node) (longhorn_health_eviction_remaining_backing_image_copies)";
     PROGRESS = Gauge "longhorn_health_eviction_progress_timestamp_seconds" ["node", "disk"]
-        "Unix time when the replicas and copies left on an evicted disk last changed.",
-        absent "no eviction is under way on the disk, nothing remains, or no time is known yet",
+        "Unix time at which the number of replicas and copies left on an evicted disk last changed.",
+        absent "the disk is not being evicted, nothing is left, or no time is known yet",
         example "time() - longhorn_health_eviction_progress_timestamp_seconds > 1800";
 }
 

@@ -24,7 +24,7 @@ causes! {
             fix "Upgrade to 1.11.1 or use image v1.11.0-hotfix-1: instance managers of v1.11.0 leak memory (Longhorn issue 12573). Until then, free \
                  memory on the node and read its longhorn-manager's log.";
     POD_FAILED = critical "pod_failed"
-        "the instance manager's pod has terminated and is not being recreated"
+        "the instance manager's pod has terminated, and no new one is being created"
             but "warning in the first 3 min, info in the first 2 min if nothing ran in the pod"
         fix "Find out why the node's longhorn-manager has not created a new pod: only that manager can, and usually does so within two minutes." [
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
@@ -80,7 +80,7 @@ causes! {
                 read "kubectl -n <namespace> get nodes.longhorn.io <node>",
             ];
     LABEL_MISSING = warning "label_missing"
-        "the instance manager lacks labels, so Longhorn removes it or, without the fix of issue 9464, cannot sync its node"
+        "the instance manager lacks labels, so Longhorn will remove it or (before the fix of issue 9464) cannot sync its node"
         fix "Put the missing labels back now, as on another instance manager. Do not restart managers or upgrade before that: managers from 1.6.3, \
              1.7.2 and 1.8.0 on remove the instance manager." [
             read "kubectl -n <namespace> get instancemanagers.longhorn.io --show-labels",

@@ -42,15 +42,15 @@ pub static CHECK: Check = Check {
                    or 0 * max by ($cluster job) (longhorn_health_checks{$job, state=\"known\"} > 0)",
             legend: "down",
             steps: &[Step::at(0.0, "green"), Step::at(1.0, "red")],
-            no_data: "the exporter does not report",
+            no_data: "the exporter is not reporting",
             ..Panel::STAT
         },
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Instance managers by state",
-            description: "All instance managers. `starting` and `stopped` are normal for a few seconds. A default v2 instance manager may stay \
-                          so while an old one runs.",
-            no_data: "the exporter does not report",
+            description: "All instance managers. `starting` and `stopped` are normal for a few seconds, or for a default v2 instance manager while \
+                          an old one is running.",
+            no_data: "the exporter is not reporting",
             ..Panel::TIME_SERIES.of(&STATES)
         },
         Panel {
@@ -58,7 +58,7 @@ pub static CHECK: Check = Check {
             title: "Instance managers in trouble",
             description: "Cause and node of each instance manager that is down.",
             columns: &["severity", "cause", "object", "node"],
-            no_data: "every instance manager is running, or the exporter does not report",
+            no_data: "every instance manager is running, or the exporter is not reporting",
             ..Panel::TABLE.of_findings("instance_manager_down")
         },
     ],
@@ -68,8 +68,8 @@ pub static CHECK: Check = Check {
 
 gauges! {
     STATES = Gauge "longhorn_health_instance_managers" ["state"]
-        "Instance managers by status.currentState. A state that is missing or that no release writes counts as unknown.",
-        absent "never; zero for a state in which none is",
+        "Instance managers by status.currentState. A missing or unrecognized state counts as unknown.",
+        absent "never (a state without any is 0)",
         example "longhorn_health_instance_managers{state!=\"running\"} > 0";
 }
 
@@ -89,9 +89,9 @@ const DOWN: Alert = Alert {
     for_: "1m",
     keep_firing_for: "5m",
     summary: "A Longhorn instance manager is down.",
-    description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} is down, and so are its engines and replicas. No \
+    description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} is down, with all its engines and replicas. No \
                   volume can attach to the node. Check the instance manager's pod, then the node's longhorn-manager.",
-    why: "The finding is critical only after three minutes (five for a start), longer than Longhorn's back-off of two minutes. A minute more tolerates one odd evaluation.",
+    why: "The finding is critical only after three minutes (five for a start), which is longer than Longhorn's back-off of two minutes. One more minute tolerates a single outlier.",
     runbook: include_str!("LonghornInstanceManagerDown.md"),
     ..Alert::DEFAULT
 };
@@ -101,8 +101,8 @@ const UNLABELLED: Alert = Alert {
     when: When::Found(&[&causes::LABEL_MISSING]),
     for_: "5m",
     summary: "A running Longhorn instance manager lacks its labels.",
-    description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} lacks the labels by which Longhorn finds it. \
-                  Longhorn 1.6.3, 1.7.2, 1.8.0 and later delete it (in earlier releases, nothing new can start there: issue 9464). Put the labels back.",
+    description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} lacks the labels by which Longhorn finds it. Longhorn may delete it with \
+                  all its engines and replicas (before 1.6.3, 1.7.2 and 1.8.0: it can start nothing there). Put the labels back before you restart a manager or upgrade.",
     why: "Longhorn sets the labels when it creates the object, so every object has them from the start.",
     runbook: include_str!("LonghornInstanceManagerLabelsMissing.md"),
     ..Alert::DEFAULT

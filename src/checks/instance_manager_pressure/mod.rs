@@ -31,7 +31,7 @@ const OF_CADVISOR: Panel = Panel {
 pub static CHECK: Check = Check {
     id: "instance_manager_pressure",
     title: "Instance manager pressure",
-    summary: "Instance manager pods that are easily lost: their liveness probe gives up early, their CPU request is below the settings, or their \
+    summary: "An instance manager's pod is easily lost: its liveness probe gives up early, its CPU request is below the settings, or its \
               PriorityClass differs from setting priority-class.",
     needs: &[InstanceManagers, Pods, Settings],
     uses: &[LonghornNodes, KubeNodes, PriorityClasses],
@@ -42,13 +42,13 @@ pub static CHECK: Check = Check {
     panels: &[
         Panel {
             dashboard: Dashboard::InstanceManagers,
-            title: "Instances in the busiest instance manager",
-            description: "Processes in the busiest instance manager. With many, its liveness probe is answered late: spread the volumes if the \
-                          number grows.",
+            title: "Busiest instance manager",
+            description: "Engines and replicas in the busiest instance manager. With many, it answers its liveness probe late: spread the volumes \
+                          if the number grows.",
             expr: "max by ($cluster data_engine) (data_engine:longhorn_health_instance_manager_max_instances:max{$job})",
             legend: "{{data_engine}}",
             steps: &[Step::threshold(UNDER_PRESSURE.name, &BUSY, "orange")],
-            no_data: "no instance manager is running, or the exporter does not report",
+            no_data: "no instance manager is running, or the exporter is not reporting",
             ..Panel::TIME_SERIES
         },
         Panel {
@@ -60,7 +60,7 @@ pub static CHECK: Check = Check {
             legend: "{{data_engine}}",
             steps: &[Step::at(0.0, "orange"), Step::threshold(UNDER_PRESSURE.name, &IMPATIENT, "green")],
             width: Width::Half,
-            no_data: "no instance manager pod has a liveness probe, or the exporter does not report",
+            no_data: "no instance manager pod has a liveness probe, or the exporter is not reporting",
             ..Panel::STAT
         },
         Panel {
@@ -99,11 +99,11 @@ pub static CHECK: Check = Check {
 
 gauges! {
     WINDOW = Gauge "longhorn_health_instance_manager_min_probe_window_seconds" ["data_engine"]
-        "Shortest liveness window (period times failure threshold) of all instance manager pods of a data engine.",
+        "Shortest time, in seconds, for which a data engine's instance manager pods tolerate a failing liveness probe (period times threshold).",
         absent "no instance manager pod of this data engine has a liveness probe",
         example "longhorn_health_instance_manager_min_probe_window_seconds < 30";
     INSTANCES = Gauge "longhorn_health_instance_manager_max_instances" ["data_engine"]
-        "Running or starting instances in the busiest instance manager of a data engine.",
+        "Running or starting engines and replicas in a data engine's busiest instance manager.",
         absent "there is no instance manager of this data engine",
         example "longhorn_health_instance_manager_max_instances > 100";
     MISMATCHES = Gauge "longhorn_health_instance_manager_priority_class_mismatches" []
@@ -131,10 +131,10 @@ const PRIORITY_CLASS: Alert = Alert {
     when: When::Found(&[&causes::PRIORITY_CLASS_MISMATCH]),
     without: &["object", "node"],
     for_: "2h",
-    summary: "Longhorn keeps replacing idle instance managers: their PriorityClass differs from the setting.",
-    description: "The PriorityClass of instance manager pods differs from setting priority-class, usually because of a globalDefault PriorityClass. \
-                  Longhorn replaces idle instance managers every hour. Set priority-class to that class in a maintenance window.",
-    why: "Longhorn compares them every hour. If they differ twice, no change is under way.",
+    summary: "Longhorn keeps replacing idle instance managers: their PriorityClass does not match.",
+    description: "Instance manager pods have another PriorityClass than setting priority-class, usually a globalDefault one. So Longhorn replaces \
+                  idle instance managers every hour. Set priority-class to the pods' class in a maintenance window.",
+    why: "Longhorn compares them every hour. If they still differ after two hours, no change is in progress.",
     runbook: include_str!("LonghornPriorityClassMismatch.md"),
     ..Alert::DEFAULT
 };
@@ -145,7 +145,7 @@ const BUSY: Threshold = Threshold {
     least: 0.0,
     unit: "instances",
     is_range: false,
-    why: "processes on one node; the knowledge base article on restarted instance managers names none, so this is a start, not a limit",
+    why: "engines and replicas on one node. The knowledge base article on restarted instance managers gives no number, so this is only a first guess.",
 };
 
 const IMPATIENT: Threshold = Threshold {
@@ -155,7 +155,7 @@ const IMPATIENT: Threshold = Threshold {
     least: 1.0,
     unit: "seconds",
     is_range: false,
-    why: "releases with the first fix tolerate 30 seconds",
+    why: "Releases with the first fix tolerate 30 seconds.",
 };
 
 const UNDER_PRESSURE: Alert = Alert {
@@ -169,10 +169,10 @@ const UNDER_PRESSURE: Alert = Alert {
     for_: "1h",
     severity: Severity::Info,
     thresholds: &[BUSY, IMPATIENT],
-    summary: "A busy Longhorn instance manager has too short a liveness probe timeout.",
-    description: "The busiest {{ $labels.data_engine }} instance manager has {{ $value }} instances, and its liveness probe gives up within \
-                  $window seconds. Under CPU load, the kubelet may kill it with all of them. Upgrade Longhorn, or spread the volumes.",
-    why: "How short the window is depends on the release. It matters where many processes share one instance manager.",
+    summary: "A busy Longhorn instance manager's liveness probe gives up too early.",
+    description: "The busiest {{ $labels.data_engine }} instance manager runs {{ $value }} engines and replicas, and its liveness probe gives up \
+                  within $window seconds. Under CPU load, the kubelet may kill it with all of them. Upgrade Longhorn, or spread the volumes.",
+    why: "The release decides how long the probe may fail. That matters if one instance manager runs many processes.",
     runbook: include_str!("LonghornInstanceManagerUnderPressure.md"),
     ..Alert::DEFAULT
 };

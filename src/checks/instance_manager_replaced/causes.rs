@@ -54,7 +54,7 @@ causes! {
             read "kubectl get events --field-selector involvedObject.kind=Node",
         ];
     TAINTED = warning "tainted"
-        "the instance manager was evicted by a NoExecute taint on its Ready node" but "info if no engine ended"
+        "a NoExecute taint on its Ready node evicted the instance manager" but "info if no engine ended"
         fix "Remove the taint, or let Longhorn tolerate it (setting taint-toleration, with all volumes detached). Until then, no instance manager \
              can run on the node." [read "kubectl get node <node> -o jsonpath='{.spec.taints}'", read VOLUMES]
         way TAINT_GONE "the taint has been removed since"

@@ -34,8 +34,8 @@ pub static CHECK: Check = Check {
     id: "instance_manager_replaced",
     title: "Instance managers replaced",
     summary: "An instance manager's pod ended within the last 24 hours, with all engines and replicas in it. The finding is info if Longhorn \
-              intended it (settings, clean-up, a drain without affected volumes), if a lost node took only replicas that are being rebuilt, or if a \
-              newly started exporter finds no harm.",
+              intended it (settings, clean-up), a drain affected no volume, a lost node ended no engine and all replicas are back, or an exporter \
+              that just started finds no harm.",
     needs: &[InstanceManagers, Pods, Replicas],
     uses: &[Events, Volumes, Engines, Settings, DaemonSets, LonghornNodes, KubeNodes, NodeEvents],
     causes: causes::ALL,
@@ -50,17 +50,17 @@ pub static CHECK: Check = Check {
                    (increase(longhorn_health_instance_manager_replacements_total{$job, planned=\"false\"}[24h])))",
             legend: "lost",
             steps: &[Step::at(0.0, "green"), Step::at(0.5, "orange")],
-            no_data: "the exporter does not report",
+            no_data: "the exporter is not reporting",
             ..Panel::STAT
         },
         Panel {
             dashboard: Dashboard::InstanceManagers,
-            title: "Instance manager pods that ended, by cause",
+            title: "Ended instance managers",
             description: "Instance manager pods that ended per hour. settings_sync and stale_cleanup are Longhorn's own work.",
             expr: "max by ($cluster cause, expected) \
                    (increase(longhorn_health_instance_manager_replacements_total{$job}[1h]))",
             legend: "{{cause}}",
-            no_data: "the exporter does not report",
+            no_data: "the exporter is not reporting",
             ..Panel::TIME_SERIES
         },
         Panel {
@@ -69,7 +69,7 @@ pub static CHECK: Check = Check {
             description: "Instance managers that were replaced in the last 24 hours.",
             unit: Unit::FromNow,
             columns: &["cause", "instance_manager", "node", "planned", "Value"],
-            no_data: "no instance manager was replaced in 24 hours, or the exporter does not report",
+            no_data: "no instance manager was replaced in 24 hours, or the exporter is not reporting",
             ..Panel::TABLE.of(&LAST)
         },
     ],
@@ -80,11 +80,11 @@ pub static CHECK: Check = Check {
 
 gauges! {
     REPLACEMENTS = Counter "longhorn_health_instance_manager_replacements_total" ["cause", "planned"]
-        "Instance manager pods ended since the exporter started. Label planned is true if Longhorn or a drain ended the pod.",
-        absent "never; zero for a cause that was not seen",
+        "Instance manager pods that have ended since the exporter started. Label planned is true if Longhorn or a drain ended the pod.",
+        absent "never (a cause that was not seen is 0)",
         example "increase(longhorn_health_instance_manager_replacements_total{planned=\"false\"}[1h]) > 0";
     LAST = Gauge "longhorn_health_instance_manager_last_replacement_timestamp_seconds" ["instance_manager", "node", "cause", "planned"]
-        "Unix time when the instance manager's pod was last recreated, or ended if there is no new one.",
+        "Unix time at which the instance manager's pod was last recreated, or at which it ended if there is no new one.",
         absent "the instance manager was not replaced in the last 24 hours",
         example "time() - longhorn_health_instance_manager_last_replacement_timestamp_seconds{planned=\"false\"} < 3600";
 }
@@ -95,8 +95,8 @@ const LOOPING: Alert = Alert {
     for_: "1m",
     summary: "A liveness probe keeps killing a Longhorn instance manager.",
     description: "The liveness probe keeps killing instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }}, with all its \
-                  engines and replicas. If several nodes are affected, check the network between kubelet and pods. Otherwise take load off the node.",
-    why: "Three kills within an hour count as a loop; a minute tolerates one odd evaluation.",
+                  engines and replicas. If several nodes are affected, check the pod network. Otherwise take load off the node.",
+    why: "Three kills within an hour count as a loop. One minute tolerates a single outlier.",
     runbook: include_str!("LonghornInstanceManagerProbeLoop.md"),
     ..Alert::DEFAULT
 };
@@ -118,13 +118,13 @@ const REPLACED: Alert = Alert {
         least: 60.0,
         unit: "seconds",
         is_range: false,
-        why: "an hour is enough to notify and to read, and events of the kubelet last as long",
+        why: "An hour is enough to notify someone, and Kubernetes keeps the kubelet's Events as long.",
     }],
     summary: "A Longhorn instance manager died and was replaced.",
-    description: "Instance manager {{ $labels.instance_manager }}{{ with $labels.node }} on {{ . }}{{ end }} was \
-                  replaced {{ $value | humanizeDuration }} ago. Its engines and replicas ended with it. Check for \
-                  faulted and degraded volumes, then find out why it died.",
-    why: "One unexpected exit takes down every volume that ran there, so there is nothing to wait for.",
+    description: "Instance manager {{ $labels.instance_manager }}{{ with $labels.node }} on {{ . }}{{ end }} was replaced {{ $value | \
+                  humanizeDuration }} ago. Its engines and replicas ended with it. Check for faulted and degraded volumes, then find out why it \
+                  died.",
+    why: "One unexpected exit affects every volume that ran there, so waiting makes no sense.",
     runbook: include_str!("LonghornInstanceManagerReplaced.md"),
     ..Alert::DEFAULT
 };

@@ -18,7 +18,7 @@ ways! { SHARDED:
 
 causes! {
     ORPHAN_HELD = warning "orphan_held"
-        "an instance in the old instance manager has no Engine or Replica object and does not end by itself"
+        "a process in the old instance manager has no Engine or Replica object and will not end by itself"
         fix "Make sure that no volume uses the instances, then delete their Orphan objects. If none exist, delete the instance manager once nothing \
              else runs in it." [
             read CONTENT,
@@ -76,6 +76,6 @@ causes! {
             [read NODE, read CONTENT, read MANAGER]
             proven "the node is lost, and every volume is healthy without it";
     CLEANUP_PENDING = info "cleanup_pending"
-        "nothing runs in the old instance manager, or its last instance is starting or stopping (Longhorn should remove it soon)"
+        "nothing runs in the old instance manager, or its last process is starting or stopping (Longhorn should remove it soon)"
         fix "Wait a minute: Longhorn then removes the instance manager." [read CONTENT] ways SHARDED;
 }

@@ -26,8 +26,8 @@ use classify::StaleManager;
 pub static CHECK: Check = Check {
     id: "instance_manager_stale",
     title: "Old instance managers",
-    summary: "An instance manager without the default image still exists. The finding says what runs in it, whether that clears by itself, and in \
-              which order to free it.",
+    summary: "An instance manager that does not run the default image still exists. The finding says what runs in it, whether that clears by \
+              itself, and in which order to free it.",
     needs: &[InstanceManagers, Engines, EngineFrontends, Replicas, Volumes, Settings],
     uses: &[LonghornNodes, KubeNodes, Pods, DaemonSets, Orphans],
     causes: causes::ALL,
@@ -42,7 +42,7 @@ pub static CHECK: Check = Check {
                    or 0 * max by ($cluster job) (longhorn_health_checks{$job, state=\"known\"} > 0)",
             legend: "stuck",
             steps: &[Step::at(0.0, "green"), Step::at(1.0, "orange")],
-            no_data: "the exporter does not report",
+            no_data: "the exporter is not reporting",
             ..Panel::STAT
         },
         Panel {
@@ -50,19 +50,19 @@ pub static CHECK: Check = Check {
             title: "Old instance managers by cause",
             description: "Old instance managers left after an upgrade. engine_upgrade_pending, reattach_pending and replica_held are expected until \
                           the volumes are upgraded and reattached.",
-            no_data: "the exporter does not report",
+            no_data: "the exporter is not reporting",
             ..Panel::TIME_SERIES.of(&OLD)
         },
         Panel {
             dashboard: Dashboard::InstanceManagers,
-            title: "Volumes that hold an old instance manager",
+            title: "Old instance managers' volumes",
             description: "Volumes that run in old instance managers. Upgrade the engines marked engine_upgrade_pending, then detach and attach the volumes marked reattach_pending.",
             columns: &["cause", "object", "volume", "pvc_namespace", "pvc"],
             expr: "max by ($cluster cause, object, volume, pvc, pvc_namespace) \
                    (longhorn_health_finding_volume{$job, check=\"instance_manager_stale\"}) == 1",
             legend: "{{volume}}",
             width: Width::Full,
-            no_data: "no volume holds an old instance manager, or the exporter does not report",
+            no_data: "no volume holds an old instance manager, or the exporter is not reporting",
             ..Panel::TABLE
         },
     ],
@@ -76,7 +76,7 @@ gauges! {
         absent "no old instance manager has this cause",
         example "sum without (cause) (longhorn_health_old_instance_managers)";
     HOLDERS = Gauge "longhorn_health_old_instance_manager_holders" ["instance_manager", "node", "role", "cause"]
-        "Running or starting instances that keep an old instance manager alive, by role and by what would release it.",
+        "Running or starting instances that keep an old instance manager in use, by role and by the reason that they stay (cause).",
         absent "the instance manager is not old, or nothing holds it",
         example "sum by (cause) (longhorn_health_old_instance_manager_holders)";
 }
@@ -85,10 +85,10 @@ const STUCK: Alert = Alert {
     name: "LonghornInstanceManagerStuck",
     when: When::Found(&[&causes::ORPHAN_HELD, &causes::STUCK, &causes::DELETION_STUCK]),
     for_: "15m",
-    summary: "An old Longhorn instance manager is stuck.",
-    description: "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} cannot be removed. It reserves CPU and \
-                  memory, and runs an old image. If nothing runs in it, check the node's longhorn-manager.",
-    why: "Longhorn removes an idle instance manager within 30 seconds. A quarter of an hour tolerates a restart of all managers in an upgrade.",
+    summary: "An old Longhorn instance manager is not being removed.",
+    description: "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} is not being removed and keeps reserving CPU \
+                  and memory. Run the command below to find out what keeps it. Do not delete it before you know.",
+    why: "Longhorn removes an idle instance manager within 30 seconds. A quarter of an hour tolerates an upgrade, which restarts all managers.",
     runbook: include_str!("LonghornInstanceManagerStuck.md"),
     ..Alert::DEFAULT
 };
@@ -98,10 +98,10 @@ const HELD: Alert = Alert {
     when: When::Found(&[&causes::ENGINE_UPGRADE_PENDING, &causes::REATTACH_PENDING, &causes::REPLICA_HELD]),
     runbook_only: &[&causes::NODE_DOWN, &causes::CLEANUP_PENDING],
     for_: "24h",
-    summary: "An old Longhorn instance manager still runs volumes a day after the upgrade.",
-    description: "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} still runs volumes. This is expected after an \
-                  upgrade: no I/O is at risk. Upgrade its volumes' engines, then detach and attach the volumes at a convenient moment.",
-    why: "Waiting is normal after an upgrade. A day later, no one is upgrading by hand any longer, and the rest has been forgotten.",
+    summary: "A day after the upgrade, an old Longhorn instance manager still runs volumes.",
+    description: "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} still runs volumes. That is expected after \
+                  an upgrade, and no I/O is at risk. Upgrade these volumes' engines, then detach and attach the volumes when it suits you.",
+    why: "Old instance managers are normal after an upgrade. A day later, the upgrade is over and they have probably been forgotten.",
     runbook: include_str!("LonghornOldInstanceManagerHeld.md"),
     ..Alert::DEFAULT
 };

@@ -42,8 +42,8 @@ static LIST: [&Cause; CAUSES.len()] = {
 pub static CHECK: Check = Check {
     id: "known_bad_release",
     title: "Known bad releases",
-    summary: "The installed Longhorn release has a known bug, and this cluster has its trigger. The cause is the issue's number. Bugs whose \
-              trigger the API does not show are listed as facts of the release.",
+    summary: "The installed Longhorn release has a known bug, and this cluster has its trigger. The cause is the issue's number. Bugs whose trigger \
+              the API cannot show are listed as facts about the release.",
     needs: &[DaemonSets, Settings],
     uses: &[BackingImages, LonghornNodes, InstanceManagers, Volumes, RecurringJobs, KubeNodes],
     causes: &LIST,
@@ -55,10 +55,10 @@ pub static CHECK: Check = Check {
         side_by_side: true,
         for_: "1h",
         summary: "This Longhorn release has a known bug that this cluster can trigger.",
-        description: "This Longhorn release has a known bug that this cluster can trigger: {{ reReplaceAll \"issue_\" \
-                      \"https://github.com/longhorn/longhorn/issues/\" $labels.cause }}. Upgrade to the release in the finding, which also has \
-                      the workaround until then.",
-        why: "An upgrade is planned, not done at night; an hour passes over triggers that come and go. Anything with an immediate impact has its own alert.",
+        description: "This cluster can trigger a known bug of its Longhorn release: {{ reReplaceAll \"issue_\" \
+                      \"https://github.com/longhorn/longhorn/issues/\" $labels.cause }}. Upgrade to the release in the finding. Until then, use the \
+                      finding's workaround.",
+        why: "An upgrade is planned work, so an hour can filter out triggers that come and go. Anything with an immediate impact has its own alert.",
         runbook: include_str!("LonghornKnownBadRelease.md"),
         ..Alert::DEFAULT
     }],
@@ -68,7 +68,7 @@ pub static CHECK: Check = Check {
         description: "Bugs of the installed release that this cluster can trigger. Upgrade to fix them. The report also lists bugs whose \
                       trigger cannot be checked.",
         columns: &["cause"],
-        no_data: "the trigger of no known issue is met, or the exporter does not report",
+        no_data: "the trigger of no known issue is met, or the exporter is not reporting",
         ..Panel::TABLE.of_findings("known_bad_release")
     }],
     run,
@@ -78,7 +78,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     RELEASE = Gauge "longhorn_health_release_info" ["version", "installed"]
-        "Always 1. Labels: the managers' release (image tag) and the release recorded as installed.",
+        "Always 1. Label version is the managers' release (image tag), label installed the release that Longhorn recorded.",
         absent "neither the manager's image tag nor the setting current-longhorn-version names a release",
         example "longhorn_health_release_info{version=~\"v1[.]7[.].*\"}";
 }

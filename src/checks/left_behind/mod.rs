@@ -23,7 +23,7 @@ use crate::longhorn::{LonghornNode, Meta, Orphan, OrphanType, Pod, Volume};
 
 causes! {
     REPLICAS_PILED_UP = warning "replicas_piled_up"
-        "a volume has far too many replicas: new ones are created and fail, and none is removed"
+        "a volume has far too many replicas: new ones keep failing, and none is removed"
         fix "Read the newest replica's conditions and its instance manager's log: they show why new replicas fail. Do not delete replicas: \
              Longhorn removes failed ones once the volume is healthy." [
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<volume> --sort-by=.metadata.creationTimestamp",
@@ -68,7 +68,7 @@ causes! {
 pub static CHECK: Check = Check {
     id: "left_behind",
     title: "Orphans and leftovers",
-    summary: "Data, processes, engines or replicas without an owner, and replicas of a volume that pile up.",
+    summary: "Data, processes, engines or replicas have no owner, or a volume's replicas pile up.",
     needs: &[Volumes, Engines, Replicas, Orphans],
     uses: &[Settings, Pods, LonghornNodes, KubeNodes, DaemonSets, CsiAttachments],
     causes: ALL,
@@ -80,17 +80,17 @@ pub static CHECK: Check = Check {
         only: Some(Severity::Warning),
         for_: "30m",
         summary: "Longhorn has left replicas, engines or orphans behind.",
-        description: "Longhorn has left objects behind: {{ $labels.object }}. They take space and slow every manager down. Find out where they \
-                      come from before you delete any.",
-        why: "Deleting a volume or rebuilding a replica leaves such things for moments; half an hour is longer than that.",
+        description: "Longhorn has left objects behind: {{ $labels.object }}. They take space and slow down every manager. Find out where they come \
+                      from before you delete any.",
+        why: "After a volume is deleted or a replica rebuilt, such objects are normal for seconds. Half an hour is longer than that.",
         runbook: include_str!("LonghornLeftBehind.md"),
         ..Alert::DEFAULT
     }],
     panels: &[Panel {
         dashboard: Dashboard::Storage,
         title: "Orphans",
-        description: "Data and processes on nodes that no Longhorn object owns.",
-        no_data: "there are no orphans, or the exporter does not report",
+        description: "Data and processes that no Longhorn object owns, by node.",
+        no_data: "there are no orphans, or the exporter is not reporting",
         ..Panel::TABLE.of(&ORPHAN_COUNT)
     }],
     run,
@@ -99,7 +99,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     ORPHAN_COUNT = Gauge "longhorn_health_orphans" ["node", "orphan_type"]
-        "Orphans on a node by type: replica is data, the others are processes.",
+        "Orphans on a node by type. Type replica is data on a disk, the other types are processes.",
         absent "the node has no orphan of this type, or orphans cannot be read",
         example "longhorn_health_orphans > 0";
 }

@@ -68,19 +68,19 @@ pub static CHECK: Check = Check {
 
 gauges! {
     MANAGERS = Gauge "longhorn_health_managers" ["state"]
-        "Longhorn managers by state: desired (by the DaemonSet), running, ready, crash_looping (even while running between crashes).",
+        "Longhorn managers by state: desired (by the DaemonSet), running, ready, crash_looping (also while running between two crashes).",
         absent "pods cannot be read; for state desired, the DaemonSet cannot be read or does not exist",
         example "longhorn_health_managers{state=\"desired\"} - ignoring(state) longhorn_health_managers{state=\"ready\"}";
     CRASH_LOOPING = Gauge "longhorn_health_manager_crash_looping" ["node", "cause", "evidence", "severity"]
-        "1 for a node whose longhorn-manager crash-loops, even while it runs between crashes. Label evidence: log or fingerprint (exit code, run time).",
+        "1 for every node whose longhorn-manager crash-loops, also between two crashes. Label evidence: log, or fingerprint (exit code and run time).",
         absent "the node's manager is not in a crash loop",
         example "count by (cause) (longhorn_health_manager_crash_looping)";
     LAST_TERMINATION = Gauge "longhorn_health_manager_last_termination_timestamp_seconds" ["node"]
-        "When a crash-looping longhorn-manager last terminated, in Unix seconds.",
+        "Unix time at which a crash-looping longhorn-manager last terminated.",
         absent "the node's manager is not in a crash loop",
         example "time() - longhorn_health_manager_last_termination_timestamp_seconds";
     LAST_RUN = Gauge "longhorn_health_manager_last_run_seconds" ["node"]
-        "Duration of a crash-looping longhorn-manager's last run. 60 or 120 s suggest the webhook.",
+        "Seconds for which a crash-looping longhorn-manager last ran. About 60 or 120 points to the webhook.",
         absent "the node's manager is not in a crash loop",
         example "longhorn_health_manager_last_run_seconds > 110";
     LAST_EXIT_CODE = Gauge "longhorn_health_manager_last_exit_code" ["node"]

@@ -12,8 +12,8 @@ const RESTARTS: Threshold = Threshold {
     least: 0.0,
     unit: "restarts",
     is_range: false,
-    why: "A rollout or a reboot causes one or two. A loop causes at least six an hour even when each \
-          start lasts its full 120 s for the Service check, 120 s for its own server and five minutes of back-off.",
+    why: "A rollout or a reboot causes one or two. A loop causes at least six an hour, even if each round takes the longest: 120 s for the Service \
+          check, 120 s for the manager's own server and five minutes of back-off.",
 };
 
 /// What the alert and the panel about restarts share.
@@ -39,8 +39,8 @@ pub const ALERTS: &[Alert] = &[
         summary: "A Longhorn manager is crash-looping.",
         description: "longhorn-manager{{ with $labels.node }} on {{ . }}{{ end }} is crash-looping. This manager's volumes cannot attach, \
                       detach or rebuild, but running I/O continues. Run the command below to find the cause.",
-        why: "The series stays up between two crashes, and a cause that is recognised later or changes is the same alert. Three minutes let a \
-              manager recover during a rollout, and end before the alert on the webhook outage that follows.",
+        why: "The series stays 1 between two crashes, and a changed cause does not start a new alert. In three minutes, a manager can recover \
+              during a rollout. The alert on the webhook outage that follows fires later.",
         runbook: CRASH_LOOP_RUNBOOK,
         ..Alert::DEFAULT
     },
@@ -56,7 +56,7 @@ pub const ALERTS: &[Alert] = &[
         description: "longhorn-manager{{ with $labels.node }} on {{ . }}{{ end }} restarted about {{ $value | printf \"%.0f\" }} times in the \
                       last hour. During each restart, this manager's volumes cannot attach, detach or rebuild. Read how the last run ended \
                       (`kubectl logs --previous`).",
-        why: "Counts restarts and not a rate per second: rate(...[1h]) > 0.1 would be 360 restarts an hour, \
+        why: "Counts restarts, because a rate would mislead: rate(...[1h]) > 0.1 means 360 restarts an hour, \
               which the kubelet's back-off makes impossible.",
         runbook: RESTARTS_RUNBOOK,
         ..Alert::DEFAULT
@@ -94,7 +94,7 @@ pub const WITHOUT_EXPORTER: &[Alert] = &[
         description: "Container longhorn-manager of pod {{ $labels.namespace }}/{{ $labels.pod }} restarted about {{ $value | printf \"%.0f\" \
                       }} times in the last hour. During each restart, this manager's volumes cannot attach, detach or rebuild. Read how the \
                       last run ended (`kubectl logs --previous`).",
-        why: "Counts restarts and not a rate per second: rate(...[1h]) > 0.1 would be 360 restarts an hour, \
+        why: "Counts restarts, because a rate would mislead: rate(...[1h]) > 0.1 means 360 restarts an hour, \
               which the kubelet's back-off makes impossible.",
         runbook: RESTARTS_RUNBOOK,
         ..Alert::DEFAULT
@@ -129,7 +129,7 @@ pub const PANELS: &[Panel] = &[
         description: "Crash-looping managers, with their causes. Evidence: log, or fingerprint (exit code and run time). The alert's runbook \
                       has the fix for each cause.",
         columns: &["cause", "node", "evidence"],
-        no_data: "no manager is in a crash loop, or the exporter does not report",
+        no_data: "no manager is in a crash loop, or the exporter is not reporting",
         ..Panel::TABLE.of(&CRASH_LOOPING)
     },
     Panel {
@@ -139,7 +139,7 @@ pub const PANELS: &[Panel] = &[
         expr: "max by ($cluster node) (node:longhorn_health_manager_restarts:max_increase1h{$job})",
         legend: "{{node}}",
         steps: &[Step::threshold("LonghornManagerHighRestarts", &RESTARTS, "orange")],
-        no_data: "no manager was restarted, or the exporter does not report",
+        no_data: "no manager was restarted, or the exporter is not reporting",
         ..Panel::TIME_SERIES
     },
     Panel {
@@ -148,7 +148,7 @@ pub const PANELS: &[Panel] = &[
         description: "Run time before the last crash. A few seconds: environment check or stale manifest. 60 s (from 1.9.2: 120 s): webhook. \
                       600 s: old managers.",
         unit: Unit::Seconds,
-        no_data: "no manager is in a crash loop, or the exporter does not report",
+        no_data: "no manager is in a crash loop, or the exporter is not reporting",
         ..Panel::BAR_GAUGE.of(&LAST_RUN)
     },
 ];

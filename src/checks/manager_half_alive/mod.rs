@@ -36,7 +36,7 @@ use undone::Undone;
 
 causes! {
     WORK_UNDONE = warning "work_undone"
-        "the manager is Ready, but work that takes seconds has been waiting for it for five minutes"
+        "a manager is Ready, but work that takes seconds has been waiting for it for five minutes"
         fix "Read the manager's log. If the log shows API server timeouts, fix that connection. Otherwise save the log, then delete the pod: \
              running I/O is not affected." [
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=200",
@@ -49,7 +49,7 @@ causes! {
                 read "kubectl -n <namespace> get networkpolicies",
             ];
     API_LOST = warning "api_lost"
-        "one Ready manager, or every manager, cannot reach the API server or cannot write to it"
+        "a Ready manager cannot reach the API server, or no manager can write to it"
         fix "Restore the manager's connection to the API server. The log shows what fails: \"database space exceeded\" (etcd), \"x509\" \
              (certificate or clock), timeouts (CNI, kube-proxy or firewall)." [
             read "ssh <node> 'date -u; echo | openssl s_client -connect <value> 2>/dev/null | openssl x509 -noout -dates -issuer'",
@@ -72,7 +72,7 @@ causes! {
             change "kubectl -n <namespace> delete pod <manager>",
         ] proven "Kubernetes has had node and manager Ready for five minutes; a DaemonSet recreates the pod, and I/O does not pass through it";
     ROTATION_STOPPED = info "rotation_stopped"
-        "managers are working, but none rotates the webhook certificates until one manager is restarted"
+        "managers are working, but none rotates the webhook certificates: one manager needs a restart"
         fix "Restart one manager at the next opportunity: the new one takes the Lease. A manager that failed to renew it for 30 s (API server outage) \
              never tries again." [read "kubectl -n <namespace> get lease <object> -o yaml"];
     LEASE_UNSTEADY = info "lease_unsteady"
@@ -89,7 +89,7 @@ causes! {
 pub static CHECK: Check = Check {
     id: "manager_half_alive",
     title: "Managers that are Ready but do not work",
-    summary: "A longhorn-manager is Ready, but objects that only this manager handles have stalled.",
+    summary: "A longhorn-manager is Ready, but work that only this manager does has stalled.",
     needs: &[Pods, LonghornNodes, Volumes, VolumeAttachments, InstanceManagers],
     uses: &[CsiAttachments, Settings, Leases, Events, KubeNodes],
     causes: ALL,
@@ -101,18 +101,18 @@ pub static CHECK: Check = Check {
         for_: "5m",
         keep_firing_for: "5m",
         summary: "A longhorn-manager is Ready but is not working.",
-        description: "{{ $labels.object_kind }} {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} shows that a \
-                      longhorn-manager is Ready but not working. Volumes may fail to attach or detach; running I/O continues. Save that \
-                      manager's log before you restart it.",
-        why: "The finding waits five minutes for work that takes a manager a second; five more tolerate a burst of work.",
+        description: "A longhorn-manager is Ready but not working, as {{ $labels.object_kind }} {{ $labels.object }}{{ with $labels.node }} on node \
+                      {{ . }}{{ end }} shows. Volumes may fail to attach or detach, but running I/O continues. Save that manager's log before you \
+                      restart it.",
+        why: "The finding waits five minutes for work that takes a manager a second. Five more minutes tolerate a burst of work.",
         runbook: include_str!("LonghornManagerHalfAlive.md"),
         ..Alert::DEFAULT
     }],
     panels: &[Panel {
         dashboard: Dashboard::Managers,
-        title: "Work left undone by Ready managers",
+        title: "Undone work",
         description: "Stalled objects that only the node's Ready longhorn-manager handles. Above 0, that manager is probably hanging.",
-        no_data: "every Ready manager works, or the exporter does not report",
+        no_data: "every Ready manager works, or the exporter is not reporting",
         ..Panel::TABLE.of(&UNDONE)
     }],
     run,
@@ -121,7 +121,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     UNDONE = Gauge "longhorn_health_manager_stalled_objects" ["node"]
-        "Objects that have been stalled for five minutes and that only the node's Ready longhorn-manager handles.",
+        "Objects that only the node's Ready longhorn-manager handles and that have been stalled for five minutes.",
         absent "the manager works or is not Ready, or its objects cannot be read",
         example "longhorn_health_manager_stalled_objects > 0";
 }

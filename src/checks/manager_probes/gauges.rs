@@ -6,15 +6,15 @@ const NO_PROBE: &str = "the DaemonSet longhorn-manager has no probe of this kind
 
 gauges! {
     PERIOD = Gauge "longhorn_health_manager_probe_period_seconds" ["probe"]
-        "Seconds between two probes of container longhorn-manager, as configured in the DaemonSet.",
+        "Seconds between two probes of container longhorn-manager (periodSeconds).",
         absent NO_PROBE,
         example "longhorn_health_manager_probe_period_seconds{probe=\"liveness\"}";
     TIMEOUT = Gauge "longhorn_health_manager_probe_timeout_seconds" ["probe"]
-        "Seconds after which one probe of container longhorn-manager counts as failed.",
+        "Seconds after which a single probe of container longhorn-manager times out (timeoutSeconds).",
         absent NO_PROBE,
         example "longhorn_health_manager_probe_timeout_seconds{probe=\"readiness\"} <= 1";
     THRESHOLD = Gauge "longhorn_health_manager_probe_failure_threshold" ["probe"]
-        "Consecutive failures after which a probe of container longhorn-manager counts as failed (failureThreshold).",
+        "Consecutive failures after which Kubernetes acts on a probe of container longhorn-manager (failureThreshold).",
         absent NO_PROBE,
         example "longhorn_health_manager_probe_failure_threshold";
     TOLERANCE = Gauge "longhorn_health_manager_probe_tolerance_seconds" ["probe"]
@@ -22,19 +22,19 @@ gauges! {
         absent NO_PROBE,
         example "longhorn_health_manager_probe_tolerance_seconds{probe=\"startup\"} < 300";
     START_LIMIT = Gauge "longhorn_health_manager_start_limit_seconds" []
-        "Seconds after which a manager of this release stops waiting for its webhook and exits. There are two such waits.",
-        absent "the release is unknown, or up to 1.4, which waits without limit",
+        "Seconds for which a manager of this release waits for its webhook before it exits. It waits twice.",
+        absent "the release is unknown, or is 1.4 or earlier, which waits without limit",
         example "longhorn_health_manager_start_limit_seconds";
     SLOWEST = Gauge "longhorn_health_manager_start_to_ready_max_seconds" []
-        "Longest time in seconds from container start to Ready among the running managers, including waits for other nodes.",
-        absent "no start can be read from the pods, for example because all changed readiness long after their start",
+        "Longest startup of the running managers, in seconds from container start to Ready, including waits for other nodes.",
+        absent "the pods show no startup, for example because all changed readiness long after their start",
         example "longhorn_health_manager_start_to_ready_max_seconds > longhorn_health_manager_start_limit_seconds";
     SLOW = Gauge "longhorn_health_manager_start_to_ready_seconds" ["node"]
-        "Seconds from container start to Ready of a manager whose own startup took longer than the start limit.",
+        "Seconds from container start to Ready, for managers whose own startup took longer than the start limit.",
         absent "the manager on this node started in time",
         example "longhorn_health_manager_start_to_ready_seconds > 60";
     FAILURES = Gauge "longhorn_health_manager_probe_failure_events" ["probe", "failure"]
-        "Failed probes of current manager pods, from the Unhealthy events that Kubernetes keeps (by default one hour).",
-        absent "no probe failed so, or events cannot be read",
+        "Failed probes of current manager pods, counted in the Unhealthy events that Kubernetes keeps (one hour by default).",
+        absent "no probe failed in this way, or Events cannot be read",
         example "sum by (failure) (longhorn_health_manager_probe_failure_events{probe=\"readiness\"})";
 }

@@ -32,8 +32,7 @@ use crate::longhorn::{Pod, Release, condition};
 pub static CHECK: Check = Check {
     id: "manager_probes",
     title: "Manager probes and startup",
-    summary: "The configured probes of longhorn-manager, managers that start more slowly than their release's webhook wait, and managers whose \
-              probes fail after startup.",
+    summary: "A longhorn-manager's probe is configured badly or keeps failing, or its startup takes longer than its release waits for the webhook.",
     needs: &[DaemonSets, Pods],
     uses: &[Events, Settings, Leases, KubeNodes],
     causes: causes::ALL,

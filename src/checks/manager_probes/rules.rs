@@ -10,12 +10,12 @@ pub const ALERTS: &[Alert] = &[
         name: "LonghornManagerSlowStart",
         when: When::Found(&[&causes::SLOW_START]),
         for_: "5m",
-        summary: "A Longhorn manager took longer to start than its release waits for the webhook.",
+        summary: "A Longhorn manager started more slowly than its webhook wait allows.",
         description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} took longer to become Ready than this \
-                      release waits for its webhook. Without another Ready manager, it would crash-loop. Check CPU, TLS Secrets and pod network before \
-                      the next upgrade.",
-        why: "The limit is the release's own wait (60 s from 1.5.0, 120 s from 1.9.2), minus the time that other nodes took before this one. Five \
-              minutes allow for a startup that is about to finish.",
+                      release waits for the webhook. Without another Ready manager, it would crash-loop. Before the next upgrade, check the node's \
+                      CPU, the TLS Secrets and the pod network.",
+        why: "The limit is the release's own wait (60 s from 1.5.0, 120 s from 1.9.2). Waiting for other nodes does not count. Five minutes let a \
+              startup finish that is about to.",
         runbook: include_str!("LonghornManagerSlowStart.md"),
         ..Alert::DEFAULT
     },
@@ -25,10 +25,10 @@ pub const ALERTS: &[Alert] = &[
         for_: "5m",
         keep_firing_for: "10m",
         summary: "A probe of a Longhorn manager keeps failing.",
-        description: "A probe of manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} keeps failing after startup. \
-                      While readiness fails, the pod is out of the webhook and API Services. Read its Unhealthy events and check the node's load.",
-        why: "About as many failures within ten minutes after the start as the probe tolerates; starts and single failures do not \
-              count. An event has its first and last occurrence only, so those between are spread evenly.",
+        description: "A probe of manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} keeps failing after startup. If it is the \
+                      readiness probe, the pod does not serve the webhook and the API meanwhile. Read its Unhealthy events, and check the node's load.",
+        why: "The finding needs about as many failures in ten minutes as the probe tolerates. Startups and single failures do not count. An Event \
+              shows only its first and last occurrence, so the others are assumed to be spread evenly.",
         runbook: include_str!("LonghornManagerProbeFailing.md"),
         ..Alert::DEFAULT
     },
@@ -53,7 +53,7 @@ pub const PANELS: &[Panel] = &[
                 legend: "limit of the release",
             },
         ],
-        no_data: "no start can be read from the pods, or the exporter does not report",
+        no_data: "the pods show no startup, or the exporter is not reporting",
         ..Panel::TIME_SERIES.of(&SLOW)
     },
     Panel {
@@ -70,7 +70,7 @@ pub const PANELS: &[Panel] = &[
         description: "Timeout of one probe in seconds. Stock releases set 1 s for readiness and have no other probe.",
         unit: Unit::Seconds,
         width: Width::Quarter,
-        no_data: "no probe is configured, or the exporter does not report",
+        no_data: "no probe is configured, or the exporter is not reporting",
         ..Panel::STAT.of(&TIMEOUT)
     },
     Panel {
@@ -79,7 +79,7 @@ pub const PANELS: &[Panel] = &[
         description: "Seconds of failures that each probe tolerates. A startup window below 300 s can kill managers that wait for their turn to start.",
         unit: Unit::Seconds,
         width: Width::Quarter,
-        no_data: "no probe is configured, or the exporter does not report",
+        no_data: "no probe is configured, or the exporter is not reporting",
         ..Panel::BAR_GAUGE.of(&TOLERANCE)
     },
 ];

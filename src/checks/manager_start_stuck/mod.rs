@@ -49,9 +49,9 @@ pub static CHECK: Check = Check {
         as_found: true,
         summary: "A Longhorn manager is stuck during startup.",
         description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is stuck during startup. This manager's \
-                      volumes cannot attach, detach or rebuild, and other nodes' managers may be waiting for it. Read the log of container \
-                      longhorn-manager, without --previous.",
-        why: "The finding begins after a minute if the log names the cause, otherwise after the release's own wait. Three minutes let an API server restart.",
+                      volumes cannot attach, detach or rebuild, and other nodes' managers may be waiting for it. Read its current log, not the \
+                      previous one.",
+        why: "The finding begins after a minute if the log names the cause, otherwise after the release's own wait. Three minutes tolerate an API server's restart.",
         runbook: include_str!("LonghornManagerStartStuck.md"),
         ..Alert::DEFAULT
     }],
@@ -60,7 +60,7 @@ pub static CHECK: Check = Check {
         title: "Managers stuck during startup",
         description: "Managers stuck during startup, with the cause. Their volumes cannot attach, detach or rebuild. If the cause is queueing, check the \
                       Lease's holder.",
-        no_data: "no manager is stuck during startup, or the exporter does not report",
+        no_data: "no manager is stuck during startup, or the exporter is not reporting",
         ..Panel::TABLE.of_findings("manager_start_stuck")
     }],
     run,

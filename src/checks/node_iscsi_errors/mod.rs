@@ -39,10 +39,10 @@ pub static CHECK: Check = Check {
         for_: "1m",
         runbook_only: &[&causes::SHIM_DISCONNECTED],
         summary: "A node lost the iSCSI connections of Longhorn volumes.",
-        description: "Node {{ $labels.object }}'s kernel lost iSCSI connections within the last hour. Its volumes may have detached or turned \
-                      read-only. Check whether the node's instance manager was replaced, then whether its volumes are attached and writable.",
-        why: "A kernel does not lose iSCSI connections in good order: a detach logs out first. The finding clears an hour after the last error. A \
-              disconnected shim raises no alert of its own, for it never comes alone.",
+        description: "Node {{ $labels.object }}'s kernel lost iSCSI connections in the last hour. Its volumes may have detached or turned \
+                      read-only. Check that they are attached and writable, then find out whether the node's instance manager was replaced.",
+        why: "A kernel never loses iSCSI connections in normal operation: a detach logs out first. The finding clears an hour after the last error. \
+              A lost shim has no alert, because it is only reported together with such errors.",
         runbook: include_str!("LonghornNodeIscsiErrors.md"),
         ..Alert::DEFAULT
     }],
@@ -50,9 +50,9 @@ pub static CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "iSCSI errors by node",
-            description: "iSCSI errors that node-problem-detector reported in the last hour. The real number may be higher: bursts are reported in \
-                          part. Compare with the replacements above.",
-            no_data: "no error within an hour, no node-problem-detector that reports them, or the exporter does not report",
+            description: "iSCSI errors that node-problem-detector reported in the last hour. The real number may be higher, because bursts are \
+                          dropped. Compare with the replacements above.",
+            no_data: "no error within an hour, no node-problem-detector that reports them, or the exporter is not reporting",
             ..Panel::TIME_SERIES.of(&EVENTS)
         },
         Panel {
@@ -61,7 +61,7 @@ pub static CHECK: Check = Check {
             description: "When each node's kernel last lost an iSCSI connection, or containerd lost a shim at about that time.",
             unit: Unit::FromNow,
             columns: &["cause", "node", "Value"],
-            no_data: "no error within an hour, no node-problem-detector that reports them, or the exporter does not report",
+            no_data: "no error within an hour, no node-problem-detector that reports them, or the exporter is not reporting",
             ..Panel::TABLE.of(&LAST)
         },
     ],
@@ -71,11 +71,11 @@ pub static CHECK: Check = Check {
 
 gauges! {
     EVENTS = Gauge "longhorn_health_node_iscsi_error_events" ["node", "cause"]
-        "Occurrences of the error in the node's Events of the last hour. The real number may be higher: bursts are dropped.",
+        "How often the node's Events of the last hour report the error. The real number may be higher, because bursts are dropped.",
         absent "no such Event within an hour, or node-problem-detector does not report them",
         example "sum by (node) (longhorn_health_node_iscsi_error_events{cause=\"iscsi_conn_error\"})";
     LAST = Gauge "longhorn_health_node_iscsi_error_last_timestamp_seconds" ["node", "cause"]
-        "When the error was last seen on the node.",
+        "Unix time at which the node last reported the error.",
         absent "no such Event within an hour, or node-problem-detector does not report them",
         example "time() - longhorn_health_node_iscsi_error_last_timestamp_seconds < 600";
 }

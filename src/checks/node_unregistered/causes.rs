@@ -31,7 +31,7 @@ causes! {
             fix "Free CPU, memory or pod slots on <node> (the kubelet's message says which). The DaemonSet then recreates the pod."
                 [read "kubectl describe node <node>"]
         ways NOT_STARTED ways REFUSED;
-    UNINSTALLING = info "uninstalling" "Longhorn is being uninstalled, which deletes nodes.longhorn.io before their managers"
+    UNINSTALLING = info "uninstalling" "Longhorn is being uninstalled: its nodes are already deleted, but managers still run"
         fix "Read the uninstaller's log. If its Job gave up (after 15 min), remove the object that it was waiting for and run the uninstaller again." [
             read "kubectl -n <namespace> get jobs,pods -l job-name=longhorn-uninstall",
             read "kubectl -n <namespace> logs job/longhorn-uninstall --tail=20",

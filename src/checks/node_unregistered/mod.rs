@@ -33,11 +33,11 @@ pub static CHECK: Check = Check {
         when: When::Found(&[&causes::NEVER_STARTED, &causes::NODE_GONE, &causes::MANAGER_MISSING]),
         runbook_only: &[&causes::UNINSTALLING],
         for_: "3m",
-        summary: "A node is missing from Kubernetes or Longhorn, or lacks a running longhorn-manager.",
-        description: "Node {{ $labels.object }} is missing from Kubernetes or Longhorn, or lacks a running longhorn-manager, so Longhorn cannot \
-                      use it. Read its manager's log. If it is lost, delete it in Longhorn once its replicas are rebuilt.",
+        summary: "A node is missing from Kubernetes or Longhorn, or has no running longhorn-manager.",
+        description: "Node {{ $labels.object }} is missing from Kubernetes or Longhorn, or has no running longhorn-manager, so Longhorn cannot use \
+                      it. Read its manager's log. If the node is lost, delete it in Longhorn once its replicas are rebuilt elsewhere.",
         why: "The finding itself waits: ten minutes for a start, five for a node that is being replaced, one if an object states why no manager \
-              starts. The wait is no longer than that for the webhook outage, which may follow from this.",
+              starts. The alert waits no longer than the one on the webhook outage, which this can cause.",
         runbook: include_str!("LonghornNodeUnregistered.md"),
         ..Alert::DEFAULT
     }],
@@ -55,7 +55,7 @@ pub static CHECK: Check = Check {
             title: "Nodes not registered",
             description: "Nodes with a manager but unknown to Longhorn (never_started), known only to Longhorn (node_gone), or without a \
                           running manager (manager_missing).",
-            no_data: "every node is registered, or the exporter does not report",
+            no_data: "every node is registered, or the exporter is not reporting",
             ..Panel::TABLE.of_findings("node_unregistered")
         },
     ],

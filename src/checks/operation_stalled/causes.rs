@@ -51,20 +51,20 @@ causes! {
         way CUT_OFF "the replica could not be reached"
             fix "Wait until the engine reaches the replica again: the next purge then retries. The disks have enough space.";
     PURGE_STALLED = warning "purge_stalled"
-        "a purge of removed snapshots has been stalled for an hour, and no replica can be rebuilt meanwhile"
+        "a purge of removed snapshots has been stalled for an hour, and until it ends no replica can be rebuilt"
         fix "Check the replicas' disks for errors: a purge reads and writes there. If they work, detach and attach the volume at the next \
              opportunity: that ends the purge." [
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o jsonpath='{.items[*].status.purgeStatus}'",
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<volume> -o wide",
         ];
     CLONE_FAILED = warning "clone_failed"
-        "copying data into a cloned volume failed, so the clone cannot be used"
+        "copying data into a clone failed, so the clone cannot be used"
         fix "Read the error. Once the source volume is healthy, delete the clone's claim and create it again: this does not affect the source." [
             read "kubectl -n <namespace> get volumes.longhorn.io <volume> -o jsonpath='{.status.cloneStatus}'",
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o jsonpath='{.items[*].status.cloneStatus}'",
         ] proven "the clone never got its data; the source is not touched";
     CLONE_STALLED = warning "clone_stalled"
-        "copying data into a cloned volume has been stalled for an hour"
+        "copying data into a clone has been stalled for an hour"
         fix "Check that the source volume can attach and has a healthy replica: the clone's data is copied from that replica." [
             read "kubectl -n <namespace> get volumes.longhorn.io <volume> -o jsonpath='{.spec.dataSource} {.status.cloneStatus}'",
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o jsonpath='{.items[*].status.cloneStatus}'",

@@ -13,9 +13,9 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
     runbook_only: &[&PURGE_FAILED],
     for_: "10m",
     summary: "A Longhorn operation has failed or stalled.",
-    description: "An operation on {{ $labels.object }} has failed or stalled (expansion, restore, purge, clone, system backup, system restore \
-                  or backing image). Its result cannot be used until it succeeds. Run the command below to find the cause.",
-    why: "The finding waits half an hour or more if nothing reports an error; ten minutes let Longhorn retry.",
+    description: "An operation on {{ $labels.object }} has failed or stalled (expansion, restore, purge, clone, system backup, system restore or \
+                  backing image). Until it succeeds, its result cannot be used. Run the command below to find the cause.",
+    why: "If no error is reported, the finding waits half an hour or more. Ten more minutes let Longhorn retry.",
     runbook: include_str!("LonghornOperationStalled.md"),
     ..Alert::DEFAULT
 }];
@@ -27,6 +27,6 @@ pub(super) const PANELS: &[Panel] = &[Panel {
     columns: &["operation", "Value"],
     expr: "max by ($cluster operation) (longhorn_health_unfinished_operations{$job}) > 0",
     legend: "{{operation}}",
-    no_data: "every operation advances or has ended, or the exporter does not report",
+    no_data: "every operation advances or has ended, or the exporter is not reporting",
     ..Panel::TABLE
 }];

@@ -32,7 +32,7 @@ causes! {
             [read NODES, read VOLUME]
             proven "the fix asks for what is not needed";
     OVER_PROVISIONED = warning "over_provisioned"
-        "the disks that could take the replica are already fully allocated (storage-over-provisioning-percentage)",
+        "the disks that could take the replica are already fully allocated to others (storage-over-provisioning-percentage)",
         changed_by: BY_PERCENTAGE
         fix "Add a disk, or lower a disk's reserved space. If the volumes use much less than their sizes, raise \
              storage-over-provisioning-percentage instead."
@@ -51,7 +51,7 @@ causes! {
             fix "Create the volume again with at most <value> (the most that a disk can hold), or add a larger disk. Raising \
                  storage-over-provisioning-percentage helps only if the volume stays mostly empty.";
     ANTI_AFFINITY = warning "anti_affinity"
-        "every node, zone or disk that could take the replica already has one of the volume"
+        "every node, zone or disk that could take the replica already has another of the same volume"
         fix "Add a node (or a zone, if replicas must be in different zones), or lower numberOfReplicas (now <value>) to the number of nodes." [
             read "kubectl -n <namespace> get settings.longhorn.io replica-soft-anti-affinity replica-zone-soft-anti-affinity",
             read NODES,
@@ -60,7 +60,7 @@ causes! {
     TAGS_UNMET = warning "tags_unmet" "no available node or disk has the tags that the volume selects"
         fix "Give a node and a disk the tags that the volume selects, or remove the selectors from the volume." [read NODES, read VOLUME];
     NODES_UNAVAILABLE = warning "nodes_unavailable"
-        "the nodes or disks that could take the replica are down, cordoned, being evicted or not schedulable"
+        "the nodes or disks for the replica are down, cordoned, being evicted or unschedulable"
         but "info during the first hour of a cordon"
         fix "Read each node's reason in the evidence. Then bring the nodes back, uncordon them, or enable scheduling on them and their disks. \
              Longhorn then continues." [read NODES, read VOLUME]
@@ -92,7 +92,7 @@ causes! {
 pub static CHECK: Check = Check {
     id: "replica_unschedulable",
     title: "Replicas without a disk",
-    summary: "Longhorn finds no disk for a replica, even if it reports the volume as healthy. Shows each disk's figures, tags, zones and anti-affinity.",
+    summary: "Longhorn finds no disk for a replica, even if it reports the volume as healthy. The finding shows each disk's figures, tags, zones and anti-affinity.",
     needs: &[Volumes, Replicas, LonghornNodes, Settings],
     uses: &[Engines, KubeNodes],
     causes: ALL,
@@ -104,10 +104,10 @@ pub static CHECK: Check = Check {
         only: Some(Severity::Warning),
         for_: "10m",
         keep_firing_for: "10m",
-        summary: "Longhorn finds no disk for a replica of a volume.",
+        summary: "Longhorn finds no disk for a volume's replica.",
         description: "Longhorn finds no disk for a replica of volume {{ $labels.object }}. The volume has fewer copies than it should, even if \
-                      Longhorn reports it healthy. Run the command below to find what each disk lacks.",
-        why: "The finding waits ten minutes, enough for a node to reboot; ten more let someone finish adding a disk.",
+                      Longhorn reports it as healthy. Run the command below to find out what each disk lacks.",
+        why: "The finding waits ten minutes, enough for a node to reboot. Ten more minutes let someone finish adding a disk.",
         runbook: include_str!("LonghornReplicaUnschedulable.md"),
         ..Alert::DEFAULT
     }],
@@ -115,7 +115,7 @@ pub static CHECK: Check = Check {
         dashboard: Dashboard::Volumes,
         title: "Replicas without a disk",
         description: "Volumes with a replica that Longhorn cannot place on any disk. The finding has each disk's figures.",
-        no_data: "every replica has a disk, or the exporter does not report",
+        no_data: "every replica has a disk, or the exporter is not reporting",
         ..Panel::TABLE.of(&WITHOUT_DISK)
     }],
     run,
@@ -124,7 +124,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     WITHOUT_DISK = Gauge "longhorn_health_volume_replicas_without_disk" ["volume", "pvc_namespace", "pvc"]
-        "Replicas of a volume that Longhorn cannot place, at least 1 while its condition Scheduled is False.",
+        "Replicas of a volume that Longhorn cannot place on any disk. At least 1 while the volume's condition Scheduled is False.",
         absent "Longhorn has placed every replica of the volume, or volumes cannot be read",
         example "max without (instance, pod) (longhorn_health_volume_replicas_without_disk)";
 }

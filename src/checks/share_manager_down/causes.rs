@@ -18,7 +18,7 @@ causes! {
         fix "Bring <node> back. If that takes long, find out why the longhorn-manager that owns the share manager (<owner>) does not move the NFS \
              server to another node." [read "kubectl get nodes -o wide", read MANAGERS, read SHARE];
     VOLUME_NOT_ATTACHED = critical "volume_not_attached"
-        "the share's volume is not attached", of_data: NotServed
+        "the NFS server's volume is not attached", of_data: NotServed
         fix "Fix the attach first: the NFS server starts once the volume is attached."
             [read "kubectl -n <namespace> get volumeattachments.longhorn.io <object> -o yaml", read SHARE];
     POD_NOT_STARTED = critical "pod_not_started" "the NFS server's pod cannot start", of_data: NotServed
@@ -26,14 +26,14 @@ causes! {
              that fails."
             [read DESCRIBE, read SHARE]
         ways NOT_STARTED;
-    POD_FAILED = critical "pod_failed" "the NFS server ended and was not replaced", of_data: NotServed
+    POD_FAILED = critical "pod_failed" "the NFS server's pod ended and was not replaced", of_data: NotServed
         fix "Find out why pod <pod> ended (read its log), and why the longhorn-manager on <owner> does not replace it. Deleting the pod makes that \
              manager check again." [read POD_LOG, read DESCRIBE, change DELETE] proven "the pod has ended, and holds no data"
         ways FILE_SYSTEM;
     POD_MISSING = critical "pod_missing" "the NFS server's pod is missing", of_data: NotServed
         fix "Read the log of the longhorn-manager on <owner>: only that manager creates the pod."
             [read "kubectl -n <namespace> get events --field-selector involvedObject.name=share-manager-<object>", read MANAGERS, read SHARE];
-    NOT_SERVING = critical "not_serving" "the NFS server is up but not ready", of_data: NotServed
+    NOT_SERVING = critical "not_serving" "the NFS server's pod is running but not Ready", of_data: NotServed
         fix "Read the log of pod <pod>. If no new lines appear, delete the pod: Longhorn creates another. Pods that use the claim may need a restart."
             [read POD_LOG, read DESCRIBE, change DELETE]
             proven "the server is not serving and logs nothing new; the data is in the volume, not in the pod"

@@ -16,7 +16,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "A Longhorn RWX volume is unavailable.",
         description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is unavailable: \
                       its NFS server is down. Every pod that uses the claim hangs. Run the command below to find out why.",
-        why: "The finding allows three minutes for a failover; three more match the alerts on managers, nodes and attachments that may be the cause, so that no root fires later.",
+        why: "The finding allows three minutes for a failover. Three more minutes match the alerts on managers, nodes and attachments, so that the alert on a cause never fires later.",
         runbook: include_str!("LonghornShareManagerDown.md"),
         ..Alert::DEFAULT
     },
@@ -26,11 +26,11 @@ pub(super) const ALERTS: &[Alert] = &[
         without: &["node"],
         keep_firing_for: "30m",
         as_found: true,
-        summary: "A Longhorn RWX volume's NFS server keeps being replaced.",
-        description: "The NFS server of volume {{ $labels.object }} was replaced at least three times in 30 min. Its clients hang each time. Check \
-                      its memory, its node, Service longhorn-recovery-backend and, from 1.7 on, fast failover.",
-        why: "Three replacements in half an hour raise the finding. Six are critical: all clients then wait every five minutes. It keeps firing for \
-              as long as they are counted, so that it does not flap.",
+        summary: "The NFS server of a Longhorn RWX volume keeps being replaced.",
+        description: "The NFS server of volume {{ $labels.object }} was replaced at least three times in 30 min. Its clients hang each time. Find \
+                      out how the last server ended: out of memory, a lost node or an expired lease.",
+        why: "The finding needs three replacements in half an hour. Six are critical: all clients then hang every five minutes. The alert keeps \
+              firing while they count, so that it does not flap.",
         runbook: include_str!("LonghornShareManagerRestarting.md"),
         ..Alert::DEFAULT
     },
@@ -50,7 +50,7 @@ pub(super) const PANELS: &[Panel] = &[
         title: "Unavailable RWX volumes",
         description: "RWX volumes whose NFS server is down or keeps being replaced, with the cause. Their pods hang.",
         columns: &["severity", "cause", "object", "node"],
-        no_data: "every RWX volume in use is served, or the exporter does not report",
+        no_data: "every RWX volume in use is served, or the exporter is not reporting",
         ..Panel::TABLE.of_findings("share_manager_down")
     },
 ];

@@ -37,8 +37,8 @@ const MAX_IN_ALL: usize = 100;
 pub static CHECK: Check = Check {
     id: "signature_matched",
     title: "Your signatures",
-    summary: "A signature from a file of yours (`--signatures`) matches a log line, an Event, an object or the installed release. Nothing is \
-              found without such a file.",
+    summary: "A signature from a file of yours (`--signatures`) matches a log line, an Event, an object or the installed release. Without such a \
+              file, this check finds nothing.",
     causes: ALL,
     gauges: GAUGES,
     alerts: &[Alert {
@@ -49,9 +49,9 @@ pub static CHECK: Check = Check {
         runbook_only: &[&INFO],
         for_: "5m",
         summary: "One of your own Longhorn signatures matches.",
-        description: "A signature from your own file matches{{ with $labels.object }} {{ . }}{{ end }}{{ with $labels.node }} on node {{ . }}{{ end }}. \
-                      Read the finding, which names the signature and its fix.",
-        why: "Five minutes outlast a restart of the exporter and an object that is written twice.",
+        description: "A signature from your own file matches{{ with $labels.object }} {{ . }}{{ end }}{{ with $labels.node }} on node {{ . }}{{ end \
+                      }}. Run the command below: its finding names the signature and the fix.",
+        why: "Five minutes tolerate a restart of the exporter and an object that is written twice.",
         runbook: include_str!("LonghornSignatureMatched.md"),
         ..Alert::DEFAULT
     }],
@@ -60,7 +60,7 @@ pub static CHECK: Check = Check {
         title: "Your signatures",
         description: "How many objects each of your own signatures matches. A match is a finding of check signature_matched.",
         columns: &["signature", "severity"],
-        no_data: "no signature matches, none is configured, or the exporter does not report",
+        no_data: "no signature matches, none is configured, or the exporter is not reporting",
         ..Panel::TABLE.of(&MATCHES)
     }],
     run,
@@ -70,7 +70,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     MATCHES = Gauge "longhorn_health_signature_matches" ["signature", "severity"]
-        "Objects, logs and Events that a user's own signature matches.",
+        "Number of objects, logs and Events that one of your own signatures matches.",
         absent "the signature matches nothing, or no file of signatures is configured",
         example "sum by (signature) (longhorn_health_signature_matches) > 0";
 }

@@ -29,7 +29,7 @@ causes! {
             read "kubectl -n <namespace> get recurringjobs.longhorn.io -o custom-columns='NAME:.metadata.name,TASK:.spec.task,RETAIN:.spec.retain,GROUPS:.spec.groups'",
         ] proven "the fix asks for what is not needed; backups are not touched";
     MANY = info "many"
-        "Longhorn reports too many snapshots of the volume, so reads and rebuilds are slower"
+        "Longhorn reports that the volume has too many snapshots, which slow down reads and rebuilds"
         fix "Set retain in the volume's recurring jobs to a lower number if you do not need that many snapshots. This is not urgent." [
             read "kubectl -n <namespace> get snapshots.longhorn.io -l longhornvolume=<volume> --sort-by=.status.creationTime",
         ];
@@ -50,8 +50,8 @@ pub static CHECK: Check = Check {
         only: Some(Severity::Warning),
         for_: "10m",
         summary: "A Longhorn volume is at or near its snapshot limit.",
-        description: "Volume {{ $labels.object }} is at or near its snapshot limit. At the limit, backups and rebuilds fail. Delete unneeded snapshots.",
-        why: "A recurring job deletes what it no longer retains right after it took one; ten minutes are longer than that.",
+        description: "Volume {{ $labels.object }} is at or near its snapshot limit. At the limit, its backups and rebuilds fail. Delete unneeded snapshots.",
+        why: "A recurring job deletes old snapshots right after it takes a new one. Ten minutes are longer than that.",
         runbook: include_str!("LonghornSnapshotChainLong.md"),
         ..Alert::DEFAULT
     }],
@@ -59,7 +59,7 @@ pub static CHECK: Check = Check {
         dashboard: Dashboard::Volumes,
         title: "Longest snapshot chains",
         description: "Snapshots of attached volumes at or near their limit. At the limit, backups and rebuilds fail.",
-        no_data: "no volume is near its limit, or the exporter does not report",
+        no_data: "no volume is near its limit, or the exporter is not reporting",
         ..Panel::TABLE.of(&SNAPSHOTS)
     }],
     run,
@@ -68,7 +68,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     SNAPSHOTS = Gauge "longhorn_health_volume_snapshots" ["volume"]
-        "Snapshots of a volume that is near its snapshot limit.",
+        "Number of snapshots of a volume that is at or near its snapshot limit.",
         absent "the volume has fewer, is not attached, or engines cannot be read",
         example "longhorn_health_volume_snapshots > 240";
 }

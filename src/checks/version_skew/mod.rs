@@ -36,7 +36,7 @@ causes! {
             read "kubectl -n <namespace> logs <manager> -c longhorn-manager --since=1h | grep -i upgrade",
         ];
     COMPONENT_OLD = warning "component_old"
-        "a Longhorn component still runs a different release from the managers, an hour after the upgrade"
+        "an hour after the upgrade, a Longhorn component still runs a different release from the managers"
         fix "Restart Deployment longhorn-driver-deployer, which creates the CSI plugin. If the deployer's own image is old, apply the whole \
              manifest or chart of the release." [
             read "kubectl -n <namespace> get daemonsets,deployments -o custom-columns='KIND:.kind,NAME:.metadata.name,IMAGES:.spec.template.spec.containers[*].image'",
@@ -47,7 +47,7 @@ causes! {
 pub static CHECK: Check = Check {
     id: "version_skew",
     title: "Releases that do not match",
-    summary: "Managers, the installed release and the CSI plugin run different releases of Longhorn.",
+    summary: "The managers, the installed release and the CSI plugin are of different Longhorn releases.",
     needs: &[Pods, DaemonSets, Settings],
     uses: &[Volumes, EngineImages, Deployments],
     causes: ALL,
@@ -57,19 +57,20 @@ pub static CHECK: Check = Check {
         when: When::Found(&[&MANAGERS_DIFFER, &HALF_UPGRADED, &COMPONENT_OLD]),
         for_: "30m",
         summary: "Longhorn components run different releases.",
-        description: "{{ $labels.object }} runs a different release from the rest of Longhorn. Such a mix is untested. Finish the upgrade.",
-        why: "The finding waits half an hour; half an hour more tolerates a rollout over many nodes.",
+        description: "{{ $labels.object }} runs a different release from the rest of Longhorn. Calls between different releases may fail. Finish \
+                      the upgrade.",
+        why: "The finding waits half an hour. Another half hour tolerates a rollout over many nodes.",
         runbook: include_str!("LonghornVersionSkew.md"),
         ..Alert::DEFAULT
     }],
     panels: &[Panel {
         dashboard: Dashboard::Volumes,
         title: "Volumes on an older engine",
-        description: "Volumes whose engine image is not the default. Compatible ones can stay as they are.",
+        description: "Volumes whose engine image is not the default. Volumes with a compatible image can stay as they are.",
         expr: "max without ($without) (longhorn_health_old_engine_volumes{$job})",
         steps: &[Step::at(0.0, "green"), Step::at(1.0, "blue")],
         width: Width::Quarter,
-        no_data: "the exporter does not report",
+        no_data: "the exporter is not reporting",
         ..Panel::STAT
     }],
     run,

@@ -75,7 +75,7 @@ causes! {
             proven "the fix asks for the one that runs nothing"
         ways BACKING_IMAGE;
     DETACHING = warning "detaching" "the volume has been detaching for ten minutes"
-        but "info in a recording that does not show since when"
+        but "info if a recording does not show since when"
         fix "Find out which engine or replica does not stop, and check its node's instance manager. Then read the log of the longhorn-manager \
              on <owner>, which owns the volume." [read VOLUME_OBJECTS, read EVENTS, read TICKETS];
     TICKET_WAITS = warning "ticket_waits"
@@ -142,7 +142,7 @@ causes! {
                 [read NODE, read KEPT_BY]
         ways REFUSED;
     TICKET_LEFT_OVER = warning "ticket_left_over"
-        "an attachment ticket reserves the volume for a node or an attachment that no longer exists" but "info while no other ticket is waiting"
+        "an attachment ticket reserves the volume for a node or attachment that no longer exists" but "info while no other ticket is waiting"
         fix "Make sure that no pod on <node> uses <claim>. Then remove its attachment ticket for <node>: Longhorn detaches the volume and attaches it on the next ticket's node." [
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
             read TICKETS,
@@ -150,7 +150,7 @@ causes! {
             change "kubectl -n <namespace> patch volumeattachments.longhorn.io <volume> --type merge -p '{\"spec\":{\"attachmentTickets\":{\"<attachment>\":null}}}'",
         ];
     MIGRATION_BROKE = warning "migration_broke"
-        "a live migration was aborted, and the volume can attach to neither of its two nodes"
+        "a live migration was aborted, and the volume can now attach to neither node"
         fix "Decide which node should run the virtual machine of <claim>. Then delete its pod on the other node: Longhorn attaches the volume once \
              only one attachment ticket is left." [read TICKETS, read OF_KUBERNETES] proven "the fix asks on which node the virtual machine should run"
         way DETACHING_LOOP "it has two engines left"

@@ -13,17 +13,17 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
     as_found: true,
     summary: "A Longhorn volume is stuck attaching or detaching.",
     description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is stuck attaching or \
-                  detaching. Its pods cannot start, or keep losing the device. Run the command below to find which node, engine or ticket holds it.",
-    why: "The findings wait ten minutes, or for three crashes or failed starts of the engine. Another 5 min are for an operator who is already working on it.",
+                  detaching. Its pods cannot start, or keep losing the device. Run the command below to find the node, engine or ticket that blocks it.",
+    why: "The findings wait ten minutes, or for three crashes or failed starts of the engine. Another 5 min give you time if you are already working on it.",
     runbook: include_str!("LonghornVolumeAttachmentStuck.md"),
     ..Alert::DEFAULT
 }];
 
 pub(super) const PANELS: &[Panel] = &[Panel {
     dashboard: Dashboard::Volumes,
-    title: "Volumes that do not attach or detach",
+    title: "Volumes stuck attaching or detaching",
     description: "Volumes that are stuck attaching or detaching, keep losing their engine, or are attached although no workload uses them.",
     columns: &["cause", "volume", "pvc_namespace", "pvc"],
-    no_data: "every volume attaches and detaches, or the exporter does not report",
+    no_data: "every volume attaches and detaches, or the exporter is not reporting",
     ..Panel::TABLE.of(&STUCK)
 }];

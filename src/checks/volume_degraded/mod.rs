@@ -54,7 +54,7 @@ const SIGNS: [(&[&str], &Way); 3] = [
 
 causes! {
     REBUILD_STALLED = warning "rebuild_stalled"
-        "a rebuild has been stalled for half an hour (if its start is unknown: volume degraded for a day)"
+        "a rebuild has been stalled for half an hour (or, if its start is unknown, the volume degraded for a day)"
         fix "Check both instance managers, the network between them, and the target node and disk. If rebuilds onto one disk keep failing, disable \
              its scheduling. Do not delete replicas with data." [
             read REPLICAS,
@@ -117,8 +117,8 @@ causes! {
 pub static CHECK: Check = Check {
     id: "volume_degraded",
     title: "Degraded volumes that do not recover",
-    summary: "A volume has too few replicas and is not recovering: its rebuild stalls, keeps failing, finds no disk, or is disabled. Silent \
-              while a rebuild advances or waits for its turn.",
+    summary: "A volume has too few replicas and is not recovering: its rebuild stalls, keeps failing, finds no disk, or is disabled. A rebuild that \
+              advances or waits for its turn is not reported.",
     needs: &[Volumes, Replicas, Engines, LonghornNodes, Settings],
     uses: &[KubeNodes, Pods, Events, ShareManagers],
     causes: ALL,
@@ -137,11 +137,11 @@ gauges! {
         absent "the volume is not degraded, or volumes cannot be read",
         example "max without (instance, pod) (longhorn_health_volume_missing_replicas) > 1";
     PROGRESS = Gauge "longhorn_health_volume_rebuild_progress_ratio" ["volume"]
-        "Progress of a degraded volume's rebuild, 0 to 1; the slowest if there are several.",
+        "Progress of a degraded volume's rebuild, from 0 to 1. The slowest one if several are running.",
         absent "no rebuild of the volume runs, or its engine does not report progress",
         example "delta(longhorn_health_volume_rebuild_progress_ratio[30m]) == 0";
     LAST_COPY = Gauge "longhorn_health_volume_last_copy" ["volume", "pvc_namespace", "pvc", "severity"]
-        "1 for every volume with several replicas but only one healthy copy. Critical while a replica's node is down.",
+        "1 for every volume meant to have several copies that has only one healthy copy. Severity: critical while another replica's node is down.",
         absent "the volume has more healthy replicas or is meant to have one, is being deleted, or volumes or replicas cannot be read",
         example "max without (instance, pod) (longhorn_health_volume_last_copy) == 1";
     STUCK = Gauge "longhorn_health_volume_not_recovering" ["volume", "pvc_namespace", "pvc", "cause"]

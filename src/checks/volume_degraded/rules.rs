@@ -12,8 +12,8 @@ pub(super) const ALERTS: &[Alert] = &[
         keep_firing_for: "5m",
         summary: "A degraded Longhorn volume is not recovering.",
         description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} has too few replicas and \
-                      is not recovering. It works, but the next failure may destroy its data. Run the command below to find what blocks the rebuild.",
-        why: "The finding waits a quarter of an hour for a rebuild to begin and half an hour for its progress to change; ten more minutes cover someone making changes by hand.",
+                      is not recovering. It works, but the next failure may destroy its data. Run the command below to find out what blocks the rebuild.",
+        why: "The finding waits a quarter of an hour for a rebuild to begin, and half an hour for it to advance. Ten more minutes tolerate changes that someone is making by hand.",
         runbook: include_str!("LonghornVolumeNotRecovering.md"),
         ..Alert::DEFAULT
     },
@@ -25,11 +25,11 @@ pub(super) const ALERTS: &[Alert] = &[
         severity: Severity::Critical,
         as_found: true,
         summary: "A Longhorn volume is on its last copy.",
-        description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} has one healthy \
-                      copy left. It works, but the next failure may destroy its data. Keep that copy's node running, and check the rebuild with \
-                      the command below.",
-        why: "A rebuild that ends within ten minutes is no news. One that is still running counts too: until it finishes, the next failure loses the \
-              data. Critical where a node of its replicas is down, since what is on it does not come back on its own.",
+        description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} has one healthy copy \
+                      left. It works, but the next failure may destroy its data. Do not drain or reboot that copy's node, and check the rebuild \
+                      with the command below.",
+        why: "A rebuild that ends within ten minutes needs no alert. A longer one does: until it finishes, the next failure destroys the data. \
+              Critical while the node of another replica is down, because that replica does not come back by itself.",
         runbook: include_str!("LonghornVolumeLastCopy.md"),
         ..Alert::DEFAULT
     },
@@ -40,7 +40,7 @@ pub(super) const PANELS: &[Panel] = &[
         dashboard: Dashboard::Volumes,
         title: "Degraded volumes",
         description: "Missing replicas of degraded volumes. The next panel shows the rebuild's progress.",
-        no_data: "no volume is degraded, or the exporter does not report",
+        no_data: "no volume is degraded, or the exporter is not reporting",
         ..Panel::TABLE.of(&MISSING)
     },
     Panel {
@@ -48,15 +48,15 @@ pub(super) const PANELS: &[Panel] = &[
         title: "Progress of rebuilds",
         description: "Progress of each degraded volume's rebuild. Flat for half an hour: stalled. Falling to 0 repeatedly: a loop.",
         unit: Unit::Ratio,
-        no_data: "no degraded volume is being rebuilt, or the exporter does not report",
+        no_data: "no degraded volume is being rebuilt, or the exporter is not reporting",
         ..Panel::TIME_SERIES.of(&PROGRESS)
     },
     Panel {
         dashboard: Dashboard::Volumes,
-        title: "Degraded volumes that do not recover",
+        title: "Volumes not recovering",
         description: "Degraded volumes that are not recovering: the rebuild is stalled, keeps failing, finds no disk or is disabled.",
         columns: &["cause", "volume", "pvc_namespace", "pvc"],
-        no_data: "every degraded volume recovers, or the exporter does not report",
+        no_data: "every degraded volume recovers, or the exporter is not reporting",
         ..Panel::TABLE.of(&STUCK)
     },
 ];

@@ -100,8 +100,8 @@ causes! {
 pub static CHECK: Check = Check {
     id: "volume_faulted",
     title: "Faulted volumes",
-    summary: "A volume has no usable replica, so its workloads cannot read or write. The finding names the replica to continue with, and \
-              whether Longhorn uses it automatically.",
+    summary: "A volume has no usable replica, so its workloads cannot read or write. The finding names the replica to use, and says whether \
+              Longhorn uses it automatically.",
     needs: &[Volumes, Replicas, LonghornNodes, Settings],
     uses: &[Engines, Pods, KubeNodes, BackingImages, BackingImageDataSources, BackingImageManagers],
     causes: ALL,
@@ -116,7 +116,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     FAULTED = Gauge "longhorn_health_volume_faulted" ["volume", "pvc_namespace", "pvc"]
-        "1 for every volume that cannot be read or written: it has no replica in service. longhorn_health_finding_volume gives the cause.",
+        "1 for every volume that cannot be read or written, because it has no usable replica. longhorn_health_finding_volume gives the cause.",
         absent "the volume has a usable replica, or volumes cannot be read",
         example "max without (instance, pod) (longhorn_health_volume_faulted) == 1";
 }

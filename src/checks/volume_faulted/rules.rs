@@ -13,8 +13,8 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
     summary: "A Longhorn volume is faulted.",
     description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is faulted, so its \
                   workloads cannot read or write. Run the command below to find out whether the data is intact. Do not delete replicas.",
-    why: "After an engine crash Longhorn detaches, salvages and attaches within a minute. The alert waits as long as those on crash loops and \
-          dead nodes, so a root alert never comes after its consequence.",
+    why: "After an engine crash, Longhorn detaches, salvages and attaches the volume within a minute. The alert waits as long as those on crash \
+          loops and dead nodes, so that a cause never alerts after its consequence.",
     runbook: include_str!("LonghornVolumeFaulted.md"),
     ..Alert::DEFAULT
 }];
@@ -24,6 +24,6 @@ pub(super) const PANELS: &[Panel] = &[Panel {
     title: "Faulted volumes",
     description: "Volumes without a usable replica, with claim and cause. Their workloads cannot read or write.",
     columns: &["volume", "pvc_namespace", "pvc"],
-    no_data: "no volume is faulted, or the exporter does not report",
+    no_data: "no volume is faulted, or the exporter is not reporting",
     ..Panel::TABLE.of(&FAULTED)
 }];

@@ -34,8 +34,8 @@ causes! {
 pub static CHECK: Check = Check {
     id: "volume_read_only",
     title: "Read-only volumes",
-    summary: "An attached volume's file system is mounted read-only, so its workloads cannot write. Longhorn detects this from 1.5.4 on, on \
-              kernels before 6.12.",
+    summary: "An attached volume's file system is mounted read-only, so its workloads cannot write. Longhorn detects this from 1.5.4 on, and only \
+              on kernels before 6.12.",
     needs: &[Volumes, Engines],
     uses: &[Events, KubeNodes],
     causes: ALL,
@@ -47,19 +47,18 @@ pub static CHECK: Check = Check {
         for_: "5m",
         severity: Severity::Critical,
         summary: "A Longhorn volume's file system is read-only.",
-        description: "The file system on volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} \
-                      is mounted read-only, so its workloads cannot write. Find the I/O error in its node's kernel log. Then restart the \
-                      volume's pods.",
-        why: "The finding leaves Longhorn three minutes for its own remount; five more allow the pod to restart.",
+        description: "The file system on volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is \
+                      mounted read-only, so its workloads cannot write. Find the I/O error in the node's kernel log, then restart the volume's pods.",
+        why: "The finding gives Longhorn three minutes to remount the file system. Five more minutes let the pod restart.",
         runbook: include_str!("LonghornVolumeReadOnly.md"),
         ..Alert::DEFAULT
     }],
     panels: &[Panel {
         dashboard: Dashboard::Volumes,
         title: "Read-only volumes",
-        description: "Attached volumes whose file system is mounted read-only, so pods cannot write. Kernels from 6.12 on do not show this.",
+        description: "Attached volumes whose file system is mounted read-only, so pods cannot write. Longhorn does not detect this on kernel 6.12 or later.",
         columns: &["volume", "pvc_namespace", "pvc"],
-        no_data: "no volume is known to be read-only, or the exporter does not report",
+        no_data: "no volume is known to be read-only, or the exporter is not reporting",
         ..Panel::TABLE.of(&READ_ONLY)
     }],
     run,
@@ -70,7 +69,7 @@ pub static CHECK: Check = Check {
 gauges! {
     READ_ONLY = Gauge "longhorn_health_volume_read_only" ["volume", "pvc_namespace", "pvc"]
         "1 for every attached volume whose file system has been mounted read-only for at least 3 min.",
-        absent "the file system is writable, Longhorn does not see it (before 1.5.4, kernels from 6.12), or engines cannot be read",
+        absent "the file system is writable, Longhorn cannot detect it (before 1.5.4, or on kernel 6.12 or later), or engines cannot be read",
         example "max without (instance, pod) (longhorn_health_volume_read_only) == 1";
 }
 

@@ -50,7 +50,7 @@ causes! {
         ]
         ways HELD_UP ways UNREACHED ways REFUSED;
     DEADLOCK = critical "deadlock"
-        "several managers are running or crash-looping, none is Ready, and each is waiting for another's webhook",
+        "managers are running or crash-looping, none is Ready, and each is waiting for another's webhook",
         rejects_changes: true
         fix "Read the Unhealthy events and fix the slow node (timeout), pod network (no route) or listener (refused). Then delete the start \
              Lease holder's pod, or any manager's, to skip back-off." [
@@ -61,7 +61,7 @@ causes! {
         ] proven "no manager is Ready; a DaemonSet recreates the pod, and I/O does not pass through it"
         ways HELD_UP ways UNREACHED;
     SELECTOR_WRONG = critical "selector_wrong"
-        "a webhook's Service selects no manager although managers are Ready: its selector differs from the release's"
+        "managers are Ready, but a webhook's Service selects none: its selector is not this release's"
         fix "Set the Service's selector to the one of its release (from 1.7 on longhorn.io/admission-webhook: longhorn-admission-webhook). Then \
              find out what changed it, for example another release's manifest or a GitOps source." [
             change "kubectl -n <namespace> patch service <object> --type merge -p '{\"spec\":{\"selector\":<value>}}'",
@@ -79,7 +79,7 @@ causes! {
         ]
         ways HELD_UP ways UNREACHED;
     LABEL_MISSING = warning "label_missing"
-        "a Ready manager lacks the label that the admission Service selects (from 1.7 on)"
+        "a Ready manager lacks the label by which the admission Service selects its pods (from 1.7 on)"
         fix "Check whether a share manager on <node> is failing over: that removes the label temporarily. If the label stays missing, delete the manager pod: the next one sets it." [
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=100",
             read LABELS,
@@ -153,7 +153,7 @@ causes! {
             change RESTART_ALL,
         ] proven "the configuration holds the date; managers create both Secrets during startup, and I/O does not pass through them";
     ROLLOUT = info "rollout"
-        "a webhook has lacked a ready endpoint or a configuration for less than three minutes, as expected during a rollout"
+        "for less than three minutes, a webhook has lacked a ready endpoint or a configuration (expected during a rollout)"
         fix "Wait: a rollout restarts all managers together and ends within three minutes." [read MANAGERS]
         ways HELD_UP ways UNREACHED;
 }

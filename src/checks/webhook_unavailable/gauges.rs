@@ -7,15 +7,15 @@ const NO_SERVICE: &str =
 
 gauges! {
     READY = Gauge "longhorn_health_webhook_ready_endpoints" ["webhook"]
-        "Pods that receive this Longhorn Service's requests, according to its EndpointSlices.",
+        "Pods that are ready endpoints of this webhook's Service, according to its EndpointSlices.",
         absent NO_SERVICE,
         example "longhorn_health_webhook_ready_endpoints{webhook=\"admission\"} == 0";
     EXPECTED = Gauge "longhorn_health_webhook_expected_endpoints" ["webhook"]
-        "Pods that should serve this Longhorn Service: its Deployment's replicas (up to 1.4) or the managers (from 1.5 on).",
+        "Pods that should serve this webhook's Service: its Deployment's replicas (up to 1.4) or the managers (from 1.5 on).",
         absent NO_SERVICE,
         example "longhorn_health_webhook_ready_endpoints < longhorn_health_webhook_expected_endpoints";
     LOCK_ACQUIRED = Gauge "longhorn_health_webhook_lock_acquired_timestamp_seconds" ["node"]
-        "Unix time since which this node has held the start Lease, under which managers start their webhooks one by one.",
+        "Unix time since which the node has held the start Lease, under which managers start their webhooks one by one.",
         absent "no one holds the Lease, or the release has none",
         example "time() - longhorn_health_webhook_lock_acquired_timestamp_seconds > 250";
     CONFIGURED = Gauge "longhorn_health_webhook_configuration_present" ["configuration"]

@@ -33,8 +33,8 @@ use crate::longhorn::Resource::*;
 pub static CHECK: Check = Check {
     id: "webhook_unavailable",
     title: "Webhook availability",
-    summary: "Webhooks without a ready endpoint, managers that wait for each other, Ready managers outside the Service, a start Lease held by a \
-              node without a manager, and webhook configurations that are missing, name another namespace or trust an invalid CA.",
+    summary: "A webhook has no ready endpoint, managers are waiting for each other, a node without a manager holds the start Lease, or a webhook \
+              configuration is missing, names another namespace or trusts an invalid CA.",
     needs: &[EndpointSlices, Pods],
     uses: &[
         Services, DaemonSets, Deployments, Settings, Leases, KubeNodes, ValidatingWebhookConfigurations,

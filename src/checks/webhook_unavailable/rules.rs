@@ -22,10 +22,10 @@ pub const ALERTS: &[Alert] = &[
         for_: "3m",
         keep_firing_for: "5m",
         summary: "Longhorn's admission webhook is unavailable.",
-        description: "{{ $labels.object_kind }} {{ $labels.object }} shows that Longhorn's admission webhook is unavailable. Changes to Longhorn \
-                      objects and, from 1.8 on, updates of every PVC are rejected (accepted unchecked if its configuration is missing). Check \
-                      the longhorn-manager pods.",
-        why: "The check itself waits three minutes for a rollout to end; three more match the wait of the alerts on crashing or hanging managers, which cause this one.",
+        description: "Longhorn's admission webhook is unavailable ({{ $labels.object_kind }} {{ $labels.object }}). Changes to Longhorn objects \
+                      and, from 1.8 on, all PVC updates are rejected (or accepted unchecked if its configuration is missing). Check the \
+                      longhorn-manager pods.",
+        why: "The check itself waits three minutes for a rollout to end. Three more minutes match the alerts on crashing or hanging managers, which cause this one.",
         runbook: include_str!("LonghornWebhookUnavailable.md"),
         ..Alert::DEFAULT
     },
@@ -34,9 +34,9 @@ pub const ALERTS: &[Alert] = &[
         when: When::Found(&[&causes::CA_EXPIRES_SOON]),
         for_: "1h",
         summary: "The CA of Longhorn's admission webhook expires within 30 days.",
-        description: "{{ $labels.object_kind }} {{ $labels.object }} trusts a CA that expires within 30 days. Changes to Longhorn objects are \
-                      then rejected. Renew the CA in working hours: from 1.11.3 on, restart one manager (earlier, follow the runbook).",
-        why: "Managers from 1.11.3 on renew it 90 days before it expires. For older managers, 30 days are enough time.",
+        description: "The CA in {{ $labels.object_kind }} {{ $labels.object }} expires within 30 days. After that, changes to Longhorn objects are \
+                      rejected. Renew the CA in working hours: from 1.11.3 on, restart one manager (before, follow the runbook).",
+        why: "Managers from 1.11.3 on renew the CA 90 days before it expires. For older managers, 30 days are enough to renew it by hand.",
         runbook: include_str!("LonghornWebhookCertificateExpiring.md"),
         ..Alert::DEFAULT
     },
@@ -45,10 +45,10 @@ pub const ALERTS: &[Alert] = &[
         when: When::Found(&[&causes::DEADLOCK]),
         for_: "2m",
         keep_firing_for: "10m",
-        summary: "Longhorn managers are waiting for a webhook that none of them is serving.",
-        description: "Service {{ $labels.object }} has no Ready manager. Changes to Longhorn objects (from 1.8 on, also PVC updates) are \
-                      rejected. Read the Unhealthy events, then delete one manager pod to skip its back-off.",
-        why: "The back-off between two tries is up to five minutes, so a loop lasts a while. Ten minutes of keep_firing_for bridge the moments in which a manager runs.",
+        summary: "Longhorn managers are waiting for a webhook that none of them serves.",
+        description: "Service {{ $labels.object }} has no Ready manager. Changes to Longhorn objects (from 1.8 on, also PVC updates) are rejected. \
+                      Fix what the Unhealthy events show, then delete one manager pod to skip its back-off.",
+        why: "The back-off between two attempts is up to five minutes. A keep_firing_for of ten minutes bridges the times in which a manager is running.",
         runbook: include_str!("LonghornWebhookDeadlock.md"),
         ..Alert::DEFAULT
     },
@@ -56,10 +56,10 @@ pub const ALERTS: &[Alert] = &[
         name: "LonghornWebhookLockStuck",
         when: When::Found(&[&causes::LOCK_STUCK]),
         for_: "2m",
-        summary: "A node without longhorn-manager holds the webhook start Lease.",
-        description: "{{ with $labels.node }}Node {{ . }}{{ else }}A node{{ end }} holds and renews Lease {{ $labels.object }}, but has no \
-                      longhorn-manager pod. Managers that start on other nodes are waiting for it. Look for a manager process that outlived its pod.",
-        why: "The finding allows the longest start of the release: 120 s for the listener and 120 s for the Service, twice that in 1.9.2 and 1.9.3.",
+        summary: "A node without a working longhorn-manager holds the webhook start Lease.",
+        description: "{{ with $labels.node }}Node {{ . }}{{ else }}A node{{ end }} keeps renewing Lease {{ $labels.object }} but has no working longhorn-manager \
+                      pod. Managers on other nodes are waiting for the Lease and cannot start. On that node, look for a manager process that outlived its pod.",
+        why: "The finding allows for the release's longest startup: 120 s for the listener and 120 s for the Service, twice that in 1.9.2 and 1.9.3.",
         runbook: include_str!("LonghornWebhookLockStuck.md"),
         ..Alert::DEFAULT
     },
@@ -69,8 +69,8 @@ pub const ALERTS: &[Alert] = &[
         for_: "10m",
         summary: "A Ready Longhorn manager is not serving the admission webhook.",
         description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is Ready but lacks label \
-                      longhorn.io/admission-webhook. Fewer managers serve the webhook. Delete the pod while no share manager on its node is \
-                      failing over: the next pod sets the label.",
+                      longhorn.io/admission-webhook, so the webhook has one endpoint fewer. Make sure that no share manager on its node is failing \
+                      over. Then delete the pod: the next one sets the label.",
         why: "Fast failover of share managers removes the label for a moment: ten minutes is longer than that.",
         runbook: include_str!("LonghornWebhookLabelMissing.md"),
         ..Alert::DEFAULT
@@ -107,7 +107,7 @@ pub const PANELS: &[Panel] = &[
         description: "The node that is starting its webhook, and since when. More than 250 s for one node is too long: check manager_start_stuck.",
         unit: Unit::FromNow,
         width: Width::Quarter,
-        no_data: "no one holds the Lease, or the exporter does not report",
+        no_data: "no one holds the Lease, or the exporter is not reporting",
         ..Panel::TABLE.of(&LOCK_ACQUIRED)
     },
     Panel {

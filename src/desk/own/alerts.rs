@@ -24,14 +24,14 @@ pub const ALERTS: &[Alert] = &[
             least: 3_600.0,
             unit: "seconds",
             is_range: true,
-            why: "The alert stops expecting a cluster whose exporter has been missing for longer. A week covers every weekend. List clusters that \
-                  it must always expect in expected_clusters, or run this rule in their own Prometheus.",
+            why: "The alert stops expecting a cluster whose exporter has been missing for longer. A week covers every weekend. If it must always \
+                  expect a cluster, list that cluster in expected_clusters, or run this rule in the cluster's own Prometheus.",
         }],
-        summary: "The longhorn-health-exporter is down: nothing checks Longhorn's health.",
+        summary: "longhorn-health-exporter is down, so nothing checks Longhorn's health.",
         description: "Prometheus cannot scrape longhorn-health-exporter. Until it can, no other alert about Longhorn's \
                       health can fire. Check the exporter's pod.",
-        why: "10 min is longer than a rollout of the exporter or a restart of its node. With a cluster label, the alert expects \
-              every cluster that had an exporter in the last week. It also fires if the metric has no series.",
+        why: "10 min is longer than a rollout of the exporter or a restart of its node. With a cluster label, the alert expects every cluster that \
+              had an exporter in the last week. It also fires if Prometheus has no series of the exporter at all.",
         runbook: include_str!("LonghornHealthExporterDown.md"),
         ..Alert::DEFAULT
     },
@@ -44,12 +44,11 @@ pub const ALERTS: &[Alert] = &[
             cases: include_str!("LonghornHealthInhibitor.test.yaml"),
         },
         severity: Severity::Info,
-        summary: "An alert is muted, because its root alert is firing.",
-        description: "{{ $labels.alert }}{{ with $labels.node }} on node {{ . }}{{ end }} is caused by {{ $labels.root_alert }}, which is \
-                      firing. Alertmanager uses this alert to mute {{ $labels.alert }} meanwhile. Route this alert to a receiver that notifies \
-                      no one.",
-        why: "This alert fires and resolves with the root's alert, so you still hear of a consequence that outlives its root. A crash loop's cause is \
-               in the series, not in the alert's labels: otherwise a changed cause would restart the alert.",
+        summary: "An alert is muted because its root alert is firing.",
+        description: "{{ $labels.alert }}{{ with $labels.node }} on node {{ . }}{{ end }} is a consequence of {{ $labels.root_alert }}, which is \
+                      firing. With this alert, Alertmanager mutes {{ $labels.alert }}. Route this alert to a receiver that notifies no one.",
+        why: "This alert fires and resolves with the root's alert, so you still hear of a consequence that outlives its root. A crash loop's cause \
+               is in the series but not in the alert's labels: otherwise, a changed cause would restart the alert.",
         runbook: include_str!("LonghornHealthInhibitor.md"),
         ..Alert::DEFAULT
     },
@@ -59,8 +58,8 @@ pub const ALERTS: &[Alert] = &[
         for_: "8m",
         severity: Severity::Critical,
         summary: "The Longhorn health exporter has not read the cluster since it started.",
-        description: "longhorn-health-exporter has had no answer from the Kubernetes API for {{ $labels.resource }} since \
-                      it started. Checks that need this kind are unknown. Read the exporter's log.",
+        description: "Since it started, longhorn-health-exporter has had no answer from the Kubernetes API for {{ $labels.resource }}. It reports \
+                      no findings until then. Read the exporter's log.",
         why: "A first sync takes seconds, on the largest clusters a minute. 8 min are longer than an API \
               server takes to restart.",
         runbook: include_str!("LonghornHealthNotSynced.md"),
@@ -71,8 +70,8 @@ pub const ALERTS: &[Alert] = &[
         when: When::Flag { gauge: &gauges::RESOURCE_STATE, labels: &[("state", "stale")] },
         for_: "5m",
         summary: "The Longhorn health exporter is working with old data.",
-        description: "The Kubernetes API has stopped answering longhorn-health-exporter for {{ $labels.resource }}. Checks \
-                      that need this kind are unknown. Read the exporter's log or longhorn_health_exporter_api_errors_total for the reason.",
+        description: "The Kubernetes API has stopped answering longhorn-health-exporter for {{ $labels.resource }}. Checks that need this kind are \
+                      unknown. Read the reason in the exporter's log or in longhorn_health_exporter_api_errors_total.",
         why: "The exporter reports a kind as stale only after 3 min without an answer \
               (--stale-after). 5 more minutes are longer than an API server takes to restart. With a scrape and evaluation \
               interval of 1 min, this fires within 10 min of the first missed answer.",
@@ -84,10 +83,10 @@ pub const ALERTS: &[Alert] = &[
         when: When::Flag { gauge: &gauges::RESOURCE_STATE, labels: &[("state", "forbidden")] },
         for_: "15m",
         severity: Severity::Info,
-        summary: "The Longhorn health exporter is not allowed to read a kind.",
-        description: "The Kubernetes API denies longhorn-health-exporter access to {{ $labels.resource }}. Grant \
-                      access, or switch this alert off if you denied access deliberately.",
-        why: "Access to cluster-wide kinds can be denied deliberately, so this alert alone wakes no one. If a check loses its verdict, \
+        summary: "The Longhorn health exporter lacks access to a kind of object.",
+        description: "The Kubernetes API denies longhorn-health-exporter access to {{ $labels.resource }}. Grant access. If you denied it \
+                      deliberately, switch this alert off.",
+        why: "Access to cluster-wide kinds can be denied deliberately, so this alert is only info. If a check becomes unknown, \
               LonghornHealthCheckUnknown fires. A wait of 15 min tolerates changes of roles.",
         runbook: include_str!("LonghornHealthAccessDenied.md"),
         ..Alert::DEFAULT
@@ -97,8 +96,8 @@ pub const ALERTS: &[Alert] = &[
         when: When::Flag { gauge: &gauges::CHECK_UNKNOWN, labels: &[] },
         for_: "5m",
         summary: "A Longhorn health check cannot read what it needs.",
-        description: "Check {{ $labels.check }} is unknown: it cannot read what it needs. It may miss a failure. \
-                      Read the reason on the exporter's page.",
+        description: "Check {{ $labels.check }} is unknown, because it cannot read what it needs. It may miss a failure. Read the reason on the \
+                      exporter's page.",
         why: "Checks become unknown 3 min after a kind stops answering. 5 more minutes are longer than \
               an API server takes to restart. With a scrape and evaluation interval of 1 min, this fires within 10 min \
               of the first missed answer.",
@@ -113,11 +112,11 @@ pub const ALERTS: &[Alert] = &[
         },
         for_: "2h",
         summary: "Longhorn volumes have less redundancy than they should.",
-        description: "{{ $value }} volumes would be lost if one {{ $labels.failure_domain }} failed. Longhorn does not fix this by itself. Run \
-                      `longhorn-health-exporter plan loss` to list these volumes and their fixes.",
-        why: "Longhorn moves no copy for this by itself: anti-affinity counts only when a replica is placed, and detached volumes are not \
-              rebuilt. 2 h are longer than most evictions and rebuilds take to separate the copies, and than a volume takes to be attached \
-              again. For attached volumes on their last copy, LonghornVolumeNotRecovering fires.",
+        description: "If one {{ $labels.failure_domain }} fails, volumes lose all their data ({{ $value }} at risk). Longhorn does not fix this by \
+                      itself. Run `longhorn-health-exporter plan loss` to list these volumes and their fixes.",
+        why: "Longhorn does not move copies for this by itself: anti-affinity counts only when a replica is placed, and detached volumes are not \
+              rebuilt. In 2 h, most evictions and rebuilds have separated the copies, and most detached volumes are attached again. For attached \
+              volumes on their last copy, LonghornVolumeNotRecovering fires.",
         runbook: include_str!("LonghornHealthCopiesAtRisk.md"),
         ..Alert::DEFAULT
     },
@@ -129,9 +128,8 @@ pub const ALERTS: &[Alert] = &[
         },
         for_: "10m",
         summary: "The Longhorn health exporter's clock differs from the API server's.",
-        description: "The clocks of longhorn-health-exporter and the Kubernetes API server differ by {{ $value | \
-                      humanizeDuration }}. Ages in findings are wrong by that much. Check time synchronisation on \
-                      the exporter's node and the control plane.",
+        description: "The clocks of longhorn-health-exporter and the Kubernetes API server differ by {{ $value | humanizeDuration }}. Ages in \
+                      findings are wrong by as much. Check time synchronisation on the exporter's node and the control plane.",
         why: "Checks compare object timestamps with the exporter's clock in steps of minutes. Clocks under NTP agree \
               within a second. A clock that was just set has 10 min to settle.",
         runbook: include_str!("LonghornHealthClockSkew.md"),
@@ -145,11 +143,10 @@ pub const ALERTS: &[Alert] = &[
         },
         for_: "10m",
         summary: "The Longhorn health exporter cannot use its changed web configuration.",
-        description: "longhorn-health-exporter cannot use its changed web configuration, certificate or key. It keeps the \
-                      previous one until the certificate expires or the pod restarts. Read the exporter's log: it names the \
-                      file and the reason.",
-        why: "Files that are replaced one after the other do not match for a moment. 10 min is longer than that. One \
-              pod of two is enough, because each pod reads its own files.",
+        description: "longhorn-health-exporter cannot use its changed web configuration, certificate or key. It keeps the previous one until the \
+                      certificate expires or the pod restarts. Read the exporter's log, which names the file and the reason.",
+        why: "While several files are being replaced, they do not match for a moment. 10 min is longer than that. One pod of two is enough to fire, \
+              because each pod reads its own files.",
         runbook: include_str!("LonghornHealthBadWebConfig.md"),
         ..Alert::DEFAULT
     },

@@ -12,15 +12,15 @@ gauges! {
         absent BEFORE_SYNC,
         example "max without (instance, pod) (longhorn_health_status{status=\"healthy\"}) == 0";
     INCIDENTS = Gauge "longhorn_health_incidents" ["severity"]
-        "Number of incidents by severity. A root cause and all its consequences count as one.",
+        "Number of incidents by severity. A root cause with all its consequences is one incident.",
         absent BEFORE_SYNC,
         example "max without (instance, pod) (longhorn_health_incidents{severity=\"critical\"}) > 0";
     INCIDENT = Gauge "longhorn_health_incident_findings" ["check", "cause", "severity"]
-        "Number of findings of each incident's root cause, with the highest severity among it and its consequences.",
+        "Number of findings of an incident's root cause. Label severity is the highest among the root and its consequences.",
         absent "there is no such incident",
         example "count by (severity) (max without (instance, pod) (longhorn_health_incident_findings))";
     INCIDENT_INFO = Gauge "longhorn_health_incident_info" ["check", "cause", "severity", "object", "node", "title", "follows", "claim", "data", "fix", "runbook"]
-        "1 for each of the 50 worst incidents. Labels: root cause, object, node, consequences, most affected claim and fix.",
+        "1 for each of the 50 worst incidents. Labels give root cause, object, node, consequences, worst-affected claim and fix.",
         absent "there is no such incident",
         example "max without (instance, pod) (longhorn_health_incident_info{severity=\"critical\"}) == 1";
     FINDINGS = Gauge "longhorn_health_check_findings" ["check", "severity"]
@@ -36,19 +36,19 @@ gauges! {
         absent "the finding names no volume, or longhorn_health_exporter_truncated_findings counts it",
         example "count by (pvc_namespace) (max without (instance, pod) (longhorn_health_finding_volume))";
     ALERT_FOLLOWS = Gauge "longhorn_health_alert_follows" ["alert", "cause", "node", "root_alert", "root_node"]
-        "1 for every alert that follows from an equally or more severe root alert. LonghornHealthInhibitor mutes such alerts.",
+        "1 for every alert that is a consequence of an equally or more severe root alert. LonghornHealthInhibitor mutes such alerts.",
         absent "one of the alert's findings follows from no other finding",
         example "count by (root_alert, alert) (max without (instance, pod) (longhorn_health_alert_follows))";
     FINDINGS_TRUNCATED = Gauge "longhorn_health_exporter_truncated_findings" ["check"]
-        "Findings of a check that have no series of their own, to keep the metrics page small.",
+        "Findings of a check that got no series of their own, because the metrics page would become too large.",
         absent "no check has more than 2,000 findings, or findings with more than 500 volumes",
         example "longhorn_health_exporter_truncated_findings > 0";
     SERIES_TRUNCATED = Gauge "longhorn_health_exporter_truncated_series" ["metric"]
-        "Series of a metric family that are left out to keep the metrics page small.",
+        "Series of a metric family that were left out, because the metrics page would become too large.",
         absent "no family has more than 5,000 series",
         example "longhorn_health_exporter_truncated_series > 0";
     CAUSE_INFO = Gauge "longhorn_health_cause_info" ["check", "cause", "title", "runbook", "dashboard"]
-        "1 for every cause that is found. Labels: its meaning, its runbook's name and its dashboard's uid.",
+        "1 for every cause with a finding. Labels give its meaning, its runbook's name and its dashboard's uid.",
         absent "the cause is not found",
         example "longhorn_health_finding * on (cluster, check, cause) group_left (runbook) max by (cluster, check, cause, runbook) (longhorn_health_cause_info)";
     CHECKS = Gauge "longhorn_health_checks" ["state"]
@@ -56,20 +56,20 @@ gauges! {
         absent BEFORE_SYNC,
         example "max without (instance, pod) (longhorn_health_checks{state=\"unknown\"}) > 0";
     CHECK_UNKNOWN = Gauge "longhorn_health_check_unknown" ["check"]
-        "1 for every check that lacks data. Its lack of findings proves nothing.",
+        "1 for every check that lacks data, so the absence of its findings proves nothing.",
         absent "the check has a verdict, or the first sync is not complete",
         example "longhorn_health_check_unknown == 1";
     VOLUMES = Gauge "longhorn_health_volumes" ["robustness"]
-        "Number of volumes by the robustness that Longhorn reports. Unattached volumes count as `detached` unless they are faulted.",
+        "Number of volumes by the robustness that Longhorn reports. Volumes that are not attached count as `detached` unless faulted.",
         absent BEFORE_SYNC,
         example "max without (instance, pod) (longhorn_health_volumes{robustness=\"faulted\"}) > 0";
     VOLUMES_AFFECTED = Gauge "longhorn_health_volumes_affected" ["state"]
-        "Number of volumes by worst state: faulted, not_served (RWX), read_only, last_copy, rebuilding, degraded, never_up (faulted but \
-         never written).",
+        "Number of volumes by their worst state: faulted, not_served (RWX), read_only, last_copy, rebuilding, degraded, never_up (faulted but never \
+         written).",
         absent "no volume is in this state, or the first sync is not complete",
         example "max by (state) (longhorn_health_volumes_affected)";
     VOLUMES_AT_RISK = Gauge "longhorn_health_volumes_at_risk" ["failure_domain", "by_choice"]
-        "Volumes that would be lost if one copy, disk, node or zone failed. by_choice: true if settings accept that risk.",
+        "Volumes that would be lost if one copy, disk, node or zone failed. Label by_choice is true if settings accept that risk.",
         absent "there is no such volume, or needed data could not be read",
         example "max without (instance, pod) (longhorn_health_volumes_at_risk{by_choice=\"false\"}) > 0";
     BYTES_AT_RISK = Gauge "longhorn_health_volumes_at_risk_bytes" ["failure_domain", "by_choice"]
@@ -81,7 +81,7 @@ gauges! {
         absent "the kind is readable",
         example "longhorn_health_exporter_resource_state{state=\"forbidden\"} == 1";
     LAST_SUCCESS = Gauge "longhorn_health_exporter_last_success_timestamp_seconds" []
-        "Unix time of the Kubernetes API's last answer for the longest-waiting kind. Forbidden and missing kinds do not count.",
+        "Unix time of the Kubernetes API's last answer for the kind that has waited longest. Forbidden and missing kinds do not count.",
         absent "the API has not answered yet, or the exporter serves a recording or the demo",
         example "time() - longhorn_health_exporter_last_success_timestamp_seconds";
     OBJECTS = Gauge "longhorn_health_exporter_objects" []
@@ -93,7 +93,7 @@ gauges! {
         absent "all objects of the kind could be decoded",
         example "longhorn_health_exporter_undecodable_objects > 0";
     RESOURCE_UNRECOGNIZED = Gauge "longhorn_health_exporter_unrecognized_values" ["resource", "field"]
-        "Number of objects whose field holds a value that no known Longhorn release writes.",
+        "Number of objects with a field value that no known Longhorn release writes.",
         absent "all values of the field are known",
         example "longhorn_health_exporter_unrecognized_values > 0";
     LISTS = Counter "longhorn_health_exporter_lists_total" []
@@ -129,8 +129,7 @@ gauges! {
         absent NO_WEB_CONFIG,
         example "time() - longhorn_health_exporter_web_config_last_reload_success_timestamp_seconds";
     EVALUATED = Gauge "longhorn_health_exporter_evaluation_timestamp_seconds" []
-        "Unix time of the check run on this page, at most 45 s ago. Data age: \
-         longhorn_health_exporter_last_success_timestamp_seconds.",
+        "Unix time at which the checks last ran, at most 45 s ago. longhorn_health_exporter_last_success_timestamp_seconds gives the data's age.",
         absent "--web.disable-exporter-metrics is set",
         example "time() - longhorn_health_exporter_evaluation_timestamp_seconds > 60";
     EVALUATION_DURATION = Gauge "longhorn_health_exporter_evaluation_duration_seconds" []
@@ -138,7 +137,7 @@ gauges! {
         absent "--web.disable-exporter-metrics is set",
         example "longhorn_health_exporter_evaluation_duration_seconds > 1";
     RENDER_DURATION = Gauge "longhorn_health_exporter_render_duration_seconds" []
-        "Time to write the last metrics page, in seconds.",
+        "Time spent writing the last metrics page, in seconds.",
         absent "no page has been written yet, or --web.disable-exporter-metrics is set",
         example "longhorn_health_exporter_render_duration_seconds > 1";
     HTTP_REQUESTS = Counter "longhorn_health_exporter_http_requests_total" ["code"]

@@ -21,7 +21,7 @@ pub const INCIDENTS_PANEL: &str = "Incidents";
 pub const PANELS: &[Panel] = &[
     Panel {
         title: "Critical incidents",
-        description: "Incidents to fix now. No data does not mean healthy: the exporter is down or not synced.",
+        description: "Incidents to fix now. No data means that the exporter is down or not synced.",
         expr: "sum by ($cluster job) (max without ($without) (longhorn_health_incidents{$job, severity=\"critical\"}))",
         legend: "critical",
         steps: GOOD_IS_ZERO,
@@ -39,7 +39,7 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         title: "Firing alerts",
-        description: "Alerts of these rules that are firing. Grey does not mean healthy: the rules may be missing.",
+        description: "Alerts of these rules that are firing. If the panel is grey, the rules may be missing.",
         expr: "count by ($cluster alertstate) (max without ($without) (ALERTS{$alerts, alertstate=\"firing\", severity!=\"info\"}))",
         legend: "firing",
         steps: &[Step::at(1.0, "orange")],
@@ -116,7 +116,7 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         title: "Worst finding per check",
-        description: "What began first and what followed. Checks without findings have no row. A gap means that the finding ended or the exporter was down.",
+        description: "Shows what began first and what followed. Checks without findings have no row. A gap means that the finding ended or the exporter was down.",
         unit: Unit::Severity,
         expr: "max by ($cluster check) (4 * (longhorn_health_check_findings{$job, severity=\"critical\"} > bool 0) or 3 * (longhorn_health_check_findings{$job, severity=\"warning\"} > bool 0) or 2 * (longhorn_health_check_unknown{$job} > bool 0) or (longhorn_health_check_findings{$job, severity=\"info\"} > bool 0))",
         legend: "{{check}}",
@@ -167,7 +167,7 @@ pub const PANELS: &[Panel] = &[
         description: "Failed list and watch requests, by reason. An occasional `expired` is normal.",
         expr: "sum by ($cluster reason) (increase(longhorn_health_exporter_api_errors_total{$job}[$__rate_interval]))",
         legend: "{{reason}}",
-        no_data: "no request failed, or the exporter serves a recording",
+        no_data: "no request has failed, or the exporter serves a recording",
         ..Panel::TIME_SERIES
     },
     Panel {
@@ -229,7 +229,7 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         dashboard: Dashboard::Exporter,
-        title: "Web configuration read",
+        title: "Web configuration loaded",
         description: "When each exporter pod read the web configuration and certificates that it uses now.",
         unit: Unit::FromNow,
         columns: &["instance", "Value"],
@@ -301,7 +301,7 @@ pub const PANELS: &[Panel] = &[
         expr: "max by ($cluster check, cause, volume, pvc_namespace, pvc) (longhorn_health_finding_volume{$job}) == 1",
         legend: "{{volume}}",
         width: Width::Full,
-        no_data: "no finding names a volume; make sure that no check is without verdict",
+        no_data: "no finding names a volume, if every check has a verdict",
         ..Panel::TABLE
     },
 ];

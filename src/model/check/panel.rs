@@ -40,7 +40,7 @@ pub struct Panel {
     pub steps: &'static [Step],
     /// Width on the grid.
     pub width: Width,
-    /// What "no data" means here, such as `no setting is pending, or the exporter does not report`:
+    /// What "no data" means here, such as `no setting is pending, or the exporter is not reporting`:
     /// an empty panel never claims health alone, as one that no one feeds is empty too.
     pub no_data: &'static str,
 }

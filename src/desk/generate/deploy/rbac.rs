@@ -71,20 +71,21 @@ pub fn rights(checks: &[&Check]) -> Vec<Right> {
     rights.push(Right {
         id: "crash-logs",
         reach: Reach::Longhorn,
-        purpose: "The last lines of a longhorn-manager or driver deployer that crashed or does not get on, for --crash-logs=auto."
+        purpose: "The last log lines of a longhorn-manager or driver deployer that has crashed or is hanging, for --crash-logs=auto."
             .to_owned(),
-        without: "manager_crash_loop tells causes by fingerprint (exit code, events, other objects) instead of by log; \
-                  some stay unknown. manager_start_stuck finds managers that hang later, and without their cause."
+        without: "manager_crash_loop finds causes by exit code, Events and other objects instead of the log, and some stay unknown. \
+                  manager_start_stuck finds hanging managers later, and without a cause."
             .to_owned(),
         rules: vec![rule("", "pods/log", &["get"])],
     });
     rights.push(Right {
         id: "token-review",
         reach: Reach::Cluster,
-        purpose: "Asks the API server who scrapes and whether they may, for --web.auth=kubernetes."
+        purpose: "For --web.auth=kubernetes: asks the API server who is scraping and whether they may."
             .to_owned(),
-        without: "With --web.auth=kubernetes every scrape is refused; without that option nothing changes."
-            .to_owned(),
+        without:
+            "With --web.auth=kubernetes, every scrape is rejected. Without that option, nothing changes."
+                .to_owned(),
         rules: vec![
             rule("authentication.k8s.io", "tokenreviews", &["create"]),
             rule("authorization.k8s.io", "subjectaccessreviews", &["create"]),
@@ -104,21 +105,20 @@ fn right_of(resource: Resource) -> (&'static str, &'static str) {
             ("webhook-configurations", "Longhorn's two webhook configurations, by name.")
         }
         Resource::KubeNodes => {
-            ("nodes", "Kubernetes nodes: ready, cordoned, gone, and their kubelet release.")
+            ("nodes", "Kubernetes nodes: which exist, are Ready or cordoned, and their kubelet's release.")
         }
-        Resource::CsiNodes => ("csinodes", "Which CSI drivers the kubelet of each node knows."),
+        Resource::CsiNodes => ("csinodes", "Which CSI drivers each node's kubelet has registered."),
         Resource::PriorityClasses => {
-            ("priorityclasses", "The value of the PriorityClass that Longhorn's setting names.")
+            ("priorityclasses", "The PriorityClass that Longhorn's setting names, and its value.")
         }
         Resource::CsiAttachments => (
             "volumeattachments",
-            "Attachments of volumes to nodes as Kubernetes wants them; those of other CSI drivers are dropped at once.",
+            "Kubernetes' attachments of volumes to nodes. Those of other CSI drivers are dropped immediately.",
         ),
         Resource::NodeEvents => (
             "node-events",
-            "Events about Kubernetes nodes: what node-problem-detector reports with the monitors of \
-             deploy/node-problem-detector. Without node-problem-detector you can leave this out: the check then \
-             reports unknown instead of OK.",
+            "Events about Kubernetes nodes, which node-problem-detector writes with the monitors of deploy/node-problem-detector. Without \
+             node-problem-detector, you can deny this right, but the check is then unknown instead of OK.",
         ),
         Resource::CustomResourceDefinitions
         | Resource::HelmCharts
@@ -126,11 +126,11 @@ fn right_of(resource: Resource) -> (&'static str, &'static str) {
         | Resource::Applications
         | Resource::StorageClasses => (
             PLANS,
-            "What plan upgrade asks for and checks do not: stored versions of Longhorn's CustomResourceDefinitions, its \
-             StorageClasses, and the HelmCharts of K3s and RKE2, HelmReleases of Flux and Applications of Argo CD that \
-             installed Longhorn. Their values may hold secrets; they are neither kept nor recorded.",
+            "Kinds that only plan upgrade reads: Longhorn's CustomResourceDefinitions (stored versions), StorageClasses, and the HelmCharts of K3s \
+             and RKE2, HelmReleases of Flux and Applications of Argo CD that installed Longhorn. Their values can contain secrets, which are \
+             neither kept nor recorded.",
         ),
-        _ => (LONGHORN, "Longhorn's objects, and its pods with what Kubernetes keeps for them."),
+        _ => (LONGHORN, "Longhorn's objects, and its pods and workloads in Kubernetes."),
     }
 }
 
@@ -157,7 +157,7 @@ fn without(checks: &[&Check], id: &str) -> String {
         .map(|(_, condition)| condition.id())
         .collect();
     if !planned.is_empty() {
-        sentences.push(format!("Of plans these conditions are unknown: {}.", planned.join(", ")));
+        sentences.push(format!("These conditions of plans are unknown: {}.", planned.join(", ")));
     }
     if sentences.is_empty() { "No check changes.".to_owned() } else { sentences.join(" ") }
 }

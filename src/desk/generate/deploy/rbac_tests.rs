@@ -45,7 +45,7 @@ fn a_role_says_which_checks_stop_without_it() {
     let using = Check { id: "other", ..check(&[], &[Resource::KubeNodes, Resource::PriorityClasses]) };
     let rights = rights(&[&needing, &using]);
     let without = |id: &str| rights.iter().find(|right| right.id == id).unwrap().without.as_str();
-    let nodes = "These checks are unknown: needing. These checks know less: other. Of plans these conditions are unknown: ";
+    let nodes = "These checks are unknown: needing. These checks know less: other. These conditions of plans are unknown: ";
     assert!(without("nodes").starts_with(nodes), "{}", without("nodes"));
     assert_eq!(without("priorityclasses"), "These checks know less: other.");
     assert_eq!(without("webhook-configurations"), "No check changes.");

@@ -48,33 +48,32 @@ A check is one way in which Longhorn fails. Its id and its causes are label valu
 [longhorn_health_check_unknown](#longhorn_health_check_unknown) names the check, and `check` exits with 2 unless it finds
 a failure.
 
-Alerts are those of [rules/longhorn-health.rules.yaml](../rules/longhorn-health.rules.yaml): *critical* means act now, *warning* a
-ticket, *info* context only. Each has a runbook with its expression and the reasons for its numbers, which can be
-[set](configuration.md), alert by alert.
+Alerts are those of [rules/longhorn-health.rules.yaml](../rules/longhorn-health.rules.yaml). *critical* means act now, *warning* means
+a ticket, and *info* is only context. Each alert has a runbook with its expression and the reasons for its numbers. You can
+[change these numbers](configuration.md) for each alert.
 
-Series are those of `/metrics`. There are counts, and series of their own for objects in trouble. Healthy ones have none, except a
-counter of restarts for each manager, and the time of the newest backup for volumes where that is a day ago. A finding of any check
-appears in [longhorn_health_finding](#longhorn_health_finding); the families of a check are the raw facts beside its verdict. A check that cannot see what it needs has none: ask
-[longhorn_health_check_unknown](#longhorn_health_check_unknown) before taking absence for health. Two exporter pods expose the
-same series, so aggregate with `max without (instance, pod, …)`, as the examples and the shipped rules do. A family is experimental
-unless it says that it is stable: it may change in any release, and the changelog then gives the query that replaces the old one
-([stability.md](stability.md)).
+Series are those of `/metrics`: counts, and series for single objects with failures. Healthy objects have none, with two exceptions: a
+counter of restarts for each manager, and the time of the newest backup for volumes whose backup is over a day old. Findings of all checks
+are in [longhorn_health_finding](#longhorn_health_finding). The other families of a check are facts beside its verdict. A check that
+lacks data has no series: read [longhorn_health_check_unknown](#longhorn_health_check_unknown) before you conclude that all is well. Two
+exporter pods expose the same series, so aggregate with `max without (instance, pod, …)`, as the examples and the shipped rules do. A family
+is experimental unless it says that it is stable. It can change in any release, and the changelog then gives the query that replaces the
+old one ([stability.md](stability.md)).
 
-Where an alert compares a number with a threshold and a panel draws it, a recording rule gives both the same; a Prometheus that
-collects from many clusters can take these few series alone. Switching the alert off does not take the record away. Who copies an
-alert into rules of their own takes the records that it reads along. The dashboards also have the expression of each record, for
-a Prometheus that does not load these rules.";
+If an alert compares a number that a panel draws, both read the same recording rule. A Prometheus that collects from many clusters can take
+these few series alone. Switching an alert off does not remove its record. If you copy an alert into your own rules, also copy the records
+that it reads. Dashboards also contain each record's expression, for a Prometheus that does not load these rules.";
 
 const OF_LONGHORN: &str = "\
 [rules/longhorn-metrics.rules.yaml](../rules/longhorn-metrics.rules.yaml) and its dashboard read what Longhorn's managers serve themselves: how full
-disks and volumes are, latency, CPU of instance managers. They need no exporter, hold on every release that has the metric, and replace the
-[examples of Longhorn's documentation](migration.md). Prometheus must scrape Service `longhorn-backend`. The chart loads them with
+disks and volumes are, latency, and CPU of instance managers. They need no exporter, work on every release that has the metric, and replace
+the [examples in Longhorn's documentation](migration.md). Prometheus must scrape Service `longhorn-backend`. The chart loads them with
 `prometheusRule.longhornMetrics: true`.";
 
 const ALONE: &str = "\
-Where the exporter does not run,
+If you do not run the exporter,
 [rules/longhorn-health-kube-state-metrics.rules.yaml](../rules/longhorn-health-kube-state-metrics.rules.yaml) has two alerts that
-kube-state-metrics alone can carry. They have the label `source: kube-state-metrics`, so that both files may be loaded.";
+need only kube-state-metrics. Their label `source: kube-state-metrics` lets you load both files.";
 
 fn kinds(page: &mut Document, check: &Check) {
     let rows = [

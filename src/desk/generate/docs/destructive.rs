@@ -29,9 +29,9 @@ pub fn page(declared: &Declared) -> String {
     });
     page.table(["check", "cause", "command", "proof, or question to you"], rows);
     page.paragraph(
-        "*In words* means that the check creates the command for the case: a failed replica that blocks the next one (`replica_unschedulable`), a \
-         strict-local volume's second replica without data (`volume_attachment_stuck`), another node's PodDisruptionBudget (`eviction_stalled`), \
-         workloads to scale down (`instance_manager_stale`), or webhook configurations that name a missing Service.",
+        "*In words* means that the command depends on the case: a failed replica that blocks the next one (`replica_unschedulable`), a strict-local \
+         volume's second replica without data (`volume_attachment_stuck`), another node's PodDisruptionBudget (`eviction_stalled`), workloads to \
+         scale down (`instance_manager_stale`), or webhook configurations that name a missing Service.",
     );
     page.finish()
 }

@@ -6,10 +6,10 @@ use crate::plan::{Condition, Weight, conditions};
 pub fn page() -> String {
     let mut page = Document::new("Plans: before it breaks");
     page.paragraph(
-        "`plan` answers before you act: can Longhorn be upgraded, can a node be drained, what would be lost with a node, disk or zone, and what still fits? It \
-         reads the same objects as `check` and changes nothing. `plan upgrade` also reads the API server's release, \
-         CustomResourceDefinitions, StorageClasses, NetworkPolicies, and Longhorn's objects of Helm, Flux and Argo CD. The source is a live \
-         cluster, a recording or support bundle (`--from`), or the demo (`--demo`).",
+        "Before you act, `plan` tells you whether Longhorn can be upgraded, whether a node can be drained, what would be lost with a node, disk or \
+         zone, and what still fits. It reads the same objects as `check` and changes nothing. `plan upgrade` also reads the API server's release, \
+         CustomResourceDefinitions, StorageClasses, NetworkPolicies, and the objects of Helm, Flux and Argo CD that installed Longhorn. The source \
+         is a live cluster, a recording or support bundle (`--from`), or the demo (`--demo`).",
     );
     page.code(
         "console",
@@ -20,17 +20,17 @@ pub fn page() -> String {
          also without a node or zone\nlonghorn-health-exporter plan capacity --volume 100Gi --replicas 3 --disk-selector ssd\nlonghorn-health-exporter plan capacity --since-recording last-week.tar.gz   # when disks are full at the rate since then",
     );
     page.paragraph(
-        "The verdict is *go*, *not yet*, *no* or *unknown*. If needed data cannot be read, the verdict is unknown, never go. Exit codes: 0 go, \
-         1 no or not yet, 2 unknown, 64 bad usage. `-o json` follows [plan.schema.json](plan.schema.json). `-o markdown` and `-o junit` are for \
-         CI. `--accept` ignores a condition in the verdict but still shows it. The verdicts of `plan loss` are *nothing*, *at risk* and *accepted*. \
-         Volumes with a single copy by choice count until you use `--accept one_copy_by_choice`. Those of `plan capacity` are *enough* and *not enough*, or *fits* \
-         and *does not fit* for a new volume. It follows the installed release's scheduler, and ignores instance managers, engine images and backing \
-         images.",
+        "The verdict is *go*, *not yet*, *no* or *unknown*. If needed data cannot be read, the verdict is unknown, never go. Exit codes: 0 go, 1 no \
+         or not yet, 2 unknown, 64 bad usage. `-o json` follows [plan.schema.json](plan.schema.json). `-o markdown` and `-o junit` are for CI. \
+         `--accept` ignores a condition in the verdict but still shows it. The verdicts of `plan loss` are *nothing*, *at risk* and *accepted*. \
+         Volumes with a single copy by choice count until you use `--accept one_copy_by_choice`. The verdicts of `plan capacity` are *enough* and \
+         *not enough* or, for a new volume, *fits* and *does not fit*. It follows the installed release's scheduler, and ignores instance managers, \
+         engine images and backing images.",
     );
     page.paragraph(
-        "`serve` answers the same questions at `/plan/upgrade?to=v1.10.2`, `/plan/drain?node=node-1&intent=reboot`, `/plan/loss` and `/plan/capacity?volume=100Gi`: as a page \
-         for browsers, as text otherwise, as JSON with `o=json`. It lists the kinds that only `plan upgrade` needs when you open that page, at \
-         most once in 30 s.",
+        "`serve` answers the same questions at `/plan/upgrade?to=v1.10.2`, `/plan/drain?node=node-1&intent=reboot`, `/plan/loss` and \
+         `/plan/capacity?volume=100Gi`: as a page for browsers, otherwise as text, and with `o=json` as JSON. The kinds that only `plan upgrade` \
+         needs are listed when you open that page, at most once in 30 s.",
     );
     page.heading(2, "In a pipeline");
     page.paragraph(
@@ -44,8 +44,8 @@ pub fn page() -> String {
          artifacts: {when: always, reports: {junit: plan.xml}}",
     );
     page.paragraph(
-        "kured and system-upgrade-controller restart one node at a time. Run `plan drain --all --reboot` in a job before them: exit code 0 \
-         means that every node can be restarted by itself.",
+        "kured and system-upgrade-controller restart one node at a time. Run `plan drain --all --reboot` in a job before them. Exit code 0 means \
+         that each node can be restarted alone.",
     );
     for (plan, title) in [
         ("upgrade", "Conditions of plan upgrade"),

@@ -9,11 +9,11 @@ const PAGES: &str = "\
 
 # Use
 
-- [check in CI and before an upgrade](ci.md)
-- [plan: may I upgrade, drain?](plan.md)
+- [`check` in CI and before an upgrade](ci.md)
+- [Plans before an upgrade or drain](plan.md)
 - [Recordings](recording.md)
 - [Your own signatures](signatures.md)
-- [Assistants, support bundles, actions](integrations.md)
+- [Integrations](integrations.md)
 - [Platforms](platforms/README.md)
   - [OpenShift](platforms/openshift.md)
   - [RKE2 and k3s](platforms/rke2-k3s.md)
@@ -24,7 +24,7 @@ const PAGES: &str = "\
   - [Mimir and Thanos](platforms/mimir-thanos.md)
   - [VictoriaMetrics](platforms/victoriametrics.md)
   - [EKS, GKE and AKS](platforms/managed-clouds.md)
-- [Coming from other rules](migration.md)
+- [Migration from other rules](migration.md)
 
 # Install
 
@@ -41,7 +41,7 @@ const PAGES: &str = "\
 - [Command line](command-line.md)
 - [Configuration](configuration.md)
 - [Access rights](access.md)
-- [Advice that takes something away](destructive.md)
+- [Destructive advice](destructive.md)
 
 # How it behaves
 

@@ -36,7 +36,7 @@ pub struct Settings {
     /// Label that distinguishes clusters; empty for none
     #[schemars(extend("default" = "cluster"))]
     pub cluster_label: ClusterLabel,
-    /// Values of that label that must have an exporter: each is missed from the start, and forever
+    /// Values of that label that must always have an exporter
     #[serde(deserialize_with = "or_empty")]
     #[schemars(with = "Option<Vec<ClusterName>>")]
     pub expected_clusters: Vec<ClusterName>,
@@ -58,11 +58,11 @@ pub type Labels = BTreeMap<LabelName, LabelValue>;
 /// A name with nothing below it is an alert as declared.
 type Alerts = BTreeMap<AlertName, Option<AlertConfig>>;
 
-/// Settings of an alert; what is left out stays as declared.
+/// Settings of an alert. Keys that you omit keep their shipped values.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AlertConfig {
-    /// Whether there is a rule at all: `true` or `false`
+    /// Whether the rule exists: `true` or `false`
     pub enabled: Option<Plain<bool>>,
     /// How long the expression must hold
     #[serde(rename = "for")]
@@ -73,7 +73,7 @@ pub struct AlertConfig {
     pub severity: Option<Severity>,
     /// Labels of this alert; they win over the global ones
     pub labels: Option<Labels>,
-    /// Numbers in the expression, by name; each runbook has those of its alert
+    /// Numbers in the expression, by name. The alert's runbook lists them
     pub thresholds: Option<BTreeMap<String, Plain<f64>>>,
 }
 

@@ -15,7 +15,7 @@ const AHEAD: Threshold = Threshold {
     least: 3600.0,
     unit: "seconds",
     is_range: false,
-    why: "kubernetes-mixin also warns 4 days ahead for file systems: you can order or clean up a disk in working hours.",
+    why: "kubernetes-mixin also warns 4 days ahead for file systems. That leaves time to clean up or order a disk in working hours.",
 };
 
 /// Scheduled over schedulable.
@@ -25,8 +25,8 @@ const OVERCOMMIT: Threshold = Threshold {
     least: 1.0,
     unit: "times",
     is_range: false,
-    why: "Longhorn allocates up to storage-over-provisioning-percentage, 100 by default and often 200. At 1.5 times their space, disks run \
-          full when thinly provisioned volumes are written.",
+    why: "Longhorn allocates up to storage-over-provisioning-percentage, which is 100 by default and often 200. At 1.5 times, disks can run full as \
+          thinly provisioned volumes grow.",
 };
 
 /// Actual size over capacity.
@@ -46,7 +46,7 @@ const LATENCY: Threshold = Threshold {
     least: 0.001,
     unit: "seconds",
     is_range: false,
-    why: "0.1 s is ten times as long as a healthy replicated write on a disk. Databases stall.",
+    why: "0.1 s is ten times as long as a healthy replicated write takes. Databases stall.",
 };
 
 /// CPU used over CPU requested.
@@ -56,7 +56,7 @@ const CPU: Threshold = Threshold {
     least: 0.5,
     unit: "times",
     is_range: false,
-    why: "Longhorn's own example uses 3. A node gives three times the request only while it is otherwise idle.",
+    why: "Longhorn's own example uses 3. Only an otherwise idle node can give an instance manager three times its request.",
 };
 
 /// The alerts.
@@ -72,8 +72,8 @@ pub const ALERTS: &[Alert] = &[
         for_: "1h",
         thresholds: &[AHEAD],
         summary: "A Longhorn disk will soon be full at its current growth.",
-        description: "Disk {{ $labels.disk }} on node {{ $labels.node }} will be full within days at its growth of the last 6 h. Replicas on \
-                      a full disk fail. Find out which replicas are growing and add a disk.",
+        description: "If disk {{ $labels.disk }} on node {{ $labels.node }} keeps growing as in the last 6 h, it will be full within days. Replicas \
+                      on a full disk fail. Find out which replicas are growing, then free space or add a disk.",
         why: "A window of 6 h smooths out a rebuild or a nightly backup. The wait of 1 h is longer than either takes. Below half full, steep growth is a restore, not a trend.",
         runbook: include_str!("LonghornDiskFillingUp.md"),
         ..Alert::DEFAULT
@@ -88,9 +88,9 @@ pub const ALERTS: &[Alert] = &[
         for_: "1h",
         thresholds: &[OVERCOMMIT],
         summary: "Replicas on a Longhorn node can grow beyond its disks.",
-        description: "The replicas on node {{ $labels.node }} can grow to {{ $value | humanize1024 }}B, far more than its disks have. If that \
-                      space is written, the disks run full and replicas fail. Add disks or move replicas.",
-        why: "Replicas come and go within minutes while Longhorn balances them. Longhorn has had the metric since 1.10.1.",
+        description: "The replicas on node {{ $labels.node }} can grow to {{ $value | humanize1024 }}B, far more than its disks can hold. As pods \
+                      write more, the disks run full and replicas fail. Add disks or move replicas.",
+        why: "While Longhorn balances replicas, they come and go within minutes. Longhorn has had the metric since 1.10.1.",
         runbook: include_str!("LonghornNodeOvercommitted.md"),
         ..Alert::DEFAULT
     },
@@ -104,8 +104,8 @@ pub const ALERTS: &[Alert] = &[
         for_: "6h",
         thresholds: &[SNAPSHOTS],
         summary: "A Longhorn volume's snapshots take more space than the volume.",
-        description: "Each replica of volume {{ $labels.volume }} takes {{ $value | humanize1024 }}B, a multiple of the volume's size. Snapshots \
-                      and untrimmed blocks fill the disks. Delete unneeded snapshots, then trim the file system.",
+        description: "Each replica of volume {{ $labels.volume }} takes {{ $value | humanize1024 }}B, a multiple of the volume's size. Its \
+                      snapshots and untrimmed blocks fill the disks. Delete unneeded snapshots, then trim the file system.",
         why: "A backup needs its snapshot only while it is running. 6 h are longer than most backups.",
         runbook: include_str!("LonghornVolumeSnapshotsLarge.md"),
         ..Alert::DEFAULT
@@ -120,11 +120,11 @@ pub const ALERTS: &[Alert] = &[
         },
         for_: "3m",
         severity: Severity::Critical,
-        summary: "A Longhorn volume was faulted when a manager last reported it.",
-        description: "Volume {{ $labels.volume }} had no usable replica when a longhorn-manager last reported it. It cannot be read or \
-                      written. Check the volume's replicas, and that the managers are running.",
-        why: "The series disappears with the manager that owns the volume: that manager often fails together with the node. The alert uses its last value for \
-              30 min. Up to 1.10, the value is a code (3 is faulted). From 1.11 on, the series have a state label.",
+        summary: "A Longhorn volume was faulted when last reported.",
+        description: "Volume {{ $labels.volume }} had no usable replica when a longhorn-manager last reported it. If that is still so, it cannot be \
+                      read or written. Check the volume's replicas, and whether the managers are running.",
+        why: "The series disappears with the manager that owns the volume, which often fails together with the node. So the alert uses the last \
+              value for 30 min. Up to 1.10, the value is a code (3 is faulted). From 1.11 on, the series have a state label.",
         runbook: include_str!("LonghornVolumeLastSeenFaulted.md"),
         ..Alert::DEFAULT
     },
@@ -136,8 +136,8 @@ pub const ALERTS: &[Alert] = &[
         },
         for_: "15m",
         summary: "Backups of a Longhorn volume have failed.",
-        description: "Backups of volume {{ $labels.volume }} have failed. The newest data may have no copy outside the cluster. Read the \
-                      Backup's error and check the backup target, then delete the failed backups.",
+        description: "Backups of volume {{ $labels.volume }} have failed. Its newest data may have no copy outside the cluster. Read the failed \
+                      Backup's error, fix its cause, and take a new backup.",
         why: "A failed backup stays until you delete it or failed-backup-ttl expires (1,440 min by default). Value 4 means Error on every \
               release.",
         runbook: include_str!("LonghornBackupInError.md"),
@@ -153,7 +153,8 @@ pub const ALERTS: &[Alert] = &[
         for_: "15m",
         thresholds: &[LATENCY],
         summary: "A Longhorn volume's reads or writes are slow.",
-        description: "Reads or writes of volume {{ $labels.volume }} have been slow for 15 min. Its pods are waiting for I/O. Compare disks and network on its replicas' nodes: the slowest replica sets the pace.",
+        description: "Reads or writes of volume {{ $labels.volume }} have been slow for 15 min. Its pods are waiting for I/O. Compare disks and network of its replicas' nodes: the \
+                      slowest replica sets the pace.",
         why: "Rebuilds and backups slow a volume down for minutes. The metric is the mean of the last second before the scrape, in nanoseconds.",
         runbook: include_str!("LonghornVolumeLatencyHigh.md"),
         ..Alert::DEFAULT
@@ -169,8 +170,8 @@ pub const ALERTS: &[Alert] = &[
         thresholds: &[CPU],
         summary: "A Longhorn instance manager is using far more CPU than it requests.",
         description: "Instance manager {{ $labels.instance_manager }} on node {{ $labels.node }} is using a multiple of its CPU request. If the \
-                      node becomes busy, the liveness probe can fail, and all its volumes detach. Raise guaranteed-instance-manager-cpu.",
-        why: "A rebuild takes minutes. Instance managers without a CPU request (v2, or setting 0) are left out.",
+                      node gets busy, its liveness probe can fail, and all its volumes detach. Raise guaranteed-instance-manager-cpu.",
+        why: "A short burst, as during a rebuild, does not count. Instance managers without a CPU request (v2, or setting 0) are left out.",
         runbook: include_str!("LonghornInstanceManagerCpuHigh.md"),
         ..Alert::DEFAULT
     },

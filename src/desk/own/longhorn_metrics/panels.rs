@@ -29,7 +29,7 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         title: "Overcommit",
-        description: "Maximum size of each node's replicas divided by its disk space. Above 1, fully written volumes fill the disks. Needs Longhorn 1.10.1 or later.",
+        description: "Size to which each node's replicas can grow, divided by its disk space. Above 1, fully written volumes fill the disks. Needs Longhorn 1.10.1 or later.",
         unit: Unit::Ratio,
         expr: "max by ($cluster node) (longhorn_node_storage_scheduled_bytes{$variables}) / (max by ($cluster node) (longhorn_node_storage_capacity_bytes{$variables}) - max by ($cluster node) (longhorn_node_storage_reservation_bytes{$variables}))",
         legend: "{{node}}",
@@ -38,7 +38,7 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         title: "Actual size per capacity",
-        description: "Space that one replica takes divided by the volume's size, for the ten largest. Above 1: snapshots or untrimmed blocks.",
+        description: "Space that one replica takes, divided by the volume's size, for the ten largest. Above 1: snapshots or untrimmed blocks.",
         unit: Unit::Ratio,
         expr: "topk by ($cluster) (10, max by ($cluster volume, pvc_namespace, pvc) (longhorn_volume_actual_size_bytes{$variables}) / max by ($cluster volume, pvc_namespace, pvc) (longhorn_volume_capacity_bytes{$variables}))",
         legend: "{{volume}} {{pvc}}",
@@ -47,7 +47,7 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         title: "Volumes by robustness",
-        description: "Robustness as the managers report it. A gap does not mean healthy: a manager is down.",
+        description: "Robustness as the managers report it. A gap means that a manager is down.",
         expr: "count by ($cluster state) (longhorn_volume_robustness{state!=\"\", $variables} == 1)",
         legend: "{{state}}",
         more: &[
