@@ -153,9 +153,7 @@ fn without_conversion(
              important notes: patching storedVersions alone loses objects."
         )
     } else {
-        format!(
-            "Remove /spec/conversion from the CRDs whose conversion is Webhook: the API server rejects it otherwise. {fix}"
-        )
+        format!("Remove /spec/conversion from the CRDs that still use the conversion webhook. {fix}")
     };
     let remedy = Remedy::new(fix)
         .read(

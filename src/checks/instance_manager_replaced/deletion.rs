@@ -61,8 +61,7 @@ pub fn judge(scene: &ReplacementScene, stop: Option<&Stop>) -> Judged {
                 false => (ReplacementVerdict::Unknown, PROBED),
             };
             evidence.extend(failures.into_iter().map(quote));
-            evidence
-                .push(fingerprint("it is unknown whether the pod's deletion was requested before it ended"));
+            evidence.push(fingerprint("it is unknown whether its deletion was requested first"));
             Judged::new(verdict, evidence).detail(detail)
         }
         (Asked::Unknown, None) => untold(scene, unharmed),

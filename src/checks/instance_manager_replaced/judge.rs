@@ -289,15 +289,11 @@ fn tainted(scene: &ReplacementScene, at: Option<Timestamp>, mut evidence: Vec<Ev
     }
     let taints = scene.node.taints();
     let (which, way) = match (taints.is_empty(), scene.node.taint_is_gone()) {
-        (true, _) => {
-            ("a NoExecute taint, since removed, evicted the pod".to_owned(), Some(&causes::TAINT_GONE))
-        }
-        (false, true) => (
-            format!("taint {}, since removed, evicted the pod", taints.join(", ")),
-            Some(&causes::TAINT_GONE),
-        ),
-        (false, false) => (format!("taint {} evicted the pod", taints.join(", ")), None),
+        (true, _) => ("a NoExecute taint, since removed,".to_owned(), Some(&causes::TAINT_GONE)),
+        (false, true) => (format!("taint {}, since removed,", taints.join(", ")), Some(&causes::TAINT_GONE)),
+        (false, false) => (format!("taint {}", taints.join(", ")), None),
     };
+    let which = format!("{which} evicted the pod");
     evidence.push(api(format!("node {} was Ready, and {which}", scene.node.name)));
     match scene.hits.engines {
         true => Judged { way, ..Judged::new(ReplacementVerdict::Tainted, evidence).detail(which) },

@@ -52,7 +52,7 @@ conditions! {
         source "longhorn chart/Chart.yaml kubeVersion at each tag; CHANGELOG of v1.11.3; issue 13576"
         needs [] EachStep(target::kubernetes);
     STORED_VERSIONS = NotYet "stored_versions" "Longhorn CustomResourceDefinitions still list v1beta1 as stored, which 1.10 removes"
-        fix "While on <from>, rewrite these kinds' objects and remove v1beta1 from status.storedVersions, as the important notes of 1.10 describe. \
+        fix "Rewrite these kinds' objects while still on <from>, and remove v1beta1 from status.storedVersions, as the important notes of 1.10 describe. \
              Otherwise the API server rejects the new definitions."
         read "kubectl get crds -l longhorn-manager -o custom-columns=NAME:.metadata.name,STORED:.status.storedVersions"
         source "longhorn v1.9.2 and v1.10.0 deploy/longhorn.yaml (spec.versions); issues 11886, 11923"
