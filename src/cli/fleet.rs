@@ -16,8 +16,8 @@ use crate::source::connect;
 /// Which clusters are looked at.
 #[derive(Debug, Args)]
 pub struct FleetArgs {
-    /// Check every context of the kubeconfig in parallel, in one table with the worst first and its exit
-    /// code. Several --context do the same for those contexts
+    /// Check every context of the kubeconfig in parallel: one table, the worst first. Repeat --context to
+    /// check some of them
     #[arg(long, help_heading = "Source", conflicts_with_all = ["demo", "from", "context"])]
     all_contexts: bool,
 }

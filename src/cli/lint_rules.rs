@@ -40,7 +40,7 @@ enum LintFormat {
     Json,
     /// SARIF 2.1.0 for code scanning
     Sarif,
-    /// Annotations of a run of GitHub Actions
+    /// GitHub Actions annotations
     Github,
 }
 

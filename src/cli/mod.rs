@@ -51,12 +51,12 @@ enum Task {
     Check(check::CheckArgs),
     /// Compare two recordings: what began, ended and changed between them
     Diff(diff::DiffArgs),
-    /// Check in advance an upgrade, a drain, or the loss of a node, disk or zone
+    /// Check in advance whether an upgrade, drain, outage or new volume would be safe
     Plan(plan::PlanArgs),
     /// Find queries in your own rules and dashboards that fail on a Longhorn release
     #[cfg(feature = "lint-rules")]
     LintRules(lint_rules::LintArgs),
-    /// Check files of your own signatures, say what each looks for, and try them on a recording
+    /// Check your own signature files, explain each signature, and try them on a recording
     LintSignatures(lint_signatures::LintSignaturesArgs),
     /// Record the cluster into a directory or an archive, for check --from
     Record(record::RecordArgs),

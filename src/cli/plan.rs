@@ -28,13 +28,13 @@ pub struct PlanArgs {
 
 #[derive(Debug, Subcommand)]
 enum PlanTask {
-    /// Check whether Longhorn can be upgraded, by which steps, and what blocks it; or whether an upgrade is complete
+    /// Check whether Longhorn can be upgraded and in which steps, or whether an upgrade is complete
     Upgrade(UpgradeArgs),
-    /// Check whether nodes can be drained, restarted, emptied or removed: what blocks it, what would be lost, and the steps
+    /// Check whether nodes can be drained, restarted, emptied or removed, and list the steps
     Drain(DrainArgs),
-    /// List volumes that would be lost if one node, disk or zone failed, or that have no room for a rebuild or no backup
+    /// List volumes that one failed node, disk or zone would destroy, or that lack backups
     Loss(LossArgs),
-    /// How much room is left on the disks, is it enough without a node or zone, and does a new volume fit?
+    /// Check whether the disks have room for a lost node or zone, or for a new volume
     Capacity(CapacityArgs),
 }
 
@@ -54,7 +54,7 @@ struct DrainArgs {
     #[arg(value_name = "NODE")]
     nodes: Vec<String>,
 
-    /// Check every node by itself: which can be drained now, one at a time
+    /// Check every node by itself
     #[arg(long, conflicts_with = "nodes")]
     all: bool,
 
@@ -73,23 +73,23 @@ struct LossArgs {
 
 #[derive(Debug, Args)]
 struct CapacityArgs {
-    /// Size of a new volume, such as 100Gi: does it fit, and where?
+    /// Check whether a new volume of this size fits, and where (such as 100Gi)
     #[arg(long, value_name = "SIZE", value_parser = capacity::size)]
     volume: Option<i64>,
 
-    /// Its number of replicas [default: the setting default-replica-count]
+    /// Number of replicas of the new volume [default: setting default-replica-count]
     #[arg(long, value_name = "NUMBER", requires = "volume", value_parser = capacity::replicas)]
     replicas: Option<u32>,
 
-    /// Tags that its nodes must have (comma-separated)
+    /// Node tags that the new volume selects (comma-separated)
     #[arg(long, value_name = "TAG", requires = "volume", value_delimiter = ',')]
     node_selector: Vec<String>,
 
-    /// Tags that its disks must have (comma-separated)
+    /// Disk tags that the new volume selects (comma-separated)
     #[arg(long, value_name = "TAG", requires = "volume", value_delimiter = ',')]
     disk_selector: Vec<String>,
 
-    /// Its data engine
+    /// Data engine of the new volume
     #[arg(long, value_name = "ENGINE", requires = "volume", default_value = "v1", value_parser = ["v1", "v2"])]
     data_engine: String,
 
@@ -138,7 +138,7 @@ struct CommonArgs {
     #[command(flatten)]
     fleet: FleetArgs,
 
-    /// How to print the plan
+    /// Format of the plan
     #[arg(long, short = 'o', value_enum, default_value_t = PlanFormat::Table, env = "LONGHORN_HEALTH_OUTPUT")]
     output: PlanFormat,
 
@@ -159,7 +159,7 @@ struct CommonArgs {
 enum PlanFormat {
     /// For people
     Table,
-    /// For summaries of CI, tickets and chats
+    /// For CI summaries, tickets and chats
     Markdown,
     /// The documented schema v1 (docs/plan.schema.json)
     Json,

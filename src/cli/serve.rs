@@ -92,7 +92,7 @@ struct WebArgs {
     )]
     telemetry_path: String,
 
-    /// Limit of requests answered in parallel, half of them reserved for scrapes; more get 503. 0 means no limit
+    /// Most requests answered in parallel (0: no limit), half of them reserved for scrapes; others get 503
     #[arg(
         long = "web.max-requests",
         value_name = "NUMBER",
@@ -159,7 +159,7 @@ enum WebAuth {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Log")]
 struct LogArgs {
-    /// Least severe message that is logged
+    /// Lowest level of messages to log
     #[arg(long = "log.level", value_enum, default_value_t = LogLevel::Info, value_name = "LEVEL", env = "LONGHORN_HEALTH_LOG_LEVEL")]
     level: LogLevel,
 

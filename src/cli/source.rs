@@ -59,7 +59,7 @@ pub struct SourceArgs {
     #[arg(long, value_name = "NAME", env = "LONGHORN_HEALTH_CLUSTER_NAME")]
     pub cluster_name: Option<String>,
 
-    /// File of accepted findings, each with a reason and a last day; still shown, counted separately. Read once, at startup
+    /// File of accepted findings, each with a reason and a last day. They are shown but counted separately. Read once, at startup
     #[arg(long, value_name = "FILE", env = "LONGHORN_HEALTH_ACCEPTED")]
     pub accepted: Option<PathBuf>,
 
@@ -76,7 +76,7 @@ pub struct SourceArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Source")]
 pub struct SignatureArgs {
-    /// File of your own signatures: failures you know, reported as yours; can be given several times. serve reloads it when it changes
+    /// File of your own signatures (failures that you know); can be given several times. serve reloads changed files
     #[arg(long = "signatures", value_name = "FILE", value_delimiter = ',', value_parser = signature_file, env = "LONGHORN_HEALTH_SIGNATURES")]
     files: Vec<SignatureFile>,
 }

@@ -147,15 +147,15 @@ fn without_conversion(
         return None;
     }
     // played: managers that crash-loop are the webhook, so no object can be rewritten meanwhile
-    let first = if crosses {
+    let fix = if crosses {
         format!(
-            "Before you apply it, remove /spec/conversion from five CRDs. If the API server names status.storedVersions, go back to {from} and follow \
-             1.10's important notes: patching storedVersions alone loses objects."
+            "Remove /spec/conversion from five CRDs. {fix} If the API server names status.storedVersions, go back to {from} and follow 1.10's \
+             important notes: patching storedVersions alone loses objects."
         )
     } else {
-        "Before you apply it, remove /spec/conversion from the CRDs whose conversion is Webhook, which the API server rejects otherwise.".to_owned()
+        format!("Remove /spec/conversion from the CRDs that still use the conversion webhook. {fix}")
     };
-    let remedy = Remedy::new(format!("{fix} {first}"))
+    let remedy = Remedy::new(fix)
         .read(
             "kubectl get customresourcedefinitions -o custom-columns=NAME:.metadata.name,STORED:.status.storedVersions,\
              CONVERSION:.spec.conversion.strategy | grep longhorn.io",
@@ -279,7 +279,7 @@ pub fn commands(cluster: &Cluster, release: Option<Release>) -> Remedy {
         }
         Installer::Manifest => match published(cluster, release) {
             Some(url) => Remedy::new(
-                "Read the diff of the release's whole manifest first: it includes default settings and a StorageClass. Then apply it.",
+                "Read the diff of the release's whole manifest: it includes default settings and a StorageClass. Then apply it.",
             )
             .read(format!("kubectl diff --server-side --force-conflicts -f {url}"))
             .change(format!("kubectl apply --server-side --force-conflicts -f {url}")),
@@ -411,7 +411,8 @@ mod tests {
             (remedy.fix, changes.map(|command| command.run).collect::<Vec<_>>())
         };
         let (fix, changes) = back(&applied("", "v1.10.2", "v1.9.2"));
-        assert!(fix.starts_with("Apply the manifest of v1.10.2 again: Longhorn does not support"), "{fix}");
+        assert!(fix.starts_with("Remove /spec/conversion from the CRDs"), "{fix}");
+        assert!(fix.contains(". Apply the manifest of v1.10.2 again: Longhorn does not support"), "{fix}");
         assert!(changes[0].starts_with(PATCH) && changes[0].contains(" volumes.longhorn.io "), "{changes:?}");
         assert!(changes[1].ends_with("/v1.10.2/deploy/longhorn.yaml"), "{changes:?}");
         let (fix, changes) = back(&applied("", "v1.10.2", "v1.10.2"));

@@ -43,7 +43,7 @@ causes! {
             read LOG,
         ];
     API_CERTIFICATE = critical "api_certificate" "the manager rejects the API server's certificate"
-        fix "Compare <node>'s clock with the dates of the API server's certificate. If it has expired, run kubeadm certs renew all and restart the \
+        fix "Compare <node>'s clock with the dates of the API server's certificate. If that has expired, run kubeadm certs renew all and restart the \
              static pods (k3s and RKE2: the service). If its issuer changed, restart the managers once ConfigMap kube-root-ca.crt has the new CA." [
             read "ssh <node> 'date -u; echo | openssl s_client -connect <value> 2>/dev/null | openssl x509 -noout -dates -issuer -ext subjectAltName'",
             read "kubectl -n <namespace> get configmap kube-root-ca.crt -o jsonpath='{.data.ca\\.crt}' | openssl x509 -noout -dates -subject",
@@ -101,10 +101,9 @@ causes! {
                  out why service ext-iscsid is down. The manager then starts."
             [read "talosctl -n <node> get extensions", read "talosctl -n <node> service ext-iscsid"]
         way ISCSI_BOTTLEROCKET "Bottlerocket"
-            fix "Run Longhorn on nodes with another operating system: Bottlerocket has no open-iscsi package. The manager starts at its next attempt, within \
-                 five minutes." [read NODE]
+            fix "Run Longhorn on nodes with another operating system: Bottlerocket has no open-iscsi package." [read NODE]
         way ISCSI_NIXOS "NixOS"
-            fix "Set services.openiscsi.enable on NixOS and rebuild the system. The manager starts at its next attempt, within five minutes."
+            fix "Set services.openiscsi.enable in the node's NixOS configuration and rebuild it. The manager starts at its next attempt, within five minutes."
             [read NODE]
         way ISCSI_K3D "k3d"
             fix "Build a k3s image with open-iscsi, or run Longhorn on real machines: this node is a container (k3d). The manager starts at its \
@@ -113,8 +112,7 @@ causes! {
             fix "Run on the node (Alpine): apk add open-iscsi, rc-update add iscsid, rc-service iscsid start and mount --make-rshared /. The manager \
                  starts at its next attempt, within five minutes." [read NODE]
         way ISCSI_K3OS "k3OS"
-            fix "Use nodes with another operating system: k3OS is no longer maintained and cannot install packages. The manager starts at its next attempt, within \
-                 five minutes." [read NODE];
+            fix "Run Longhorn on nodes with another operating system: k3OS is no longer maintained and cannot install packages." [read NODE];
     CONTAINER_CANNOT_START = critical "container_cannot_start"
         "the manager's container or one of its hooks cannot start"
         fix "Read the container's error message. Then fix its cause on <node>: a mount path, /proc, seccomp, AppArmor or the container runtime. The \

@@ -150,8 +150,7 @@ fn finding(cluster: &Cluster, node: &str, attachments: &[&CsiAttachment]) -> Fin
         true => {
             finding.impact(format!("{whose} cannot attach elsewhere because no other node is Ready")).way(way)
         }
-        false => finding
-            .impact(format!("workloads cannot start on another node while these attachments exist: {whose}")),
+        false => finding.impact(format!("workloads that use {whose} cannot start on another node")),
     };
     for attachment in attachments.iter().take(5) {
         let wait = if attachment.metadata.is_deleting() { ", marked for deletion" } else { "" };

@@ -68,7 +68,7 @@ causes! {
                 read "kubectl -n <namespace> logs -l app=longhorn-manager --prefix --tail=-1 | grep <object>",
             ]
         way RUNS_FAIL "its last two runs failed"
-            fix "Read the log of the job's last run: it gives each volume's reason."
+            fix "Read the log of the job's last run: it names the cause for each volume."
                 [read "kubectl -n <namespace> logs -l recurring-job.longhorn.io=<object> --tail=100", read JOBS]
         way JOBS_REFUSED "Kubernetes cannot create its Job"
             fix "Read the Event. Then raise the quota, delete finished Jobs, or start the webhook that is not answering. The CronJob controller \
@@ -81,7 +81,7 @@ causes! {
             [read CRON_JOB, change "kubectl -n <namespace> patch cronjob <object> --type merge -p '{\"spec\":{\"suspend\":false}}'"];
     VOLUME_BACKUP_OLD = warning "volume_backup_old"
         "a recurring backup job is running, but some volumes lack a good backup from its last two runs"
-        fix "Read the log of the job's last run: it gives each volume's reason. If a run takes longer than its schedule allows, raise the job's \
+        fix "Read the log of the job's last run: it names the cause for each volume. If a run takes longer than its schedule allows, raise the job's \
              concurrency." [
             read "kubectl -n <namespace> logs -l recurring-job.longhorn.io=<object> --tail=100",
             read "kubectl -n <namespace> get recurringjobs.longhorn.io <object> -o yaml",

@@ -59,7 +59,7 @@ fn not_running(
     let Some(cron) = cluster.objects.cron_jobs.get(name) else { return without_cron_job(cluster, out, job) };
     let last = cron.status.last_schedule_time.get();
     if cron.spec.suspend {
-        let fact = format!("CronJob {name}: suspend is true, last started {}", ago(cluster, last));
+        let fact = format!("CronJob {name}: suspend is true, last start {}", ago(cluster, last));
         return Some(about(cluster, job, &causes::RECURRING_JOB_SUSPENDED, "is suspended").fact(fact));
     }
     let last = last.or(cron.metadata.created())?;
@@ -148,7 +148,7 @@ fn evidence(cluster: &Cluster, job: &RecurringJob, cron: &CronJob, pause: Signed
     let [last, good] =
         [&status.last_schedule_time, &status.last_successful_time].map(|at| ago(cluster, at.get()));
     let mut evidence = vec![api(format!(
-        "CronJob {name}: schedule {cron} (at most {pause} between runs), last started {last}, last succeeded {good}"
+        "CronJob {name}: schedule {cron} (at most {pause} between runs), last start {last}, last success {good}"
     ))];
     if !status.active.is_empty() {
         let active: Vec<&str> = status.active.iter().map(|job| job.name.as_str()).collect();

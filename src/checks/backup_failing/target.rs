@@ -112,9 +112,9 @@ fn finding(cluster: &Cluster, target: &BackupTarget, message: &str) -> Finding {
         },
     )
     .impact(match backed_up {
-        0 => format!("no backup on target {name} can be taken, restored or deleted"),
+        0 => format!("backups on target {name} cannot be taken, restored or deleted"),
         number => format!(
-            "no backup on target {name} can be taken, restored or deleted. Backups of {} are getting old",
+            "backups on target {name} cannot be taken, restored or deleted. Those of {} are getting old",
             counted(number, "volume")
         ),
     })

@@ -57,7 +57,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) -> bool {
         return any;
     }
     let also: Vec<String> =
-        sidecars.iter().map(|(finding, impact)| format!("{}: {impact}", finding.message)).collect();
+        sidecars.iter().map(|(finding, impact)| format!("{}, so {impact}", finding.message)).collect();
     for finding in controllers {
         out.report(finding.facts(also.iter().map(|also| api(also.clone()))));
     }

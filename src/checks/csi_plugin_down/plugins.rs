@@ -168,7 +168,7 @@ fn not_registered(cluster: &Cluster, out: &mut Outcome, pod: &Pod) -> Option<Fin
         return None;
     }
     let drivers: Vec<&str> = registered.iter().map(|driver| driver.name.as_str()).collect();
-    let drivers = if drivers.is_empty() { "no driver".to_owned() } else { text::listed(&drivers) };
+    let drivers = if drivers.is_empty() { "none".to_owned() } else { text::listed(&drivers) };
     Some(
         Finding::about(
             &causes::NOT_REGISTERED,
@@ -178,7 +178,7 @@ fn not_registered(cluster: &Cluster, out: &mut Outcome, pod: &Pod) -> Option<Fin
         .since(age.since)
         .node(node)
         .with(Name::Pod, name.to_string())
-        .fact(format!("CSINode {node} lists {drivers}, but not driver.longhorn.io"))
+        .fact(format!("CSINode {node} lacks driver.longhorn.io (its drivers: {drivers})"))
         .fact(format!("pod {name} is Ready"))
         .fact(age.evidence()),
     )
@@ -256,10 +256,10 @@ fn with_volumes<'a>(cluster: &'a Cluster, attached: &Attached<'a>, finding: Find
     };
     let works = match volumes.len() - waiting {
         0 => String::new(),
-        1 => ". 1 volume attached there works until a pod mounts or unmounts it".to_owned(),
-        count => format!(". {count} volumes attached there work until a pod mounts or unmounts them"),
+        1 => ". 1 volume in use there keeps working".to_owned(),
+        count => format!(". {count} volumes in use there keep working"),
     };
-    let ends = if works.is_empty() { "" } else { " or end" };
+    let ends = if works.is_empty() { "" } else { " or terminate" };
     let impact = format!("pods with a Longhorn volume cannot start{ends} on the node{works}{waits}");
     finding.node(node).volumes(volumes).impact(impact)
 }

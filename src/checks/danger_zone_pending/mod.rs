@@ -183,7 +183,7 @@ fn finding(cluster: &Cluster, cause: &'static Cause, name: &str) -> Finding {
             "other components may keep the old value until Longhorn applies the new one. No instance manager restarts"
         }
         Waits::Volumes => {
-            "each instance manager restarts as soon as its volumes are detached, planned or not"
+            "each instance manager restarts as soon as its volumes detach, even if that is unplanned"
         }
         Waits::Shared => {
             "Longhorn uses the old value until every RWX volume is detached. No instance manager restarts"

@@ -72,8 +72,8 @@ fn same_commit(cluster: &Cluster, out: &mut Outcome, volume: &Volume) {
 
 fn since(known: bool) -> &'static str {
     match known {
-        true => "at that time Longhorn created the first new replica",
-        false => "when the new replicas were created is unknown",
+        true => "the upgrade began when Longhorn created the first new replica",
+        false => "the upgrade's start is unknown: no replica shows when it was created",
     }
 }
 

@@ -106,7 +106,7 @@ causes! {
         ] proven "the pod runs on a different node from the one in its data source; the download starts again";
     MANAGER_STALE = warning "manager_stale"
         "a backing image manager has an old image or serves a disk that no node lists"
-        fix "Read the longhorn-manager's log on the node of <object> to find out why Longhorn keeps it. Check for copies that exist nowhere else." [
+        fix "Read the longhorn-manager's log on the node of <object> to find out why Longhorn keeps it. Before you delete it, check for copies that exist nowhere else." [
             read "kubectl -n <namespace> get backingimagemanagers.longhorn.io <object> -o yaml",
             read MANAGERS,
             read "kubectl -n <namespace> get settings.longhorn.io default-backing-image-manager-image",

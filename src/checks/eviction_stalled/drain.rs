@@ -217,7 +217,7 @@ impl<'a> DrainView<'a> {
                     (text, way, Vec::new())
                 } else {
                     let way = if volumes.iter().any(by_hand) { &causes::BY_HAND } else { &causes::ATTACHED };
-                    (format!("volumes are still attached to the node: {}", listed(instances)), way, volumes)
+                    (format!("engines are still running on the node: {}", listed(instances)), way, volumes)
                 }
             }
             Blocker::Replicas(left) => {

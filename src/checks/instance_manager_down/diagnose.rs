@@ -85,8 +85,8 @@ fn lost(cluster: &Cluster, im: &InstanceManager) -> ManagerTrouble {
     if let Some(down) = nodes::down(cluster, &im.spec.node_id) {
         return away(cluster, &im.spec.node_id, down);
     }
-    let said = "the instance manager's state is unknown, although the node is up: Longhorn writes that even if nodes.longhorn.io reports the \
-                Kubernetes node as deleted or not Ready only for a moment";
+    let said = "the node is up, but the instance manager's state is unknown: Longhorn writes that whenever nodes.longhorn.io reports the node as \
+                deleted or not Ready, even for a moment";
     let says = "has an unknown state since its node was down, although the node is up again";
     let mut trouble = ManagerTrouble::plain(&causes::NODE_DOWN, says, Hits::Attaching, vec![api(said)]);
     trouble.evidence.extend(nodes::manager_trouble(cluster, &im.spec.node_id));

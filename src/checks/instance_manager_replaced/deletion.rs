@@ -9,10 +9,10 @@ use crate::longhorn::*;
 
 /// Who may stop a pod without a trace of it in a recording.
 const CANDIDATES: &str =
-    "its kubelet stopped it because of a deletion, an eviction (such as a drain) or a lost sandbox";
+    "its kubelet stopped the pod because of a deletion, an eviction (such as a drain) or a lost sandbox";
 
 /// The same beside a probe that failed: where Events were held back or are gone, that may be why.
-const PROBED: &str = "its kubelet stopped it because of a deletion, an eviction (such as a drain) or the liveness probe (although its Events show too few failures)";
+const PROBED: &str = "its kubelet stopped the pod because of a deletion, an eviction (such as a drain) or the liveness probe (although its Events show too few failures)";
 
 /// Nothing else says how it ended.
 pub fn judge(scene: &ReplacementScene, stop: Option<&Stop>) -> Judged {
@@ -25,7 +25,7 @@ pub fn judge(scene: &ReplacementScene, stop: Option<&Stop>) -> Judged {
     match (scene.asked(), stop) {
         (Asked::Deleted, _) => {
             let mut evidence = stopped;
-            evidence.push(api("the pod was deleted while it ran"));
+            evidence.push(api("the pod was deleted while it was running"));
             if unharmed || left(scene) {
                 return idle(scene, evidence, ReplacementVerdict::DeletedIdle);
             }
@@ -38,7 +38,7 @@ pub fn judge(scene: &ReplacementScene, stop: Option<&Stop>) -> Judged {
             );
             match cordoned {
                 Some(_) => {
-                    judged.detail("and its node was cordoned, possibly by kubectl drain --disable-eviction")
+                    judged.detail("its node was cordoned, possibly by kubectl drain --disable-eviction")
                 }
                 None => judged,
             }
@@ -48,7 +48,7 @@ pub fn judge(scene: &ReplacementScene, stop: Option<&Stop>) -> Judged {
             sandbox_lost(scene, stopped)
         }
         (Asked::No, Some(_)) => Judged::new(ReplacementVerdict::Unknown, stopped)
-            .detail("its kubelet stopped it, and only its event names the reason"),
+            .detail("its kubelet stopped the pod, and only the Event names the reason"),
         (Asked::No, None) => by_itself(scene),
         (Asked::Unknown, Some(_)) if unharmed || left(scene) => {
             idle(scene, stopped, ReplacementVerdict::StoppedIdle)
@@ -61,7 +61,7 @@ pub fn judge(scene: &ReplacementScene, stop: Option<&Stop>) -> Judged {
                 false => (ReplacementVerdict::Unknown, PROBED),
             };
             evidence.extend(failures.into_iter().map(quote));
-            evidence.push(fingerprint("unknown: whether the pod's deletion was requested before it ended"));
+            evidence.push(fingerprint("it is unknown whether its deletion was requested first"));
             Judged::new(verdict, evidence).detail(detail)
         }
         (Asked::Unknown, None) => untold(scene, unharmed),
@@ -133,14 +133,14 @@ fn by_itself(scene: &ReplacementScene) -> Judged {
     let (text, detail) = match scene.ended() {
         Some(ended) if ended.exit_code == 137 && kept => (
             "exit code 137, and no kubelet event reports that the pod was stopped".to_owned(),
-            "killed by the kernel (out of memory), or by someone on the node",
+            "its process was killed by the kernel (out of memory) or by someone on the node",
         ),
         Some(ended) if ended.exit_code == 137 => (
             "exit code 137, and events of that time are not kept".to_owned(),
-            "killed by its kubelet (a failed probe or a deletion), by the kernel (out of memory), or by someone on the node",
+            "its process was killed by its kubelet (a failed probe or a deletion), by the kernel (out of memory) or by someone on the node",
         ),
         Some(ended) if kept => (
-            format!("the pod's process ended by itself with exit code {}", ended.exit_code),
+            format!("exit code {}, and no kubelet event reports that the pod was stopped", ended.exit_code),
             "its process ended by itself",
         ),
         Some(ended) => (
@@ -152,7 +152,7 @@ fn by_itself(scene: &ReplacementScene) -> Judged {
                 .to_owned(),
             "its process ended by itself, probably because of a panic or a lack of memory",
         ),
-        None => ("unknown: how the pod's container ended".to_owned(), "no object records how its container ended"),
+        None => ("no object records how its container ended".to_owned(), "no object records how its container ended"),
     };
     evidence.push(fingerprint(text));
     Judged::new(ReplacementVerdict::Unknown, evidence).detail(detail)

@@ -94,7 +94,7 @@ fn impact(cluster: &Cluster, end: &End, volumes: &[VolumeRef]) -> String {
             "none now: the volumes of its replicas have been deleted".to_owned()
         }
         (true, true) => "none: the instance manager was idle".to_owned(),
-        (true, false) => "none visible: no volume shows damage, or the instance manager ran nothing".into(),
+        (true, false) => "none visible: no volume shows damage".into(),
         (false, _)
             if matches!(end.verdict, ReplacementVerdict::SettingsSync | ReplacementVerdict::StaleCleanup) =>
         {
@@ -107,10 +107,7 @@ fn impact(cluster: &Cluster, end: &End, volumes: &[VolumeRef]) -> String {
         }
         (false, _) => {
             let (get, are) = if volumes.len() == 1 { ("gets", "is") } else { ("get", "are") };
-            format!(
-                "{} {get} I/O errors until reattached, or {are} degraded until rebuilt",
-                users_of(volumes)
-            )
+            format!("{} {get} I/O errors until reattached or {are} degraded until rebuilt", users_of(volumes))
         }
     }
 }

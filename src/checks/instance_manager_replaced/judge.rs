@@ -136,13 +136,13 @@ impl Judged {
     fn evicted(message: &str, evidence: Vec<Evidence>) -> Self {
         let judged = Judged::new(ReplacementVerdict::Evicted, evidence);
         if message.starts_with("Preempted by ") || message.contains("preempting to accommodate") {
-            let text = "by the scheduler, to make room for a pod with a higher PriorityClass";
+            let text = "the scheduler evicted it to make room for a pod with a higher PriorityClass";
             return Judged { way: Some(&causes::PREEMPTED), ..judged.detail(text) };
         }
         let first = message.split(". ").next().unwrap_or_default().trim().trim_end_matches('.');
         match first.strip_prefix("Pod was rejected: ").unwrap_or(first) {
-            "" => judged.detail("by its kubelet"),
-            first => judged.detail(format!("by its kubelet: {first}")),
+            "" => judged.detail("its kubelet evicted it"),
+            first => judged.detail(format!("its kubelet evicted it: {first}")),
         }
     }
 }
@@ -221,7 +221,7 @@ fn by_pod_status(scene: &ReplacementScene) -> Option<Judged> {
         // replicas that failed with it are taken up again when the node is back
         "EvictionByEvictionAPI" if !scene.hits.engines => Judged::new(ReplacementVerdict::Drained, evidence),
         "EvictionByEvictionAPI" => Judged::new(ReplacementVerdict::Evicted, evidence)
-            .detail("through the API, as a drain does, while volumes ran in it"),
+            .detail("it was evicted through the API, as a drain does, while volumes ran in it"),
         _ => Judged::evicted(&target.message, evidence),
     })
 }
@@ -233,7 +233,7 @@ fn by_loss(scene: &ReplacementScene) -> Option<Judged> {
     match (ended.reason.as_str(), &scene.node.trouble) {
         ("Unknown", trouble) if ended.exit_code == 255 => {
             let came_back = ended.finished_at.get().map(|at| {
-                api(format!("the container had ended earlier: {at} is when the container runtime was back"))
+                api(format!("the container ended before {at}, when the container runtime was back"))
             });
             let evidence = [Some(said), came_back, trouble.clone()].into_iter().flatten().collect();
             Some(Judged::new(ReplacementVerdict::NodeLost, evidence))
@@ -267,7 +267,7 @@ fn by_probe(scene: &ReplacementScene, stop: Option<&Stop>) -> Option<Judged> {
     let judged = Judged::new(ReplacementVerdict::LivenessProbe, evidence);
     Some(match failures.unreachable() {
         Some(dial) => {
-            let text = format!("which got no answer over the network ({dial})");
+            let text = format!("the probe got no answer over the network ({dial})");
             Judged { way: Some(&causes::UNREACHABLE), ..judged.detail(text) }
         }
         None => judged,
@@ -289,11 +289,12 @@ fn tainted(scene: &ReplacementScene, at: Option<Timestamp>, mut evidence: Vec<Ev
     }
     let taints = scene.node.taints();
     let (which, way) = match (taints.is_empty(), scene.node.taint_is_gone()) {
-        (true, _) => ("a NoExecute taint, removed since,".to_owned(), Some(&causes::TAINT_GONE)),
-        (false, true) => (format!("taint {}, removed since,", taints.join(", ")), Some(&causes::TAINT_GONE)),
+        (true, _) => ("a NoExecute taint, since removed,".to_owned(), Some(&causes::TAINT_GONE)),
+        (false, true) => (format!("taint {}, since removed,", taints.join(", ")), Some(&causes::TAINT_GONE)),
         (false, false) => (format!("taint {}", taints.join(", ")), None),
     };
-    evidence.push(api(format!("node {} was Ready then; {which}", scene.node.name)));
+    let which = format!("{which} evicted the pod");
+    evidence.push(api(format!("node {} was Ready, and {which}", scene.node.name)));
     match scene.hits.engines {
         true => Judged { way, ..Judged::new(ReplacementVerdict::Tainted, evidence).detail(which) },
         false => Judged::new(ReplacementVerdict::TaintedIdle, evidence).detail(which),

@@ -133,7 +133,7 @@ pub fn diagnose(
 fn describe(crash: &Loop<'_>) -> String {
     let restarts = counted(crash.restarts, "restart");
     let Some(end) = crash.end else {
-        return format!("{restarts}; the kubelet recorded no last state");
+        return format!("{restarts}, and the kubelet recorded no last state");
     };
     let run = match crash.run() {
         Some(run) => format!("after {} s", run.as_secs()),
@@ -145,7 +145,7 @@ fn describe(crash: &Loop<'_>) -> String {
         "" => String::new(),
         message => format!(": {}", quoted(message)),
     };
-    format!("{restarts}; the last run ended with exit code {} ({reason}) {run}{message}", end.exit_code)
+    format!("{restarts}, and the last run ended with exit code {} ({reason}) {run}{message}", end.exit_code)
 }
 
 impl<'c> CrashedManager<'c> {

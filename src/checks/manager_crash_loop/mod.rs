@@ -265,7 +265,7 @@ fn impact(node: &str, owned: usize, hit: &[VolumeRef]) -> String {
     let names: Vec<_> = hit.iter().map(|volume| volume.pvc.as_deref().unwrap_or(&volume.name)).collect();
     let now = if names.is_empty() { String::new() } else { format!(" (blocked now: {})", listed(&names)) };
     format!(
-        "{} of {node}'s manager cannot attach, detach, rebuild or be evicted{now}. Running I/O continues.",
+        "{} owned by {node}'s manager cannot attach, detach, rebuild or be evicted{now}. Running I/O continues.",
         counted(owned, "volume")
     )
 }

@@ -294,7 +294,7 @@ fn cut_off(
     let found = Finding::about(&API_LOST, cluster.object::<Pod>(name), message)
         .node(node)
         .impact(format!(
-            "volumes of {node}'s manager cannot attach, detach or rebuild. Running I/O continues."
+            "volumes owned by {node}'s manager cannot attach, detach or rebuild. Running I/O continues."
         ))
         .fact(
             EvidenceSource::Log

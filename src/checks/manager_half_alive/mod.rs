@@ -217,7 +217,7 @@ fn finding(cluster: &Cluster, pod: &Pod, node: &str, left: &[Undone], still: Opt
         0 => "none for volumes, as this manager owns none. Longhorn's other work on this node is not done."
             .to_owned(),
         count => format!(
-            "{} of this manager cannot attach, detach or rebuild ({}). Running I/O continues.",
+            "{} owned by this manager cannot attach, detach or rebuild ({}). Running I/O continues.",
             counted(count, "volume"),
             text::users_of(&owned)
         ),

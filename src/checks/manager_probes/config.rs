@@ -96,8 +96,8 @@ fn state_readiness(cluster: &Cluster, readiness: Timing, out: &mut Outcome) {
             "longhorn-manager's readiness fails if an HTTPS answer takes longer than {} s, as in every stock release from 1.5 on",
             readiness.timeout
         ),
-        "While managers stay Ready, do nothing. On a loaded node, a working manager may turn NotReady for a moment: a timeout of 5 s avoids \
-         that until the next Longhorn upgrade.",
+        "Do nothing while managers stay Ready. On a loaded node, a working manager may turn NotReady for a moment: a timeout of 5 s avoids \
+         that, but an upgrade resets it.",
     );
 }
 
@@ -113,7 +113,7 @@ fn state_missing(cluster: &Cluster, release: Option<Release>, out: &mut Outcome)
         "startup_and_liveness_probe",
         daemon_set(cluster),
         format!("longhorn-manager has no startup or liveness probe, as in every stock release ({wait})"),
-        "Do nothing: the exporter reports hanging managers. Nothing restarts a hanging manager; it only turns NotReady. If you add a liveness \
+        "Do nothing: nothing restarts a hanging manager, but the exporter reports it. If you add a liveness \
          probe, add a startup probe with a window of at least 300 s.",
     );
 }
@@ -149,7 +149,7 @@ fn startup_window_short(cluster: &Cluster, probe: ProbeKind, timing: Timing) -> 
         "none yet. In a rollout, managers that wait for their turn are killed and wait again: a large cluster may never finish.",
     )
     .fact(format!(
-            "the {kind} probe allows {window} s, but one node's startup can take 240 s and (from 1.6.4, 1.7.3 and 1.8.0 on) the others \
+            "the {kind} probe allows {window} s, but one node's startup can take 240 s. From 1.6.4, 1.7.3 and 1.8.0 on, the others \
              wait for Lease longhorn-manager-webhook-lock meanwhile"
         ),
     )

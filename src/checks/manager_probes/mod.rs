@@ -138,7 +138,7 @@ fn slow_start(cluster: &Cluster, start: &Done, limit: i64) -> Finding {
     let mut finding = of_pod(cluster, &causes::SLOW_START, pod, node, message)
         .since(Some(start.started))
         .impact(
-            "none now. Without another Ready manager, so slow a startup would have failed and crash-looped.",
+            "none now. Without another Ready manager, this slow startup would have failed and crash-looped.",
         )
         .fact(format!("container longhorn-manager was started at {}", start.started))
         .fact(format!("the pod has been Ready since {}", start.ready));

@@ -67,7 +67,7 @@ fn impact(cluster: &Cluster, start: &UnderWay, cause: &'static Cause) -> String 
         (false, true) => "The manager will give up and start again.",
         (false, false) => "The manager does not recover by itself.",
     };
-    format!("volumes of {node}'s manager cannot attach, detach, rebuild or be evicted. {then}")
+    format!("volumes owned by {node}'s manager cannot attach, detach, rebuild or be evicted. {then}")
 }
 
 /// True when the Service of the admission webhook selects the pod (longhorn deploy/longhorn.yaml: all

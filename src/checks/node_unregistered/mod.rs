@@ -236,5 +236,5 @@ fn node_gone(cluster: &Cluster, node: &str, replicas: usize) -> Finding {
         ),
     })
     .fact(how)
-    .fact(format!("{} placed on {node}", counted(replicas, "replica")))
+    .fact(format!("{} on {node}", counted(replicas, "replica")))
 }

@@ -111,6 +111,6 @@ causes! {
                 proven "no volume on the image was ever up, so no data is written on it"
         way NO_SOURCE "the source cannot be reached"
             fix "Make the source reachable for pods on <node>: check DNS, firewall and the proxy (with the cluster's networks in no-proxy). Longhorn \
-                 then fetches it again."
+                 then fetches the image again."
                 [read SOURCE, read "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --tail=2000 | grep <backing_image>"];
 }

@@ -119,7 +119,7 @@ fn found(
             out.sample(&SNAPSHOTS, &[&volume.metadata.name], count as f64);
             (
                 format!("has {count} snapshots, limit {limit}"),
-                format!("the volume's engine lists {count} without the head"),
+                format!("the volume's engine lists {count} snapshots, not counting the volume head"),
             )
         }
     };

@@ -251,10 +251,10 @@ fn finding(cluster: &Cluster, volume: &Volume, reason: DegradedReason, age: &Age
     let users = vec![cluster.volume_ref(name)];
     let whose = text::claims_of(&users);
     let wanted = volume.spec.number_of_replicas.0;
-    let left = match healthy {
-        1 => "one more failed disk or node leaves it without data".to_owned(),
-        left if left < wanted => format!("only {left} of {wanted} replicas hold its data"),
-        left => format!("{left} of {wanted} replicas hold its data"),
+    let (join, left) = match healthy {
+        1 => ("but", "one more failed disk or node leaves it without data".to_owned()),
+        left if left < wanted => ("but", format!("only {left} of {wanted} replicas hold its data")),
+        left => ("and", format!("{left} of {wanted} replicas hold its data")),
     };
     let mut finding = Finding::about(
         reason.cause,
@@ -264,7 +264,7 @@ fn finding(cluster: &Cluster, volume: &Volume, reason: DegradedReason, age: &Age
     .volumes(users)
     .since(age.since)
     .impact(if volumes::works(cluster, volume) {
-        format!("{whose} works, but {left}")
+        format!("{whose} works, {join} {left}")
     } else {
         format!("{whose}: {left}")
     })

@@ -60,7 +60,7 @@ pub struct CheckArgs {
     #[command(flatten)]
     shown: ShownArgs,
 
-    /// Lowest severity that sets exit code 1; never: only unreadable data sets an exit code
+    /// Lowest severity that sets exit code 1; with never, only unreadable data sets an exit code
     #[arg(long, value_enum, default_value_t = FailOn::Warning, value_name = "SEVERITY", env = "LONGHORN_HEALTH_FAIL_ON")]
     fail_on: FailOn,
 
@@ -72,11 +72,11 @@ pub struct CheckArgs {
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = positive_duration, env = "LONGHORN_HEALTH_TIMEOUT")]
     timeout: SignedDuration,
 
-    /// Repeat the check, for at most this long, until nothing reaches --fail-on or is unknown and no volume lacks a replica
+    /// Repeat the check until nothing reaches --fail-on, nothing is unknown and no volume lacks a replica, for at most this long
     #[arg(long, value_name = "DURATION", value_parser = positive_duration, conflicts_with_all = ["demo", "from"], env = "LONGHORN_HEALTH_WAIT_HEALTHY")]
     wait_healthy: Option<SignedDuration>,
 
-    /// Print the report again whenever it changes, until interrupted; on a terminal in place
+    /// Print the report again whenever it changes, until interrupted (in place on a terminal)
     #[arg(long, short = 'w', conflicts_with_all = ["demo", "from", "wait_healthy"])]
     watch: bool,
 }

@@ -22,15 +22,15 @@ pub enum OutputFormat {
     Table,
     /// One line per finding, for grep and awk
     Wide,
-    /// For summaries of CI, tickets and chats
+    /// For CI summaries, tickets and chats
     Markdown,
-    /// The page of serve in one file, to attach to a ticket or a job
+    /// The page of serve as one file, for tickets and CI jobs
     Html,
     /// The documented schema v1 (docs/report.schema.json)
     Json,
     /// JUnit XML for CI systems
     Junit,
-    /// Annotations of a run of GitHub Actions, one per incident
+    /// GitHub Actions annotations, one per incident
     Github,
 }
 

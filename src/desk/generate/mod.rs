@@ -45,7 +45,7 @@ pub enum Target {
     Rules,
     /// Grafana dashboards
     Dashboards,
-    /// Access rules for the chart and kustomize, and what of the chart follows from the checks
+    /// RBAC for chart and kustomize, and the chart's parts derived from the checks
     Deploy,
     /// Runbooks, references and JSON schemas
     Docs,

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::capacity::Capacity;
 use super::capacity::table::HEAD;
-use super::table::volumes_line;
+use super::table::named;
 use super::{Plan, Reason, Weight};
 use crate::check::Command;
 use crate::facts::text::listed;
@@ -23,7 +23,8 @@ pub fn write(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
         write_disks(out, capacity)?;
     }
     for part in &plan.parts {
-        writeln!(out, "**{}: {}**\n", escaped(&part.subject), part.verdict.said())?;
+        let word = if plan.parts.len() == 1 { plan.word() } else { part.verdict.said() };
+        writeln!(out, "**{}: {word}**\n", escaped(&part.subject))?;
         for reason in &part.reasons {
             write_reason(out, reason)?;
         }
@@ -57,12 +58,8 @@ fn write_reason(out: &mut dyn Write, reason: &Reason) -> io::Result<()> {
         Weight::Note if reason.accepted => "accepted: ",
         Weight::Note => "",
     };
-    let volumes = volumes_line(reason).map(|line| format!(" ({line})")).unwrap_or_default();
-    writeln!(
-        out,
-        "- {word}{}",
-        escaped(&format!("{}{volumes} {}", sentence(&reason.text), reason.fix)).trim_end()
-    )?;
+    let text = format!("{} {}", sentence(&named(reason)), reason.fix);
+    writeln!(out, "- {word}{}", escaped(&text).trim_end())?;
     if reason.weight != Weight::Note {
         write_command(out, reason.commands.first())?;
     }

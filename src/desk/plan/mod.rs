@@ -237,11 +237,9 @@ impl<'a> Looked<'a> {
     pub fn untold(&self, checks: &[&str], out: &mut Found) {
         let number = self.missing(checks);
         if number > 0 {
-            let text = format!(
-                "{} of `check` are not listed because there are too many",
-                counted(number, "finding")
-            );
-            out.unknown(text).fix("Fix the findings of `check`. Then run this plan again.");
+            let holds = "of `check` is|are not listed because there are too many";
+            let text = held(number, "finding", holds);
+            out.unknown(text).fix("Fix the findings that `check` lists. Then run this plan again.");
         }
         let blind: Vec<&Unknown> =
             self.unknown.iter().filter(|unknown| checks.contains(&unknown.check)).collect();
@@ -249,9 +247,7 @@ impl<'a> Looked<'a> {
             return;
         }
         let reason = out.unknown(held(blind.len(), "check", "lacks|lack the data for a verdict"));
-        reason.fix(
-            "Grant the permissions that these checks need (docs/access.md). Without them, check by hand.",
-        );
+        reason.fix("Grant the permissions that these checks need (docs/access.md). Otherwise check by hand.");
         for unknown in blind {
             reason.fact(format!("{}: {}", unknown.check, unknown.reason));
         }
@@ -287,17 +283,14 @@ impl<'a> Looked<'a> {
                     .fix("");
             }
         } else {
-            let reason = found.say(format!(
-                "{}, so it is unknown whether {}",
-                blind.join(", "),
-                condition.cause.meaning
-            ));
+            let reason =
+                found.say(format!("it is unknown whether {}: {}", condition.cause.meaning, blind.join(", ")));
             // what would only be good to know decides nothing
             reason.weight(condition.weight.max(Weight::Unknown));
             let asked = |kind: &Resource| self.cluster.resources.contains_key(kind);
             reason.fix(match condition.needs.iter().all(asked) {
-                true => "Grant the permission to read this kind (docs/access.md). Without it, check by hand.",
-                false => "Run longhorn-health-exporter plan upgrade on the command line: it reads this kind, and the exporter does not.",
+                true => "Grant the permission to read this kind, or record it (docs/access.md, docs/recording.md). Otherwise check by hand.",
+                false => "Run longhorn-health-exporter plan upgrade on the command line: it reads this kind, unlike the exporter.",
             });
         }
         let mut reasons = found.filled(shared);

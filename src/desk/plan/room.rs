@@ -18,7 +18,7 @@ pub fn without_a_node(cluster: &Cluster, out: &mut Found) {
     let nodes = cluster.objects.longhorn_nodes.iter().map(|node| node.metadata.name.as_str());
     let up = nodes.filter(|node| down(cluster, node).is_none());
     let places = up.map(|node| (format!("node {node}"), BTreeSet::from([node]))).collect();
-    without_each(cluster, places, "a node is lost: no other node, zone or disk can take the copy", out);
+    without_each(cluster, places, "a node were lost: no other node, zone or disk can take the copy", out);
 }
 
 /// The same for each zone, where there are several.
@@ -29,7 +29,7 @@ pub fn without_a_zone(cluster: &Cluster, out: &mut Found) {
             places.entry(format!("zone {}", node.status.zone)).or_default().insert(&node.metadata.name);
         }
     }
-    without_each(cluster, places, "a zone is lost: no node or disk elsewhere can take the copy", out);
+    without_each(cluster, places, "a zone were lost: no node or disk elsewhere can take the copy", out);
 }
 
 fn without_each(cluster: &Cluster, places: BTreeMap<String, BTreeSet<&str>>, why_not: &str, out: &mut Found) {
@@ -56,8 +56,9 @@ fn without_each(cluster: &Cluster, places: BTreeMap<String, BTreeSet<&str>>, why
         out.say(text).volumes(cluster, &volumes);
     }
     if !stay_degraded.is_empty() {
-        let names: Vec<&str> = stay_degraded.into_iter().collect();
-        let text = format!("{} would stay degraded while {why_not}", counted(names.len(), "volume"));
-        out.say(text).weight(Weight::Note).fact(format!("these volumes are {}", listed(&names))).fix("");
+        let volumes: Vec<_> = stay_degraded.into_iter().map(|name| cluster.volume_ref(name)).collect();
+        let names: Vec<&str> = volumes.iter().map(|volume| volume.called()).collect();
+        let text = format!("{} would stay degraded if {why_not}", counted(names.len(), "volume"));
+        out.say(text).weight(Weight::Note).fact(format!("affected: {}", listed(&names))).fix("");
     }
 }

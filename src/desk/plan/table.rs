@@ -210,14 +210,8 @@ fn write_reason(
         Weight::Unknown => "unknown",
         Weight::Note => "note",
     };
-    let volumes = match volumes_line(reason) {
-        Some(line) if !all && !reason.text.contains(&line) => match reason.text.contains(": ") {
-            true => format!(" ({line})"),
-            false => format!(": {line}"),
-        },
-        _ => String::new(),
-    };
-    let text = sentence(&format!("{}{volumes}{beside}", reason.text));
+    let text = if all { reason.text.clone() } else { named(reason) };
+    let text = sentence(&format!("{text}{beside}"));
     style.hang(out, &format!("  {word:<10}"), INDENT, &text)?;
     if let Some(volumes) = volumes_line(reason).filter(|_| all) {
         style.wrap(out, INDENT, &volumes)?;
@@ -229,8 +223,19 @@ fn write_reason(
     if all { style.labelled(out, INDENT, "from", reason.source) } else { Ok(()) }
 }
 
+/// The reason with the names of its volumes.
+pub fn named(reason: &Reason) -> String {
+    match volumes_line(reason) {
+        Some(line) if !reason.text.contains(&line) => match reason.text.contains(": ") {
+            true => format!("{} ({line})", reason.text),
+            false => format!("{}: {line}", reason.text),
+        },
+        _ => reason.text.clone(),
+    }
+}
+
 /// Who uses the volumes: by claim, the first five.
-pub fn volumes_line(reason: &Reason) -> Option<String> {
+fn volumes_line(reason: &Reason) -> Option<String> {
     let names: Vec<&str> = reason.volumes.iter().map(|volume| volume.called()).collect();
     (!names.is_empty()).then(|| listed(&names))
 }

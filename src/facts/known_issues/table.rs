@@ -83,7 +83,7 @@ pub const ALL: &[KnownIssue] = &[
         frames: &[],
         trigger: |_| Trigger::Possible("any attach or detach can trigger the bug"),
     }),
-    issue!(8098, "v1.7.0", until "if managers panic, stop scraping port 9500 of longhorn-manager.", [], {
+    issue!(8098, "v1.7.0", until "stop scraping port 9500 of longhorn-manager if managers panic.", [], {
         effect: "managers can panic while collecting volume metrics",
         harms: Harms::ManagerPanics,
         // v1.4.0 to v1.6.4 metrics_collector/volume_collector.go Collect; v1.7.0 recovers in collectMetrics
@@ -189,7 +189,7 @@ pub const ALL: &[KnownIssue] = &[
             false => Trigger::Absent,
         },
     }),
-    issue!(11864, "v1.10.1", until "set guaranteed-instance-manager-cpu above 0 (default 12) before the upgrade to 1.10.0.", [
+    issue!(11864, "v1.10.1", until "keep guaranteed-instance-manager-cpu above 0 (default 12).", [
         read "kubectl -n <namespace> get settings.longhorn.io guaranteed-instance-manager-cpu",
     ], {
         effect: "guaranteed-instance-manager-cpu 0 stops every manager",

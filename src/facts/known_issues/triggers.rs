@@ -125,7 +125,7 @@ pub(super) fn leaking_instance_manager(cluster: &Cluster) -> Trigger {
         cluster.objects.instance_managers.iter().filter(|one| leaks(&one.spec.image)).collect();
     match managers.first() {
         Some(first) => Trigger::Met(format!(
-            "image v1.11.0 is in use by {}, the first of which is {} on node {}",
+            "image v1.11.0 is in use by {}, such as {} on node {}",
             crate::check::counted(managers.len(), "instance manager"),
             first.metadata.name,
             first.spec.node_id

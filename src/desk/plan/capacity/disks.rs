@@ -10,7 +10,7 @@ use super::super::scheduler::Scheduler;
 use super::super::{Found, held};
 use super::Room;
 use super::fits::MAX_REFUSALS;
-use crate::check::bytes;
+use crate::check::{bytes, counted};
 use crate::cluster::Cluster;
 use crate::facts::placement::{Answer, DiskSpace, Rules, Taken, answers};
 use crate::longhorn::{DiskSpec, DiskStatus, LonghornNode, SharedText, Volume};
@@ -131,8 +131,11 @@ pub fn none_takes(room: &Room<'_>, out: &mut Found) {
     if room.wanted.is_some() || rooms.iter().any(|room| room.refusal.is_none()) {
         return;
     }
-    let reason = out.say("no disk takes a replica now");
-    reason.evidence = rooms.into_iter().filter_map(|room| room.refusal).take(MAX_REFUSALS).collect();
+    let reason = out.say("no disk can take a replica now");
+    let mut why: BTreeMap<String, usize> = BTreeMap::new();
+    rooms.into_iter().filter_map(|room| room.refusal).for_each(|text| *why.entry(text).or_default() += 1);
+    let on = |(text, disks): (String, usize)| format!("{}: {text}", counted(disks, "disk"));
+    reason.evidence = why.into_iter().map(on).take(MAX_REFUSALS).collect();
 }
 
 /// What is allocated of what disks hold, in all and by tag.
@@ -154,7 +157,7 @@ pub fn overcommitted(room: &Room<'_>, out: &mut Found) {
         return;
     }
     let [size, allocated] = by_tag.remove("").unwrap_or_default();
-    let text = held(over.len(), "disk", "has|have more allocated to volumes than it|they can hold");
+    let text = held(over.len(), "disk", "has|have more space allocated to volumes than its|their size");
     let reason = out.say(text);
     reason.fact(format!("all disks: {}", of(allocated, size)));
     for (tag, [size, allocated]) in by_tag {

@@ -37,7 +37,7 @@ pub fn does_not_fit(room: &Room<'_>, out: &mut Found) {
     }
     let text = match found {
         0 => format!("no disk can take a replica of {}", bytes(wanted.size)),
-        _ => format!("only {found} of the {all} replicas find a disk"),
+        _ => format!("only {found} of {all} replicas find a disk"),
     };
     let reason = out.say(text);
     // what comes nearest to taking it is read first

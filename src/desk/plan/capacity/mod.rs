@@ -48,7 +48,7 @@ pub struct Room<'a> {
 
 conditions! {
     DOES_NOT_FIT = NotYet "volume_does_not_fit" "replicas of the requested volume find no disk"
-        fix "Add a disk, or delete unneeded volumes and snapshots. Otherwise request a smaller volume or fewer replicas."
+        fix "Fix what the disks report, add a disk, or delete unneeded volumes. Otherwise request a smaller volume or fewer replicas."
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go (FindDiskCandidates)"
         needs [LonghornNodes, Settings] Capacity(fits::does_not_fit);
@@ -62,8 +62,8 @@ conditions! {
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go (IsSchedulableToDisk)"
         needs [Volumes, Replicas, LonghornNodes, Settings] Capacity(without_zone);
-    NONE_TAKES = NotYet "no_disk_takes_replicas" "no disk takes a replica now"
-        fix "Fix what each disk reports: until then no volume is created or rebuilt."
+    NONE_TAKES = NotYet "no_disk_takes_replicas" "no disk can take a replica now"
+        fix "Fix what each disk reports: until then, Longhorn cannot place any replica."
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go (getNodeInfo, FindDiskCandidates)"
         needs [LonghornNodes, Settings] Capacity(disks::none_takes);
@@ -73,7 +73,7 @@ conditions! {
         source "longhorn-manager v1.12.1 k8s/pkg/apis/longhorn/v1beta2/node.go (DiskStatus.StorageAvailable)"
         needs [LonghornNodes] Capacity(pace::full_soon);
     OVERCOMMITTED = Note "overcommitted" "more is allocated to volumes than the disks hold"
-        fix "Watch the free space of these disks: volumes fail once a disk is full, whatever is allocated."
+        fix "Watch the free space of these disks: volumes fail once a disk is full, whatever its limit."
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"
         source "longhorn-manager v1.12.1 scheduler/replica_scheduler.go (StorageScheduled, StorageMaximum)"
         needs [LonghornNodes] Capacity(disks::overcommitted);
@@ -136,11 +136,11 @@ pub fn plan(looked: Looked<'_>, wanted: Option<Wanted>) -> Plan {
 fn answer(part: &Part, capacity: &Capacity) -> String {
     match (part.verdict, &capacity.volume) {
         (Verdict::Go, Some(wanted)) => {
-            format!("Longhorn finds a disk for each replica of {}", wanted.called())
+            format!("a new volume of {} fits", wanted.called())
         }
         (Verdict::Go, None) => match part.reasons.iter().find(|reason| reason.accepted) {
             Some(reason) => format!("{} (accepted)", reason.text),
-            None => "the replicas of any one node or zone find room on the other disks".to_owned(),
+            None => "if any one node or zone is lost, the other disks have room for its replicas".to_owned(),
         },
         _ => part.why(),
     }

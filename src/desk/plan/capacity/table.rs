@@ -10,7 +10,7 @@ use crate::report::text::Style;
 /// How many disks are shown where no one asked for all.
 const MAX_DISKS: usize = 12;
 /// What the columns say.
-pub const HEAD: [&str; 6] = ["disk", "size", "free", "allocated", "limit", "takes"];
+pub const HEAD: [&str; 6] = ["disk", "size", "free", "allocated", "limit", "can take"];
 
 impl DiskRoom {
     /// Its row below [`HEAD`].
@@ -33,11 +33,14 @@ impl Capacity {
                 self.replicas.iter().map(|place| format!("{}/{}", place.node, place.disk)).collect();
             sums.push(format!("Replicas can go to {}", listed(&places)));
         }
-        let largest = self
-            .largest
-            .iter()
-            .map(|one| format!("{} with {}", bytes(one.size), counted(one.replicas, "replica")));
-        sums.push(format!("Largest new volume: {}", largest.collect::<Vec<_>>().join(", ")));
+        let fits = self.largest.iter().filter(|one| one.size > 0);
+        let largest: Vec<String> = fits
+            .map(|one| format!("{} with {}", bytes(one.size), counted(one.replicas, "replica")))
+            .collect();
+        sums.push(match largest.as_slice() {
+            [] => "No new volume fits".to_owned(),
+            largest => format!("Largest new volume: {}", largest.join(", ")),
+        });
         sums.extend(self.pace());
         sums
     }

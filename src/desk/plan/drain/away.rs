@@ -1,9 +1,8 @@
 //! A node that is down or that Kubernetes no longer has: nothing is drained there. It may leave once every volume is well without it.
 
-use super::super::{Found, Weight};
+use super::super::{Found, Weight, held};
 use super::data::{staying, volumes_here};
 use super::{Draining, Intent};
-use crate::check::counted;
 use crate::facts::nodes::down;
 use crate::facts::volumes::{is_leaving, was_never_up};
 use crate::longhorn::{Owner, Volume, VolumeHealth, VolumeState};
@@ -43,7 +42,11 @@ pub fn rebuilt_without(draining: &Draining<'_>, out: &mut Found) {
         !only_there(draining, volume) && fewer && !is_leaving(draining.cluster, &volume.metadata.name)
     };
     let volumes = volumes_here(draining, waits);
-    out.volumes(draining.cluster, &volumes, &format!("is|are not yet healthy without {}", draining.node));
+    out.volumes(
+        draining.cluster,
+        &volumes,
+        &format!("has|have too few healthy copies without {}", draining.node),
+    );
 }
 
 pub fn still_attached(draining: &Draining<'_>, out: &mut Found) {
@@ -60,6 +63,6 @@ pub fn still_attached(draining: &Draining<'_>, out: &mut Found) {
 pub fn left_over(draining: &Draining<'_>, out: &mut Found) {
     let left = draining.cluster.objects.replicas.of(Owner::Node, draining.node).count();
     if left > 0 && draining.intent == Intent::Remove {
-        out.say(format!("{} left on {}", counted(left, "replica"), draining.node));
+        out.say(held(left, "replica", &format!("is|are left on {}", draining.node)));
     }
 }

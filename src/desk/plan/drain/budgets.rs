@@ -48,8 +48,8 @@ pub fn stays(draining: &Draining<'_>, out: &mut Found) {
         _ => out.say(text),
     };
     reason
-        .fact(format!("the drain would wait for {}", listed(&budgets)))
-        .fact(format!("no other PodDisruptionBudget protects a healthy copy of {}", listed(&replicas)))
+        .fact(format!("blocked by {}", listed(&budgets)))
+        .fact(format!("replicas without another healthy copy on a protected node: {}", listed(&replicas)))
         .volumes(cluster, &volumes);
 }
 
@@ -74,7 +74,7 @@ pub fn unknown_node(draining: &Draining<'_>, out: &mut Found) {
         let replicas: BTreeSet<&str> = lost.iter().map(|replica| replica.metadata.name.as_str()).collect();
         let replicas = listed(&replicas.into_iter().collect::<Vec<_>>());
         reason.fact(format!(
-            "Longhorn fails to check {replicas} and so keeps every PodDisruptionBudget on {}",
+            "Longhorn cannot check {replicas}, so it keeps every PodDisruptionBudget on {}",
             draining.node
         ));
     }
@@ -87,7 +87,7 @@ pub fn engine_left_over(draining: &Draining<'_>, out: &mut Found) {
     let text =
         held(left.len(), "left-over engine process", &format!("is|are still running on {}", draining.node));
     out.say(text)
-        .fact(format!("no Engine on {} owns {} in {}", draining.node, listed(&names), manager.metadata.name))
+        .fact(format!("no Engine on {} owns process {} in {}", draining.node, listed(&names), manager.metadata.name))
         .fact("Longhorn counts the process as an attached volume, so it keeps every PodDisruptionBudget on the node");
 }
 
@@ -105,7 +105,7 @@ pub fn manager_away(draining: &Draining<'_>, out: &mut Found) {
     match draining.cluster.manager_pod_on(draining.node) {
         Some(pod) => out
             .say(format!("longhorn-manager on {} is not Ready", draining.node))
-            .fact(format!("pod {} is not Ready", pod.metadata.name)),
+            .fact(format!("its pod is {}", pod.metadata.name)),
         None => out.say(format!("longhorn-manager on {} has no pod", draining.node)),
     };
 }
@@ -137,7 +137,7 @@ pub fn how(draining: &Draining<'_>, out: &mut Found) {
     };
     let pods = match attached {
         0 => "no pod on the node uses a Longhorn volume".to_owned(),
-        _ => format!("the drain evicts the pods that use {}", counted(attached, "attached volume")),
+        _ => format!("the drain evicts the pods that use {} attached here", counted(attached, "volume")),
     };
     out.say(format!("{pods}. Setting node-drain-policy {policy} {does}"));
 }

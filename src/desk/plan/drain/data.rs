@@ -71,11 +71,7 @@ pub fn volumes_here<'a>(draining: &Draining<'a>, wanted: impl Fn(&Volume) -> boo
 
 pub fn faulted(draining: &Draining<'_>, out: &mut Found) {
     let faulted = volumes_here(draining, |volume| volume.status.health() == VolumeHealth::Faulted);
-    out.volumes(
-        draining.cluster,
-        &faulted,
-        &format!("is|are faulted and has|have replicas on {}", draining.node),
-    );
+    out.volumes(draining.cluster, &faulted, &format!("with a replica on {} is|are faulted", draining.node));
 }
 
 pub fn rebuilding(draining: &Draining<'_>, out: &mut Found) {
@@ -83,7 +79,7 @@ pub fn rebuilding(draining: &Draining<'_>, out: &mut Found) {
         let attached = volume.status.state == VolumeState::Attached;
         attached && draining.cluster.engines_of(&volume.metadata.name).any(|engine| rebuild(engine).is_some())
     });
-    let holds = format!("is|are being rebuilt, with a replica on {}", draining.node);
+    let holds = format!("with a replica on {} is|are being rebuilt", draining.node);
     out.volumes(draining.cluster, &rebuilt, &holds);
 }
 
@@ -113,7 +109,7 @@ pub fn only_image(draining: &Draining<'_>, out: &mut Found) {
     let names: Vec<&str> = only.map(|image| image.metadata.name.as_str()).collect();
     if !names.is_empty() {
         let text = held(names.len(), "backing image", "has|have no ready copy elsewhere");
-        out.say(text).fact(format!("backing images: {}", listed(&names)));
+        out.say(format!("{text}: {}", listed(&names)));
     }
 }
 
@@ -154,7 +150,7 @@ pub fn last_copy(draining: &Draining<'_>, out: &mut Found) {
         );
         let reason = out.note(text).volumes(draining.cluster, &let_go).fix("");
         reason.fact(
-            "node-drain-policy allow-if-replica-is-stopped allows the drain: the volume stays unavailable until the node is back",
+            "node-drain-policy allow-if-replica-is-stopped allows the drain, but the data stays unavailable until the node is back",
         );
     }
     if alone.is_empty() {
@@ -170,12 +166,17 @@ pub fn last_copy(draining: &Draining<'_>, out: &mut Found) {
     let reason = if moved { out.note(text) } else { out.say(text) };
     reason.volumes(draining.cluster, &alone);
     if single > 0 {
-        reason.fact(held(single, "volume", "is|are set to one replica (numberOfReplicas 1)"));
+        reason.fact(held(single, "volume", "has|have numberOfReplicas 1"));
     }
     if moved {
-        reason.fix("Drain the node: Longhorn copies these replicas to other nodes before the drain ends.");
+        reason.fix(match draining.intent.empties() {
+            true => "Request the eviction: Longhorn then copies these replicas to other nodes.",
+            false => {
+                "Drain the node: Longhorn copies these replicas to other nodes before the drain finishes."
+            }
+        });
     } else if draining.intent == Intent::Reboot || draining.budgets.lets_all_go() {
-        reason.fact("the volumes keep their data over a restart, but cannot be used until the node is back");
+        reason.fact("the volumes keep their data but are unavailable until the node is back");
     }
     if !strict.is_empty() && moved {
         reason.weight(Weight::NotYet);
@@ -209,7 +210,9 @@ pub fn degrades(draining: &Draining<'_>, out: &mut Found) {
     let text =
         format!("{} will be degraded while {} is down", counted(degraded.len(), "volume"), draining.node);
     let reason = out.say(text);
-    reason.fact(format!("if the node is down for more than {wait} s (replica-replenishment-wait-interval), Longhorn rebuilds these volumes on other nodes"));
+    reason.fact(format!(
+        "after {wait} s (replica-replenishment-wait-interval), Longhorn rebuilds these volumes on other nodes"
+    ));
     if one_left > 0 {
         reason.fact(format!(
             "{} only one healthy copy until then",
@@ -252,7 +255,7 @@ pub fn no_place(draining: &Draining<'_>, out: &mut Found) {
     let room = Scheduler::without(draining.cluster, draining.together.clone()).room_for(wanted);
     if needed > room {
         let text = format!(
-            "replicas of {} must move, but all other disks have room for only {}",
+            "{} of replicas must move, but the other disks have room for only {}",
             bytes(needed),
             bytes(room)
         );

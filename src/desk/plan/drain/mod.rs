@@ -76,7 +76,7 @@ conditions! {
         read "kubectl get nodes"
         source "longhorn-manager v1.12.1 datastore/longhorn.go (IsNodeDownOrDeleted)"
         needs [LonghornNodes, KubeNodes] Drain(data::another_away);
-    IS_DOWN = NotYet "node_is_down" "the node is down, and nothing on it can be drained or moved"
+    IS_DOWN = NotYet "node_is_down" "the node is down, so nothing on it can be drained or moved"
         fix "Bring <node> back. If it is lost, run: longhorn-health-exporter plan drain <node> --remove."
         read "kubectl get node <node>"
         source "longhorn-manager v1.12.1 controller/node_controller.go (shouldEvictReplica)"
@@ -86,13 +86,13 @@ conditions! {
         read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node> -o wide"
         source "longhorn-manager v1.12.1 controller/volume_controller.go (isHealthyAndActiveReplica)"
         needs [Volumes, Replicas, LonghornNodes, KubeNodes] Away(away::needs_it);
-    REBUILT_WITHOUT = NotYet "rebuilt_without_it" "attached volumes are not yet healthy without the node, which is down"
+    REBUILT_WITHOUT = NotYet "rebuilt_without_it" "attached volumes have too few healthy copies without the node, which is down"
         fix "Wait until these volumes are healthy: Longhorn rebuilds them on other nodes after replica-replenishment-wait-interval, if a disk has room."
         read "longhorn-health-exporter check --only volume_degraded,replica_unschedulable"
         source "longhorn-manager v1.12.1 controller/volume_controller.go (replenishReplicas)"
         needs [Volumes, Replicas, LonghornNodes, KubeNodes] Away(away::rebuilt_without);
     STILL_ATTACHED = NotYet "attached_there" "volumes are still attached to the node, which is down"
-        fix "Make sure that the machine is off. Then force-delete the pods that Kubernetes still lists on the node: Longhorn attaches the volumes elsewhere."
+        fix "Make sure that the machine is off. Then force-delete the pods that Kubernetes still lists on the node: Longhorn can then attach the volumes elsewhere."
         read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>"
         source "longhorn-manager v1.12.1 webhook/resources/node/validator.go (Delete counts engines)"
         needs [Volumes, LonghornNodes, KubeNodes] Away(away::still_attached);
@@ -115,8 +115,8 @@ conditions! {
         read "longhorn-health-exporter check --only volume_degraded"
         source "longhorn-manager v1.12.1 controller/engine_controller.go (rebuildStatus)"
         needs [Volumes, Replicas, Engines] Drain(data::rebuilding);
-    BACKING_UP = NotYet "backups_here" "backups of volumes that are attached to the node are running"
-        fix "Wait until these backups are complete: each keeps its volume attached to the node, so kubectl drain would not end before."
+    BACKING_UP = NotYet "backups_here" "backups of volumes attached to the node are running"
+        fix "Wait until these backups are complete: until then, their volumes stay attached and kubectl drain cannot finish."
         read "kubectl -n <namespace> get backups.longhorn.io --sort-by=.metadata.creationTimestamp"
         source "longhorn-manager v1.5.0 to v1.12.1 controller/backup_controller.go (ticket backup-controller)"
         needs [Volumes, Backups] Drain(data::backing_up);
@@ -131,18 +131,18 @@ conditions! {
         read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node> -o wide"
         source "longhorn-manager v1.12.1 controller/volume_controller.go (isHealthyAndActiveReplica)"
         needs [Volumes, Replicas, KubeNodes] Drain(data::last_copy);
-    BUDGET_STAYS = NotYet "budget_stays" "an instance manager's PodDisruptionBudget would stay, so kubectl drain would never end"
+    BUDGET_STAYS = NotYet "budget_stays" "an instance manager's PodDisruptionBudget would stay, so kubectl drain would never finish"
         fix "Give these volumes another healthy replica first. Longhorn then removes the PodDisruptionBudget once the node is cordoned and its volumes are detached."
         read "kubectl -n <namespace> get poddisruptionbudgets"
         source "longhorn-manager v1.3.3 to v1.12.1 controller/instance_manager_controller.go (canDeleteInstanceManagerPDB)"
         needs [InstanceManagers, Replicas, PodDisruptionBudgets, Settings, KubeNodes] Drain(budgets::stays);
-    UNKNOWN_NODE = NotYet "copy_on_unknown_node" "a detached volume has a copy on a node that is missing from Kubernetes, so kubectl drain would never end"
-        fix "Attach these volumes once, by starting their workloads: Longhorn then rebuilds the copy of the missing node elsewhere."
+    UNKNOWN_NODE = NotYet "copy_on_unknown_node" "a detached volume has a copy on a node that is missing from Kubernetes, so kubectl drain would never finish"
+        fix "Start the workloads of these volumes once: Longhorn then rebuilds the missing node's copies elsewhere."
         read "kubectl -n <namespace> get replicas.longhorn.io -o wide"
         source "longhorn-manager v1.3.3 to v1.12.1 datastore/longhorn.go (ListVolumePDBProtectedHealthyReplicasRO); issue 10833"
         needs [Replicas, KubeNodes] Drain(budgets::unknown_node);
-    ENGINE_LEFT = NotYet "engine_left_over" "a left-over engine process is running on the node, so kubectl drain would never end"
-        fix "From v1.9 on, delete the process's Orphan. Before v1.9, delete the instance manager pod while no volume is attached to the node, and wait for the rebuilds."
+    ENGINE_LEFT = NotYet "engine_left_over" "a left-over engine process is running on the node, so kubectl drain would never finish"
+        fix "Delete the process's Orphan (v1.9 or later). Before v1.9, delete the instance manager pod while no volume is attached to the node. Then wait for the rebuilds."
         read "kubectl -n <namespace> get orphans.longhorn.io"
         read "kubectl -n <namespace> get engines.longhorn.io -o wide"
         source "longhorn-manager v1.3.3 to v1.12.1 controller/instance_manager_controller.go (areAllInstanceRemovedFromNodeByType); issue 6764"
@@ -170,7 +170,7 @@ conditions! {
         source "longhorn-manager v1.12.1 controller/volume_controller.go; setting replica-replenishment-wait-interval"
         needs [Volumes, Replicas] Drain(data::degrades);
     SHARED = Note "shared_volumes" "NFS servers of shared (RWX) volumes are running on the node"
-        fix "Expect the volumes' clients to hang until the NFS server is running on another node. From v1.7 on, rwx-volume-fast-failover shortens that."
+        fix "Expect the volumes' clients to hang until the NFS server is running on another node. In v1.7 or later, setting rwx-volume-fast-failover shortens that."
         source "longhorn-manager v1.12.1 controller/share_manager_controller.go"
         needs [Pods] Drain(workloads::shared);
     HOW = Note "kubectl_drain" "kubectl drain can evict every pod here"

@@ -39,6 +39,9 @@ pub fn answer(parts: &[Part], asked: &Asked, each_alone: bool) -> String {
             let how = if each_alone { "one at a time" } else { "at the same time" };
             return format!("every node can be {what}, {how}");
         }
+        _ if each_alone && named(Verdict::NotYet).len() == parts.len() => {
+            return format!("no node can be {what} yet");
+        }
         _ => {}
     }
     let all = [Verdict::NotYet, Verdict::No, Verdict::Unknown, Verdict::Go];
@@ -46,7 +49,7 @@ pub fn answer(parts: &[Part], asked: &Asked, each_alone: bool) -> String {
         let names = named(verdict);
         let names = names.join(if names.len() == 2 { " and " } else { ", " });
         match verdict {
-            Verdict::NotYet => format!("{names} cannot be {what}"),
+            Verdict::NotYet => format!("{names} cannot be {what} yet"),
             Verdict::No => format!("{names} must not be {what}"),
             Verdict::Unknown => format!("Whether {names} can be {what} is unknown"),
             Verdict::Go => format!("{names} can be {what}"),
@@ -72,7 +75,7 @@ pub fn of(draining: &Draining<'_>, verdict: Verdict) -> Vec<Step> {
     };
     let mut steps = Vec::new();
     if verdict != Verdict::Go {
-        steps.push(Step::said("Fix the reasons above. Then run this plan again."));
+        steps.push(Step::said("Fix what is listed above. Then run this plan again."));
     }
     if draining.is_down() {
         // replicas are deleted there: only once it is proven that no volume needs them

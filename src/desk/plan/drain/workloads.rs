@@ -62,6 +62,6 @@ pub fn shared(draining: &Draining<'_>, out: &mut Found) {
     out.volumes(
         draining.cluster,
         &volumes,
-        "is|are shared (RWX), and the NFS server will move to another node",
+        "is|are shared (RWX): the NFS server|servers will restart on another node",
     );
 }

@@ -39,7 +39,7 @@ fn tell<'a>(
         reason.fact(format!("and with {}", counted(more, "more place")));
     }
     if never > 0 {
-        reason.fact(format!("{never} of these {} never backed up", if never == 1 { "was" } else { "were" }));
+        reason.fact(held(never, "volume", "among them was|were never backed up"));
     }
 }
 
@@ -71,7 +71,7 @@ pub fn one_copy(audit: &Audit<'_>, out: &mut Found) {
 }
 
 pub fn by_choice(audit: &Audit<'_>, out: &mut Found) {
-    only_copy(audit, out, "is|are set to a single copy", true);
+    only_copy(audit, out, "has|have numberOfReplicas 1", true);
 }
 
 pub fn one_disk(audit: &Audit<'_>, out: &mut Found) {

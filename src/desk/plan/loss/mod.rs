@@ -23,13 +23,13 @@ pub struct Audit<'a> {
 }
 
 conditions! {
-    FAULTED = NotYet "faulted_already" "volumes are already faulted: they have no usable copy"
+    FAULTED = NotYet "faulted_already" "volumes are already faulted"
         fix "Recover these volumes first: `check` gives the fix of each faulted volume."
         read "longhorn-health-exporter check --only volume_faulted"
         source "longhorn-manager v1.12.1 k8s/pkg/apis/longhorn/v1beta2/volume.go (robustness)"
         needs [Volumes] Loss(copies::faulted);
     ONE_COPY = NotYet "one_copy" "volumes with several replicas have only one healthy copy left"
-        fix "Rebuild these volumes first: `check` shows what blocks each rebuild, such as a lack of room."
+        fix "Get these volumes rebuilt first: `check` shows what blocks each rebuild."
         read "kubectl -n <namespace> get volumes.longhorn.io"
         source "longhorn-manager v1.12.1 controller/volume_controller.go (isHealthyAndActiveReplica)"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::one_copy);
@@ -38,18 +38,18 @@ conditions! {
         source "longhorn-manager v1.12.1 k8s/pkg/apis/longhorn/v1beta2/volume.go"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::by_choice);
     ONE_DISK = NotYet "one_disk" "volumes have all their copies on one disk"
-        fix "Set replica-disk-soft-anti-affinity to false. Once another disk has room, delete one of the replicas: Longhorn creates \
-             another there."
+        fix "Set replica-disk-soft-anti-affinity to false. Once another disk has room, delete one of the replicas: Longhorn recreates it \
+             there."
         source "longhorn-manager v1.6.0 to v1.12.1 scheduler/replica_scheduler.go"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::one_disk);
     ONE_NODE = NotYet "one_node" "volumes have all their copies on one node"
-        fix "Set replica-soft-anti-affinity to false. Once another node has room, delete one of the replicas: Longhorn creates \
-             another there."
+        fix "Set replica-soft-anti-affinity to false. Once another node has room, delete one of the replicas: Longhorn recreates it \
+             there."
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::one_node);
     ONE_ZONE = NotYet "one_zone" "volumes have all their copies in one zone, although other zones exist"
         fix "If volumes must survive the loss of a zone, set replica-zone-soft-anti-affinity to false. Then delete one of the replicas: Longhorn \
-             creates another in another zone."
+             recreates it in another zone."
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::one_zone);
     NO_ROOM = NotYet "no_room_to_rebuild" "the other disks lack room to rebuild a lost node's replicas"

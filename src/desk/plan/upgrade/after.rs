@@ -114,6 +114,7 @@ pub fn instance_managers_left(rung: &Rung<'_>, out: &mut Found) {
     let number = nodes.len();
     nodes.sort_unstable();
     nodes.dedup();
-    let text = held(number, "instance manager", &format!("has|have an old image, on {}", listed(&nodes)));
+    let text =
+        held(number, "instance manager", &format!("still uses|use an old image on {}", listed(&nodes)));
     out.say(text).fact(format!("the default instance manager image is {}", default.value));
 }

@@ -96,7 +96,7 @@ pub fn node_packages(rung: &Rung<'_>, out: &mut Found) {
         let Some(first) = conditions.first() else { continue };
         let names: Vec<&str> = nodes.iter().map(|node| node.metadata.name.as_str()).collect();
         let iscsi = conditions.iter().any(|one| one.message.to_lowercase().contains("iscsi"));
-        let text = format!("{kind} is False on {}", listed(&names));
+        let text = format!("condition {kind} is False on {}", listed(&names));
         let reason = if kind == "RequiredPackages" && iscsi { out.say(text) } else { out.note(text) };
         reason.fact(format!("condition {kind}: \"{}\"", first.message));
     }
@@ -145,7 +145,7 @@ pub fn backups(rung: &Rung<'_>, out: &mut Found) {
         .filter(|backup| matches!(backup.status.state, Pending | InProgress | Unset));
     let volumes: Vec<_> = running.map(|backup| backup.volume()).collect();
     if !volumes.is_empty() {
-        let text = held(volumes.len(), "backup", "is|are being taken");
+        let text = held(volumes.len(), "backup", "is|are running");
         out.say(format!("{text} (volumes: {})", listed(&volumes)));
     }
 }

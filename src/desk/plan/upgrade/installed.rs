@@ -131,7 +131,8 @@ pub fn storage_class(rung: &Rung<'_>, out: &mut Found) {
     let others = classes.iter().filter(|other| other.is_default() && other.metadata.name != DEFAULT_CLASS);
     let others: Vec<&str> = others.map(|other| other.metadata.name.as_str()).collect();
     if made.is_default() && !class.is_default() && !others.is_empty() {
-        reason.fact(format!("once recreated, the StorageClass is a default beside {}", listed(&others)));
+        reason
+            .fact(format!("once recreated, the StorageClass is a second default beside {}", listed(&others)));
     }
 }
 

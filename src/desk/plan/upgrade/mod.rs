@@ -52,7 +52,7 @@ conditions! {
         source "longhorn chart/Chart.yaml kubeVersion at each tag; CHANGELOG of v1.11.3; issue 13576"
         needs [] EachStep(target::kubernetes);
     STORED_VERSIONS = NotYet "stored_versions" "Longhorn CustomResourceDefinitions still list v1beta1 as stored, which 1.10 removes"
-        fix "On <from>, rewrite these kinds' objects and remove v1beta1 from status.storedVersions, as the important notes of 1.10 describe. \
+        fix "Rewrite these kinds' objects while still on <from>, and remove v1beta1 from status.storedVersions, as the important notes of 1.10 describe. \
              Otherwise the API server rejects the new definitions."
         read "kubectl get crds -l longhorn-manager -o custom-columns=NAME:.metadata.name,STORED:.status.storedVersions"
         source "longhorn v1.9.2 and v1.10.0 deploy/longhorn.yaml (spec.versions); issues 11886, 11923"
@@ -136,7 +136,7 @@ conditions! {
         read "kubectl -n <namespace> get backingimages.longhorn.io -o yaml"
         source "issues 10464, 11034 (failed copies), 10805, 10969, 13181 (data engine v2)"
         needs [BackingImages] Now(cluster_state::backing_images);
-    BACKUPS = NotYet "backups_in_flight" "backups are being taken"
+    BACKUPS = NotYet "backups_in_flight" "backups are running"
         fix "Wait until these backups are complete: the upgrade makes them fail. Pause recurring jobs during the upgrade."
         read "kubectl -n <namespace> get backups.longhorn.io"
         source "longhorn-manager v1.12.1 controller/backup_controller.go: a backup dies with its engine's proxy"
@@ -168,7 +168,7 @@ conditions! {
         source "release notes of each release; src/desk/plan/upgrade/traps.rs"
         needs [Volumes, LonghornNodes] EachStep(traps::changes);
     CONVERSION = Note "conversion_left" "CustomResourceDefinitions still use the conversion webhook, which 1.10 removes"
-        fix "Remove spec.conversion right before the step: server-side apply keeps a part of it, which the API server rejects."
+        fix "Remove spec.conversion right before the step: server-side apply keeps part of it, which the API server rejects."
         source "longhorn v1.9.2 and v1.10.0 deploy/longhorn.yaml (spec.conversion); issue 12812"
         needs [CustomResourceDefinitions] EachStep(installed::conversion_left);
     ROOM_FOR_MANAGERS = Note "second_instance_managers" "each node needs free CPU for a second set of instance managers"
@@ -208,8 +208,8 @@ conditions! {
         read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide"
         source "longhorn-manager v1.12.1 upgrade/upgrade.go"
         needs [Settings, Pods, DaemonSets] After(after::managers_old);
-    DEFINITIONS_LEFT = NotYet "definitions_left" "CustomResourceDefinitions are from a different release from the managers, so the API server \
-                                                  drops new fields"
+    DEFINITIONS_LEFT = NotYet "definitions_left" "CustomResourceDefinitions and managers are from different releases, so the API server drops \
+                                                  new fields"
         fix "Apply the CustomResourceDefinitions of <to> again. If the API server rejects spec.conversion, remove it from these \
              definitions first."
         read "kubectl get crds -l longhorn-manager -o custom-columns=NAME:.metadata.name,RELEASE:.metadata.labels.app\\.kubernetes\\.io/version,CONVERSION:.spec.conversion.strategy"

@@ -10,19 +10,24 @@ pub fn of(rung: &Rung<'_>, part: &Part) -> Vec<Step> {
     let (namespace, to) = (rung.cluster.namespace.as_str(), rung.to);
     let mut steps = Vec::new();
     if part.verdict != Verdict::Go {
-        steps.push(Step::said("Fix the reasons above. Then run this plan again."));
+        steps.push(Step::said("Fix what is listed above. Then run this plan again."));
     }
     steps.push(Step::said("Back up the data you cannot lose: Longhorn rejects downgrades."));
     steps.extend(before(&installation::installer(rung.cluster)).map(Step::said));
     let how = installation::commands(rung.cluster, Some(to));
     let (mut change, read): (Vec<_>, Vec<_>) = how.commands.into_iter().partition(|command| command.changes);
-    if installation::published(rung.cluster, Some(to)).is_some() {
-        steps.extend(
-            read.into_iter().map(|command| Step::read("Read what the upgrade would change.", command.run)),
-        );
+    let published = installation::published(rung.cluster, Some(to)).is_some();
+    if published {
+        steps.extend(read.into_iter().map(|command| {
+            Step::read("Read the diff: it shows what the upgrade would change.", command.run)
+        }));
     }
     steps.extend(unconverted(rung));
     steps.push(match change.pop() {
+        Some(command) if published => Step::change(
+            "Apply the release's whole manifest: it includes default settings and a StorageClass.",
+            command.run,
+        ),
         Some(command) => Step::change(how.fix, command.run),
         None => Step::said(how.fix),
     });
@@ -31,7 +36,7 @@ pub fn of(rung: &Rung<'_>, part: &Part) -> Vec<Step> {
         format!("kubectl -n {namespace} rollout status daemonset/longhorn-manager --timeout 15m"),
     ));
     steps.push(Step::read(
-        "Check whether the upgrade is complete, and which engines are still old.",
+        "Check that the upgrade is complete, and which engines are still old.",
         format!("longhorn-health-exporter plan upgrade {to}"),
     ));
     steps
@@ -44,8 +49,8 @@ fn unconverted(rung: &Rung<'_>) -> Option<Step> {
     let converted = installation::converted(rung.cluster, Some(rung.from));
     (on_server && rung.to >= NO_CONVERSION && !converted.is_empty()).then(|| {
         Step::change(
-            "Remove spec.conversion from these CustomResourceDefinitions right before the next step: server-side apply keeps a part of it, which the API \
-             server rejects. Longhorn no longer converts anything.",
+            "Remove spec.conversion from these CustomResourceDefinitions right before the next step: server-side apply keeps part of it, which the API \
+             server rejects. Longhorn no longer needs it.",
             installation::unconverted(&converted),
         )
     })
@@ -82,9 +87,9 @@ pub fn ladder(parts: &[Part], refused: bool) -> String {
 }
 
 pub fn after(part: &Part, installed: Release, newest: bool) -> String {
-    let newest = if newest { " and no newer release is known" } else { "" };
+    let newest = if newest { ", and no newer release is known" } else { "" };
     match part.verdict {
-        Verdict::Go => format!("{installed} is installed on every manager{newest}"),
+        Verdict::Go => format!("every manager is running {installed}{newest}"),
         _ => part.why(),
     }
 }

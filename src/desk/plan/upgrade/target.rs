@@ -64,15 +64,11 @@ pub fn unknown(rung: &Rung<'_>, out: &mut Found) {
     let (to, newest) = (rung.to, LINES.last().map_or(0, |line| line.minor));
     match rung.line {
         None if to.major == 1 && to.minor > newest => {
-            out.unknown(format!(
-                "{to} is unknown to this longhorn-health-exporter, which knows releases up to 1.{newest}"
-            ));
+            out.unknown(format!("this longhorn-health-exporter knows releases up to 1.{newest}, not {to}"));
         }
         Some(line) if to.patch > line.last => {
-            let text = format!(
-                "{to} is newer than this build knows, so it is judged like 1.{}.{}",
-                line.minor, line.last
-            );
+            let text =
+                format!("this build does not know {to} and judges it like v1.{}.{}", line.minor, line.last);
             out.note(text);
         }
         _ => {}
@@ -112,15 +108,18 @@ pub fn kubernetes(rung: &Rung<'_>, out: &mut Found) {
     if is < Release::new(1, least, 0) {
         let other = line.advised(rung.kubernetes);
         let runs = is >= Release::new(1, line.kubernetes_for(other.patch), 0) && other != rung.to;
-        let instead =
-            if runs { format!(", or upgrade Longhorn to {other}, which supports it") } else { String::new() };
+        let instead = if runs {
+            format!(", or upgrade Longhorn to {other}, which supports {is}")
+        } else {
+            String::new()
+        };
         let behind = nodes(&|release| release < Release::new(1, least, 0));
         let whose = if rung.cluster.api_server.is_some() { "the API server is" } else { "kubelets are" };
         let text = format!("{} needs Kubernetes 1.{least}, but {whose} {is}", rung.to);
         let reason = out.say(text);
         reason.with(Name::Kubernetes, format!("1.{least}")).with(Name::Instead, instead);
         if !behind.is_empty() {
-            reason.fact(format!("kubelets on {behind}"));
+            reason.fact(format!("the kubelets on {behind} are too old"));
         }
     } else if rung.to.minor == 3 && is >= Release::new(1, NEWEST_FOR_1_3 + 1, 0) {
         let text = format!("{} installs PodSecurityPolicies, which Kubernetes removed in 1.25", rung.to);
@@ -170,7 +169,7 @@ fn unconverted(cluster: &Cluster, dirty: &[&str]) -> Option<String> {
         let why = ca_bundle::distrust(&conversion.webhook.client_config.ca_bundle, &right, cluster.now);
         why.filter(|_| asked).map(|why| {
             format!(
-                "the conversion webhook's caBundle in {name} {why}. Restart one longhorn-manager first, which writes its own caBundle: until \
+                "the conversion webhook's caBundle in {name} {why}. Restart one longhorn-manager first: it writes the right caBundle. Until \
                  then, v1beta1 objects cannot be rewritten"
             )
         })

@@ -71,7 +71,10 @@ pub fn target_bug(rung: &Rung<'_>, out: &mut Found) {
         match issue.trigger(rung.cluster) {
             Trigger::Met(what) => {
                 let text = format!("{} has Longhorn issue {}: {}", rung.to, issue.number, issue.effect);
-                let reason = out.say(text).fact(what).fact(issue.until_then);
+                let reason = out
+                    .say(text)
+                    .fact(what)
+                    .fact(format!("to avoid it: {}", issue.until_then.trim_end_matches('.')));
                 match issue.way_out(rung.cluster, rung.to).filter(|other| !is_refused(rung.from, *other)) {
                     Some(other) => reason.with(Name::Instead, other),
                     None => {
@@ -122,7 +125,7 @@ fn evicted_images(rung: &Rung<'_>, out: &mut Found) {
     );
     out.say(text)
         .fact(format!("copies to move: {}", listed(&copies)))
-        .fix("Before the upgrade, withdraw the eviction or wait until these disks hold no copy (Longhorn issues 10464, 11034).")
+        .fix("Withdraw the eviction before the upgrade, or wait until these disks hold no copy (Longhorn issues 10464, 11034).")
         .command(Command { run: withdraw, changes: true });
 }
 
@@ -143,7 +146,7 @@ const fn gone(minor: u32, name: &'static str, default: &'static str, instead: &'
 /// From the definitions in longhorn-manager types/setting.go at the last tag of each line.
 const GONE: &[Gone] = &[
     gone(5, "allow-node-drain-with-last-healthy-replica", "false", "node-drain-policy"),
-    gone(5, "disable-replica-rebuild", "false", "no replacement"),
+    gone(5, "disable-replica-rebuild", "false", "none"),
     gone(5, "guaranteed-engine-cpu", "", "guaranteed-instance-manager-cpu"),
     gone(5, "guaranteed-engine-manager-cpu", "12", "guaranteed-instance-manager-cpu"),
     gone(5, "guaranteed-replica-manager-cpu", "12", "guaranteed-instance-manager-cpu"),

@@ -35,7 +35,7 @@ fn a_taint_by_hand_is_not_a_lost_node() {
     live.objects.kube_nodes.insert(cluster(&node()).objects.kube_nodes.get("node-1").unwrap().clone());
     let finding = run(&CHECK, &live).report.findings.remove(0);
     let said = format!("{} {}", evidence(&finding), finding.remedy.fix);
-    assert!(said.contains("taint key=value:NoExecute, removed since"), "{said}");
+    assert!(said.contains("taint key=value:NoExecute, since removed"), "{said}");
     assert!(!said.contains("Remove the taint"), "{said}");
     // the taint has been removed since by now, and the node has been Ready all the time
     let gone = Case { node: None, ..case };
