@@ -18,12 +18,13 @@ use crate::longhorn::resource::VALIDATOR;
 
 /// What is older is over.
 const RECENT: SignedDuration = SignedDuration::from_mins(10);
-/// Where a manager has been Ready for so long, a call that fails is no part of a rollout.
+/// Where a manager had been Ready for so long, a call that fails is no part of a rollout.
 const SERVED: SignedDuration = SignedDuration::from_mins(3);
 
 /// Calls that fail.
 pub struct Failed<'a> {
     pub since: Timestamp,
+    last: Timestamp,
     /// The newest error.
     pub said: &'a str,
     source: EvidenceSource,
@@ -54,14 +55,14 @@ pub fn failed<'a>(cluster: &'a Cluster, is: impl Fn(&str) -> bool) -> Option<Fai
         calls.iter().filter(|(seen, ..)| last.duration_since(*seen) <= SignedDuration::from_hours(1));
     let since = of_now.map(|(_, first, ..)| *first).min().unwrap_or(last);
     let lasts = last.duration_since(since) >= DEFINITE && cluster.age(last) <= RECENT;
-    lasts.then_some(Failed { since, said, source })
+    lasts.then_some(Failed { since, last, said, source })
 }
 
 /// Judges calls that fail on the way; those refused for a certificate are another finding.
 pub fn judge(cluster: &Cluster, out: &mut Outcome) {
     let Some(calls) = failed(cluster, |said| !said.contains("x509: ")) else { return };
     let mut ready = cluster.manager_pods().filter_map(|pod| pod.ready_since());
-    if !ready.any(|since| cluster.age(since) >= SERVED && calls.since >= since) {
+    if !ready.any(|since| calls.last.duration_since(since) >= SERVED) {
         return;
     }
     let meshed = cluster.manager_pods().find_map(|pod| mesh(pod));

@@ -131,7 +131,14 @@ causes! {
             change "kubectl -n <namespace> delete secret longhorn-webhook-tls",
             change RESTART_ALL,
         ] proven "one of the two cannot trust the managers' answers, or the API server reports so itself; managers create the Secret during \
-                  startup, and I/O does not pass through them";
+                  startup, and I/O does not pass through them"
+        way SERVING_EXPIRED "its dates do not fit"
+            fix "Correct the control plane's clock if it is wrong. Otherwise delete Secret longhorn-webhook-tls and restart all managers: they create a \
+                 new certificate. I/O is not affected." [
+                read "date -u; kubectl -n <namespace> get secret longhorn-webhook-tls -o jsonpath='{.data.tls\\.crt}' | base64 -d | openssl x509 -noout -issuer -dates -ext subjectAltName",
+                change "kubectl -n <namespace> delete secret longhorn-webhook-tls",
+                change RESTART_ALL,
+            ];
     CALLS_FAIL = critical "calls_fail"
         "the API server's calls to the admission webhook fail although managers are Ready", rejects_changes: true
         fix "Check what is between the API server and the managers' port 9502: a proxy (NO_PROXY must contain .svc), the CNI or a firewall. \

@@ -107,7 +107,8 @@ fn refused(
         about(cluster, &causes::CERTIFICATE_REFUSED, kind, VALIDATOR, message)
             .since(Some(calls.since))
             .impact("every create and update of a Longhorn object is rejected")
-            .fact(calls.evidence()),
+            .fact(calls.evidence())
+            .way(calls.said.contains("certificate has expired").then_some(&causes::SERVING_EXPIRED)),
     )
 }
 
