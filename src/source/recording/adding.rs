@@ -11,7 +11,12 @@ use super::{RecordedFile, Recording, RecordingError, decode, document, files, li
 use crate::longhorn::{Resource, Scope};
 
 impl Recording {
-    pub(super) fn add_path(&mut self, path: &Path, namespace: &str, latest: Timestamp) -> Result<(), RecordingError> {
+    pub(super) fn add_path(
+        &mut self,
+        path: &Path,
+        namespace: &str,
+        latest: Timestamp,
+    ) -> Result<(), RecordingError> {
         // a pipe cannot be read twice
         if path.is_file() {
             let file = files::open(path)?;

@@ -64,7 +64,7 @@ pub enum RecordingError {
 /// Files that an error names; an archive may have tens of thousands.
 const NAMED: usize = 5;
 
-fn some_of(losses: &[String]) -> String {
+pub(super) fn some_of(losses: &[String]) -> String {
     let said: String = losses.iter().take(NAMED).map(|loss| format!("; {loss}")).collect();
     match losses.len().saturating_sub(NAMED) {
         0 => said,
