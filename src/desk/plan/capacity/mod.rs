@@ -6,8 +6,9 @@ mod fits;
 pub mod table;
 mod wanted;
 
-use super::scheduler::Scheduler;
+use super::scheduler::{Scheduler, Spot};
 use super::*;
+use crate::facts::placement::PlacementRefusal;
 
 pub use disks::{DiskRoom, Largest};
 pub use fits::Place;
@@ -33,6 +34,8 @@ pub struct Capacity {
 pub struct Room<'a> {
     pub cluster: &'a Cluster,
     pub wanted: Option<&'a Wanted>,
+    /// Where the replicas of the new volume go, and what refuses the next one.
+    pub placed: (Vec<Spot<'a>>, Vec<PlacementRefusal>),
 }
 
 conditions! {
@@ -79,7 +82,10 @@ fn without_zone(room: &Room<'_>, out: &mut Found) {
 pub fn plan(looked: Looked<'_>, wanted: Option<Wanted>) -> Plan {
     let cluster = looked.cluster;
     let wanted = wanted.map(|wanted| wanted.completed(cluster));
-    let room = Room { cluster, wanted: wanted.as_ref() };
+    let volume = wanted.as_ref().map(Wanted::volume);
+    let count = wanted.as_ref().map_or(0, Wanted::replicas);
+    let placed = volume.as_ref().map(|volume| Scheduler::of(cluster).place(volume, count));
+    let room = Room { cluster, wanted: wanted.as_ref(), placed: placed.unwrap_or_default() };
     let names = [(Name::Namespace, cluster.namespace.clone())];
     let mut reasons = Vec::new();
     for condition in ALL.iter().copied() {
@@ -87,16 +93,8 @@ pub fn plan(looked: Looked<'_>, wanted: Option<Wanted>) -> Plan {
         reasons.append(&mut looked.judge(condition, &names, |found| look(&room, found)));
     }
     let part = Part::of("room on the disks".to_owned(), reasons, Vec::new());
-    let volume = wanted.as_ref().map(Wanted::volume);
-    let replicas = match (&wanted, &volume) {
-        (Some(wanted), Some(volume)) => {
-            let (spots, _) = Scheduler::of(cluster).place(volume, wanted.replicas());
-            spots.iter().map(Place::of).collect()
-        }
-        _ => Vec::new(),
-    };
     let capacity = Capacity {
-        replicas,
+        replicas: room.placed.0.iter().map(Place::of).collect(),
         largest: disks::largest(cluster),
         disks: disks::rooms(cluster, volume.as_ref()),
         volume: wanted,
