@@ -7,14 +7,14 @@ use std::io::{self, Write};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::check::{ObjectRef, Severity, counted};
+use crate::check::{Finding, ObjectRef, Severity, counted};
 use crate::cluster::Cluster;
 use crate::edits::{self, Edit, edits, values};
 use crate::happened;
 use crate::incidents::Incident;
 use crate::longhorn::Resource;
 use crate::text::{Style, moment, sentence};
-use crate::{Finding, Report, Status, exit};
+use crate::{Report, Status, exit};
 
 /// Lines of one kind that are printed; the JSON has all.
 const MAX_PRINTED: usize = 20;
