@@ -95,5 +95,4 @@ causes! {
         ways NOT_STARTED;
 }
 
-/// Of one node.
 pub const OF_NODES: &[&Cause] = &[&PLUGIN_CRASHING, &PLUGIN_NOT_RUNNING, &PLUGIN_MISSING, &NOT_REGISTERED];
