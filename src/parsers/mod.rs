@@ -66,7 +66,7 @@ const JARGON: &[&str] = &[
 ];
 
 /// What a user reads; an error where that is not for users.
-pub fn told(parser: &Parser, bytes: &[u8]) -> Result<Option<String>, String> {
+pub fn complaint(parser: &Parser, bytes: &[u8]) -> Result<Option<String>, String> {
     let Err(said) = (parser.read)(bytes) else { return Ok(None) };
     // what was read may be quoted, that of a query without its escapes
     let unescaped = form_urlencoded::parse(bytes).map(|(key, value)| format!("{key}={value}"));

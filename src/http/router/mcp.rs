@@ -261,7 +261,7 @@ impl Router {
         let read = async {
             let route = self.route(address.path())?;
             let config = self.access.config().await;
-            self.made(&config, route, address, HeaderMap::new()).await
+            self.make(&config, route, address, HeaderMap::new()).await
         };
         let answer = read.await.map_err(|refusal| refusal.message)?;
         let body: Bytes = answer.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();

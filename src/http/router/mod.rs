@@ -139,7 +139,7 @@ impl Router {
         }
         // credentials first: a client without them takes nothing from those who have them
         self.authorize(config, request).await?;
-        self.made(config, route, request.uri.clone(), request.headers.clone()).await
+        self.make(config, route, request.uri.clone(), request.headers.clone()).await
     }
 
     async fn authorize(&self, config: &WebConfig, request: &Parts) -> Result<(), Refusal> {
@@ -149,7 +149,7 @@ impl Router {
     }
 
     /// The answer for someone who may read it.
-    async fn made(
+    async fn make(
         &self,
         config: &WebConfig,
         route: Route,
