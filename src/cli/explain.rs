@@ -18,8 +18,7 @@ pub struct ExplainArgs {
 type Subject = (&'static Check, Option<&'static Cause>);
 
 fn subject(text: &str) -> Result<Subject, String> {
-    let (id, cause) = text.split_once('/').map_or((text, None), |(id, cause)| (id, Some(cause)));
-    CATALOGUE.named(id, cause)
+    CATALOGUE.subject(text)
 }
 
 /// Runs `explain`.

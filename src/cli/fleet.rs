@@ -81,9 +81,8 @@ pub fn rows<T>(
     patience: Duration,
     row: impl Fn(&SourceArgs, &Cluster) -> Result<Row<T>, Failure>,
 ) -> Result<Vec<Row<T>>, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let looks = join_all(sources.iter().map(|source| source.look(wanted, patience)));
-    let looked = runtime.map_err(Failure::unknown)?.block_on(looks);
+    let looked = super::runtime()?.block_on(looks);
     let (mut rows, mut wrong) = (Vec::new(), Vec::new());
     for (source, looked) in sources.iter().zip(looked) {
         let answer = match looked.map(|cluster| row(source, &cluster)) {

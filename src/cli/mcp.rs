@@ -31,8 +31,7 @@ pub struct McpArgs {
 /// Runs `mcp` until its input ends.
 pub fn run(args: McpArgs) -> Result<u8, Failure> {
     logging::init(LogLevel::Warn, LogFormat::Logfmt);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(Failure::unknown)?.block_on(answer(args))
+    super::runtime()?.block_on(answer(args))
 }
 
 #[allow(clippy::disallowed_methods, reason = "the clock is handed down from here")]

@@ -27,6 +27,8 @@ use std::process::ExitCode;
 use clap::builder::{BoolishValueParser, Resettable, TypedValueParser};
 use clap::{Arg, ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use tokio::runtime::{Builder, Runtime};
+
 use crate::check::plain;
 use crate::checks::CATALOGUE;
 use crate::generate::Declared;
@@ -130,6 +132,11 @@ pub fn main() -> ExitCode {
             ExitCode::from(failure.code)
         }
     }
+}
+
+/// For commands that ask and then end: on one thread, since all that they wait for is the network.
+fn runtime() -> Result<Runtime, Failure> {
+    Builder::new_current_thread().enable_all().build().map_err(Failure::unknown)
 }
 
 /// How kubectl calls it, which finds plugins by the name of the file: a dash of the command is an underscore there.

@@ -247,10 +247,7 @@ impl CommonArgs {
         let options = self.source.options(now)?;
         let cluster = match self.source.recorded(now)? {
             Some(cluster) => cluster,
-            None => {
-                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-                runtime.map_err(Failure::unknown)?.block_on(self.source.look(&wanted, patience))?
-            }
+            None => super::runtime()?.block_on(self.source.look(&wanted, patience))?,
         };
         let plan = self.planned(which, &cluster, &options.address, &plan)?;
         self.print(&plan)?;

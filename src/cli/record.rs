@@ -58,8 +58,7 @@ pub fn run(args: RecordArgs) -> Result<u8, Failure> {
     if let Some(path) = &args.from {
         return args.rewrite(path);
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(Failure::unknown)?.block_on(args.record())
+    super::runtime()?.block_on(args.record())
 }
 
 impl RecordArgs {

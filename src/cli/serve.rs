@@ -1,30 +1,32 @@
 //! `serve`: watch the cluster and answer over HTTP until told to stop.
 
-use std::path::PathBuf;
+mod options;
+mod signals;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use clap::builder::BoolishValueParser;
-use clap::{Args, ValueEnum};
+use clap::ValueEnum;
 use jiff::{SignedDuration, Timestamp};
 use tokio::net::TcpListener;
-use tokio::runtime::{Handle, Runtime};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-use super::listen::ListenAddress;
-use super::logging::{self, LogFormat, LogLevel};
-use super::source::SignatureArgs;
+use super::logging;
 use super::state::Keeper;
 use super::{DECLARED, Failure, SourceArgs, SourceError, exit};
 use crate::checks::CATALOGUE;
 use crate::exporter::Evaluator;
-use crate::http::{self, Access, Digester, Limits, Links, Reviewer, Router, Transport, WebConfigFile};
+use crate::http::{self, Access, Digester, Limits, Reviewer, Router, Transport, WebConfigFile};
 use crate::source::connect::{ConnectError, Connection};
 use crate::source::demo::Demo;
 use crate::source::reviews::Reviews;
 use crate::source::{Fixed, Live, OnDemand, Source};
+use options::{WebArgs, WebAuth};
+use signals::Signals;
+
+pub use options::ServeArgs;
 
 /// How far back its timeline goes.
 pub(super) const TIMELINE: SignedDuration = SignedDuration::from_hours(72);
@@ -39,172 +41,14 @@ const FIRST_CREDENTIALS: Duration = Duration::from_secs(3);
 /// Threads that answer. What reads the cluster has one of its own, as have evaluations.
 const WORKERS: usize = 2;
 
-/// Options of `serve`.
-#[derive(Debug, Args)]
-#[command(
-    after_help = "With --demo, objects keep their initial times while the clock advances, so their ages grow. With --from, the verdict is for the time of the recording and never changes."
-)]
-pub struct ServeArgs {
-    #[command(flatten)]
-    source: SourceArgs,
-
-    #[command(flatten)]
-    signatures: SignatureArgs,
-
-    /// File that keeps across restarts since when each fact has held; the directory must be writable
-    #[arg(
-        long,
-        value_name = "FILE",
-        help_heading = "Source",
-        conflicts_with_all = ["demo", "from"],
-        env = "LONGHORN_HEALTH_STATE_FILE"
-    )]
-    state_file: Option<PathBuf>,
-
-    #[command(flatten)]
-    web: WebArgs,
-
-    #[command(flatten)]
-    log: LogArgs,
-}
-
-/// Options of the HTTP server.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Web")]
-struct WebArgs {
-    /// Address to listen on; can be given several times
-    #[arg(
-        long = "web.listen-address",
-        value_name = "[HOST]:PORT",
-        default_value = ":10945",
-        value_delimiter = ',',
-        env = "LONGHORN_HEALTH_WEB_LISTEN_ADDRESS"
-    )]
-    listen_address: Vec<ListenAddress>,
-
-    /// Path of the metrics
-    #[arg(
-        long = "web.telemetry-path",
-        value_name = "PATH",
-        default_value = "/metrics",
-        value_parser = telemetry_path,
-        env = "LONGHORN_HEALTH_WEB_TELEMETRY_PATH"
-    )]
-    telemetry_path: String,
-
-    /// Most requests answered in parallel (0: no limit), half of them reserved for scrapes; others get 503
-    #[arg(
-        long = "web.max-requests",
-        value_name = "NUMBER",
-        default_value_t = 40,
-        env = "LONGHORN_HEALTH_WEB_MAX_REQUESTS"
-    )]
-    max_requests: usize,
-
-    /// File with TLS, users, headers and a rate limit, in the format of Prometheus' exporter-toolkit.
-    /// The exporter reloads the file and all files in it when they change
-    #[arg(long = "web.config.file", value_name = "FILE", env = "LONGHORN_HEALTH_WEB_CONFIG_FILE")]
-    config_file: Option<PathBuf>,
-
-    /// Who can read metrics, page and report; anyone can read health endpoints
-    #[arg(long = "web.auth", value_enum, default_value_t = WebAuth::None, value_name = "WAY", env = "LONGHORN_HEALTH_WEB_AUTH")]
-    auth: WebAuth,
-
-    /// Base URL of the page's runbook links [default: serve's own runbooks]
-    #[arg(long = "web.runbook-url", value_name = "URL", value_parser = address, env = "LONGHORN_HEALTH_WEB_RUNBOOK_URL")]
-    runbook_url: Option<String>,
-
-    /// URL of Grafana, for links from the page to the dashboards
-    #[arg(long = "web.grafana-url", value_name = "URL", value_parser = address, env = "LONGHORN_HEALTH_WEB_GRAFANA_URL")]
-    grafana_url: Option<String>,
-
-    /// Answer MCP clients at /mcp, to those who can read the report
-    #[cfg(feature = "mcp")]
-    #[arg(
-        long = "web.enable-mcp",
-        value_parser = BoolishValueParser::new(),
-        env = "LONGHORN_HEALTH_WEB_ENABLE_MCP"
-    )]
-    enable_mcp: bool,
-
-    /// Leave out metrics about the exporter's own process
-    #[arg(
-        long = "web.disable-exporter-metrics",
-        value_parser = BoolishValueParser::new(),
-        env = "LONGHORN_HEALTH_WEB_DISABLE_EXPORTER_METRICS"
-    )]
-    disable_exporter_metrics: bool,
-}
-
-impl WebArgs {
-    fn links(&self) -> Links {
-        Links {
-            runbooks: self.runbook_url.clone(),
-            grafana: self.grafana_url.clone(),
-            ..Links::own(&self.telemetry_path)
-        }
-    }
-}
-
-/// Who decides who may read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum WebAuth {
-    /// Anyone, or the users of the web configuration
-    None,
-    /// Bearer tokens whose owner may get the path in the Kubernetes API; needs TLS
-    Kubernetes,
-}
-
-/// Options of the log.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Log")]
-struct LogArgs {
-    /// Lowest level of messages to log
-    #[arg(long = "log.level", value_enum, default_value_t = LogLevel::Info, value_name = "LEVEL", env = "LONGHORN_HEALTH_LOG_LEVEL")]
-    level: LogLevel,
-
-    /// Format of log lines
-    #[arg(long = "log.format", value_enum, default_value_t = LogFormat::Logfmt, value_name = "FORMAT", env = "LONGHORN_HEALTH_LOG_FORMAT")]
-    format: LogFormat,
-}
-
-/// Health endpoints and the page have fixed paths, which metrics may not take.
-fn telemetry_path(text: &str) -> Result<String, String> {
-    const TAKEN: [&str; 9] = [
-        "/", "/mcp", "/livez", "/healthz", "/readyz", "/-/healthy", "/-/ready", "/api/v1/report",
-        "/report.txt",
-    ];
-    let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "/-_.~".contains(c));
-    if !text.starts_with('/') || !plain {
-        Err("not a plain path; use a path that begins with /, such as /metrics".to_owned())
-    } else if TAKEN.contains(&text) || text.starts_with("/runbooks/") {
-        Err(format!("{text} is already used by another page; use another path"))
-    } else {
-        Ok(text.to_owned())
-    }
-}
-
-/// The base of links, to which a name is appended.
-fn address(text: &str) -> Result<String, String> {
-    let plain = text.starts_with("https://") || text.starts_with("http://");
-    match plain && !text.contains(['?', '#', '"']) && !text.contains(char::is_whitespace) {
-        true => Ok(text.to_owned()),
-        false => {
-            Err("not a base URL; use one such as https://grafana.example.org, without query or fragment"
-                .to_owned())
-        }
-    }
-}
-
 /// Runs `serve`.
 pub fn run(args: ServeArgs) -> Result<u8, Failure> {
     logging::init(args.log.level, args.log.format);
-    let built = |runtime: std::io::Result<Runtime>| runtime.context("cannot start").map_err(Failure::unknown);
     // on two threads, objects that are decoded at once wait for each other at the allocator: the start costs 1.7 times
-    let reading = built(tokio::runtime::Builder::new_current_thread().enable_all().build())?;
+    let reading = super::runtime()?;
     // not one a core: that would be a pile of stacks and heaps on a large node, for a few answers
     let answering = tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build();
-    let answering = built(answering)?;
+    let answering = answering.context("cannot start").map_err(Failure::unknown)?;
     let code = reading.block_on(serve(args, answering.handle()));
     // what still runs of an evaluation or an answer is of no use to anybody any more
     for runtime in [answering, reading] {
@@ -428,42 +272,5 @@ fn refresh(evaluator: &Evaluator, _ends_with_it: watch::Receiver<()>) {
             evaluator.refresh();
         }
         std::thread::sleep(LOOK);
-    }
-}
-
-/// The signals that end the process in good order, and those that must not end it.
-struct Signals {
-    reload: tokio::signal::unix::Signal,
-    ignored: [tokio::signal::unix::Signal; 2],
-    terminate: tokio::signal::unix::Signal,
-    interrupt: tokio::signal::unix::Signal,
-}
-
-impl Signals {
-    fn listen() -> std::io::Result<Self> {
-        Ok(Signals {
-            reload: signal(SignalKind::hangup())?,
-            ignored: [signal(SignalKind::user_defined1())?, signal(SignalKind::user_defined2())?],
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-        })
-    }
-
-    /// Completes when the process is asked to stop. SIGHUP reads the web configuration again, as
-    /// Prometheus does with its own.
-    async fn stop(&mut self, access: &Access) -> &'static str {
-        let [first, second] = &mut self.ignored;
-        loop {
-            tokio::select! {
-                _ = self.terminate.recv() => return "SIGTERM",
-                _ = self.interrupt.recv() => return "SIGINT",
-                _ = self.reload.recv() => {
-                    access.config().await;
-                    tracing::info!("SIGHUP: changed files of the web configuration were reloaded");
-                }
-                _ = first.recv() => tracing::info!("SIGUSR1 is ignored"),
-                _ = second.recv() => tracing::info!("SIGUSR2 is ignored"),
-            }
-        }
     }
 }

@@ -3,26 +3,25 @@
 //! In `serve` it is made beside them, by [`Evaluator::refresh`], and who asks gets what is there: on a large cluster
 //! an evaluation takes a hundred times as long as handing out a page.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod incidents;
+mod pages;
+#[cfg(test)]
+mod tests;
+
 use std::sync::{Arc, Mutex};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::moment::{EvaluationKey, Moment, Seen, WrittenPage, is_zipped, of, of_mut};
+use super::moment::{EvaluationKey, Moment, Seen, is_zipped, of_mut};
 use super::pace::{Pace, TICK, seconds_between};
-use super::{
-    Budget, RenderError, Rendered, Requests, SelfMetrics, SignatureFiles, WebConfigReload, families,
-};
+use super::{Budget, Requests, SignatureFiles, WebConfigReload};
 use crate::check::Catalogue;
 use crate::cluster::Cluster;
-use crate::history::changes::Past;
 use crate::longhorn::Resource;
-use crate::metrics::{self, Format};
+use crate::metrics::Format;
 use crate::plan::{Looked, Plan};
-use crate::report::{
-    EVERY_CHECK, Evaluation, Memory, Report, ReportOptions, Selection, evaluate_again, timeline,
-};
-use crate::source::{ApiTotals, Source, on_demand};
+use crate::report::{Memory, ReportOptions, Selection, evaluate_again, timeline};
+use crate::source::{Source, on_demand};
 use crate::sync::lock;
 
 /// How long the first lists may take before verdicts are published without the kinds that are missing. The
@@ -267,79 +266,6 @@ impl Evaluator {
         (self.clock)()
     }
 
-    /// The page of metrics. A caller that comes while another has it written waits for it. Not for async
-    /// threads either.
-    pub fn page(
-        &self,
-        format: Format,
-        web_config: Option<WebConfigReload>,
-    ) -> Result<Arc<Rendered>, RenderError> {
-        let asked = AskedPage { last: (self.clock)(), web_config };
-        *of_mut(&mut lock(&self.asked_for), format) = Some(asked);
-        self.write(&self.moment(), format, web_config, None)
-    }
-
-    /// The page of a moment. `ahead` of those who ask for it, what the process uses is written again; it says whether
-    /// the page before was asked for compressed.
-    fn write(
-        &self,
-        moment: &Moment,
-        format: Format,
-        web_config: Option<WebConfigReload>,
-        ahead: Option<bool>,
-    ) -> Result<Arc<Rendered>, RenderError> {
-        let mut written = lock(of(&moment.pages, format));
-        let begin = (self.clock)();
-        // what the process uses grows older even where the moment stands still, as in a recording
-        let still_good = |is: &&WrittenPage| {
-            let age = begin.duration_since(is.written);
-            let same_second = is.written.as_second() == begin.as_second();
-            let handed_out = self.beside && ahead.is_none() && (SignedDuration::ZERO..MAX_AGE).contains(&age);
-            is.web_config == web_config && (same_second || handed_out)
-        };
-        if let Some(same) = written.as_ref().filter(still_good) {
-            return Ok(same.page.clone());
-        }
-        let render_seconds = *lock(&self.render_seconds);
-        let own =
-            self.self_metrics.then_some(SelfMetrics { render_seconds, requests: self.requests.counts() });
-        let families = families(moment, &self.totals(), web_config, own);
-        *written = None; // no longer useful, and in the way of the new one where the budget is short
-        let page = Arc::new(Rendered::new(metrics::encode(families, format)?, &self.for_scrapes)?);
-        if ahead == Some(true) {
-            page.gzip();
-        }
-        *lock(&self.render_seconds) = Some(seconds_between(begin, (self.clock)()));
-        *written = Some(WrittenPage { written: begin, web_config, page: page.clone() });
-        Ok(page)
-    }
-
-    /// The whole report as JSON, written once for all who ask at the same moment. Not for async threads.
-    pub fn json(&self) -> Result<Arc<Rendered>, RenderError> {
-        let moment = self.moment();
-        let mut written = lock(&moment.json);
-        if let Some(same) = written.as_ref() {
-            return Ok(same.clone());
-        }
-        let json = Arc::new(self.json_of(&moment.evaluation.report)?);
-        *written = Some(json.clone());
-        Ok(json)
-    }
-
-    /// A part of the report as JSON.
-    pub fn json_of(&self, report: &Report) -> Result<Rendered, RenderError> {
-        self.rendered(serde_json::to_string_pretty(report)? + "\n")
-    }
-
-    /// An answer to a single request.
-    pub fn rendered(&self, text: String) -> Result<Rendered, RenderError> {
-        Rendered::new(text, &self.for_readers)
-    }
-
-    fn totals(&self) -> BTreeMap<Resource, ApiTotals> {
-        self.source.totals()
-    }
-
     fn evaluate(&self, key: EvaluationKey, now: Timestamp, memory: &mut Memory) -> Moment {
         let begin = (self.clock)();
         let cluster = self.source.snapshot(now);
@@ -364,190 +290,5 @@ impl Evaluator {
             pages: Default::default(),
             json: Mutex::default(),
         }
-    }
-}
-
-impl Evaluator {
-    /// Notes which incidents there are: one is over when nothing of its cause is found, and that could be seen.
-    fn keep_incidents(&self, evaluation: &Evaluation, now: Timestamp) {
-        let report = &evaluation.report;
-        let found = report.incidents.iter().map(|incident| Past {
-            check: incident.check.to_owned(),
-            cause: incident.cause.to_owned(),
-            severity: incident.severity.as_str().to_owned(),
-            title: incident.title.clone(),
-            began: incident.since.unwrap_or(now).min(now),
-            ended: None,
-        });
-        let findings = report.findings.iter().map(|finding| (finding.check, finding.cause.id));
-        let beside = report.not_listed.iter().map(|other| (other.check, other.cause));
-        let beside = beside.chain(report.accepted.iter().map(|one| (one.check, one.cause.as_str())));
-        let held: BTreeSet<(&str, &str)> = findings.chain(beside).collect();
-        let unseen: BTreeSet<&str> = report.unknown.iter().map(|unknown| unknown.check).collect();
-        let holds = |past: &Past| {
-            let check = past.check.as_str();
-            held.contains(&(check, past.cause.as_str()))
-                || unseen.contains(check)
-                || unseen.contains(EVERY_CHECK)
-        };
-        self.source.keep_incidents(found.collect(), &holds, now);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::cell::Cell;
-    use std::collections::BTreeSet;
-    use std::sync::atomic::{AtomicI64, Ordering};
-
-    use super::super::pace::{AT_ONCE, good_for};
-    use super::*;
-    use crate::history::Observation;
-    use crate::testing::time;
-
-    thread_local! {
-        /// A clock for each test: looks of another one would add to what an evaluation costs.
-        static MILLISECONDS: Cell<i64> = const { Cell::new(0) };
-    }
-
-    fn pass(milliseconds: i64) {
-        MILLISECONDS.set(MILLISECONDS.get() + milliseconds);
-    }
-
-    /// Two milliseconds pass whenever somebody looks.
-    fn clock() -> Timestamp {
-        pass(2);
-        time("2026-01-01T12:00:00Z") + SignedDuration::from_millis(MILLISECONDS.get())
-    }
-
-    /// Something changes all the time.
-    struct Busy(AtomicI64);
-
-    impl Source for Busy {
-        fn snapshot(&self, now: Timestamp) -> Cluster {
-            self.0.fetch_add(1, Ordering::Relaxed);
-            Cluster::new("longhorn-system", now, Default::default(), Default::default(), BTreeMap::new())
-        }
-
-        fn generation(&self) -> u64 {
-            clock().as_millisecond() as u64
-        }
-
-        fn keep_observed(&self, _: Vec<Observation>, _: &BTreeSet<&'static str>, _: Timestamp) {}
-
-        fn waiting_for(&self) -> Vec<Resource> {
-            Vec::new()
-        }
-    }
-
-    /// Waits for so many kinds.
-    struct Starting(AtomicI64);
-
-    impl Source for Starting {
-        fn snapshot(&self, now: Timestamp) -> Cluster {
-            Cluster::new("longhorn-system", now, Default::default(), Default::default(), BTreeMap::new())
-        }
-
-        fn generation(&self) -> u64 {
-            self.0.load(Ordering::Relaxed) as u64
-        }
-
-        fn keep_observed(&self, _: Vec<Observation>, _: &BTreeSet<&'static str>, _: Timestamp) {}
-
-        fn waiting_for(&self) -> Vec<Resource> {
-            Resource::all().take(self.0.load(Ordering::Relaxed) as usize).collect()
-        }
-    }
-
-    #[test]
-    fn a_start_costs_few_evaluations_and_its_end_shows_at_once() {
-        let source = Arc::new(Starting(AtomicI64::new(3)));
-        let evaluator =
-            Evaluator::new(&crate::checks::CATALOGUE, source.clone(), || time("2026-01-01T12:00:00Z"), false)
-                .beside();
-        let first = evaluator.moment();
-        evaluator.refresh();
-        for waiting in [2, 1] {
-            source.0.store(waiting, Ordering::Relaxed);
-            assert!(Arc::ptr_eq(&first, &evaluator.moment()), "waiting for {waiting}");
-        }
-        source.0.store(0, Ordering::Relaxed);
-        assert!(evaluator.is_due());
-        let ready = evaluator.moment();
-        assert!(ready.seen.waiting_for.is_empty());
-        evaluator.refresh();
-        assert!(!evaluator.is_due());
-        let zipped =
-            |format| lock(of(&evaluator.moment().pages, format)).as_ref().map(|it| it.page.is_zipped());
-        assert_eq!(
-            Format::ALL.map(zipped),
-            [None, Some(true)],
-            "written before the first scrape, as Prometheus asks for it"
-        );
-        // nor does a kind that is waited for again leave a verdict standing
-        source.0.store(1, Ordering::Relaxed);
-        assert!(evaluator.is_due() && !evaluator.moment().seen.waiting_for.is_empty());
-    }
-
-    #[test]
-    fn one_evaluation_that_had_to_wait_for_its_turn_makes_no_long_pause() {
-        let evaluator =
-            Evaluator::new(&crate::checks::CATALOGUE, Arc::new(Busy(AtomicI64::new(0))), clock, false)
-                .beside();
-        let pays = |seconds: f64| {
-            evaluator.pay(seconds, true, clock());
-            lock(&evaluator.pace).unwrap().whole
-        };
-        let usual = pays(0.001);
-        assert_eq!(pays(0.045), usual);
-        assert_eq!(pays(0.001), usual);
-        assert_eq!(pays(0.02), usual);
-        assert_eq!(pays(0.03), good_for(0.02), "the cluster has grown");
-    }
-
-    #[test]
-    fn no_scrape_pays_for_an_evaluation_and_none_is_older_than_it_should_be() {
-        let source = Arc::new(Busy(AtomicI64::new(0)));
-        let evaluations = || source.0.load(Ordering::Relaxed);
-        let eager = Evaluator::new(&crate::checks::CATALOGUE, source.clone(), clock, false);
-        (0..10).for_each(|_| drop(eager.moment()));
-        assert_eq!(evaluations(), 10, "without anybody beside each who asks gets the present");
-
-        let evaluator = Evaluator::new(&crate::checks::CATALOGUE, source.clone(), clock, false).beside();
-        let scrape = || drop(evaluator.page(Format::Text, None).unwrap());
-        assert!(evaluator.is_due(), "there is none yet");
-        scrape();
-        assert_eq!(evaluations(), 11, "the first one is waited for");
-
-        // after a quiet time what changes shows at once, and what goes on changing is evaluated for 0.2 % of a core
-        let mut refreshed = 0;
-        while evaluator.is_due() {
-            evaluator.refresh();
-            refreshed += 1;
-        }
-        assert_eq!(refreshed, AT_ONCE);
-        (0..50).for_each(|_| scrape());
-        assert_eq!(evaluations(), 11 + i64::from(AT_ONCE));
-        let first = evaluator.page(Format::Text, None).unwrap();
-        let pace = lock(&evaluator.pace).unwrap();
-        pass(pace.whole.as_millis() as i64);
-        let mut again = 0;
-        while evaluator.is_due() {
-            evaluator.refresh();
-            again += 1;
-        }
-        assert!((1..AT_ONCE).contains(&again), "{again}");
-        let second = evaluator.page(Format::Text, None).unwrap();
-        assert!(!Arc::ptr_eq(&first, &second), "it was written ahead");
-        assert!(Arc::ptr_eq(&second, &evaluator.page(Format::Text, None).unwrap()));
-
-        // somebody who should refresh and does not
-        let before = evaluations();
-        pass(MAX_AGE.as_millis() as i64);
-        scrape();
-        assert_eq!(evaluations(), before + 1);
-        pass(-60_000);
-        scrape();
-        assert_eq!(evaluations(), before + 2, "a clock that was set back makes nothing recent");
     }
 }

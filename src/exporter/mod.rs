@@ -11,6 +11,7 @@ mod process;
 mod rendered;
 mod requests;
 mod signature_files;
+mod stamp;
 pub mod state_file;
 
 pub use desk::own::{ALERTS, GAUGES, INCIDENTS_PANEL, INHIBITOR, PANELS, STABLE, gauges};
@@ -20,3 +21,4 @@ pub use page::{SelfMetrics, WebConfigReload, families};
 pub use rendered::{Budget, RenderError, Rendered};
 pub use requests::Requests;
 pub use signature_files::{SignatureFile, SignatureFiles};
+pub use stamp::Stamp;

@@ -10,7 +10,7 @@ use super::moment::{Moment, ResourceFacts};
 use super::process;
 use crate::check::{Finding, Gauge, Sample, Severity};
 use crate::cluster::Readability;
-use crate::incidents::{self, Incident, Told};
+use crate::incidents::{self, AlertKey, Incident};
 use crate::longhorn::Resource;
 use crate::metrics::Family;
 use crate::report::{Report, Status};
@@ -181,7 +181,7 @@ impl Page {
     }
 
     fn add_relations(&mut self, report: &Report) {
-        for (Told { alert, cause, node }, roots) in incidents::muted(report.catalogue, &report.findings) {
+        for (AlertKey { alert, cause, node }, roots) in incidents::muted(report.catalogue, &report.findings) {
             for (root_alert, root_node) in roots {
                 self.add(&ALERT_FOLLOWS, &[alert, cause, node, root_alert, root_node], 1.0);
             }
@@ -258,9 +258,9 @@ impl Page {
     fn add_incident_texts(&mut self, report: &Report) {
         // the worst first
         let alike = report.data.hurt.iter().enumerate();
-        let hurt: BTreeMap<&str, (usize, &str, &str)> = alike
+        let worst_of: BTreeMap<&str, (usize, &str, &str)> = alike
             .flat_map(|(rank, alike)| {
-                alike.volumes.iter().map(move |one| (rank, alike.how.told(), &one.volume))
+                alike.volumes.iter().map(move |one| (rank, alike.how.words(), &one.volume))
             })
             .map(|(rank, how, volume)| (volume.name.as_str(), (rank, volume.called(), how)))
             .collect();
@@ -274,7 +274,7 @@ impl Page {
             let mut follows: Vec<&str> = incident.consequences.iter().map(|one| one.text).collect();
             follows.sort_unstable();
             follows.dedup();
-            let worst = incident.volumes.iter().filter_map(|volume| hurt.get(volume.name.as_str())).min();
+            let worst = incident.volumes.iter().filter_map(|volume| worst_of.get(volume.name.as_str())).min();
             let (claim, data) = worst.map_or(("", ""), |(_, claim, how)| (*claim, *how));
             let fix = root.fix_by_names(&report.cluster.namespace, several);
             let runbook = incident.runbook.unwrap_or_default();

@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::stamp::Stamp;
 use crate::check::signatures::Signatures;
 use crate::longhorn::Resource;
 use crate::report::signatures::{MAX_BYTES, parse};
@@ -14,8 +15,12 @@ use crate::report::signatures::{MAX_BYTES, parse};
 #[derive(Debug, Clone)]
 pub struct SignatureFile {
     path: PathBuf,
-    text: String,
+    /// How it looked just before that; `None` where it could not be read.
+    seen: Option<Stamp>,
+    /// What it held when it was last usable.
     signatures: Arc<Signatures>,
+    /// Why that is not what it holds now.
+    errors: Vec<String>,
 }
 
 /// Several of them, and what is in force.
@@ -29,9 +34,36 @@ pub struct SignatureFiles {
 impl SignatureFile {
     /// Reads a file for the first time; each error is a line for its author.
     pub fn open(kinds: &BTreeSet<Resource>, path: &Path) -> Result<Self, Vec<String>> {
-        let text = text(path).map_err(|error| vec![error])?;
-        let signatures = Arc::new(parse(kinds, &path.display().to_string(), &text)?);
-        Ok(SignatureFile { path: path.to_owned(), text, signatures })
+        let signatures = Arc::default();
+        let mut file = SignatureFile { path: path.to_owned(), seen: None, signatures, errors: Vec::new() };
+        file.read(kinds);
+        if file.errors.is_empty() { Ok(file) } else { Err(file.errors) }
+    }
+
+    fn read(&mut self, kinds: &BTreeSet<Resource>) {
+        let seen = Stamp::of(&self.path);
+        let text = text(&self.path);
+        self.seen = seen.filter(|_| text.is_ok());
+        let parsed = text
+            .map_err(|error| vec![error])
+            .and_then(|text| parse(kinds, &self.path.display().to_string(), &text));
+        match parsed {
+            Ok(signatures) => (self.signatures, self.errors) = (Arc::new(signatures), Vec::new()),
+            Err(errors) => self.errors = errors,
+        }
+    }
+
+    /// Reads it again if it has changed. Returns whether that brought signatures.
+    fn refresh(&mut self, kinds: &BTreeSet<Resource>) -> bool {
+        if Stamp::of(&self.path) == self.seen && self.seen.is_some() {
+            return false;
+        }
+        self.read(kinds);
+        let usable = self.errors.is_empty();
+        if usable {
+            tracing::info!(file = %self.path.display(), "signatures reloaded");
+        }
+        usable
     }
 
     /// What is in it.
@@ -58,20 +90,12 @@ impl SignatureFiles {
 
     /// What is in force now. Of a file that became unusable that is what it held before, and the report says so.
     pub fn current(&mut self) -> Arc<Signatures> {
-        let (mut changed, mut unusable) = (false, Vec::new());
+        let mut changed = false;
         for file in &mut self.files {
-            match text(&file.path) {
-                Ok(text) if text == file.text => {}
-                _ => match SignatureFile::open(&self.kinds, &file.path) {
-                    Ok(new) => {
-                        tracing::info!(file = %file.path.display(), "signatures reloaded");
-                        *file = new;
-                        changed = true;
-                    }
-                    Err(errors) => unusable.extend(errors),
-                },
-            }
+            changed |= file.refresh(&self.kinds);
         }
+        let unusable: Vec<&str> =
+            self.files.iter().flat_map(|file| &file.errors).map(String::as_str).collect();
         let unusable = (!unusable.is_empty()).then(|| {
             format!(
                 "changed signatures cannot be used, and the previous version applies: {}",
@@ -105,7 +129,10 @@ mod tests {
         let write = |name: &str| {
             let yaml =
                 format!("signatures: [{{name: {name}, title: T, severity: info, fix: F, releases: 1.6.0}}]");
-            std::fs::write(&path, yaml).unwrap();
+            // as a mounted ConfigMap changes, and seen however short ago the last write was
+            let new = directory.path().join("new.yaml");
+            std::fs::write(&new, yaml).unwrap();
+            std::fs::rename(&new, &path).unwrap();
         };
         let kinds: BTreeSet<Resource> = Resource::all().collect();
         let state = |signatures: &Signatures| {

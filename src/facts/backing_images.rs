@@ -107,7 +107,6 @@ impl<'a> Wait<'a> {
         })
     }
 
-    /// For a headline.
     pub fn text(&self) -> String {
         let why = self.why.map_or(String::new(), |why| format!(": {why}"));
         format!("it is waiting for backing image {}{why}", self.image)

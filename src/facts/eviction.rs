@@ -45,7 +45,6 @@ pub struct EvictingDisk<'a> {
     pub name: &'a str,
     /// Its status, unless the node's status does not list it.
     pub status: Option<&'a DiskStatus>,
-    /// Who asks.
     pub request: Request,
 }
 

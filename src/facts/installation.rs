@@ -230,8 +230,8 @@ pub fn back_to(cluster: &Cluster, installed: Release, refused: Release) -> Remed
 
 /// True where the arguments of the managers name images of this release: its whole manifest was applied, and not its image alone.
 fn names_images_of(cluster: &Cluster, release: Release) -> bool {
-    let told = cluster.manager_container().and_then(|container| container.flag("--manager-image"));
-    told.and_then(Release::from_image).is_some_and(|told| told == release)
+    let image = cluster.manager_container().and_then(|container| container.flag("--manager-image"));
+    image.and_then(Release::from_image).is_some_and(|named| named == release)
 }
 
 /// What to do, in a sentence, and the commands in the order of doing.

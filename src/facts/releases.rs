@@ -83,9 +83,7 @@ impl Line {
 /// What the managers say to a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Path {
-    /// The same release.
     Same,
-    /// Let through.
     Allowed,
     /// Let through only where the build of a distribution says so (v1.12.0 and later).
     DistributionOnly,

@@ -77,7 +77,6 @@ pub struct WaitingManager<'a> {
     pub webhook: &'static str,
     /// Why it is not reached.
     pub why: &'static Way,
-    /// The last attempt.
     pub line: &'a str,
 }
 

@@ -40,9 +40,9 @@ pub use credentials::Digester;
 pub use links::Links;
 pub use page::file as report_file;
 pub use reviewer::{Reviewer, is_open_to_all};
-pub use router::Router;
 #[cfg(feature = "mcp")]
 pub use router::mcp::Tools;
+pub use router::{Router, is_taken};
 pub use transport::Transport;
 pub use web_config::{WebConfigError, WebConfigFile};
 

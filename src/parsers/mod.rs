@@ -28,7 +28,7 @@ use crate::longhorn::{Objects, Quantity, Release, Resource, log_line};
 use crate::report::{self, Acceptance, evaluate};
 use crate::source::kubeconfig;
 use crate::source::recording::{RecordedFile, Recording};
-use crate::source::watch::{headers, streamed};
+use crate::source::watch::{headers, split};
 
 /// A parser of bytes from outside.
 pub struct Parser {
@@ -66,7 +66,7 @@ const JARGON: &[&str] = &[
 ];
 
 /// What a user reads; an error where that is not for users.
-pub fn told(parser: &Parser, bytes: &[u8]) -> Result<Option<String>, String> {
+pub fn complaint(parser: &Parser, bytes: &[u8]) -> Result<Option<String>, String> {
     let Err(said) = (parser.read)(bytes) else { return Ok(None) };
     // what was read may be quoted, that of a query without its escapes
     let unescaped = form_urlencoded::parse(bytes).map(|(key, value)| format!("{key}={value}"));
@@ -115,7 +115,7 @@ fn log(bytes: &[u8]) -> Result<(), String> {
 }
 
 fn api_list(bytes: &[u8]) -> Result<(), String> {
-    let lines = |piece| streamed::lines(bytes, piece).map_err(|garbled| garbled.to_string());
+    let lines = |piece| split::lines(bytes, piece).map_err(|garbled| garbled.to_string());
     let whole = lines(bytes.len().max(1));
     for piece in [1, 7] {
         // what comes of a list does not depend on how the network cuts it

@@ -51,7 +51,7 @@ fn parsers_stand_what_is_not_meant_for_them() {
             let mut bytes = parser.seeds[round % parser.seeds.len()].to_vec();
             mutate(&mut bytes, &mut numbers);
             let one = Instant::now();
-            match told(parser, &bytes) {
+            match complaint(parser, &bytes) {
                 Ok(said) => refused += usize::from(said.is_some()),
                 Err(said) => panic!("{}: {said:?} for {:?}", parser.name, String::from_utf8_lossy(&bytes)),
             }
@@ -76,9 +76,9 @@ fn each_seed_is_what_its_parser_is_meant_to_read() {
             match parser.name {
                 // the second object has no name, and an archive is empty
                 "recording_json" => {
-                    assert!(told(parser, seed).unwrap().unwrap().contains("metadata.name is missing"))
+                    assert!(complaint(parser, seed).unwrap().unwrap().contains("metadata.name is missing"))
                 }
-                name => assert_eq!(told(parser, seed), Ok(None), "{name}: {shown}"),
+                name => assert_eq!(complaint(parser, seed), Ok(None), "{name}: {shown}"),
             }
         }
     }
@@ -89,14 +89,14 @@ fn advice_for_programmers_is_noticed() {
     let twice = "accepted: []\naccepted: []\n";
     let parser = |name: &str| PARSERS.iter().find(|parser| parser.name == name).unwrap();
     assert_eq!(
-        told(parser("accepted_findings"), twice.as_bytes()),
+        complaint(parser("accepted_findings"), twice.as_bytes()),
         Ok(Some("a.yaml:2: duplicate key accepted".to_owned()))
     );
     let documents = b"basic_auth_users: {}\n---\na: b\n";
-    let said = told(parser("web_config"), documents).unwrap().unwrap();
+    let said = complaint(parser("web_config"), documents).unwrap().unwrap();
     assert!(said.contains("more than one document"), "{said}");
     let secret = b"users: [{name: a, user: {token: [hush]}}]\n";
-    let said = told(parser("kubeconfig"), secret).unwrap().unwrap();
+    let said = complaint(parser("kubeconfig"), secret).unwrap().unwrap();
     assert!(!said.contains("hush"), "{said}");
 }
 
@@ -114,8 +114,8 @@ fn keys_and_values_of_the_file_do_not_break_the_line() {
         .filter(|parser| files.contains(&parser.name))
         .flat_map(|parser| texts.map(|yaml| (parser, yaml)))
     {
-        let said =
-            told(parser, yaml.as_bytes()).unwrap_or_else(|said| panic!("{}: {yaml}: {said}", parser.name));
+        let said = complaint(parser, yaml.as_bytes())
+            .unwrap_or_else(|said| panic!("{}: {yaml}: {said}", parser.name));
         refused += usize::from(said.is_some());
     }
     assert!(refused > 20, "{refused}");
@@ -135,8 +135,8 @@ fn what_has_another_type_is_told_without_types_of_the_program() {
     }
     assert!(refused > 90, "{refused}");
     let list = PARSERS.iter().find(|parser| parser.name == "api_list").unwrap();
-    told(list, br#"{"metadata":2,"items":[]}"#).unwrap();
-    told(list, b"[]").unwrap();
+    complaint(list, br#"{"metadata":2,"items":[]}"#).unwrap();
+    complaint(list, b"[]").unwrap();
 }
 
 #[test]

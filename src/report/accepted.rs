@@ -80,22 +80,17 @@ impl Accepted {
 impl Acceptance {
     /// `check` or `check/cause`, left out on the command line.
     pub fn skip(catalogue: &Catalogue, text: &str) -> Result<Self, String> {
-        let (check, cause) = match text.split_once('/') {
-            Some((check, cause)) => (check, Some(cause)),
-            None => (text, None),
-        };
-        let acceptance = Acceptance {
-            check: check.to_owned(),
-            cause: cause.map(str::to_owned),
+        let (check, cause) = catalogue.subject(text)?;
+        Ok(Acceptance {
+            check: check.id.to_owned(),
+            cause: cause.map(|cause| cause.id.to_owned()),
             object: None,
             node: None,
             max_severity: None,
             max_findings: None,
             reason: "left out by --skip".to_owned(),
             until: None,
-        };
-        acceptance.validate(catalogue).map_err(|error| error.to_string())?;
-        Ok(acceptance)
+        })
     }
 
     /// Reads a file of acceptances; `name` is that of the file.

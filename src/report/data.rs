@@ -45,7 +45,7 @@ word_enum! {
 
 impl Hurt {
     /// As people read it.
-    pub fn told(self) -> &'static str {
+    pub fn words(self) -> &'static str {
         match self {
             Hurt::Faulted => "faulted",
             Hurt::NodeAway => "on a node that is down",
@@ -212,7 +212,7 @@ fn line(counts: &Counts, hurt: &[HurtVolumes]) -> String {
     let mut parts = Vec::new();
     for alike in hurt {
         let what = if parts.is_empty() { counted(alike.count, "volume") } else { alike.count.to_string() };
-        parts.push(format!("{what} {}: {}", alike.how.told(), named(alike)));
+        parts.push(format!("{what} {}: {}", alike.how.words(), named(alike)));
     }
     if !parts.is_empty() {
         return parts.join(" · ");

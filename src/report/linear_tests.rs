@@ -4,9 +4,13 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::check::Check;
+use crate::cluster::Cluster;
+use crate::longhorn::Resource;
 use crate::longhorn::store::looks;
 use crate::source::recording::{RecordedFile, Recording};
 use crate::testing::{NAMESPACE, scenario_files};

@@ -105,5 +105,4 @@ causes! {
                  cannot renew its lease.";
 }
 
-/// Of one node.
 pub const OF_NODES: &[&Cause] = &[&PLUGIN_CRASHING, &PLUGIN_NOT_RUNNING, &PLUGIN_MISSING, &NOT_REGISTERED];

@@ -107,7 +107,6 @@ pub enum Asked {
     Deleted,
     /// Its container had ended before any deletion.
     No,
-    /// Neither was seen.
     Unknown,
 }
 

@@ -34,7 +34,6 @@ pub struct Diagnosis {
     pub headline: Option<String>,
     /// The way in which the cause came about.
     pub way: Option<&'static Way>,
-    /// What templates name.
     pub values: Vec<(Name, String)>,
     /// What the objects of this cluster ask for, where that is more than templates say.
     pub remedy: Remedy,

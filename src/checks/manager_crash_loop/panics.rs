@@ -3,7 +3,7 @@
 
 use crate::cluster::Cluster;
 use crate::facts::known_issues::{self, KnownIssue};
-use crate::longhorn::{Backup, BackupState, DataEngine, InstanceState, Release, Replica};
+use crate::longhorn::{DataEngine, InstanceState, Release, Replica};
 
 /// The panicking function works on this object as soon as the manager of the node starts again.
 type Work = fn(&Cluster, &str) -> Option<String>;
@@ -37,11 +37,7 @@ fn replica_to_start(cluster: &Cluster, node: &str) -> Option<String> {
 /// A backup that is under way is watched again after a start (longhorn-manager v1.5.0 controller/backup_controller.go
 /// checkMonitor).
 fn backup_to_watch(cluster: &Cluster, _: &str) -> Option<String> {
-    let under_way = |backup: &&Backup| {
-        let state = backup.status.state;
-        matches!(state, BackupState::Unset | BackupState::Pending | BackupState::InProgress)
-    };
-    let backup = cluster.objects.backups.iter().find(under_way)?;
+    let backup = cluster.objects.backups.iter().find(|backup| backup.status.state.is_under_way())?;
     Some(format!("backup {} is in progress", backup.metadata.name))
 }
 

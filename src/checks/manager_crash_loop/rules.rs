@@ -103,7 +103,6 @@ pub const WITHOUT_EXPORTER: &[Alert] = &[
 
 const LOOP_STEPS: &[Step] = &[Step::at(0.0, "green"), Step::at(1.0, "red")];
 
-/// Panels about managers.
 pub const PANELS: &[Panel] = &[
     Panel {
         title: "Managers in a crash loop",

@@ -22,8 +22,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
             let error = text::quoted(&status.error);
             let said = api(format!("{words}: {error}")).quoting(&status.error);
             out.report(object.failed(cluster, meta.created()).fact(said));
-        } else if matches!(status.state, BackupState::Unset | BackupState::Pending | BackupState::InProgress)
-        {
+        } else if status.state.is_under_way() {
             let (fact, progress) = ("backing_image_backup", status.progress.0);
             let work = Work {
                 fact,

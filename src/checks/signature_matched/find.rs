@@ -2,6 +2,7 @@
 
 use crate::check::signatures::{Field, Pattern, Place};
 use crate::check::*;
+use crate::facts::text::shortened;
 use crate::longhorn::{
     DaemonSet, Event, Kind, KindVisitor, Look, Pod, Resource, Step, log_line, visit_kinds,
 };
@@ -59,12 +60,12 @@ fn logs(cluster: &Cluster, pattern: &Pattern) -> Vec<Match> {
         if found.last().is_some_and(|last| last.object == object) {
             continue;
         }
-        let line = cut_at(line.trim(), QUOTED);
+        let line = shortened(line.trim(), QUOTED);
         found.push(Match {
             object,
             node: pod.map(|pod| pod.spec.node().to_string()).unwrap_or_default(),
             volume: String::new(),
-            fact: EvidenceSource::Log.says(format!("{}: {line}", log.container)).quoting(line),
+            fact: EvidenceSource::Log.says(format!("{}: {line}", log.container)).quoting(&line),
         });
     }
     found
@@ -84,7 +85,7 @@ fn of_event(cluster: &Cluster, event: &Event) -> Match {
         node: if is_node { about.name.to_string() } else { of_pod().unwrap_or_default() },
         volume: if kind == Some(Resource::Volumes) { about.name.to_string() } else { String::new() },
         fact: EvidenceSource::Event
-            .says(format!("{}: {}", event.reason, cut_at(event.said(), QUOTED)))
+            .says(format!("{}: {}", event.reason, shortened(event.said(), QUOTED)))
             .quoting(event.said()),
         object,
     }
@@ -134,8 +135,4 @@ fn text(object: &impl Look, path: &[&str]) -> Option<String> {
     let mut found = None;
     object.look(&steps, &mut |text| found = Some(text.to_owned()));
     found
-}
-
-fn cut_at(text: &str, most: usize) -> &str {
-    text.get(..text.floor_char_boundary(most.min(text.len()))).unwrap_or(text)
 }

@@ -17,6 +17,7 @@
 //! - The upgrade from 1.4 made tickets called longhorn-ui (v1.5.5 upgrade/v14xto150/upgrade.go).
 
 mod engine_error;
+mod events;
 mod gone;
 mod mounts;
 mod rules;
@@ -237,7 +238,7 @@ gauges! {
 }
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
-    let events = states::Events::of(cluster);
+    let events = events::Events::of(cluster);
     states::look(cluster, out, &events);
     tickets::look(cluster, out);
     tickets::find_broken_migrations(cluster, out);

@@ -22,7 +22,6 @@ pub struct Candidate<'a> {
 #[derive(Debug)]
 pub struct Obstacle {
     pub text: String,
-    /// In a headline.
     pub briefly: &'static str,
 }
 

@@ -10,7 +10,6 @@ mod watch;
 use anyhow::anyhow;
 use clap::{Args, ColorChoice, ValueEnum};
 use jiff::{SignedDuration, Timestamp};
-use tokio::runtime::Runtime;
 
 pub use self::output::style;
 use self::output::{OutputFormat, is_broken_pipe};
@@ -186,10 +185,6 @@ pub fn run(args: CheckArgs) -> Result<u8, Failure> {
     Ok(answer.report.exit_code)
 }
 
-fn runtime() -> Result<Runtime, Failure> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::unknown)
-}
-
 impl CheckArgs {
     fn wants(&self, check: &Check) -> bool {
         self.only.is_empty() || self.only.contains(&check.id)
@@ -200,12 +195,12 @@ impl CheckArgs {
         if !matches!(self.output, OutputFormat::Table | OutputFormat::Wide) {
             return Err(Failure::usage(anyhow!("--watch needs -o table or -o wide")));
         }
-        runtime()?.block_on(watch::until_interrupted(self, options))
+        super::runtime()?.block_on(watch::until_interrupted(self, options))
     }
 
     /// The report on the live cluster, at once or when it is healthy.
     fn live_report(&self, options: &ReportOptions) -> Result<Waited, Failure> {
-        runtime()?.block_on(async {
+        super::runtime()?.block_on(async {
             match self.wait_healthy {
                 Some(limit) => wait::until_healthy(self, limit.unsigned_abs(), options).await,
                 None => {

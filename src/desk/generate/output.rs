@@ -38,10 +38,10 @@ pub fn changes(
             changes.push(Change { path: path.clone(), present, wanted: Some(content.clone()) });
         }
     }
-    let made: BTreeSet<PathBuf> = artifacts.iter().map(|artifact| out.join(&artifact.path)).collect();
+    let written: BTreeSet<PathBuf> = artifacts.iter().map(|artifact| out.join(&artifact.path)).collect();
     let mut files = BTreeSet::new();
     list(&out.join(target.name()), &mut files)?;
-    for file in files.difference(&made) {
+    for file in files.difference(&written) {
         let present = read(file)?;
         if present.as_deref().is_some_and(is_generated) {
             let path = file.strip_prefix(out).unwrap_or(file).to_string_lossy().into_owned();

@@ -30,7 +30,6 @@ pub struct KnownIssue {
     pub cause: &'static str,
     /// What goes wrong, as the second half of a sentence.
     pub effect: &'static str,
-    /// Whom it harms.
     pub harms: Harms,
     /// Releases that have it, from the first up to but not including the second of a pair.
     pub ranges: &'static [(Release, Release)],

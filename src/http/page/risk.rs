@@ -19,7 +19,7 @@ pub fn section(report: &Report, links: Option<&Links>) -> Markup {
             @match risks {
                 None => p { "Unknown: volumes, replicas, nodes or settings could not be read." },
                 Some(risks) => {
-                    dl.facts { @for risk in risks { div { dt { (told(risk)) } dd { (whose(risk)) } } } }
+                    dl.facts { @for risk in risks { div { dt { (label(risk)) } dd { (whose(risk)) } } } }
                     p { @match links {
                         Some(_) => a href="plan/loss" { "All volumes that would be lost if one node, disk or zone failed" },
                         None => { "All volumes that would be lost if one node, disk or zone failed: " code { "longhorn-health-exporter plan loss" } },
@@ -44,7 +44,7 @@ fn whose(risk: &AtRisk) -> String {
     format!("{}{chosen}{whose}", bytes(risk.bytes))
 }
 
-fn told(risk: &AtRisk) -> String {
+fn label(risk: &AtRisk) -> String {
     let volumes = counted(risk.count, "volume");
     match (risk.place, risk.promised) {
         (Place::Copy, true) => format!("{volumes} detached with one copy left: no rebuild while detached"),

@@ -28,8 +28,6 @@ use crate::http::names;
 use crate::http::respond::{Answer, Refusal};
 use crate::plan::Which;
 
-/// Where it is.
-pub const PATH: &str = "/mcp";
 /// The largest question, and how long one may take to arrive and to be answered.
 const MAX_QUESTION: usize = 64 * 1024;
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -236,7 +234,7 @@ pub fn service(tools: Tools) -> Service {
     StreamableHttpService::new(move || Ok(tools.clone()), Arc::default(), config)
 }
 
-/// The answer to a request for [`PATH`].
+/// The answer to a request for [`super::paths::MCP`].
 pub async fn answer<B>(service: &Service, request: Request<B>) -> Result<Answer, Refusal>
 where
     B: Body + Send + 'static,
@@ -252,7 +250,7 @@ where
 }
 
 impl Router {
-    /// The same, with the tools at [`PATH`].
+    /// The same, with the tools at [`super::paths::MCP`].
     pub fn with_tools(mut self) -> Self {
         self.tools = Some(Arc::new(service(Tools::new(self.clone()))));
         self
@@ -263,7 +261,7 @@ impl Router {
         let read = async {
             let route = self.route(address.path())?;
             let config = self.access.config().await;
-            self.made(&config, route, address, HeaderMap::new()).await
+            self.make(&config, route, address, HeaderMap::new()).await
         };
         let answer = read.await.map_err(|refusal| refusal.message)?;
         let body: Bytes = answer.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();

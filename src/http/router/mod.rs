@@ -5,6 +5,7 @@
 
 #[cfg(feature = "mcp")]
 pub mod mcp;
+mod paths;
 mod render;
 #[cfg(test)]
 pub mod tests;
@@ -30,6 +31,9 @@ use crate::exporter::Evaluator;
 use crate::generate::Declared;
 use crate::plan::Which;
 use crate::source::OnDemand;
+use paths::{EXPLAIN, NAMESPACE, RUNBOOKS, Route};
+
+pub use paths::is_taken;
 
 /// Answers requests; cheap to clone.
 #[derive(Clone)]
@@ -51,33 +55,6 @@ pub struct Router {
 /// Who sent a request, in its extensions.
 #[derive(Debug, Clone, Copy)]
 pub struct Client(pub IpAddr);
-
-/// Where the runbooks are: those of this very release, also without access to the internet.
-const RUNBOOKS: &str = "/runbooks/";
-/// What a check or a cause means.
-const EXPLAIN: &str = "/explain/";
-/// What concerns the claims of a namespace.
-const NAMESPACE: &str = "/namespace/";
-
-/// What a path stands for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Route {
-    Live,
-    Ready,
-    Metrics,
-    Report,
-    Text,
-    /// What happened: a page, or text.
-    Timeline(bool),
-    Plan(Which),
-    /// By the name of its alert.
-    Runbook(&'static str),
-    /// A check or a cause, named by the path.
-    Explain,
-    /// The index of runbooks.
-    Runbooks,
-    Landing,
-}
 
 impl Router {
     /// A router. `max_requests` of zero means no limit.
@@ -138,7 +115,7 @@ impl Router {
         B::Error: Display,
     {
         #[cfg(feature = "mcp")]
-        if let Some(tools) = self.tools.as_ref().filter(|_| request.uri.path() == mcp::PATH) {
+        if let Some(tools) = self.tools.as_ref().filter(|_| request.uri.path() == paths::MCP) {
             self.authorize(config, request).await?;
             return mcp::answer(tools, Request::from_parts(request.clone(), body)).await;
         }
@@ -162,7 +139,7 @@ impl Router {
         }
         // credentials first: a client without them takes nothing from those who have them
         self.authorize(config, request).await?;
-        self.made(config, route, request.uri.clone(), request.headers.clone()).await
+        self.make(config, route, request.uri.clone(), request.headers.clone()).await
     }
 
     async fn authorize(&self, config: &WebConfig, request: &Parts) -> Result<(), Refusal> {
@@ -172,7 +149,7 @@ impl Router {
     }
 
     /// The answer for someone who may read it.
-    async fn made(
+    async fn make(
         &self,
         config: &WebConfig,
         route: Route,
@@ -213,19 +190,13 @@ impl Router {
     }
 
     fn route(&self, path: &str) -> Result<Route, Refusal> {
+        if path == self.links.metrics {
+            return Ok(Route::Metrics);
+        }
+        if let Some(route) = paths::fixed(path) {
+            return Ok(route);
+        }
         match path {
-            "/livez" | "/healthz" | "/-/healthy" => Ok(Route::Live),
-            "/readyz" | "/-/ready" => Ok(Route::Ready),
-            path if path == self.links.metrics => Ok(Route::Metrics),
-            "/api/v1/report" => Ok(Route::Report),
-            "/report.txt" => Ok(Route::Text),
-            "/timeline" => Ok(Route::Timeline(true)),
-            "/timeline.txt" => Ok(Route::Timeline(false)),
-            "/plan/upgrade" => Ok(Route::Plan(Which::Upgrade)),
-            "/plan/drain" => Ok(Route::Plan(Which::Drain)),
-            "/plan/loss" => Ok(Route::Plan(Which::Loss)),
-            "/plan/capacity" => Ok(Route::Plan(Which::Capacity)),
-            "/" => Ok(Route::Landing),
             // links on the page are relative, and lead nowhere without the slash
             path if format!("{path}/") == RUNBOOKS => {
                 let refusal = Refusal::new(StatusCode::MOVED_PERMANENTLY, "runbooks are at runbooks/");
@@ -238,7 +209,6 @@ impl Router {
                 Err(refusal.with(header::LOCATION, format!("../?namespace={name}")))
             }
             path if path.starts_with(EXPLAIN) => Ok(Route::Explain),
-            path if path == RUNBOOKS => Ok(Route::Runbooks),
             path if path.starts_with(RUNBOOKS) => {
                 let name = path.strip_prefix(RUNBOOKS).unwrap_or_default();
                 let known: Vec<&str> = self.declared.alerts().map(|alert| alert.name).collect();

@@ -165,12 +165,8 @@ impl Router {
     /// A check or a cause, as `explain` prints it.
     fn explain(&self, path: &str, headers: &HeaderMap) -> Result<Answer, Refusal> {
         let name = path.strip_prefix(EXPLAIN).unwrap_or_default();
-        let (id, cause) = name.split_once('/').map_or((name, None), |(id, cause)| (id, Some(cause)));
-        let (check, cause) = self
-            .evaluator
-            .catalogue()
-            .named(id, cause)
-            .map_err(|message| Refusal::new(StatusCode::NOT_FOUND, message))?;
+        let subject = self.evaluator.catalogue().subject(name);
+        let (check, cause) = subject.map_err(|message| Refusal::new(StatusCode::NOT_FOUND, message))?;
         let text = self.evaluator.rendered(explain::text(check, cause))?;
         Ok(compressible(headers, respond::TEXT, "Accept-Encoding", &text))
     }

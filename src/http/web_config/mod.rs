@@ -20,8 +20,10 @@ use hyper::header::{self, HeaderName, HeaderValue};
 use jiff::SignedDuration;
 use serde_yaml::Spanned;
 
+use crate::exporter::Stamp;
+
+use reload::SeenFiles;
 pub use reload::WebConfigFile;
-use reload::{SeenFiles, Stamp};
 
 /// A web configuration that cannot be used.
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]

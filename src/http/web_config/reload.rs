@@ -1,6 +1,5 @@
 //! The file over time. Certificates are renewed and users change without a restart.
 
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -8,7 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::{WebConfig, WebConfigError};
-use crate::exporter::WebConfigReload;
+use crate::exporter::{Stamp, WebConfigReload};
 use crate::sync;
 
 /// The configuration in force, read again when one of its files changed. A file that became
@@ -35,28 +34,6 @@ struct ReloadState {
 
 /// Files and how they looked just before they were read.
 pub type SeenFiles = Vec<(PathBuf, Option<Stamp>)>;
-
-/// Changes with the content of a file, also where a link to it is turned, as in a mounted Secret.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stamp {
-    inode: (u64, u64),
-    size: u64,
-    modified: (i64, i64),
-    changed: (i64, i64),
-}
-
-impl Stamp {
-    /// `None` for a file that cannot be seen.
-    pub fn of(path: &Path) -> Option<Self> {
-        let metadata = std::fs::metadata(path).ok()?;
-        Some(Stamp {
-            inode: (metadata.dev(), metadata.ino()),
-            size: metadata.size(),
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
-            changed: (metadata.ctime(), metadata.ctime_nsec()),
-        })
-    }
-}
 
 impl WebConfigFile {
     /// Reads the file for the first time. With `passwords_allowed` false (another kind of

@@ -41,6 +41,14 @@ impl Catalogue {
         found.ok_or_else(|| format!("no such cause; {}", did_you_mean::hint(cause, &causes)))
     }
 
+    /// The same in one word: `CHECK` or `CHECK/CAUSE`.
+    pub fn subject(&self, text: &str) -> Result<(&'static Check, Option<&'static Cause>), String> {
+        match text.split_once('/') {
+            Some((id, cause)) => self.named(id, Some(cause)),
+            None => self.named(text, None),
+        }
+    }
+
     /// The kinds that checks read. What only plans ask for is not among them, so that nothing else pays for it.
     pub fn kinds(&self) -> BTreeSet<Resource> {
         self.checks.iter().flat_map(|check| check.needs.iter().chain(check.uses)).copied().collect()

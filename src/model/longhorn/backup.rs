@@ -116,6 +116,13 @@ open_enum! {
     }
 }
 
+impl BackupState {
+    /// Whether it has begun, or will, and has not ended.
+    pub fn is_under_way(self) -> bool {
+        matches!(self, BackupState::Unset | BackupState::Pending | BackupState::InProgress)
+    }
+}
+
 open_enum! {
     /// State of a system backup (longhorn-manager k8s/pkg/apis/longhorn/v1beta2/systembackup.go at v1.4.4 and v1.12.1); empty is new.
     pub enum SystemBackupState {

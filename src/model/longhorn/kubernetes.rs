@@ -5,7 +5,8 @@ use std::fmt;
 use super::lenient::{Int, StringMap, Time, manifests, narrow};
 use super::map::Map;
 use super::meta::Condition;
-use super::pod::{PodSpec, Quantity};
+use super::pod::PodSpec;
+use super::quantity::Quantity;
 use super::shared_text::SharedText;
 
 manifests! {

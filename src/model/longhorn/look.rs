@@ -3,7 +3,8 @@
 use super::event::NodeEvent;
 use super::lenient::{Count, Int, Time};
 use super::map::{Map, Tasks};
-use super::pod::{Port, Quantity};
+use super::pod::Port;
+use super::quantity::Quantity;
 use super::shared_text::SharedText;
 
 /// A step of a path.

@@ -1,5 +1,7 @@
 //! Pods, as far as probes, container states and ownership go.
 
+mod life;
+
 use std::fmt;
 
 use serde::Deserialize;
@@ -8,6 +10,7 @@ use super::env::EnvVar;
 use super::lenient::{Int, StringMap, Time, manifests, narrow, open_enum};
 use super::map::Map;
 use super::meta::Condition;
+use super::quantity::{Quantity, number_or_text};
 use super::shared_text::SharedText;
 
 manifests! {
@@ -175,16 +178,6 @@ impl<'de> serde::Deserialize<'de> for Port {
     }
 }
 
-/// A Kubernetes quantity such as `250m` or `2Gi`, as written.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Quantity(pub String);
-
-impl<'de> serde::Deserialize<'de> for Quantity {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        number_or_text(deserializer).map(Quantity)
-    }
-}
-
 /// The one node that a pod may run on, as the controller of DaemonSets writes it into the affinity; empty for any other pod.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pinned(SharedText);
@@ -214,54 +207,6 @@ impl super::Compact for Pinned {
 }
 
 impl super::Compact for Port {}
-impl super::Compact for Quantity {}
-
-fn number_or_text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    #[derive(serde::Deserialize)]
-    #[serde(untagged, expecting = "expected a number or a string")]
-    enum RawState {
-        Text(String),
-        Number(serde_json::Number),
-    }
-    Ok(match <RawState as serde::Deserialize>::deserialize(deserializer)? {
-        RawState::Text(text) => text,
-        RawState::Number(number) => number.to_string(),
-    })
-}
-
-impl Quantity {
-    /// The amount in base units (cores, bytes); `None` when it is not a quantity.
-    pub fn value(&self) -> Option<f64> {
-        const SUFFIXES: &[(&str, f64)] = &[
-            ("Ki", 1024.0),
-            ("Mi", 1048576.0),
-            ("Gi", 1073741824.0),
-            ("Ti", 1099511627776.0),
-            ("Pi", 1125899906842624.0),
-            ("Ei", 1152921504606846976.0),
-            ("n", 1e-9),
-            ("u", 1e-6),
-            ("m", 1e-3),
-            ("k", 1e3),
-            ("M", 1e6),
-            ("G", 1e9),
-            ("T", 1e12),
-            ("P", 1e15),
-            ("E", 1e18),
-        ];
-        let text = self.0.trim();
-        let finite = |number: f64| number.is_finite().then_some(number);
-        if let Ok(number) = text.parse::<f64>() {
-            // "inf" and "nan" parse as floats but are no quantities
-            return text
-                .starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c))
-                .then(|| finite(number))?;
-        }
-        let (suffix, factor) = SUFFIXES.iter().find(|(suffix, _)| text.ends_with(suffix))?;
-        let number: f64 = text[..text.len() - suffix.len()].parse().ok()?;
-        finite(number * factor)
-    }
-}
 
 impl Container {
     /// Its limit of memory, as it is written, if it has one.
@@ -385,77 +330,6 @@ impl Pod {
         Some(noted.unwrap_or_default())
     }
 
-    /// True when no container of it will run any more: the pod says so a second or two later than its containers.
-    pub fn is_over(&self) -> bool {
-        let statuses = &self.status.container_statuses;
-        matches!(self.status.phase, PodPhase::Failed | PodPhase::Succeeded)
-            || (!statuses.is_empty() && statuses.iter().all(|status| status.state.terminated.is_some()))
-    }
-
-    /// Why its kubelet did not take it, if it did not: a taint, pressure, not enough of something, a node selector. Such a pod is
-    /// Failed from the start. A kubelet that starts may also reject pods that run; [`Pod::has_run`] tells.
-    pub fn rejection(&self) -> Option<&str> {
-        const PREFIX: &str = "Pod was rejected: ";
-        let (reason, message) = (self.status.reason.as_str(), self.status.message.trim());
-        if self.status.phase != PodPhase::Failed {
-            return None;
-        }
-        if let Some(why) = message.strip_prefix(PREFIX) {
-            return Some(why);
-        }
-        // kubelets before that prefix; an eviction of a running pod says of what the node was short
-        let by_reason = reason.starts_with("OutOf")
-            || ["TaintToleration", "NodeAffinity", "UnexpectedAdmissionError"].contains(&reason)
-            || (reason == "Evicted" && message.contains("node had condition"));
-        by_reason.then_some(if message.is_empty() { reason } else { message })
-    }
-
-    /// False for a pod that is known never to have run: one that is Pending, that its kubelet rejected, or whose container could
-    /// not be started. A kubelet that does not find a container calls it ContainerStatusUnknown, whether there was one or not.
-    pub fn has_run(&self) -> bool {
-        let statuses = &self.status.container_statuses;
-        let ran = |state: &ContainerState| {
-            state.running.is_some() || state.terminated.as_ref().is_some_and(|end| end.ran_since().is_some())
-        };
-        if statuses.iter().any(|status| ran(&status.state) || ran(&status.last_state)) {
-            return true;
-        }
-        match self.status.phase {
-            PodPhase::Pending => false,
-            PodPhase::Failed => {
-                let never = |status: &ContainerStatus| {
-                    let ended = status.state.terminated.as_ref();
-                    status.state.waiting.is_some() || ended.is_some_and(Terminated::never_started)
-                };
-                // a pod for a node that is not there is removed before any kubelet took it
-                let unseen = statuses.is_empty()
-                    && !self.status.start_time.is_set()
-                    && super::condition(&self.status.conditions, "DisruptionTarget")
-                        .is_some_and(|target| target.reason == "DeletionByPodGC");
-                self.rejection().is_none()
-                    && !unseen
-                    && !statuses.iter().any(never)
-                    && !self.was_lost_before_it_ran()
-            }
-            _ => true,
-        }
-    }
-
-    /// True for a pod that was deleted before its container ran, as Longhorn does when a second setting changes a second after the
-    /// first: the kubelet looks for a container that never was. The pod has not been Ready since the kubelet took it.
-    fn was_lost_before_it_ran(&self) -> bool {
-        let unknown = |status: &ContainerStatus| {
-            status.state.terminated.as_ref().is_some_and(|end| end.reason == "ContainerStatusUnknown")
-        };
-        let never_ready = self
-            .status
-            .start_time
-            .get()
-            .zip(self.unready_since())
-            .is_some_and(|(start, since)| since.as_second() <= start.as_second().saturating_add(1));
-        self.metadata.is_deleting() && never_ready && self.status.container_statuses.iter().any(unknown)
-    }
-
     /// True for the pod of an instance manager, by the label that Longhorn gives it (longhorn-manager
     /// v1.12.1 types/types.go GetInstanceManagerLabels).
     pub fn is_instance_manager(&self) -> bool {
@@ -466,11 +340,6 @@ impl Pod {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
-
-    fn value(text: &str) -> Option<f64> {
-        Quantity(text.to_owned()).value()
-    }
 
     #[test]
     fn a_pod_of_a_daemon_set_names_its_node_before_it_has_one() {
@@ -489,55 +358,5 @@ mod tests {
         assert_eq!(node(&format!("nodeName: node-1, {}", pinned("metadata.name"))), "node-1");
         assert_eq!(node("affinity: {nodeAffinity: null}"), "");
         assert_eq!(node(""), "");
-    }
-
-    #[test]
-    fn a_pod_that_was_deleted_before_its_container_ran_has_not_run() {
-        // played with 1.9.2: made at 02:07:05, deleted within the second, gone at 02:07:07
-        let ran = |not_ready_since: &str, deleted: &str| {
-            let json = format!(
-                r#"{{"metadata":{{"name":"im"{deleted}}},"status":{{"phase":"Failed","startTime":"2026-11-24T02:07:05Z",
-                   "conditions":[{{"type":"Ready","status":"False","lastTransitionTime":"2026-11-24T02:07:{not_ready_since}Z"}}],
-                   "containerStatuses":[{{"name":"instance-manager","state":{{"terminated":{{"exitCode":137,"reason":"ContainerStatusUnknown"}}}}}}]}}}}"#
-            );
-            serde_json::from_str::<Pod>(&json).unwrap().has_run()
-        };
-        let deleted = r#","deletionTimestamp":"2026-11-24T02:07:36Z""#;
-        assert!(!ran("05", deleted));
-        assert!(ran("07", deleted), "it was Ready for a moment");
-        assert!(ran("05", ""), "a kubelet lost it, as far as is known");
-    }
-
-    #[test]
-    fn quantities() {
-        for (text, expected) in [
-            ("250m", Some(0.25)),
-            ("4", Some(4.0)),
-            ("1e3", Some(1000.0)),
-            ("2Gi", Some(2147483648.0)),
-            ("1k", Some(1000.0)),
-            ("", None),
-            ("inf", None),
-            ("nan", None),
-            ("m", None),
-            ("12 apples", None),
-        ] {
-            assert_eq!(value(text), expected, "{text:?}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn any_quantity_is_finite_or_none(text in ".{0,20}") {
-            if let Some(amount) = value(&text) {
-                prop_assert!(amount.is_finite());
-            }
-        }
-
-        #[test]
-        fn thousandths_are_thousandths(amount in 0..1_000_000_u32) {
-            let (whole, milli) = (value(&amount.to_string()), value(&format!("{}m", u64::from(amount) * 1000)));
-            prop_assert!((whole.unwrap() - milli.unwrap()).abs() < 1e-6);
-        }
     }
 }

@@ -7,14 +7,14 @@ use std::io::{self, Write};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::check::{ObjectRef, Severity, counted};
+use crate::check::{Finding, ObjectRef, Severity, counted};
 use crate::cluster::Cluster;
 use crate::edits::{self, Edit, edits, values};
 use crate::happened;
 use crate::incidents::Incident;
 use crate::longhorn::Resource;
 use crate::text::{Style, moment, sentence};
-use crate::{Finding, Report, Status, exit};
+use crate::{Report, Status, exit};
 
 /// Lines of one kind that are printed; the JSON has all.
 const MAX_PRINTED: usize = 20;
@@ -76,7 +76,7 @@ impl Diff {
         let (old, new) = (Index::of(before.1), Index::of(after.1));
         let compared = |kind: &Resource| before.0.knows_all(*kind) && after.0.knows_all(*kind);
         let (kinds, not_compared): (BTreeSet<_>, BTreeSet<_>) = edits::KINDS.into_iter().partition(compared);
-        let gone = before.1.incidents.iter().filter(|incident| new.matching(before.1, incident).is_empty());
+        let ended = before.1.incidents.iter().filter(|incident| new.matching(before.1, incident).is_empty());
         let (mut began, mut changed) = (Vec::new(), Vec::new());
         for incident in &after.1.incidents {
             let known = old.matching(after.1, incident);
@@ -101,7 +101,7 @@ impl Diff {
             to: after.1.cluster.now,
             status: [before.1.status, after.1.status],
             began,
-            ended: gone
+            ended: ended
                 .map(|incident| Change { count: 0, count_before: incident.count, ..Change::of(incident) })
                 .collect(),
             changed,

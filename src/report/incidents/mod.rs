@@ -140,7 +140,7 @@ pub const NEVER_MUTED: [&str; 5] = [
 
 /// An alert as far as it can be muted on its own: one of a cause on a node, where it keeps both as labels, else of all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Told<'a> {
+pub struct AlertKey<'a> {
     /// The alert.
     pub alert: &'static str,
     /// The cause; empty where the alert has no such label.
@@ -154,13 +154,13 @@ pub struct Told<'a> {
 pub fn muted<'a>(
     catalogue: &Catalogue,
     findings: &'a [Finding],
-) -> BTreeMap<Told<'a>, BTreeSet<(&'static str, &'a str)>> {
+) -> BTreeMap<AlertKey<'a>, BTreeSet<(&'static str, &'a str)>> {
     let ties = group::Ties::new(catalogue.relations, findings);
     let alert = |finding: &Finding| catalogue.by_id(finding.check)?.alert_of(finding.cause);
-    let mut told: BTreeMap<Told, Option<BTreeSet<(&str, &str)>>> = BTreeMap::new();
+    let mut alerts: BTreeMap<AlertKey, Option<BTreeSet<(&str, &str)>>> = BTreeMap::new();
     for (place, finding) in findings.iter().enumerate() {
         let Some(alert_of) = alert(finding).filter(|alert| alert.tells_of(finding.cause)) else { continue };
-        let key = Told {
+        let key = AlertKey {
             alert: alert_of.name,
             cause: if alert_of.keeps("cause") { finding.cause.id } else { "" },
             node: node_of(alert_of, finding),
@@ -171,15 +171,15 @@ pub fn muted<'a>(
             .filter_map(|root| alert(root).map(|alert| (alert.name, node_of(alert, root))))
             .filter(|(name, _)| *name != alert_of.name)
             .collect();
-        let all = told.entry(key).or_insert_with(|| Some(BTreeSet::new()));
+        let all = alerts.entry(key).or_insert_with(|| Some(BTreeSet::new()));
         match all {
             Some(all) if !roots.is_empty() => all.extend(roots),
             // it tells of something else, too
             _ => *all = None,
         }
     }
-    told.retain(|told, _| !NEVER_MUTED.contains(&told.alert));
-    told.into_iter().filter_map(|(told, roots)| Some((told, roots?))).collect()
+    alerts.retain(|key, _| !NEVER_MUTED.contains(&key.alert));
+    alerts.into_iter().filter_map(|(key, roots)| Some((key, roots?))).collect()
 }
 
 /// The node as the alert about a finding names it.
@@ -199,7 +199,7 @@ fn incident(findings: &[Finding], group: &group::Group, ties: &group::Ties) -> I
     let root = roots.first();
     let (title, remedy) = (title(&roots), root.map(|root| &root.remedy));
     let fix = remedy.map(|remedy| remedy.fix.clone()).unwrap_or_default();
-    let told = format!("{title} {fix}");
+    let text = format!("{title} {fix}");
     Incident {
         number: 0,
         check: root.map_or("", |root| root.check),
@@ -214,7 +214,7 @@ fn incident(findings: &[Finding], group: &group::Group, ties: &group::Ties) -> I
         volumes: volumes.into_iter().take(MAX_LISTED).cloned().collect(),
         consequences: consequences(&group.consequences, findings, ties),
         waits_for: BTreeSet::new(),
-        said: root.and_then(|root| root.said.clone()).filter(|said| !said::is_told(&told, &said.text)),
+        said: root.and_then(|root| root.said.clone()).filter(|said| !said::is_told(&text, &said.text)),
         fix,
         first: remedy.and_then(|remedy| remedy.commands.first()).cloned(),
         runbook: root.and_then(|root| root.runbook),
@@ -294,17 +294,17 @@ pub fn natural(name: &str) -> Vec<(String, u64)> {
 }
 
 fn consequences(places: &[usize], findings: &[Finding], ties: &group::Ties) -> Vec<Consequence> {
-    let mut told: Vec<Consequence> = Vec::new();
+    let mut consequences: Vec<Consequence> = Vec::new();
     for place in places {
         let Some(finding) = findings.get(*place) else { continue };
         let Some(relation) = ties.relation(*place) else { continue };
-        let same = told
+        let same = consequences
             .iter_mut()
             .find(|consequence| consequence.check == finding.check && consequence.text == relation.phrase);
         let consequence = match same {
             Some(known) => known,
             None => {
-                told.push(Consequence {
+                consequences.push(Consequence {
                     check: finding.check,
                     cause: finding.cause.id,
                     severity: finding.severity,
@@ -312,7 +312,7 @@ fn consequences(places: &[usize], findings: &[Finding], ties: &group::Ties) -> V
                     nodes: Vec::new(),
                     count: 0,
                 });
-                let Some(new) = told.last_mut() else { continue };
+                let Some(new) = consequences.last_mut() else { continue };
                 new
             }
         };
@@ -320,8 +320,8 @@ fn consequences(places: &[usize], findings: &[Finding], ties: &group::Ties) -> V
         consequence.count += 1;
         consequence.nodes.extend(finding.node.clone().filter(|_| relation.on_nodes));
     }
-    for consequence in &mut told {
+    for consequence in &mut consequences {
         sort_names(&mut consequence.nodes);
     }
-    told
+    consequences
 }

@@ -161,7 +161,7 @@ fn brief(out: &mut dyn Write, report: &Report, style: Style, room: Room) -> io::
     }
     for (place, incident) in first.iter().enumerate() {
         let follows = place < room.follows;
-        told(out, incident, style, follows)?;
+        write_incident(out, incident, style, follows)?;
     }
     if !then.is_empty() {
         writeln!(out, "{}", style.bold("Then"))?;
@@ -231,7 +231,12 @@ fn with_consequences(incident: &Incident) -> String {
     }
 }
 
-fn told(out: &mut dyn Write, incident: &Incident, style: Style, says_what_follows: bool) -> io::Result<()> {
+fn write_incident(
+    out: &mut dyn Write,
+    incident: &Incident,
+    style: Style,
+    says_what_follows: bool,
+) -> io::Result<()> {
     let margin = margin(incident, style);
     let title = style.lines(INDENT, &incident.title);
     for (index, line) in title.iter().enumerate() {

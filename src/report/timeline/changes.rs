@@ -32,16 +32,16 @@ pub fn of(cluster: &Cluster, from: Option<Timestamp>) -> Vec<Entry> {
     let mut collect = Collect { objects, from, entries: Vec::new(), latest: BTreeMap::new() };
     seen(cluster, &mut collect);
     visit_kinds(&mut collect);
-    collect.made(&objects.kube_nodes);
-    collect.made(&objects.longhorn_nodes);
-    collect.made(&objects.engine_images);
-    collect.made(&objects.backup_targets);
-    collect.made(&objects.recurring_jobs);
+    collect.created(&objects.kube_nodes);
+    collect.created(&objects.longhorn_nodes);
+    collect.created(&objects.engine_images);
+    collect.created(&objects.backup_targets);
+    collect.created(&objects.recurring_jobs);
     objects.kube_nodes.iter().for_each(|node| collect.node(cluster, node));
     node_events(cluster, &mut collect);
     rollouts(cluster, &mut collect);
     objects.pods.iter().for_each(|pod| collect.pod(pod));
-    cluster.history.gone_pods().for_each(|gone| collect.gone(gone));
+    cluster.history.gone_pods().for_each(|gone| collect.vanished(gone));
     collect.entries
 }
 
@@ -125,7 +125,7 @@ impl Collect<'_> {
     }
 
     /// Objects that are new, and did not come with the first of their kind.
-    fn made<T: Kind>(&mut self, store: &Store<T>) {
+    fn created<T: Kind>(&mut self, store: &Store<T>) {
         let Some(first) = store.iter().filter_map(|object| object.meta().created()).min() else { return };
         for object in store.iter() {
             let Some(at) = object.meta().created().filter(|at| self.is_of_interest(*at)) else { continue };
@@ -191,7 +191,7 @@ impl Collect<'_> {
         self.push(Entry { edit: Some(edit), ..Entry::new(What::PodEnded, Some(at), text) });
     }
 
-    fn gone(&mut self, gone: &GonePod) {
+    fn vanished(&mut self, gone: &GonePod) {
         let meta = &gone.last.metadata;
         let is_of_job =
             ["job-name", "batch.kubernetes.io/job-name"].iter().any(|label| meta.label(label).is_some());

@@ -25,14 +25,15 @@ fn caused<'a>(findings: &'a [Finding], incident: &Incident) -> Vec<(&'a Finding,
 }
 
 /// From when on changes have to be known, to name those that come before the incidents.
-pub fn earliest(findings: &[Finding], told: &[Incident]) -> Option<Timestamp> {
-    let begun = told.iter().flat_map(|incident| caused(findings, incident)).map(|(_, since)| since).min()?;
+pub fn earliest(findings: &[Finding], incidents: &[Incident]) -> Option<Timestamp> {
+    let begun =
+        incidents.iter().flat_map(|incident| caused(findings, incident)).map(|(_, since)| since).min()?;
     begun.checked_sub(BOUND).ok()
 }
 
 /// Tells incidents what was changed shortly before them: of the object that the cause names, in a way that can bring it about.
-pub fn explain(findings: &[Finding], told: &mut [Incident], changes: &[Entry]) {
-    for incident in told {
+pub fn explain(findings: &[Finding], incidents: &mut [Incident], changes: &[Entry]) {
+    for incident in incidents {
         let mut named: Vec<Entry> = Vec::new();
         for (root, since) in caused(findings, incident) {
             let before = |entry: &&Entry| {
@@ -77,11 +78,11 @@ fn brings(by: &ChangedBy, entry: &Entry, finding: &Finding) -> bool {
 }
 
 /// The incidents that last, and those that an exporter saw end.
-pub fn of(cluster: &Cluster, findings: &[Finding], told: &[Incident]) -> Vec<Entry> {
+pub fn of(cluster: &Cluster, findings: &[Finding], incidents: &[Incident]) -> Vec<Entry> {
     let mut entries = Vec::new();
     // since when a note holds is mostly unknown, and no news
-    let is_told = |incident: &&Incident| incident.since.is_some() || incident.severity > Severity::Info;
-    for incident in told.iter().filter(is_told) {
+    let is_news = |incident: &&Incident| incident.since.is_some() || incident.severity > Severity::Info;
+    for incident in incidents.iter().filter(is_news) {
         let of = (incident.check, incident.cause);
         entries.push(entry(
             What::IncidentBegan,
@@ -112,11 +113,11 @@ fn spread(findings: &[Finding], incident: &Incident) -> Vec<Entry> {
             *known = (since, finding);
         }
     }
-    let told = first.into_iter().map(|((check, cause), (since, finding))| {
+    let entries = first.into_iter().map(|((check, cause), (since, finding))| {
         let title = crate::check::capitalised(&finding.message);
         entry(What::IncidentSpread, Some(since), &title, (check, cause), Some(finding.severity))
     });
-    told.collect()
+    entries.collect()
 }
 
 fn entry(

@@ -26,14 +26,14 @@ const MAX_TIMELESS: usize = 20;
 pub fn of(
     cluster: &Cluster,
     findings: &[Finding],
-    told: &mut [Incident],
+    incidents: &mut [Incident],
     since: SignedDuration,
 ) -> Vec<Entry> {
     let from = cluster.moment().and_then(|now| now.checked_sub(since).ok());
-    let earliest = incidents::earliest(findings, told).into_iter().chain(from).min();
+    let earliest = incidents::earliest(findings, incidents).into_iter().chain(from).min();
     let changes = changes::of(cluster, earliest);
-    incidents::explain(findings, told, &changes);
-    let mut entries = incidents::of(cluster, findings, told);
+    incidents::explain(findings, incidents, &changes);
+    let mut entries = incidents::of(cluster, findings, incidents);
     entries.extend(changes);
     // the future of a recording that is judged at an earlier time has not happened
     let now = cluster.moment();

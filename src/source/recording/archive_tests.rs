@@ -1,8 +1,10 @@
 //! Archives as people and machines pack them, and as somebody does who means harm.
 
 use std::io::{Cursor, Write};
+use std::path::Path;
 
 use super::archive::{Archive, Member};
+use super::files::FileKind;
 use super::*;
 
 const PODS: &str = "apiVersion: v1\nkind: PodList\nitems:\n\

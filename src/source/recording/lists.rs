@@ -6,7 +6,7 @@ use std::io::Read;
 use super::document::{Content, DocumentReader, is_list_of, of_support_bundle};
 use super::tree::{Count, Tree};
 use super::{RecordingError, json};
-use crate::watch::streamed::{ADDED, Split};
+use crate::watch::split::{ADDED, Split};
 
 /// Takes the objects of a list. `None` for what is not plainly a whole list of objects that say what they are: it is
 /// to be read as a whole, which tells what is odd about it. Objects may have been taken by then.

@@ -1,5 +1,6 @@
 //! A recording that lost something says what, and is never healthy in silence.
 
+use super::error::some_of;
 use super::*;
 
 const SETTING: &str =

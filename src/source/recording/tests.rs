@@ -1,5 +1,7 @@
 //! Files as people really have them: what is read all the same, and what is said about the rest.
 
+use std::path::Path;
+
 use super::*;
 
 const SETTING: &str = "apiVersion: longhorn.io/v1beta2\nkind: Setting\n\

@@ -1,7 +1,7 @@
 //! The live source: one list and watch a kind, kept in memory, so that no scrape calls the API.
 //!
 //! `traffic` sees every call on the wire, `headers` what its answer says beside the objects, `pages` how large a page
-//! may be, and `body` every line of a watch; `streamed` takes a list apart as it arrives, `kind` follows one kind,
+//! may be, and `body` every line of a watch; `split` takes a list apart as it arrives, `kind` follows one kind,
 //! `item` decodes an object,
 //! `trouble` names failures, `backoff` paces them, `state` holds what was gathered, `pods` notes
 //! replaced pods, `crash_logs` reads the end of crashed managers' logs.
@@ -16,8 +16,9 @@ mod kind;
 mod outages;
 mod pages;
 mod pods;
+pub mod split;
 mod state;
-pub mod streamed;
+mod streamed;
 mod traffic;
 mod trouble;
 

@@ -28,10 +28,10 @@ pub(super) struct Outages {
 #[derive(Debug)]
 struct Outage {
     /// Kinds that the log says cannot be followed.
-    told: BTreeSet<Resource>,
-    /// Kinds that fail and are not told yet.
+    announced: BTreeSet<Resource>,
+    /// Kinds that fail and are not announced yet.
     joined: BTreeSet<Resource>,
-    /// Kinds that work again and are not told yet.
+    /// Kinds that work again and are not announced yet.
     left: BTreeSet<Resource>,
     reason: ApiErrorReason,
     message: String,
@@ -85,7 +85,7 @@ impl Outages {
         let alike = class(reason);
         outages.retain(|class, outage| *class == alike || !outage.forget(kind));
         let outage = outages.entry(alike).or_insert_with(|| Outage {
-            told: BTreeSet::new(),
+            announced: BTreeSet::new(),
             joined: BTreeSet::new(),
             left: BTreeSet::new(),
             reason,
@@ -93,15 +93,15 @@ impl Outages {
             due: None,
         });
         if outage.left.remove(&kind) {
-            outage.told.insert(kind);
+            outage.announced.insert(kind);
         }
-        if outage.told.contains(&kind) || !outage.joined.insert(kind) {
+        if outage.announced.contains(&kind) || !outage.joined.insert(kind) {
             return None;
         }
         if outage.joined.len() == 1 {
             (outage.reason, outage.message) = (reason, message.to_owned());
         }
-        outage.due_in(if outage.told.is_empty() { FIRST } else { NEXT }, now)
+        outage.due_in(if outage.announced.is_empty() { FIRST } else { NEXT }, now)
     }
 
     fn note_recovered(&self, kind: Resource, now: Instant) -> (Vec<OutageLine>, Option<Instant>) {
@@ -109,11 +109,11 @@ impl Outages {
         let (mut lines, mut due) = (Vec::new(), None);
         outages.retain(|_, outage| {
             outage.joined.remove(&kind);
-            if outage.told.remove(&kind) {
+            if outage.announced.remove(&kind) {
                 outage.left.insert(kind);
                 due = due.or(outage.due_in(NEXT, now));
             }
-            let over = outage.told.is_empty() && outage.joined.is_empty();
+            let over = outage.announced.is_empty() && outage.joined.is_empty();
             if over && !outage.left.is_empty() {
                 lines.push(outage.ends());
             }
@@ -135,7 +135,7 @@ impl Outages {
             outage.due = None;
             if !outage.joined.is_empty() {
                 let kinds = std::mem::take(&mut outage.joined);
-                outage.told.extend(&kinds);
+                outage.announced.extend(&kinds);
                 let (reason, message) = (outage.reason, outage.message.clone());
                 lines.push(OutageLine::Begins { kinds, reason, message });
             }
@@ -158,16 +158,16 @@ impl Outage {
 
     /// A kind fails otherwise now; true when nothing is left.
     fn forget(&mut self, kind: Resource) -> bool {
-        for kinds in [&mut self.told, &mut self.joined, &mut self.left] {
+        for kinds in [&mut self.announced, &mut self.joined, &mut self.left] {
             kinds.remove(&kind);
         }
-        self.told.is_empty() && self.joined.is_empty() && self.left.is_empty()
+        self.announced.is_empty() && self.joined.is_empty() && self.left.is_empty()
     }
 
     fn ends(&mut self) -> OutageLine {
         OutageLine::Ends {
             kinds: std::mem::take(&mut self.left),
-            failing: self.told.len() + self.joined.len(),
+            failing: self.announced.len() + self.joined.len(),
         }
     }
 }

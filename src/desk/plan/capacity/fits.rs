@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::Found;
-use super::super::scheduler::{Scheduler, Spot};
+use super::super::scheduler::Spot;
 use super::Room;
 use crate::check::bytes;
 
@@ -30,7 +30,7 @@ impl Place {
 /// Says which replica finds no disk, and why each disk refuses it.
 pub fn does_not_fit(room: &Room<'_>, out: &mut Found) {
     let Some(wanted) = room.wanted else { return };
-    let (placed, mut refusals) = Scheduler::of(room.cluster).place(&wanted.volume(), wanted.replicas());
+    let (placed, refusals) = &room.placed;
     let (found, all) = (placed.len(), wanted.replicas());
     if found >= all {
         return;
@@ -41,6 +41,7 @@ pub fn does_not_fit(room: &Room<'_>, out: &mut Found) {
     };
     let reason = out.say(text);
     // what comes nearest to taking it is read first
+    let mut refusals: Vec<_> = refusals.iter().collect();
     refusals.sort_by_key(|refusal| std::cmp::Reverse(refusal.obstacle));
     for refusal in refusals.iter().take(MAX_REFUSALS) {
         reason.fact(refusal.text.clone());

@@ -7,8 +7,9 @@ mod pace;
 pub mod table;
 mod wanted;
 
-use super::scheduler::Scheduler;
+use super::scheduler::{Scheduler, Spot};
 use super::*;
+use crate::facts::placement::PlacementRefusal;
 
 pub use disks::{DiskRoom, Largest};
 pub use fits::Place;
@@ -44,6 +45,8 @@ pub struct Room<'a> {
     pub wanted: Option<&'a Wanted>,
     /// The same cluster in an earlier recording.
     pub earlier: Option<&'a Cluster>,
+    /// Where the replicas of the new volume go, and what refuses the next one.
+    pub placed: (Vec<Spot<'a>>, Vec<PlacementRefusal>),
 }
 
 conditions! {
@@ -91,8 +94,11 @@ fn without_zone(room: &Room<'_>, out: &mut Found) {
 pub fn plan(looked: Looked<'_>, wanted: Option<Wanted>) -> Plan {
     let cluster = looked.cluster;
     let wanted = wanted.map(|wanted| wanted.completed(cluster));
+    let volume = wanted.as_ref().map(Wanted::volume);
+    let count = wanted.as_ref().map_or(0, Wanted::replicas);
+    let placed = volume.as_ref().map(|volume| Scheduler::of(cluster).place(volume, count));
     let earlier = looked.earlier;
-    let room = Room { cluster, wanted: wanted.as_ref(), earlier };
+    let room = Room { cluster, wanted: wanted.as_ref(), earlier, placed: placed.unwrap_or_default() };
     let names = [(Name::Namespace, cluster.namespace.clone())];
     let mut reasons = Vec::new();
     for condition in ALL.iter().copied() {
@@ -105,14 +111,6 @@ pub fn plan(looked: Looked<'_>, wanted: Option<Wanted>) -> Plan {
         reasons.append(&mut looked.judge(condition, &names, |found| look(&room, found)));
     }
     let part = Part::of("room on the disks".to_owned(), reasons, Vec::new());
-    let volume = wanted.as_ref().map(Wanted::volume);
-    let replicas = match (&wanted, &volume) {
-        (Some(wanted), Some(volume)) => {
-            let (spots, _) = Scheduler::of(cluster).place(volume, wanted.replicas());
-            spots.iter().map(Place::of).collect()
-        }
-        _ => Vec::new(),
-    };
     let mut disks = disks::rooms(cluster, volume.as_ref());
     if let Some(earlier) = earlier {
         pace::add_to(&mut disks, cluster, earlier);
@@ -120,7 +118,7 @@ pub fn plan(looked: Looked<'_>, wanted: Option<Wanted>) -> Plan {
     let capacity = Capacity {
         since: earlier.map(|earlier| earlier.now),
         now: cluster.now,
-        replicas,
+        replicas: room.placed.0.iter().map(Place::of).collect(),
         largest: disks::largest(cluster),
         disks,
         volume: wanted,

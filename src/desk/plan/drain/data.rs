@@ -12,7 +12,7 @@ use crate::facts::placement::{nearest, refusals_without};
 use crate::facts::text::listed;
 use crate::facts::volumes::{attached_on, is_healthy, rebuild};
 use crate::longhorn::{
-    Backup, BackupState, DataEngine, DataLocality, Owner, Release, Replica, Volume, VolumeHealth, VolumeState,
+    Backup, CopyState, DataEngine, DataLocality, Owner, Release, Replica, Volume, VolumeHealth, VolumeState,
 };
 
 /// Policies that evict on their own came with these releases (longhorn-manager v1.5.4 controller/node_controller.go).
@@ -86,8 +86,7 @@ pub fn rebuilding(draining: &Draining<'_>, out: &mut Found) {
 /// A ticket of the backup controller keeps a volume attached until its backup ends.
 pub fn backing_up(draining: &Draining<'_>, out: &mut Found) {
     let cluster = draining.cluster;
-    let runs =
-        |backup: &&Backup| matches!(backup.status.state, BackupState::Pending | BackupState::InProgress);
+    let runs = |backup: &&Backup| backup.status.state.is_under_way();
     let running: BTreeSet<&str> =
         cluster.objects.backups.iter().filter(runs).map(|backup| backup.volume()).collect();
     let here = |volume: &&Volume| {

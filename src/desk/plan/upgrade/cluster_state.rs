@@ -136,13 +136,8 @@ pub fn backing_images(rung: &Rung<'_>, out: &mut Found) {
 }
 
 pub fn backups(rung: &Rung<'_>, out: &mut Found) {
-    use crate::longhorn::BackupState::*;
-    let running = rung
-        .cluster
-        .objects
-        .backups
-        .iter()
-        .filter(|backup| matches!(backup.status.state, Pending | InProgress | Unset));
+    let backups = rung.cluster.objects.backups.iter();
+    let running = backups.filter(|backup| backup.status.state.is_under_way());
     let volumes: Vec<_> = running.map(|backup| backup.volume()).collect();
     if !volumes.is_empty() {
         let text = held(volumes.len(), "backup", "is|are running");

@@ -1,9 +1,11 @@
 //! Which kind a call is about.
 
+use bytes::Bytes;
 use futures::FutureExt as _;
 use http_body_util::Full;
 
 use super::*;
+use crate::watch::pages;
 
 fn call(uri: &str) -> Option<(Resource, bool, bool)> {
     call_in("longhorn-system", uri)
