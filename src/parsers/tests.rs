@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use super::{PARSERS, told};
+use super::{PARSERS, complaint};
 use crate::longhorn::{Objects, Resource};
 
 #[path = "../../tests/support/numbers.rs"]

@@ -12,7 +12,7 @@ use crate::facts::placement::{nearest, refusals_without};
 use crate::facts::text::listed;
 use crate::facts::volumes::{attached_on, is_healthy, rebuild};
 use crate::longhorn::{
-    Backup, CopyState, DataEngine, DataLocality, Owner, Release, Replica, Volume, VolumeHealth, VolumeState,
+    Backup, DataEngine, DataLocality, Owner, Release, Replica, Volume, VolumeHealth, VolumeState,
 };
 
 /// Policies that evict on their own came with these releases (longhorn-manager v1.5.4 controller/node_controller.go).
