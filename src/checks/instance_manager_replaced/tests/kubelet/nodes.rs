@@ -92,7 +92,7 @@ fn what_a_lost_node_itself_did_belongs_to_the_end() {
     assert_eq!((finding.cause.id, finding.volumes.len()), ("node_lost", 1), "{finding:?}");
     let evidence: String = finding.evidence().iter().map(|fact| fact.text.as_str()).collect();
     assert!(evidence.contains("DetachedUnexpectedly on volume v at 2026-01-02T11:48:00Z"), "{evidence}");
-    assert!(evidence.contains("is when the container runtime was back"), "{evidence}");
+    assert!(evidence.contains("when the container runtime was back"), "{evidence}");
 }
 
 #[test]
