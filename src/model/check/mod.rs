@@ -32,7 +32,7 @@ pub use changed_by::{
     BY_CORDON, BY_ITS_TARGET, BY_ITS_VALUE, BY_LIMIT, BY_MINIMUM, BY_PERCENTAGE, BY_ROLLOUT, ChangedBy,
 };
 pub use fact::Fact;
-pub use finding::{Command, Evidence, EvidenceSource, Finding, Remedy, Severity, cut};
+pub use finding::{Command, Evidence, EvidenceSource, Finding, Remedy, Severity, Since, cut};
 pub use gauge::gauges;
 pub use gauge::{Gauge, GaugeKind, Sample};
 pub use outcome::{Omitted, Outcome, truncate_to_worst};
