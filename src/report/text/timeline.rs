@@ -22,7 +22,9 @@ pub fn write(out: &mut dyn Write, report: &Report, since: SignedDuration, style:
         style.wrap(out, "  ", nothing(report))?;
     }
     for entry in report.timeline.iter().take(MAX_PRINTED) {
-        style.hang(out, &format!("{:20}  ", when(entry)), INDENT, &said(entry))?;
+        let (when, later) = (when(entry), if entry.or_later { "or later: " } else { "" });
+        let when = when.trim_end_matches(" or later");
+        style.hang(out, &format!("{when:22}"), INDENT, &format!("{later}{}", said(entry)))?;
     }
     match report.timeline.len().checked_sub(MAX_PRINTED) {
         Some(more) if more > 0 => writeln!(out, "{INDENT}and {more} more (-o json)")?,

@@ -1,6 +1,6 @@
 //! When incidents began, spread and were over, and what was changed before them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -11,7 +11,7 @@ use crate::facts::text::shortened;
 use crate::happened::{Entry, What};
 use crate::history::changes::Past;
 use crate::incidents::{Incident, title};
-use crate::longhorn::{ContainerStatus, Pod, Resource};
+use crate::longhorn::{ContainerStatus, Resource};
 
 /// A change that brings something about does so within so long.
 pub const BOUND: SignedDuration = SignedDuration::from_hours(1);
@@ -55,7 +55,7 @@ pub fn explain(cluster: &Cluster, findings: &[Finding], told: &mut [Incident], c
 }
 
 /// Two traces of one event differ by no more.
-const SAME: SignedDuration = SignedDuration::from_secs(60);
+pub const SAME: SignedDuration = SignedDuration::from_secs(60);
 /// What begins within so long is told in one line.
 const TOGETHER: SignedDuration = SignedDuration::from_secs(5);
 /// How many lines an incident's begin takes; the last of them tells of all others.
@@ -224,7 +224,7 @@ impl<'a> Line<'a> {
         let severity = findings.iter().map(|finding| finding.severity).max().unwrap_or(Severity::Info);
         let is_of_change = findings.iter().any(|finding| !finding.cause.changed_by.is_empty());
         let ends = findings.iter().filter_map(|finding| crash_of(cluster, finding));
-        let ends = ends.filter_map(|(_, status)| last_end(status));
+        let ends = ends.filter_map(last_end);
         let crash = ends.filter_map(|end| Some((end.finished_at.get()?, end.exit_code))).max();
         Line { begin, findings, severity, is_of_change, crash }
     }
@@ -258,26 +258,37 @@ impl<'a> Line<'a> {
     }
 }
 
-/// The crash loop that a finding about a pod tells of, with the container's name.
-fn crash_of<'a>(cluster: &'a Cluster, finding: &Finding) -> Option<(&'a Pod, &'a ContainerStatus)> {
+/// The container in a crash loop that a finding about a pod tells of.
+fn crash_of<'a>(cluster: &'a Cluster, finding: &Finding) -> Option<&'a ContainerStatus> {
     let pod = finding.object.is(Resource::Pods).then(|| cluster.objects.pods.get(&finding.object.name))??;
     // one that ended before what is told, such as a hang, is an event of its own
     let begin = Begin::of(cluster, finding).map(|begin| begin.at);
     let ended = |status: &ContainerStatus| last_end(status).and_then(|end| end.finished_at.get());
     let loops = |status: &&ContainerStatus| looping(status, cluster.now).is_some() && ended(status) >= begin;
-    pod.status.container_statuses.iter().find(loops).map(|status| (pod, status))
+    pod.status.container_statuses.iter().find(loops)
 }
 
-/// Ends of containers that the entries of incidents tell of: those of a crash loop, and the one by which an instance manager went down.
-pub fn told_ends(cluster: &Cluster, findings: &[Finding], told: &[Incident]) -> BTreeSet<(String, String)> {
+/// Ends of which an incident tells, by pod and field: those of a crash loop, and that of an instance manager near a time.
+pub fn told_ends(
+    cluster: &Cluster,
+    findings: &[Finding],
+    told: &[Incident],
+) -> BTreeMap<(String, String), Option<Timestamp>> {
     let places = told.iter().flat_map(|incident| &incident.findings);
-    let mut ends = BTreeSet::new();
+    let mut ends = BTreeMap::new();
     for finding in places.filter_map(|place| findings.get(*place)) {
-        if let Some((pod, status)) = crash_of(cluster, finding) {
-            ends.insert((format!("pod {}", pod.metadata.name), status.name.to_string()));
-        }
-        if finding.object.is(Resource::InstanceManagers) && finding.message.contains("OOM-killed") {
-            ends.insert((format!("pod {}", finding.object.name), "instance-manager".to_owned()));
+        let mut tells = |field: &str, near| {
+            ends.insert((format!("pod {}", finding.object.name), field.to_owned()), near);
+        };
+        if let Some(status) = crash_of(cluster, finding) {
+            tells(status.name.as_str(), None);
+        } else if finding.object.is(Resource::InstanceManagers) && finding.since.is_some() {
+            if finding.message.contains("OOM-killed") {
+                tells("instance-manager", finding.since);
+            }
+            if !finding.message.contains("unknown") {
+                tells("stopped", finding.since);
+            }
         }
     }
     ends

@@ -7,7 +7,7 @@ mod incidents;
 mod tests;
 mod workloads;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::check::Finding;
 use crate::cluster::Cluster;
@@ -50,8 +50,10 @@ pub fn of(
     // what an incident's own line says is not told again
     let ends = incidents::told_ends(cluster, findings, told);
     let is_told = |entry: &Entry| {
-        let of_loop = |(pod, container): (&str, &str)| ends.contains(&(pod.to_owned(), container.to_owned()));
-        entry.what == What::PodEnded && entry.subject().is_some_and(of_loop)
+        let end = entry.subject().map(|(pod, field)| (pod.to_owned(), field.to_owned()));
+        let told = end.and_then(|end| ends.get(&end)).filter(|_| entry.what == What::PodEnded);
+        let is_near = |(at, near): (Timestamp, Timestamp)| at.duration_since(near).abs() <= incidents::SAME;
+        told.is_some_and(|near| near.is_none() || entry.at.zip(*near).is_some_and(is_near))
     };
     entries.extend(changes.into_iter().filter(|entry| !is_told(entry)));
     // the future of a recording that is judged at an earlier time has not happened

@@ -87,7 +87,11 @@ fn stopped(cluster: &Cluster, collect: &mut Collect<'_>) {
             continue;
         }
         let on = if host.is_empty() { String::new() } else { format!(" on {host}") };
-        let text = format!("the kubelet stopped pod {pod}{on} (\"{}\")", shortened(event.said(), LONGEST));
+        let why = match event.said() {
+            said if said.starts_with("Stopping container") => String::new(),
+            said => format!(" (\"{}\")", shortened(said, LONGEST)),
+        };
+        let text = format!("the kubelet stopped pod {pod}{on}{why}");
         let edit = Edit { subject: format!("pod {pod}"), field: "stopped".into(), before: None, after: None };
         collect.push(Entry { edit: Some(edit), ..Entry::new(What::PodEnded, Some(at), text) });
     }

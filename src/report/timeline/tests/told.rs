@@ -260,9 +260,7 @@ fn ends_that_must_not_be_are_told_and_a_recording_without_managed_fields_says_so
                   lastTimestamp: '2026-03-01T11:55:30Z'\n---\n";
     assert_eq!(
         changes(killed),
-        [
-            "2026-03-01 11:55:30Z the kubelet stopped pod instance-manager-1 on node-1 (\"Stopping container instance-manager\")"
-        ]
+        ["2026-03-01 11:55:30Z the kubelet stopped pod instance-manager-1 on node-1"]
     );
     let says = |managed: &str| {
         let mut text = Vec::new();
