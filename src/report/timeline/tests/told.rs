@@ -6,8 +6,9 @@ fn finding(check: &str, cause: &str, node: &str, message: &str, since: Option<&s
     let check = checks::CATALOGUE.by_id(check).unwrap();
     let cause = check.causes.iter().find(|one| one.id == cause).unwrap();
     let object = cluster_at(NOW, "").object_of(Resource::LonghornNodes, node);
-    let found = Finding::about(cause, object, message).node(node).since(since.map(time));
-    Finding { check: check.id, ..found }
+    let mut found = Finding::about(cause, object, message).node(node).since(since.map(time));
+    found.check = check.id;
+    found
 }
 
 /// The lines about what was changed, without those about incidents.
@@ -52,8 +53,9 @@ fn looping(node: &str, ended: &str) -> String {
 
 fn crash_loop(cluster: &Cluster, node: &str, cause: &str) -> Finding {
     let message = format!("longhorn-manager on {node} crash-loops (3 restarts): it fails");
-    let found = finding("manager_crash_loop", cause, node, &message, None);
-    Finding { object: cluster.object_of(Resource::Pods, &format!("longhorn-manager-{node}")), ..found }
+    let mut found = finding("manager_crash_loop", cause, node, &message, None);
+    found.object = cluster.object_of(Resource::Pods, &format!("longhorn-manager-{node}"));
+    found
 }
 
 #[test]
