@@ -169,7 +169,7 @@ relations! {
 
     // Managers that hang or end for reasons of their own leave no webhook. A deadlock is its own root: there the managers wait for
     // nothing but each other.
-    webhook_unavailable [no_ready_endpoint] CausedBy
+    webhook_unavailable [no_ready_endpoint, rollout] CausedBy
         manager_start_stuck [
             api_unreachable, api_certificate, access_denied, crd_mismatch, manifest_stale, webhook_service_unreachable, unknown
         ]

@@ -7,7 +7,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::check::{Evidence, EvidenceSource, Outcome};
+use crate::check::{Evidence, EvidenceSource, Outcome, Since};
 use crate::cluster::Cluster;
 use crate::looping::Loop;
 
@@ -51,7 +51,7 @@ pub struct Age {
     /// Since when, as far as known; in a watch at least since then.
     pub since: Option<Timestamp>,
     /// It cannot have begun before.
-    earliest: Option<Timestamp>,
+    pub earliest: Option<Timestamp>,
     source: AgeSource,
     now: Timestamp,
     watched: bool,
@@ -90,13 +90,13 @@ impl Age {
     }
 
     /// Since when, or else the moment before which it cannot have begun.
-    pub fn since_or_later(&self) -> Option<Timestamp> {
-        self.since.or(self.earliest)
+    pub fn since_or_later(&self) -> Since {
+        Since { at: self.since.or(self.earliest), not_before: self.earliest }
     }
 
     /// What the age rests on, in one sentence.
     pub fn evidence(&self) -> Evidence {
-        let (source, text) = match (self.source, self.since_or_later()) {
+        let (source, text) = match (self.source, self.since_or_later().at) {
             (AgeSource::Watch, Some(since)) => (EvidenceSource::History, format!("observed since {since}")),
             (AgeSource::Objects, Some(since)) => {
                 (EvidenceSource::Api, format!("began at {since} (from object timestamps)"))
@@ -203,6 +203,6 @@ mod tests {
         assert_eq!(says(watched(Begun::At(None), 0)), "observed for the first time");
         assert_eq!(says(watched(Begun::NotBefore(old), 60)), "observed since 2026-01-01T11:59:00Z");
         assert_eq!(once(&recorded, Begun::NotBefore(old)).since, None);
-        assert_eq!(once(&recorded, Begun::NotBefore(old)).since_or_later(), old);
+        assert_eq!(once(&recorded, Begun::NotBefore(old)).since_or_later().at, old);
     }
 }

@@ -190,6 +190,7 @@ fn report(
         data,
         incidents,
         timeline,
+        lacks_writes: timeline::lacks_writes(cluster),
         findings,
         not_listed,
         accepted,

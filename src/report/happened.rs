@@ -44,6 +44,10 @@ pub struct Entry {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schemars(default)]
     pub or_earlier: bool,
+    /// True where it may have been after that: nothing says when, only that it cannot have been before.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(default)]
+    pub or_later: bool,
     /// What.
     pub what: What,
     /// In a sentence, without the time.
@@ -54,6 +58,9 @@ pub struct Entry {
     /// By which manager of fields: `kubectl-edit`, `helm`, …; left out where it is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+    /// Number of the incident in the report; left out for one that is over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub incident: Option<usize>,
     /// Id of the incident's check.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<String>,
@@ -67,8 +74,19 @@ pub struct Entry {
 
 impl Entry {
     pub(crate) fn new(what: What, at: Option<Timestamp>, text: String) -> Self {
-        let (edit, by, check, cause, severity) = (None, None, None, None, None);
-        Entry { at, or_earlier: false, what, text, edit, by, check, cause, severity }
+        Entry {
+            at,
+            or_earlier: false,
+            or_later: false,
+            what,
+            text,
+            edit: None,
+            by: None,
+            incident: None,
+            check: None,
+            cause: None,
+            severity: None,
+        }
     }
 
     /// A value that was changed, or a thing that came or went.
@@ -96,9 +114,14 @@ impl Entry {
         self.edit.as_ref().map(|edit| (edit.subject.as_str(), &*edit.field))
     }
 
-    /// An incident's entry ends a moment: what was changed within the same second was before.
-    pub(crate) fn is_of_incident(&self) -> bool {
-        self.check.is_some()
+    /// What of the same second was first: a change, then the incident that it brought about, then what followed.
+    pub(crate) fn order(&self) -> u8 {
+        match self.what {
+            What::IncidentOver => 3,
+            What::IncidentSpread => 2,
+            What::IncidentBegan => 1,
+            _ => 0,
+        }
     }
 }
 

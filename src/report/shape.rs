@@ -35,6 +35,9 @@ pub struct Report {
     /// What happened of late, newest first: incidents, and what was changed beside them; at most 200.
     #[schemars(default)]
     pub timeline: Vec<happened::Entry>,
+    /// True for a recording that does not hold who wrote what, and when.
+    #[serde(skip)]
+    pub lacks_writes: bool,
     /// What is wrong, one by one, worst first.
     pub findings: Vec<Finding>,
     /// Findings that are counted and not listed, because there are too many; the worst are listed. Only an

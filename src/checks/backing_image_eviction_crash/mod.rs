@@ -131,7 +131,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             (false, true) => words.latent(pair),
             (false, false) => words.transient(pair),
         };
-        let finding = finding.since(age.since);
+        let finding = finding.since(age.since).not_before(age.earliest);
         out.report(finding.fact(age.evidence()));
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn by_node<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeMap<&
     let mut note = |out: &mut Outcome, node: &'a str, begun: Begun, text: String, unreached: bool| {
         let age = observe(cluster, out, "undone", &text, begun);
         if age.at_least(RECONCILE, Unknown::Counts) {
-            all.entry(node).or_default().push(Undone { text, since: age.since_or_later(), unreached });
+            all.entry(node).or_default().push(Undone { text, since: age.since_or_later().at, unreached });
         }
     };
     let owned = |volume: &&Volume| !volume.status.owner_id.is_empty();

@@ -187,7 +187,7 @@ fn moves<'a>(
     let asked = asked(cluster, volume, events);
     let begun = Begun::NotBefore(asked.max(died));
     let age = observe(cluster, out, fact, &format!("{name} {node}"), begun);
-    let since = age.since_or_later();
+    let since = age.since_or_later().at;
     let (why, dated, loops, evidence) = (String::new(), true, false, Vec::new());
     let stuck = StuckVolume { cause, volume, node, why, since, dated, loops, failure: None, evidence };
     let failed = engine.and_then(|engine| recent(cluster, events.failed.get(engine.metadata.name.as_str())));

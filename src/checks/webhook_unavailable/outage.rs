@@ -107,9 +107,8 @@ impl<'a> Outage<'a> {
     fn refused(&self) -> Option<Verdict> {
         let (cluster, webhook) = (self.cluster, self.webhook);
         if let Some(wrong) = selector::wrong(cluster, webhook) {
-            let values = vec![(Name::Value, wrong.patch())];
+            let (values, evidence) = (vec![(Name::Value, wrong.patch())], vec![wrong.evidence()]);
             let message = wrong.message(webhook, &self.states);
-            let evidence = vec![wrong.evidence()];
             return Some(Verdict { values, evidence, ..Verdict::of(&causes::SELECTOR_WRONG, message) });
         }
         if webhook.pods(cluster).next().is_some() {
@@ -130,6 +129,15 @@ impl<'a> Outage<'a> {
         })
     }
 
+    /// True where pods are new and have not ended yet: those of a rollout.
+    fn is_rollout(&self) -> bool {
+        let (cluster, container) = (self.cluster, self.webhook.container(self.cluster));
+        let ended = |pod: &Pod| pod.container_status(container).and_then(looping::last_end).is_some();
+        let is_new = |pod: &Pod| pod.metadata.created().is_some_and(|made| cluster.age(made) < NO_ENDPOINT);
+        self.webhook.told_to_go(cluster).is_some()
+            || self.webhook.pods(cluster).any(is_new) && !self.webhook.pods(cluster).any(ended)
+    }
+
     fn verdict(&self) -> Verdict {
         if let Some(refused) = self.refused() {
             return refused;
@@ -138,17 +146,16 @@ impl<'a> Outage<'a> {
         let service = webhook.service();
         let age =
             self.since.map(|since| format!(" for {}", duration(cluster.age(since)))).unwrap_or_default();
-        let none = match age.is_empty() {
-            true => format!("{service} has no ready endpoint"),
-            false => format!("{service} has had no ready endpoint"),
-        };
+        let none = format!("{service} has{} no ready endpoint", if age.is_empty() { "" } else { " had" });
         let (way, values) = self.way();
         let verdict = |cause, message| Verdict { way, values, ..Verdict::of(cause, message) };
         if self.since.is_some_and(|since| cluster.age(since) < NO_ENDPOINT) {
             return verdict(
                 &causes::ROLLOUT,
                 match self.states.ending() {
-                    0 => format!("{service} has no ready endpoint, as expected in a rollout"),
+                    0 if self.is_rollout() => {
+                        format!("{service} has no ready endpoint, as expected in a rollout")
+                    }
                     _ => format!("{none}{age}: {}", self.states.most()),
                 },
             );
@@ -162,8 +169,7 @@ impl<'a> Outage<'a> {
                 }
             };
             let mut deadlock = verdict(&causes::DEADLOCK, message);
-            let first = self.first_to_go().map(|pod| (Name::Pod, pod.metadata.name.to_string()));
-            deadlock.values.extend(first);
+            deadlock.values.extend(self.first_to_go().map(|pod| (Name::Pod, pod.metadata.name.to_string())));
             deadlock
         } else {
             let missing = webhook.not_listed(cluster, LISTED).is_some_and(|missing| missing > 0);
@@ -226,19 +232,16 @@ impl<'a> Outage<'a> {
         let (cluster, webhook) = (self.cluster, self.webhook);
         let service = webhook.service();
         let mut facts = Vec::new();
-        let services = cluster.readability(Resource::Services);
-        if services == Readability::Readable && !webhook.exists(cluster) {
+        if cluster.readability(Resource::Services) == Readability::Readable && !webhook.exists(cluster) {
             facts.push(format!("Service {service} is missing"));
         }
-        facts.push(if !endpoints.from_pods && endpoints.ready + endpoints.not_ready == 0 {
+        let (ready, not_ready) = (endpoints.ready, endpoints.not_ready);
+        facts.push(if !endpoints.from_pods && ready + not_ready == 0 {
             format!("EndpointSlices of {service} list no endpoint")
         } else if endpoints.from_pods {
             format!("the recording lacks EndpointSlices, and no pod that Service {service} selects is Ready")
         } else {
-            format!(
-                "EndpointSlices of {service}: {} ready, {} not ready",
-                endpoints.ready, endpoints.not_ready
-            )
+            format!("EndpointSlices of {service}: {ready} ready, {not_ready} not ready")
         });
         if endpoints.unsteady > 0 {
             facts.push("the Ready pods crash-loop and have not outlived their previous run yet".to_owned());
@@ -247,11 +250,8 @@ impl<'a> Outage<'a> {
             facts.push("neither of Longhorn's webhook configurations exists".to_owned());
         }
         facts.extend(self.probe.map(|probe| probe.to_string()));
-        facts.push(format!(
-            "pods behind {service} ({} expected): {}",
-            webhook.expected(cluster),
-            self.states
-        ));
+        let expected = webhook.expected(cluster);
+        facts.push(format!("pods behind {service} ({expected} expected): {}", self.states));
         if webhook.has_deployment(cluster) {
             facts.push(format!("longhorn-manager pods: {}", self.managers));
         }

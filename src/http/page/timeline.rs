@@ -8,7 +8,7 @@ use super::{foot, page};
 use crate::report::Report;
 use crate::report::happened::Entry;
 use crate::report::text::scope;
-use crate::report::text::timeline::{heading, nothing, said, when};
+use crate::report::text::timeline::{heading, nothing, said, undated, when};
 
 /// The page beside that of the cluster.
 pub fn timeline(report: &Report, since: SignedDuration) -> String {
@@ -34,7 +34,10 @@ pub fn section(report: &Report, since: SignedDuration) -> Markup {
 }
 
 fn listed(report: &Report) -> Markup {
-    html! { @if report.timeline.is_empty() { p { (nothing(report)) } } @else { (entries(&report.timeline)) } }
+    html! {
+        @if report.timeline.is_empty() { p { (nothing(report)) } } @else { (entries(&report.timeline)) }
+        @if let Some(undated) = undated(report) { p { (undated) } }
+    }
 }
 
 fn entries(entries: &[Entry]) -> Markup {

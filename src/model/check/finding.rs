@@ -58,6 +58,9 @@ pub struct Finding {
     /// Since when, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
+    /// It cannot have begun before that moment. Where `since` is the same one, it began then or later.
+    #[serde(skip)]
+    pub not_before: Option<Timestamp>,
     /// What is wrong, in one sentence.
     pub message: String,
     /// What it does to volumes and workloads, in one sentence.
@@ -83,6 +86,21 @@ pub struct Finding {
     pub(crate) values: Vec<(Name, String)>,
 }
 
+/// Since when something holds, as far as that is known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Since {
+    /// Since then, or else since the moment before which it cannot have begun.
+    pub at: Option<Timestamp>,
+    /// It cannot have begun before.
+    pub not_before: Option<Timestamp>,
+}
+
+impl From<Option<Timestamp>> for Since {
+    fn from(at: Option<Timestamp>) -> Self {
+        Since { at, not_before: None }
+    }
+}
+
 impl Finding {
     /// A finding about an object, as bad as its cause; check and runbook are filled in by the outcome.
     pub fn about(cause: &'static Cause, object: ObjectRef, message: impl Into<String>) -> Self {
@@ -95,6 +113,7 @@ impl Finding {
             disk: None,
             volumes: Vec::new(),
             since: None,
+            not_before: None,
             message: message.into(),
             impact: String::new(),
             evidence: Vec::new(),
@@ -158,8 +177,15 @@ impl Finding {
     }
 
     /// Says since when.
-    pub fn since(mut self, since: Option<Timestamp>) -> Self {
-        self.since = since;
+    pub fn since(mut self, since: impl Into<Since>) -> Self {
+        let Since { at, not_before } = since.into();
+        (self.since, self.not_before) = (at, not_before);
+        self
+    }
+
+    /// Says before when it cannot have begun, where that is not what it is said to hold since.
+    pub fn not_before(mut self, moment: Option<Timestamp>) -> Self {
+        self.not_before = moment;
         self
     }
 

@@ -35,7 +35,7 @@ pub use changed_by::{
 };
 pub use evidence::{Evidence, EvidenceSource};
 pub use fact::Fact;
-pub use finding::{Finding, Severity, cut};
+pub use finding::{Finding, Severity, Since, cut};
 pub use gauge::gauges;
 pub use gauge::{Gauge, GaugeKind, Sample};
 pub use outcome::{Omitted, Outcome, truncate_to_worst};

@@ -228,7 +228,7 @@ fn health(volume: &VolumeRef) -> VolumeHealth {
 }
 
 /// The first finding speaks, for itself or for all that are like it.
-fn title(roots: &[&Finding]) -> String {
+pub fn title(roots: &[&Finding]) -> String {
     let [root, more @ ..] = roots else { return String::new() };
     let mut nodes = nodes_of(more);
     nodes.retain(|node| Some(node) != root.node.as_ref());

@@ -19,15 +19,18 @@ const INDENT: &str = "                      ";
 pub fn write(out: &mut dyn Write, report: &Report, since: SignedDuration, style: Style) -> io::Result<()> {
     writeln!(out, "\n{}", style.bold(&heading(since)))?;
     if report.timeline.is_empty() {
-        return style.wrap(out, "  ", nothing(report));
+        style.wrap(out, "  ", nothing(report))?;
     }
     for entry in report.timeline.iter().take(MAX_PRINTED) {
-        style.hang(out, &format!("{:22}", when(entry)), INDENT, &said(entry))?;
+        let (when, later) = (when(entry), if entry.or_later { "or later: " } else { "" });
+        let when = when.trim_end_matches(" or later");
+        style.hang(out, &format!("{when:22}"), INDENT, &format!("{later}{}", said(entry)))?;
     }
     match report.timeline.len().checked_sub(MAX_PRINTED) {
-        Some(more) if more > 0 => writeln!(out, "{INDENT}and {more} more (-o json)"),
-        _ => Ok(()),
+        Some(more) if more > 0 => writeln!(out, "{INDENT}and {more} more (-o json)")?,
+        _ => {}
     }
+    undated(report).map_or(Ok(()), |undated| style.wrap(out, "", undated))
 }
 
 /// Where there is nothing to tell. What could not be read may show one.
@@ -38,6 +41,13 @@ pub fn nothing(report: &Report) -> &'static str {
     }
 }
 
+/// What a timeline lacks that a recording has no times of.
+pub fn undated(report: &Report) -> Option<&'static str> {
+    const UNDATED: &str = "Changes of settings and manifests cannot be dated: the recording has no managed fields (kubectl get \
+                           --show-managed-fields, or record).";
+    report.lacks_writes.then_some(UNDATED)
+}
+
 /// `What changed in the last 24 h`.
 pub fn heading(since: SignedDuration) -> String {
     format!("What changed in the last {}", age(since))
@@ -45,22 +55,27 @@ pub fn heading(since: SignedDuration) -> String {
 
 /// The time to the second, in UTC.
 pub fn when(entry: &Entry) -> String {
-    entry.at.map_or("at an unknown time".to_owned(), |at| at.strftime("%Y-%m-%d %H:%M:%SZ").to_string())
+    let later = if entry.or_later { " or later" } else { "" };
+    entry
+        .at
+        .map_or("at an unknown time".to_owned(), |at| format!("{}{later}", at.strftime("%Y-%m-%d %H:%M:%SZ")))
 }
 
 /// What happened, in a sentence.
 pub fn said(entry: &Entry) -> String {
     let earlier = if entry.or_earlier { " (then or earlier)" } else { "" };
-    format!("{}{earlier}", plain(&entry.text))
+    let number = entry.incident.map(|number| format!("[{number}] ")).unwrap_or_default();
+    format!("{number}{}{earlier}", plain(&entry.text))
 }
 
 /// What was changed before an incident, for its place: `setting x: now 0, by kubectl-patch, 4 min before`.
 pub fn before(incident: &Incident) -> Vec<String> {
-    incident.changed.iter().filter_map(|entry| Some(ago(entry, incident.since?))).collect()
+    incident.changed.iter().map(|entry| ago(entry, incident.since)).collect()
 }
 
-fn ago(entry: &Entry, since: Timestamp) -> String {
-    let before = entry.at.map(|at| since.duration_since(at)).filter(|before| !before.is_negative());
+fn ago(entry: &Entry, since: Option<Timestamp>) -> String {
+    let before = since.zip(entry.at).map(|(since, at)| since.duration_since(at));
+    let before = before.filter(|before| !before.is_negative());
     match before {
         Some(before) if before < SignedDuration::from_secs(1) => {
             format!("{}, just before", plain(&entry.text))

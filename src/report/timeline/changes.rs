@@ -18,16 +18,19 @@ use crate::longhorn::{
 /// An object gets all of its fields when it is made: what was written then is no change.
 const MADE: SignedDuration = SignedDuration::from_secs(5);
 /// After so long the pods of an installation are there.
-const INSTALLED: SignedDuration = SignedDuration::from_mins(10);
+pub(super) const INSTALLED: SignedDuration = SignedDuration::from_mins(10);
 /// The taint of a cordon, which is told as that.
 const CORDON: &str = "node.kubernetes.io/unschedulable";
 /// Two ways to see one edit differ by no more.
-const SAME: SignedDuration = SignedDuration::from_secs(60);
+pub(super) const SAME: SignedDuration = SignedDuration::from_secs(60);
+/// Containers that do not end on their own while all is well.
+const ALWAYS_RUN: [&str; 5] =
+    ["longhorn-manager", "instance-manager", "share-manager", "longhorn-csi-plugin", "backing-image-manager"];
 /// A message of a container may be long.
-const LONGEST: usize = 120;
+pub(super) const LONGEST: usize = 120;
 
-/// All changes since a moment, in no order.
-pub fn of(cluster: &Cluster, from: Option<Timestamp>) -> Vec<Entry> {
+/// What objects and the history tell since a moment, in no order.
+pub fn of(cluster: &Cluster, from: Option<Timestamp>) -> Collect<'_> {
     let objects = &cluster.objects;
     let mut collect = Collect { objects, from, entries: Vec::new(), latest: BTreeMap::new() };
     seen(cluster, &mut collect);
@@ -38,17 +41,16 @@ pub fn of(cluster: &Cluster, from: Option<Timestamp>) -> Vec<Entry> {
     collect.created(&objects.backup_targets);
     collect.created(&objects.recurring_jobs);
     objects.kube_nodes.iter().for_each(|node| collect.node(cluster, node));
-    node_events(cluster, &mut collect);
-    rollouts(cluster, &mut collect);
     objects.pods.iter().for_each(|pod| collect.pod(pod));
     cluster.history.gone_pods().for_each(|gone| collect.vanished(gone));
-    collect.entries
+    collect
 }
 
-struct Collect<'a> {
+/// The changes, as they are found.
+pub struct Collect<'a> {
     objects: &'a Objects,
     from: Option<Timestamp>,
-    entries: Vec<Entry>,
+    pub(super) entries: Vec<Entry>,
     /// When each subject and field was last changed, by what was pushed.
     latest: BTreeMap<(String, String), Timestamp>,
 }
@@ -88,11 +90,11 @@ fn called(field: Written) -> &'static str {
 }
 
 impl Collect<'_> {
-    fn is_of_interest(&self, at: Timestamp) -> bool {
+    pub(super) fn is_of_interest(&self, at: Timestamp) -> bool {
         self.from.is_none_or(|from| at >= from)
     }
 
-    fn push(&mut self, entry: Entry) {
+    pub(super) fn push(&mut self, entry: Entry) {
         if let Some((key, at)) = key(&entry).zip(entry.at) {
             let latest = self.latest.entry(key).or_insert(at);
             *latest = at.max(*latest);
@@ -101,7 +103,7 @@ impl Collect<'_> {
     }
 
     /// Adds what no exporter saw, or did not see so well.
-    fn add(&mut self, entry: Entry) {
+    pub(super) fn add(&mut self, entry: Entry) {
         let latest = key(&entry).and_then(|key| self.latest.get(&key));
         if latest.zip(entry.at).is_none_or(|(latest, at)| at.duration_since(*latest) > SAME) {
             self.push(entry);
@@ -167,11 +169,14 @@ impl Collect<'_> {
 
     fn end(&mut self, pod: &Pod, status: &ContainerStatus, end: &Terminated) {
         let Some(at) = end.finished_at.get().filter(|at| self.is_of_interest(*at)) else { return };
-        if end.exit_code == 0 {
+        let runs_always = ALWAYS_RUN.contains(&status.name.as_str());
+        if end.exit_code == 0 && !runs_always {
             return;
         }
         let name = &pod.metadata.name;
         let why = match end.reason.as_str() {
+            _ if end.exit_code == 0 => ", although it has to run always".to_owned(),
+            "" | "Error" if end.exit_code == 137 => " (killed, not OOM)".to_owned(),
             "" | "Error" => String::new(),
             reason => format!(" ({})", shortened(reason, LONGEST)),
         };
@@ -239,11 +244,11 @@ fn evicted(pod: &Pod) -> Option<&'static str> {
     }
 }
 
-fn thing(subject: String) -> Edit {
+pub(super) fn thing(subject: String) -> Edit {
     Edit { subject, field: "".into(), before: None, after: Some(String::new()) }
 }
 
-fn cordon(node: &str, at: Option<Timestamp>, cordoned: bool, by: Option<&Write>) -> Entry {
+pub(super) fn cordon(node: &str, at: Option<Timestamp>, cordoned: bool, by: Option<&Write>) -> Entry {
     let after = Some(if cordoned { "yes" } else { "no" }.to_owned());
     let edit = Edit { subject: format!("node {node}"), field: "cordoned".into(), before: None, after };
     Entry::edited(at, edit, by.map(|write| write.manager.to_string()))
@@ -261,49 +266,4 @@ fn written<T: Kind>(object: &T, write: &Write, field: Written, at: Timestamp) ->
     // a manifest has many fields, and any of them is a change of it
     let or_earlier = field != Written::Template && !write.is_of_one_field();
     Entry::edited(Some(at), edit, Some(write.manager.to_string())).or_earlier(or_earlier)
-}
-
-/// The first pods of each image of the manager, unless they are as old as its DaemonSet.
-fn rollouts(cluster: &Cluster, collect: &mut Collect<'_>) {
-    let made = cluster.manager_daemon_set().and_then(|set| set.metadata.created());
-    let mut first: BTreeMap<&str, Timestamp> = BTreeMap::new();
-    for pod in cluster.manager_pods() {
-        let (Some(container), Some(at)) = (pod.spec.container("longhorn-manager"), pod.metadata.created())
-        else {
-            continue;
-        };
-        let known = first.entry(container.image.as_str()).or_insert(at);
-        *known = at.min(*known);
-    }
-    for (image, at) in first {
-        if made.is_some_and(|made| at.duration_since(made) > INSTALLED) && collect.is_of_interest(at) {
-            let text = format!("the oldest longhorn-manager pod of image {image} was created");
-            let after = Some(image.to_owned());
-            let edit =
-                Edit { subject: "longhorn-manager".into(), field: "oldest pod".into(), before: None, after };
-            collect.push(Entry { edit: Some(edit), ..Entry::new(What::Added, Some(at), text) });
-        }
-    }
-}
-
-/// Reboots, and cordons that are over; the API server forgets them after an hour.
-fn node_events(cluster: &Cluster, collect: &mut Collect<'_>) {
-    let mut newest: BTreeMap<(&str, bool), Timestamp> = BTreeMap::new();
-    for event in cluster.objects.node_events.iter() {
-        let Some(at) = event.last_seen().filter(|at| collect.is_of_interest(*at)) else { continue };
-        let node = event.involved_object.name.as_str();
-        if let Some(cordons) = event.cordons() {
-            let known = newest.entry((node, cordons)).or_insert(at);
-            *known = at.max(*known);
-        }
-        if event.is_reboot() {
-            let edit =
-                Edit { subject: format!("node {node}"), field: "rebooted".into(), before: None, after: None };
-            let text = format!("node {node} was rebooted");
-            collect.push(Entry { edit: Some(edit), ..Entry::new(What::Rebooted, Some(at), text) });
-        }
-    }
-    for ((node, cordons), at) in newest {
-        collect.add(cordon(node, Some(at), cordons, None));
-    }
 }

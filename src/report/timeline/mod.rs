@@ -5,13 +5,15 @@ mod changes;
 mod incidents;
 #[cfg(test)]
 mod tests;
+mod workloads;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::check::Finding;
 use crate::cluster::Cluster;
-use crate::happened::Entry;
+use crate::happened::{Entry, What};
 use crate::incidents::Incident;
+use crate::longhorn::Meta;
 
 pub use incidents::BOUND;
 
@@ -22,6 +24,15 @@ pub const MAX_ENTRIES: usize = 200;
 /// How many of them have no time.
 const MAX_TIMELESS: usize = 20;
 
+/// True for a recording without managed fields, as `kubectl get` leaves them out: of what they would tell, nothing is dated.
+pub fn lacks_writes(cluster: &Cluster) -> bool {
+    let objects = &cluster.objects;
+    let has = |meta: &Meta| meta.managed_fields.iter().next().is_some();
+    let settings = objects.settings.iter().any(|setting| has(&setting.metadata));
+    let manifests = objects.daemon_sets.iter().any(|set| has(&set.metadata));
+    cluster.is_recorded() && objects.settings.iter().next().is_some() && !settings && !manifests
+}
+
 /// What happened in so long before the cluster's moment, newest first. Incidents are told what was changed before them.
 pub fn of(
     cluster: &Cluster,
@@ -30,16 +41,26 @@ pub fn of(
     since: SignedDuration,
 ) -> Vec<Entry> {
     let from = cluster.moment().and_then(|now| now.checked_sub(since).ok());
-    let earliest = incidents::earliest(findings, incidents).into_iter().chain(from).min();
-    let changes = changes::of(cluster, earliest);
-    incidents::explain(findings, incidents, &changes);
-    let mut entries = incidents::of(cluster, findings, incidents);
-    entries.extend(changes);
+    let earliest = incidents::earliest(cluster, findings, incidents).into_iter().chain(from).min();
+    let mut changes = changes::of(cluster, earliest);
+    workloads::add(cluster, &mut changes);
+    let changes = changes.entries;
+    incidents::explain(cluster, findings, incidents, &changes);
+    let mut entries = incidents::of(cluster, findings, incidents, from);
+    // what an incident's own line says is not told again
+    let ends = incidents::told_ends(cluster, findings, incidents);
+    let is_told = |entry: &Entry| {
+        let end = entry.subject().map(|(pod, field)| (pod.to_owned(), field.to_owned()));
+        let told = end.and_then(|end| ends.get(&end)).filter(|_| entry.what == What::PodEnded);
+        let is_near = |(at, near): (Timestamp, Timestamp)| at.duration_since(near).abs() <= incidents::SAME;
+        told.is_some_and(|near| near.is_none() || entry.at.zip(*near).is_some_and(is_near))
+    };
+    entries.extend(changes.into_iter().filter(|entry| !is_told(entry)));
     // the future of a recording that is judged at an earlier time has not happened
     let now = cluster.moment();
     entries.retain(|entry| entry.at.is_none_or(|at| Some(at) >= from && now.is_none_or(|now| at <= now)));
     entries.sort_by(|one, other| {
-        let newest = |entry: &Entry| (entry.at, entry.is_of_incident());
+        let newest = |entry: &Entry| (entry.at, entry.order());
         newest(other).cmp(&newest(one)).then_with(|| one.text.cmp(&other.text))
     });
     entries.dedup_by(|one, other| one.at == other.at && one.text == other.text);

@@ -1,3 +1,5 @@
+mod told;
+
 use super::*;
 use crate::edits::Edit;
 use crate::history::changes::{Edited, Past};
@@ -219,7 +221,12 @@ fn a_cause_is_brought_about_by_what_it_declares_of_its_object_and_by_nothing_els
         };
         let findings = [finding];
         let mut told = crate::incidents::of(&checks::CATALOGUE, &findings, 1);
-        incidents::explain(&findings, &mut told, &[Entry::edited(Some(at), edit, None)]);
+        incidents::explain(
+            &cluster_at(NOW, ""),
+            &findings,
+            &mut told,
+            &[Entry::edited(Some(at), edit, None)],
+        );
         assert_eq!(
             told[0].changed.len(),
             usize::from(named),
