@@ -216,9 +216,13 @@ fn impact(volumes: &[VolumeRef], alone: &[String]) -> String {
     match alone.is_empty() {
         true => format!("replicas of {number} on this disk are unavailable until the disk is back"),
         false => format!(
-            "replicas of {number} on this disk are unavailable. No other usable copy is left of {} {}. Do not remove the disk",
-            if alone.len() == 1 { "volume" } else { "volumes" },
-            text::listed(alone)
+            "replicas of {number} on this disk are unavailable. {} {} no other usable copy. Do not remove the disk",
+            if alone.len() == 1 {
+                format!("Volume {}", text::listed(alone))
+            } else {
+                format!("Volumes {}", text::listed(alone))
+            },
+            if alone.len() == 1 { "has" } else { "have" }
         ),
     }
 }
