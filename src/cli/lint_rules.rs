@@ -36,7 +36,7 @@ pub struct LintArgs {
 enum LintFormat {
     /// For people
     Table,
-    /// JSON for programs
+    /// JSON, for scripts
     Json,
     /// SARIF 2.1.0 for code scanning
     Sarif,
