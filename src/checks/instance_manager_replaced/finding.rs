@@ -107,7 +107,10 @@ fn impact(cluster: &Cluster, end: &End, volumes: &[VolumeRef]) -> String {
         }
         (false, _) => {
             let (get, are) = if volumes.len() == 1 { ("gets", "is") } else { ("get", "are") };
-            format!("{} {get} I/O errors until reattached or {are} degraded until rebuilt", users_of(volumes))
+            format!(
+                "{} either {get} I/O errors until reattached, or {are} degraded until rebuilt",
+                users_of(volumes)
+            )
         }
     }
 }

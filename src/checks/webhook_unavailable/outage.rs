@@ -248,9 +248,9 @@ impl<'a> Outage<'a> {
         }
         facts.extend(self.probe.map(|probe| probe.to_string()));
         facts.push(format!(
-            "pods behind {service} ({} expected): {}",
-            webhook.expected(cluster),
-            self.states
+            "pods behind {service}: {} ({} expected)",
+            self.states,
+            webhook.expected(cluster)
         ));
         if webhook.has_deployment(cluster) {
             facts.push(format!("longhorn-manager pods: {}", self.managers));
