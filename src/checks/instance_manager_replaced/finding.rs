@@ -107,10 +107,8 @@ fn impact(cluster: &Cluster, end: &End, volumes: &[VolumeRef]) -> String {
         }
         (false, _) => {
             let (get, are) = if volumes.len() == 1 { ("gets", "is") } else { ("get", "are") };
-            format!(
-                "{} either {get} I/O errors until reattached, or {are} degraded until rebuilt",
-                users_of(volumes)
-            )
+            let users = users_of(volumes);
+            format!("{users} either {get} I/O errors until reattached, or {are} degraded until rebuilt")
         }
     }
 }
