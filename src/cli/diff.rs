@@ -27,11 +27,11 @@ pub struct DiffArgs {
     #[arg(value_name = "NEW")]
     new: PathBuf,
 
-    /// Namespace of Longhorn
+    /// Longhorn's namespace
     #[arg(long, short = 'n', default_value = source::NAMESPACE, env = "LONGHORN_HEALTH_NAMESPACE")]
     namespace: String,
 
-    /// Format of the comparison
+    /// Output format
     #[arg(long, short = 'o', value_enum, default_value_t = DiffFormat::Table)]
     output: DiffFormat,
 }

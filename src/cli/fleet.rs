@@ -16,7 +16,7 @@ use crate::source::connect;
 /// Which clusters are looked at.
 #[derive(Debug, Args)]
 pub struct FleetArgs {
-    /// Check every context of the kubeconfig in parallel: one table, the worst first. Repeat --context to
+    /// Check all kubeconfig contexts in parallel and print one table, worst first. Repeat --context to
     /// check some of them
     #[arg(long, help_heading = "Source", conflicts_with_all = ["demo", "from", "context"])]
     all_contexts: bool,

@@ -19,7 +19,7 @@ use crate::longhorn::Release;
 #[command(after_help = "Exit codes:\n  0   nothing is wrong\n  1   errors or warnings\n  \
                         2   unknown: something could not be judged\n  64  bad usage or unreadable input")]
 pub struct LintArgs {
-    /// Rule files, PrometheusRules, chart values or Grafana dashboards, directories of these, or - for standard input
+    /// Rule files, PrometheusRules, chart values, Grafana dashboards, directories of them, or - for standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
@@ -36,7 +36,7 @@ pub struct LintArgs {
 enum LintFormat {
     /// For people
     Table,
-    /// JSON for programs
+    /// JSON, for scripts
     Json,
     /// SARIF 2.1.0 for code scanning
     Sarif,

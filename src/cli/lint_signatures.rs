@@ -27,7 +27,7 @@ pub struct LintSignaturesArgs {
     #[arg(long, value_name = "PATH")]
     from: Option<PathBuf>,
 
-    /// Namespace of Longhorn
+    /// Longhorn's namespace
     #[arg(long, short = 'n', default_value = NAMESPACE, env = "LONGHORN_HEALTH_NAMESPACE")]
     namespace: String,
 }

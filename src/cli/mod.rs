@@ -68,7 +68,7 @@ enum Task {
     Explain(explain::ExplainArgs),
     /// Write rules, dashboards, deploy files and docs, or check that they are up to date
     Generate(generate::GenerateArgs),
-    /// Answer a model's questions about the cluster over standard input and output (MCP), read-only
+    /// Let an AI model query the cluster, read-only, over standard input and output (MCP)
     #[cfg(feature = "mcp")]
     Mcp(mcp::McpArgs),
     /// Print a script for shell completion: source <(longhorn-health-exporter completion bash)

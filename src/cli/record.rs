@@ -28,7 +28,7 @@ pub struct RecordArgs {
     #[arg(long, short = 'o', value_name = "DIR|FILE.tar.gz")]
     output: PathBuf,
 
-    /// Namespace of Longhorn
+    /// Longhorn's namespace
     #[arg(long, short = 'n', default_value = NAMESPACE, env = "LONGHORN_HEALTH_NAMESPACE")]
     namespace: String,
 

@@ -43,7 +43,7 @@ pub struct SourceArgs {
     #[arg(long, value_name = "TIME", requires = "from", value_parser = moment, env = "LONGHORN_HEALTH_NOW")]
     pub now: Option<Timestamp>,
 
-    /// Namespace of Longhorn
+    /// Longhorn's namespace
     #[arg(long, short = 'n', default_value = NAMESPACE, env = "LONGHORN_HEALTH_NAMESPACE")]
     pub namespace: String,
 
@@ -59,7 +59,7 @@ pub struct SourceArgs {
     #[arg(long, value_name = "NAME", env = "LONGHORN_HEALTH_CLUSTER_NAME")]
     pub cluster_name: Option<String>,
 
-    /// File of accepted findings, each with a reason and a last day. They are shown but counted separately. Read once, at startup
+    /// File of accepted findings, each with a reason and an expiry date. They are shown but counted separately. Read once, at startup
     #[arg(long, value_name = "FILE", env = "LONGHORN_HEALTH_ACCEPTED")]
     pub accepted: Option<PathBuf>,
 
@@ -95,7 +95,7 @@ fn signature_file(path: &str) -> Result<SignatureFile, String> {
 /// Whether logs of crashed managers are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum CrashLogsArg {
-    /// If permitted; otherwise, exit codes and run times give the cause
+    /// Read logs if permitted; otherwise infer the cause from exit codes and run times
     Auto,
     /// Never
     Off,

@@ -204,7 +204,7 @@ pub fn back_to(cluster: &Cluster, installed: Release, refused: Release) -> Remed
     let namespace = &cluster.namespace;
     let look = format!("kubectl -n {namespace} get settings.longhorn.io current-longhorn-version");
     let next = releases::next_step(cluster, installed);
-    let next = next.map(|next| format!(" The next supported release is {next}.")).unwrap_or_default();
+    let next = next.map(|next| format!(" From {installed}, you can upgrade to {next}.")).unwrap_or_default();
     let refuses = format!("Longhorn does not support going from {installed} to {refused}.{next}");
     if published(cluster, Some(installed)).is_some() && names_images_of(cluster, refused) {
         let fix = format!("Apply the manifest of {installed} again: {refuses}");

@@ -43,15 +43,15 @@ causes! {
             read LOG,
         ];
     API_CERTIFICATE = critical "api_certificate" "the manager rejects the API server's certificate"
-        fix "Compare <node>'s clock with the dates of the API server's certificate. If that has expired, run kubeadm certs renew all and restart the \
-             static pods (k3s and RKE2: the service). If its issuer changed, restart the managers once ConfigMap kube-root-ca.crt has the new CA." [
+        fix "Compare <node>'s clock with the API server certificate's dates. If it expired, run kubeadm certs renew all and restart the \
+             static pods. If its issuer changed, restart the managers." [
             read "ssh <node> 'date -u; echo | openssl s_client -connect <value> 2>/dev/null | openssl x509 -noout -dates -issuer -ext subjectAltName'",
             read "kubectl -n <namespace> get configmap kube-root-ca.crt -o jsonpath='{.data.ca\\.crt}' | openssl x509 -noout -dates -subject",
             read LOG,
         ];
     CRD_MISMATCH = critical "crd_mismatch"
         "custom resource definitions (CRDs) are missing or from another release"
-        fix "Apply the CRDs of the image's release. If Longhorn does not support that step, put the previous image back. If a CRD was deleted, \
+        fix "Apply the CRDs of the image's release. If Longhorn does not support that change, put the previous image back. If a CRD was deleted, \
              restore its objects from a backup."
             [read CRDS, read INSTALLED, read MANIFEST] proven "a CRD was deleted, and its objects with it; the cluster's backup restores them";
     MANIFEST_STALE = critical "manifest_stale"
@@ -179,7 +179,7 @@ causes! {
             proven "the API server finds no such Service, so the configurations are wrong; a starting manager writes them again"
         way CERTIFICATE "the webhook certificate is rejected"
             means "the API server rejects the webhook's certificate"
-            fix "Delete the webhook configurations: managers recreate them during startup with the current certificate. If the error stays, \
+            fix "Delete the webhook configurations: managers recreate them during startup with the current certificate. If the error persists, \
                  also delete Secrets longhorn-webhook-ca and longhorn-webhook-tls." [read WHOM, read SLICES, change CONFIGURE_AGAIN, read LAST_LOG]
             proven "the API server names a certificate that does not fit, so the configurations are wrong; a starting manager writes them again";
     WEBHOOK_DENIED = critical "webhook_denied"
@@ -282,7 +282,7 @@ causes! {
         way READING "its log is still being read"
             fix "Check again in 30 s: the manager's log is still being read and probably names the cause." [read DESCRIBE]
         way UNKNOWN_ERROR "its log ends with an unknown error"
-            fix "Correct the setting, object or address that the error names. If it names none, search Longhorn's issues for the error, or \
+            fix "Correct the setting, object or address that the error names. If it names none, search Longhorn's GitHub issues for the error text, or \
                  report it with a support bundle.";
 }
 

@@ -74,7 +74,7 @@ ways! { NOT_STARTED:
         fix "Put the label back on the node, or change the DaemonSet's nodeSelector. A node that you remove from Longhorn needs its manager until \
              its replicas are evicted." [read NODE, read REPLICAS];
     WAITING "it is waiting (cause unknown)"
-        fix "Read the pod's Events and fix the error in them. The kubelet then continues automatically." [read POD, read SET];
+        fix "Read the pod's Events and fix the error in them. The kubelet then retries automatically." [read POD, read SET];
 }
 
 // Why a volume that is attached is mounted nowhere.

@@ -25,7 +25,7 @@ const NODES: &str = "kubectl get nodes -o wide";
 
 causes! {
     NODE_DOWN = warning "node_down"
-        "a node with attached volumes has not been Ready for ten minutes, so its pods and volumes cannot move"
+        "a node with attached volumes has been NotReady for ten minutes: its pods and volumes cannot move"
         fix "Bring node <node> back. If its machine is lost, switch it off, then add taint node.kubernetes.io/out-of-service:NoExecute so that its \
              volumes attach elsewhere. Never taint a running machine: it keeps writing." [
             read "kubectl describe node <node>",

@@ -80,7 +80,7 @@ causes! {
         fix "Find out who suspended the job and why. If it should run, resume it."
             [read CRON_JOB, change "kubectl -n <namespace> patch cronjob <object> --type merge -p '{\"spec\":{\"suspend\":false}}'"];
     VOLUME_BACKUP_OLD = warning "volume_backup_old"
-        "a recurring backup job is running, but some volumes lack a good backup from its last two runs"
+        "a recurring backup job runs on schedule, but some volumes lack a good backup from its last two runs"
         fix "Read the log of the job's last run: it names the cause for each volume. If a run takes longer than its schedule allows, raise the job's \
              concurrency." [
             read "kubectl -n <namespace> logs -l recurring-job.longhorn.io=<object> --tail=100",

@@ -37,7 +37,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
         Finding::about(&causes::SIDECARS_RESTARTING, cluster.object::<Deployment>(first.app), message)
             .way(way)
             .with(Name::Pod, first.pod.metadata.name.as_str())
-            .impact("attaching, creating and resizing volumes waits at each restart. Mounted volumes keep working.")
+            .impact("volumes cannot be attached, created or resized during each restart. Mounted volumes keep working.")
             .facts(text::first_ten(&all, "pod", Restarts::text))
             .facts(lost.map(|line| EvidenceSource::Log.says(format!("a sidecar's log: {}", text::quoted(line))).quoting(line))),
     );
@@ -56,7 +56,7 @@ impl Restarts<'_> {
         let (name, times, code) =
             (&self.pod.metadata.name, counted(self.times, "restart"), self.end.exit_code);
         let life = looping::length(self.end).map(text::duration).unwrap_or_default();
-        format!("pod {name}: {times}, the last one after {life} with exit code {code}")
+        format!("pod {name}: {times}, and the last run ended with exit code {code} after {life}")
     }
 }
 

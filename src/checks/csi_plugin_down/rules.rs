@@ -71,7 +71,7 @@ pub(super) const ALERTS: &[Alert] = &[
         for_: "5m",
         keep_firing_for: "5m",
         summary: "Longhorn's CSI plugin is down on a node.",
-        description: "The CSI plugin{{ with $labels.node }} on node {{ . }}{{ end }} is down. Pods with a Longhorn volume can neither start nor end \
+        description: "The CSI plugin{{ with $labels.node }} on node {{ . }}{{ end }} is down. Pods with a Longhorn volume cannot start or terminate \
                       on the node. Find out why its pod is failing or missing.",
         why: "The finding allows five minutes for a reboot or a rollout. Five more minutes allow for a slow image pull.",
         runbook: include_str!("LonghornCsiPluginDown.md"),

@@ -96,7 +96,7 @@ causes! {
             [read "ssh <node> 'df -h <value>; sudo du -xsh <value>/* | sort -h | tail'", read REPLICAS, read DISK]
             proven "the fix asks for what is not needed; no replica is deleted";
     DISK_NEARLY_FULL = info "disk_nearly_full"
-        "less than a tenth of the disk's allocatable space is left, or its free space is near Longhorn's minimum"
+        "less than 10 % of the disk's allocatable space is left, or its free space is near Longhorn's minimum"
         fix "Add a disk or a node, or delete unneeded snapshots and volumes. If the disk is small by design, disable its scheduling: that clears \
              this finding." [read REPLICAS, read DISK, read LIMITS] proven "the fix asks for what is not needed";
     NO_NODE_READY = critical "no_node_ready"
@@ -122,7 +122,7 @@ causes! {
                  every other node has a replica of volume <volume>.";
     NODE_PRESSURE = warning "node_pressure"
         "the kubelet reports pressure on the node, so Longhorn uses neither the node nor its disks"
-        fix "Free the resource that is short on node <node>: disk space of the kubelet or container runtime, memory, or process IDs. Until then, the kubelet may evict \
+        fix "Free up what node <node> is short of: disk space (kubelet or container runtime), memory, or process IDs. Until then, the kubelet may evict \
              Longhorn's own pods." [read NODE, read "kubectl get events -A --field-selector reason=Evicted"];
     NODE_ENVIRONMENT = info "node_environment"
         "the node lacks a package, kernel module or mount option that Longhorn checks for" but "warning if a volume needs what is missing"

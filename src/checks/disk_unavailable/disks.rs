@@ -213,11 +213,11 @@ fn impact(volumes: &[VolumeRef], alone: &[String]) -> String {
         return "none yet: the disk holds no replica".to_owned();
     }
     let number = counted(volumes.len(), "volume");
+    let (volume, has) = if alone.len() == 1 { ("Volume", "has") } else { ("Volumes", "have") };
     match alone.is_empty() {
         true => format!("replicas of {number} on this disk are unavailable until the disk is back"),
         false => format!(
-            "replicas of {number} on this disk are unavailable. No other usable copy is left of {} {}. Do not remove the disk",
-            if alone.len() == 1 { "volume" } else { "volumes" },
+            "replicas of {number} on this disk are unavailable. {volume} {} {has} no other usable copy. Do not remove the disk",
             text::listed(alone)
         ),
     }

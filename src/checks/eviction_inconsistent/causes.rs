@@ -79,7 +79,7 @@ causes! {
              change "kubectl -n <namespace> delete replicas.longhorn.io <replica>"]
             proven "the replica has failed, the disk has lost its backing image, and the volume is healthy without it: otherwise no replica is named"
         way ALREADY_REMOVED "it was removed too early, so a replica failed"
-            fix "Delete the failed replica once the volume is healthy elsewhere. Then upgrade to 1.8.2, 1.9.1 or later. Do not delete the replica \
+            fix "Delete the failed replica once the volume is healthy without it. Then upgrade to 1.8.2, 1.9.1 or later. Do not delete the replica \
                  earlier: a salvage may need it.";
     SCHEDULING_STILL_ALLOWED = warning "scheduling_still_allowed"
         "eviction is requested while scheduling is still allowed, although the webhook rejects that combination"
@@ -106,7 +106,7 @@ causes! {
         ] proven "the pod runs on a different node from the one in its data source; the download starts again";
     MANAGER_STALE = warning "manager_stale"
         "a backing image manager has an old image or serves a disk that no node lists"
-        fix "Read the longhorn-manager's log on the node of <object> to find out why Longhorn keeps it. Before you delete it, check for copies that exist nowhere else." [
+        fix "Find out why Longhorn keeps <object>: read the longhorn-manager's log on its node. Before you delete it, check for copies that exist nowhere else." [
             read "kubectl -n <namespace> get backingimagemanagers.longhorn.io <object> -o yaml",
             read MANAGERS,
             read "kubectl -n <namespace> get settings.longhorn.io default-backing-image-manager-image",

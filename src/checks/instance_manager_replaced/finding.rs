@@ -72,7 +72,7 @@ fn what(end: &End) -> &'static str {
         }
         ReplacementVerdict::Evicted => ": evicted",
         ReplacementVerdict::Drained if !end.hits.volumes.is_empty() || end.hits.deleted => {
-            ": evicted by a drain (only replicas ran)"
+            ": evicted by a drain (it ran only replicas)"
         }
         ReplacementVerdict::Drained => ": evicted by a drain, no volume affected",
         ReplacementVerdict::NodeLost => ": its node went down or rebooted",
@@ -107,7 +107,8 @@ fn impact(cluster: &Cluster, end: &End, volumes: &[VolumeRef]) -> String {
         }
         (false, _) => {
             let (get, are) = if volumes.len() == 1 { ("gets", "is") } else { ("get", "are") };
-            format!("{} {get} I/O errors until reattached or {are} degraded until rebuilt", users_of(volumes))
+            let users = users_of(volumes);
+            format!("{users} either {get} I/O errors until reattached, or {are} degraded until rebuilt")
         }
     }
 }

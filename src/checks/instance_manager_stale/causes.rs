@@ -31,7 +31,7 @@ causes! {
             fix "Make sure that no volume uses the instances, then delete their Orphans: Longhorn stops the instances and removes the instance \
                  manager. The setting orphan-resource-auto-deletion with `instance` automates this."
         way UNSETTLED "an instance's object keeps changing state"
-            fix "Read the volume's events and the log of the longhorn-manager that owns it: Longhorn may still need the instance."
+            fix "Find out whether Longhorn still needs the instance: read the volume's events and the log of the longhorn-manager that owns it."
         way BESIDE_OTHERS "they have no Orphan object, and other instances run in it"
             fix "Upgrade the engines of the listed volumes, then detach them. Once only orphaned instances are left, delete the instance manager: \
                  without an Orphan object, nothing else stops them."

@@ -30,14 +30,14 @@ causes! {
             read "kubectl -n <namespace> get volumes.longhorn.io <volume> -o jsonpath='{.status.conditions}'",
         ];
     WITHOUT_VOLUME = warning "without_volume"
-        "engines or replicas name a volume that does not exist"
+        "engines or replicas refer to a volume that does not exist"
         fix "Find out what deleted the volume, and whether its data is still needed: each replica's directory holds it. Do not delete anything \
              until both are known." [
             read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<object>",
             read "kubectl get persistentvolumes,persistentvolumeclaims -A | grep <object>",
         ];
     DELETION_STUCK = warning "deletion_stuck"
-        "a volume, a node or an orphan was deleted an hour ago and still exists"
+        "a volume, node or orphan was deleted over an hour ago but still exists"
         but "info while a replica of the volume is on a node that is down"
         fix "Check the longhorn-manager's log on <owner> for the engine, replica or snapshot that the volume is waiting for. Do not remove a \
              finalizer: the data would stay on disk." [

@@ -18,7 +18,7 @@ mod own {
                 [read "kubectl -n <namespace> get lease <object> -o yaml", read "kubectl -n <namespace> logs <pod> -c longhorn-manager --tail=50"];
         UNKNOWN = warning "unknown"
             "the manager is hanging during startup (cause unknown)"
-            fix "Read the manager's log: its end repeats what is missing (API server, permission, webhook). If it shows nothing, check CPU and memory. \
+            fix "Read the end of the manager's log: it shows what is missing (API server, permission, webhook). If not, check CPU and memory. \
                  Save the log before deleting the pod." [
                 read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=50",
                 read "kubectl auth can-i update leases.coordination.k8s.io --as=system:serviceaccount:<namespace>:longhorn-service-account -n <namespace>",

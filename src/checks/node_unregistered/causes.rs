@@ -20,7 +20,7 @@ causes! {
         ] proven "Kubernetes lists no such node, and no volume needs its replicas; Longhorn rejects the deletion while a replica or engine \
                   names the node";
     MANAGER_MISSING = warning "manager_missing"
-        "no longhorn-manager is running on the node: its pod is missing, cannot start or cannot end"
+        "no longhorn-manager is running on the node: its pod is missing, cannot start or cannot terminate"
         fix "Find out what blocks the pod: nodeSelector, affinity, taint, quota, admission policy, or a pod stuck Terminating. Even a node \
              that you remove needs a manager to evict replicas." [
             read "kubectl -n <namespace> describe pod <pod>",
@@ -37,9 +37,9 @@ causes! {
             read "kubectl -n <namespace> logs job/longhorn-uninstall --tail=20",
         ]
         way BY_HAND "Longhorn's objects are being deleted without its uninstaller"
-            fix "Delete DaemonSet longhorn-manager immediately if this is not intended: running managers delete data. If it is intended, run \
+            fix "If you want to keep Longhorn, delete DaemonSet longhorn-manager now: running managers delete data. If not, run \
                  Longhorn's uninstaller first next time: otherwise objects with finalizers stay behind." [
                 read "kubectl get crds -l app.kubernetes.io/name=longhorn",
                 read "kubectl -n <namespace> get volumes.longhorn.io,daemonsets,pods",
-            ] proven "running managers delete data, and a deleted DaemonSet stops them; the fix asks whether it is intended";
+            ] proven "running managers delete data, and a deleted DaemonSet stops them; the fix asks whether Longhorn is to be kept";
 }

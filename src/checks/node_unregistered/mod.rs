@@ -230,10 +230,8 @@ fn node_gone(cluster: &Cluster, node: &str, replicas: usize) -> Finding {
     .node(node)
     .impact(match replicas {
         0 => format!("none: no replica is on {node}"),
-        count => format!(
-            "{} on {node} cannot be reached, so the affected volumes have fewer copies",
-            counted(count, "replica")
-        ),
+        1 => format!("1 replica on {node} cannot be reached, so its volume has one copy fewer"),
+        count => format!("{count} replicas on {node} cannot be reached, so their volumes have fewer copies"),
     })
     .fact(how)
     .fact(format!("{} on {node}", counted(replicas, "replica")))

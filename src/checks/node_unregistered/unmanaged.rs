@@ -117,7 +117,7 @@ fn finding(
     let pressure = nodes::pressure(cluster, node).filter(|_| why.is_none() && pod.is_none());
     let reason = match (&why, pod) {
         (Some(why), _) => why.text.clone(),
-        (None, Some(_)) => "its pod is being deleted but cannot end".to_owned(),
+        (None, Some(_)) => "its pod is being deleted but cannot terminate".to_owned(),
         (None, None) => match pressure {
             Some(short) => format!("the kubelet is evicting pods ({})", short.kind),
             None => "the pod is missing (cause unknown)".to_owned(),

@@ -74,7 +74,7 @@ causes! {
         fix "Read the backup's error and fix its cause. Then take another backup and delete the failed one."
             [read DESCRIBE, read TARGETS] proven "the backup has failed, so it holds nothing complete";
     SYSTEM_BACKUP_STALLED = warning "system_backup_stalled"
-        "a system backup, or a backup of a backing image, has been stalled"
+        "a system backup, or a backup of a backing image, has stalled"
         fix "Find out which part the backup is waiting for: volume backups can take a day, other parts an hour. Then read the log of the \
              longhorn-manager that owns the backup."
             [read DESCRIBE, read "kubectl -n <namespace> get backups.longhorn.io --sort-by=.metadata.creationTimestamp"];
@@ -84,7 +84,7 @@ causes! {
              create it again."
             [read DESCRIBE, read TARGETS] proven "the restore has ended; deleting it removes its record and its Job, but nothing that it restored";
     SYSTEM_RESTORE_STALLED = warning "system_restore_stalled"
-        "a system restore has been stalled: its Job is not running, or has been failing for a day"
+        "a system restore has stalled: its Job is not running, or has been failing for a day"
         fix "Find out from the log of the Job's pod which object cannot be restored. If the Job has no pod, find out why. Then delete and recreate the SystemRestore." [
             read "kubectl -n <namespace> logs -l job-name=<workload> --tail=50",
             read DESCRIBE,

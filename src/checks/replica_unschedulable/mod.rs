@@ -263,9 +263,7 @@ fn impact(whose: &str, placed: usize, wanted: i64, robustness: &str) -> String {
                 "{whose} has a single replica. If its disk or node fails, the data is unavailable or lost."
             )
         }
-        1 => format!(
-            "{whose} has 1 of {wanted} replicas. One more failed disk or node leaves it without data."
-        ),
+        1 => format!("{whose} has 1 of {wanted} replicas. One more disk or node failure can lose its data."),
         _ => format!("none yet: {whose} has its data on {placed} of {wanted} replicas"),
     }
 }
@@ -288,7 +286,7 @@ fn cause(refusals: Option<&[PlacementRefusal]>, only: Option<&str>) -> (&'static
             },
         ),
         Some(Obstacle::Tags) => (&TAGS_UNMET, "none has the volume's tags".to_owned()),
-        Some(Obstacle::AntiAffinity) => (&ANTI_AFFINITY, "each has one".to_owned()),
+        Some(Obstacle::AntiAffinity) => (&ANTI_AFFINITY, "each already has one".to_owned()),
         Some(Obstacle::Node | Obstacle::Disk) => {
             (&NODES_UNAVAILABLE, "the other disks are unavailable".to_owned())
         }

@@ -21,7 +21,7 @@ pub(super) fn down(cluster: &Cluster, share: &Share, age: &Age) -> Finding {
         about(cluster, share, cause, format!("RWX {} is unavailable: {why}", whose(cluster, share)))
             .way(way)
             .since(age.since)
-            .impact("reads and writes of every pod that uses the claim hang. New pods cannot start.");
+            .impact("every pod that uses the claim hangs on reads and writes. New pods cannot start.");
     let owner = &manager.status.owner_id;
     let robustness = volume.status.robustness.as_str();
     let pod = match share.pod {

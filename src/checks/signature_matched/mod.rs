@@ -16,15 +16,15 @@ use crate::longhorn::Resource;
 use find::Match;
 
 causes! {
-    CRITICAL = critical "critical_signature" "a signature of yours with severity critical matches"
+    CRITICAL = critical "critical_signature" "one of your own signatures (severity critical) matches"
         fix "Do what the signature says." [
             read "kubectl -n <namespace> describe <kind> <object>",
         ];
-    WARNING = warning "warning_signature" "a signature of yours with severity warning matches"
+    WARNING = warning "warning_signature" "one of your own signatures (severity warning) matches"
         fix "Do what the signature says." [
             read "kubectl -n <namespace> describe <kind> <object>",
         ];
-    INFO = info "info_signature" "a signature of yours with severity info matches"
+    INFO = info "info_signature" "one of your own signatures (severity info) matches"
         fix "Do what the signature says." [
             read "kubectl -n <namespace> describe <kind> <object>",
         ];

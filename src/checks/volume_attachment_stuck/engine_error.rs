@@ -34,7 +34,7 @@ ways! { ENGINE_ERROR:
              out and start again."
         [read "ssh <node> 'sudo iscsiadm -m session -P 1; grep longhorn /proc/mounts; sudo lsof /dev/longhorn/<volume>'", read EVENTS];
     NO_LOOPBACK "the node cannot reach its instance manager"
-        fix "Open the connection from <node> to TCP port 3260 of the instance manager pod there: check firewall, NetworkPolicy, routes, and the \
+        fix "Allow traffic from <node> to TCP port 3260 of its instance manager pod: check firewall, NetworkPolicy, routes, and the \
              interface in iscsid.conf."
         [read MANAGERS_THERE, read ISCSI_LOG, read "kubectl -n <namespace> get networkpolicies"];
     EXITS "the engine process exits"

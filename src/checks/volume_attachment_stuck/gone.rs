@@ -28,7 +28,8 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
             .fact(api("Longhorn has neither a Volume nor an Engine or Replica of that name"))
             .facts(attachments);
         if !orphans.is_empty() {
-            let held = format!("Orphans hold directories of the volume: {}", text::listed(&orphans));
+            let held =
+                format!("Orphans exist for the volume's replica directories: {}", text::listed(&orphans));
             finding = finding.way(&ORPHANED).fact(api(held));
         }
         out.report(finding);

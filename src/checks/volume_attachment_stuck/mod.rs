@@ -126,7 +126,7 @@ causes! {
                 read "kubectl get csinode <node> -o yaml",
             ]
         way NO_PLUGIN "the node has no CSI plugin pod"
-            fix "Read the Events of DaemonSet longhorn-csi-plugin and fix their cause. The kubelet then continues automatically."
+            fix "Read the Events of DaemonSet longhorn-csi-plugin and fix their cause. The kubelet then retries automatically."
             [read "kubectl -n <namespace> describe daemonset longhorn-csi-plugin"]
         way KEPT_AWAY_BY_TAINT "a taint keeps the CSI plugin off the node"
             fix "Keep pods with Longhorn volumes off <node>. Or detach all Longhorn volumes and add the toleration to setting taint-toleration: \
@@ -185,7 +185,7 @@ causes! {
             fix "Read the kernel's message on <node>. For an unsupported block size or file system, run the pod on another node. Run fsck only if it reports damage."
             [read "ssh <node> 'sudo dmesg | tail -20; getconf PAGESIZE'", read EVENTS]
         way NO_ARGON2 "cryptsetup lacks argon2i"
-            fix "Set CRYPTO_PBKDF to pbkdf2 in the Secret of a new, empty volume: cryptsetup on <node> lacks argon2i, Longhorn's default. A volume with data needs a node that has it."
+            fix "If the volume is new and empty, set CRYPTO_PBKDF to pbkdf2 in its Secret: cryptsetup on <node> lacks argon2i, Longhorn's default. Otherwise, use a node that supports argon2i."
         way NFS_CLIENT "the NFS client fails"
             fix "Check that <node> has an NFS client and that its kernel supports NFS 4.1. Then check that <node> can reach port 2049 of the share \
                  endpoint."

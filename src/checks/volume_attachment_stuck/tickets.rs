@@ -300,7 +300,7 @@ fn find(
         Finding::about(cause, volumes::object(cluster, volume), super::states::headline(&whose, &why))
             .node(ticket.node)
             .since(ticket.since)
-            .impact(format!("the pod on {} cannot start: it needs {whose}", ticket.node))
+            .impact(format!("the pod that uses {whose} cannot start on {}", ticket.node))
             .volumes(users);
     let way = match (&obstacle, own) {
         _ if broke => None,

@@ -97,7 +97,7 @@ fn finding(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> Finding {
     )
     .node(node)
     .since(csi.metadata.created())
-    .impact(format!("the pod on {node} cannot start: it needs {whose}"))
+    .impact(format!("the pod that uses {whose} cannot start on {node}"))
     .volumes(users)
     .fact(format!("Kubernetes VolumeAttachment {id} is not attached, and volumeattachments.longhorn.io {name} has no ticket for it"),
     )

@@ -40,7 +40,7 @@ ways! { FAILED_REBUILD:
     NO_SPACE "the receiving disk is full"
         fix "Free or add space on the disk that the error names, or disable its scheduling so that Longhorn rebuilds elsewhere."
         [read "kubectl -n <namespace> get nodes.longhorn.io <node> -o yaml | grep -E 'path|storageAvailable'", read REPLICAS, read EVENTS];
-    UNREACHED "instance managers cannot connect"
+    UNREACHED "instance managers cannot reach each other"
         fix "Fix the network between the instance managers of both nodes: the pod network, or the storage network if that is set. Longhorn then rebuilds."
         [read "kubectl -n <namespace> get pods -o wide -l longhorn.io/component=instance-manager", read REPLICAS, read EVENTS];
 }
@@ -252,7 +252,7 @@ fn finding(cluster: &Cluster, volume: &Volume, reason: DegradedReason, age: &Age
     let whose = text::claims_of(&users);
     let wanted = volume.spec.number_of_replicas.0;
     let (join, left) = match healthy {
-        1 => ("but", "one more failed disk or node leaves it without data".to_owned()),
+        1 => ("but", "one more disk or node failure can lose its data".to_owned()),
         left if left < wanted => ("but", format!("only {left} of {wanted} replicas hold its data")),
         left => ("and", format!("{left} of {wanted} replicas hold its data")),
     };

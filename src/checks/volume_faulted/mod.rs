@@ -80,7 +80,7 @@ causes! {
             [read VOLUME, read REPLICAS]
             proven "every replica failed during the restore, so the data is in the backup; this volume is deleted once the new one is healthy";
     NO_DATA = critical "no_data"
-        "no replica is left that ever held all of the volume's data"
+        "none of the remaining replicas ever held all of the volume's data"
         fix "Search disks (replicas/<object>-*) and orphans for a deleted replica's directory: one is enough to export the volume. Otherwise restore \
              the last backup into a new volume. Until then, delete nothing."
             [read "kubectl -n <namespace> get orphans.longhorn.io -o wide", read REPLICAS, read VOLUME]

@@ -80,7 +80,7 @@ causes! {
         ways HELD_UP ways UNREACHED;
     LABEL_MISSING = warning "label_missing"
         "a Ready manager lacks the label by which the admission Service selects its pods (from 1.7 on)"
-        fix "Check whether a share manager on <node> is failing over: that removes the label temporarily. If the label stays missing, delete the manager pod: the next one sets it." [
+        fix "Check whether a share manager on <node> is failing over: that removes the label temporarily. If the label stays missing, delete the manager pod: its replacement sets the label." [
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=100",
             read LABELS,
             change "kubectl -n <namespace> delete pod <object>",

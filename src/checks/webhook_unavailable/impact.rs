@@ -13,7 +13,7 @@ pub fn of(cluster: &Cluster, webhook: WebhookRole, release: Option<Release>) -> 
             .to_owned();
     }
     if configurations::nobody_is_asked(cluster) {
-        return "starting managers are waiting for this Service. Longhorn objects are accepted unchecked, as no webhook configuration exists yet."
+        return "managers that are starting up wait for this Service. Longhorn objects are accepted unchecked, because no webhook configuration exists yet."
             .to_owned();
     }
     let mut impact =

@@ -59,7 +59,7 @@ pub struct CheckArgs {
     #[command(flatten)]
     shown: ShownArgs,
 
-    /// Lowest severity that sets exit code 1; with never, only unreadable data sets an exit code
+    /// Lowest severity that sets exit code 1 (never: only unreadable data sets an exit code)
     #[arg(long, value_enum, default_value_t = FailOn::Warning, value_name = "SEVERITY", env = "LONGHORN_HEALTH_FAIL_ON")]
     fail_on: FailOn,
 

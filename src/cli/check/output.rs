@@ -24,7 +24,7 @@ pub enum OutputFormat {
     Wide,
     /// For CI summaries, tickets and chats
     Markdown,
-    /// The page of serve as one file, for tickets and CI jobs
+    /// The page that serve shows, as a single file for tickets and CI jobs
     Html,
     /// The documented schema v1 (docs/report.schema.json)
     Json,

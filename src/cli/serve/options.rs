@@ -86,7 +86,7 @@ pub(super) struct WebArgs {
     #[arg(long = "web.runbook-url", value_name = "URL", value_parser = address, env = "LONGHORN_HEALTH_WEB_RUNBOOK_URL")]
     pub(super) runbook_url: Option<String>,
 
-    /// URL of Grafana, for links from the page to the dashboards
+    /// Grafana URL, for the page's dashboard links
     #[arg(long = "web.grafana-url", value_name = "URL", value_parser = address, env = "LONGHORN_HEALTH_WEB_GRAFANA_URL")]
     pub(super) grafana_url: Option<String>,
 
@@ -131,7 +131,7 @@ pub(super) enum WebAuth {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Log")]
 pub(super) struct LogArgs {
-    /// Lowest level of messages to log
+    /// Minimum log level
     #[arg(long = "log.level", value_enum, default_value_t = LogLevel::Info, value_name = "LEVEL", env = "LONGHORN_HEALTH_LOG_LEVEL")]
     pub(super) level: LogLevel,
 

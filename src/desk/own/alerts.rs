@@ -46,7 +46,7 @@ pub const ALERTS: &[Alert] = &[
         severity: Severity::Info,
         summary: "An alert is muted because its root alert is firing.",
         description: "{{ $labels.alert }}{{ with $labels.node }} on node {{ . }}{{ end }} is a consequence of {{ $labels.root_alert }}, which is \
-                      firing. With this alert, Alertmanager mutes {{ $labels.alert }}. Route this alert to a receiver that notifies no one.",
+                      firing. While this alert fires, Alertmanager mutes {{ $labels.alert }}. Route this alert to a receiver that notifies no one.",
         why: "This alert fires and resolves with the root's alert, so you still hear of a consequence that outlives its root. A crash loop's cause \
                is in the series but not in the alert's labels: otherwise, a changed cause would restart the alert.",
         runbook: include_str!("LonghornHealthInhibitor.md"),
@@ -70,7 +70,7 @@ pub const ALERTS: &[Alert] = &[
         when: When::Flag { gauge: &gauges::RESOURCE_STATE, labels: &[("state", "stale")] },
         for_: "5m",
         summary: "The Longhorn health exporter is working with old data.",
-        description: "The Kubernetes API has stopped answering longhorn-health-exporter for {{ $labels.resource }}. Checks that need this kind are \
+        description: "The Kubernetes API has stopped answering longhorn-health-exporter for {{ $labels.resource }}. Checks that need this kind of object are \
                       unknown. Read the reason in the exporter's log or in longhorn_health_exporter_api_errors_total.",
         why: "The exporter reports a kind as stale only after 3 min without an answer \
               (--stale-after). 5 more minutes are longer than an API server takes to restart. With a scrape and evaluation \
@@ -142,7 +142,7 @@ pub const ALERTS: &[Alert] = &[
             cases: include_str!("LonghornHealthBadWebConfig.test.yaml"),
         },
         for_: "10m",
-        summary: "The Longhorn health exporter cannot use its changed web configuration.",
+        summary: "The Longhorn health exporter cannot load its changed web configuration.",
         description: "longhorn-health-exporter cannot use its changed web configuration, certificate or key. It keeps the previous one until the \
                       certificate expires or the pod restarts. Read the exporter's log, which names the file and the reason.",
         why: "While several files are being replaced, they do not match for a moment. 10 min is longer than that. One pod of two is enough to fire, \

@@ -22,8 +22,6 @@ const WORDS: usize = 30;
 /// Advice that has more, each a procedure that is not safe in fewer words. This list may only become shorter.
 const LONGER: &[&str] = &[
     "disk_unavailable/disk_uuid_shared",
-    "manager_crash_loop/api_certificate",
-    "manager_start_stuck/api_certificate",
     "webhook_unavailable/ca_expired",
     "webhook_unavailable/certificate_refused",
 ];

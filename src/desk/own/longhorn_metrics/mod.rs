@@ -71,7 +71,7 @@ pub const ALERTS: &[Alert] = &[
         },
         for_: "1h",
         thresholds: &[AHEAD],
-        summary: "A Longhorn disk will soon be full at its current growth.",
+        summary: "A Longhorn disk will soon be full at its current growth rate.",
         description: "If disk {{ $labels.disk }} on node {{ $labels.node }} keeps growing as in the last 6 h, it will be full within days. Replicas \
                       on a full disk fail. Find out which replicas are growing, then free space or add a disk.",
         why: "A window of 6 h smooths out a rebuild or a nightly backup. The wait of 1 h is longer than either takes. Below half full, steep growth is a restore, not a trend.",

@@ -25,7 +25,7 @@ pub fn reinstalls(rung: &Rung<'_>, out: &mut Found) {
         reason.with(Name::Object, name).with(Name::ChartNamespace, namespace);
     }
     if !was_recorded(cluster, Resource::HelmCharts) && on_k3s_or_rke2(cluster) {
-        let text = "HelmCharts are not recorded, although the cluster is K3s or RKE2";
+        let text = "the recording has no HelmCharts, although the cluster is K3s or RKE2";
         out.unknown(text).fix("Check whether Longhorn has a HelmChart: kubectl get helmcharts -A.");
     }
 }

@@ -36,7 +36,7 @@ pub fn of(rung: &Rung<'_>, part: &Part) -> Vec<Step> {
         format!("kubectl -n {namespace} rollout status daemonset/longhorn-manager --timeout 15m"),
     ));
     steps.push(Step::read(
-        "Check that the upgrade is complete, and which engines are still old.",
+        "Check that the upgrade is complete, and which engines still use the old image.",
         format!("longhorn-health-exporter plan upgrade {to}"),
     ));
     steps

@@ -48,7 +48,7 @@ pub fn path_refused(rung: &Rung<'_>, out: &mut Found) {
     }
 }
 
-const REFUSAL: &str = "with Helm, hook longhorn-pre-upgrade stops the step. With kubectl or GitOps, the old managers are deleted and the new \
+const REFUSAL: &str = "with Helm, the longhorn-pre-upgrade hook aborts the upgrade. With kubectl or GitOps, the old managers are deleted and the new \
                        ones crash until you reinstall the old release";
 
 fn is_distribution(rung: &Rung<'_>) -> bool {
@@ -119,7 +119,7 @@ pub fn kubernetes(rung: &Rung<'_>, out: &mut Found) {
         let reason = out.say(text);
         reason.with(Name::Kubernetes, format!("1.{least}")).with(Name::Instead, instead);
         if !behind.is_empty() {
-            reason.fact(format!("the kubelets on {behind} are too old"));
+            reason.fact(format!("the kubelets on {behind} are older than 1.{least}"));
         }
     } else if rung.to.minor == 3 && is >= Release::new(1, NEWEST_FOR_1_3 + 1, 0) {
         let text = format!("{} installs PodSecurityPolicies, which Kubernetes removed in 1.25", rung.to);

@@ -119,7 +119,7 @@ fn evicted_images(rung: &Rung<'_>, out: &mut Found) {
     let withdraw =
         patch_requests(namespace, name, node.spec.eviction_requested, &requested_disks(node), false);
     let text = format!(
-        "managers of {} panic during this eviction: {} moved",
+        "longhorn-manager {} panics during this eviction: {} moved",
         rung.to,
         held(leaving.len(), "backing image copy", "is|are being")
     );
