@@ -387,7 +387,7 @@ mod tests {
         );
         let remedy = to_release(&with("", "v1.8.0"), Release::parse("v1.10.1"), false, "");
         assert!(remedy.fix.starts_with("Set the image back to v1.8.0"), "{}", remedy.fix);
-        assert!(remedy.fix.contains("next supported release is v1.9.2"), "{}", remedy.fix);
+        assert!(remedy.fix.contains("you can upgrade to v1.9.2"), "{}", remedy.fix);
     }
 
     fn applied(definitions: &str, installed: &str, images: &str) -> Cluster {

@@ -243,6 +243,7 @@ fn words_that_take_something_away_say_what_is_proven_before() {
     const NOT_ADVISED: &[(&str, &str)] = &[
         ("csi_plugin_down/managers_deleted", "not to"),
         ("disk_unavailable/no_node_ready", "not to"),
+        ("eviction_inconsistent/manager_stale", "what to check before"),
         ("known_bad_release/issue_11169", "leftover objects of support bundles hold nothing of volumes"),
         ("known_bad_release/issue_13245", "how fast, where someone deletes backups anyway"),
         ("known_bad_release/issue_6998", "not to"),
@@ -260,6 +261,7 @@ fn words_that_take_something_away_say_what_is_proven_before() {
         ("volume_degraded/rebuild_looping", "not to"),
         ("volume_degraded/rebuild_stalled", "not to"),
         ("volume_faulted/never_up", "not to"),
+        ("webhook_unavailable/calls_fail", "not to"),
         ("webhook_unavailable/no_ready_endpoint", "not to"),
         ("webhook_unavailable/not_listed", "that it does not help"),
         ("webhook_unavailable/rollout", "that it does not help"),

@@ -70,7 +70,7 @@ const PANELS: &[Panel] = &[
                (longhorn_health_checks{$job, state=\"known\"} > 0)",
         legend: "at risk",
         steps: &[Step::at(0.0, "green"), Step::at(1.0, "red")],
-        no_data: "unknown: read the list of unknown checks",
+        no_data: "unknown: make sure that the exporter is scraped, then read the list of unknown checks",
         ..Panel::STAT
     },
     Panel {

@@ -40,7 +40,7 @@ causes! {
              healthy without it, remove and re-add it." [read DISK, read REPLICAS]
             proven "the fix asks for a recreated file system, and that every volume is healthy without it";
     FILE_SYSTEM_SHARED = warning "file_system_shared"
-        "another Longhorn disk is on the same file system"
+        "another Longhorn disk shares its file system"
         fix "Mount disk <disk> at <value> on node <node>: after a failed mount, two disks share one file system. If only one disk exists, remove the \
              entry that is not ready." [read DISK, read REPLICAS]
             proven "two entries are on one file system; the entry removed is not ready, and Longhorn rejects this while replicas are on it";

@@ -18,7 +18,7 @@ causes! {
         fix "Bring <node> back. If that takes long, find out why the longhorn-manager that owns the share manager (<owner>) does not move the NFS \
              server to another node." [read "kubectl get nodes -o wide", read MANAGERS, read SHARE];
     VOLUME_NOT_ATTACHED = critical "volume_not_attached"
-        "the NFS server's volume is not attached", of_data: NotServed
+        "its volume is not attached", of_data: NotServed
         fix "Fix the attach first: the NFS server starts once the volume is attached."
             [read "kubectl -n <namespace> get volumeattachments.longhorn.io <object> -o yaml", read SHARE];
     POD_NOT_STARTED = critical "pod_not_started" "the NFS server's pod cannot start", of_data: NotServed

@@ -1,6 +1,6 @@
 //! What the API server says of its calls of Longhorn's webhooks: those that fail although a manager is Ready behind the Service.
 //!
-//! It says so to whoever changes an object: to Longhorn, which repeats it to csi-attacher and in Events (Kubernetes
+//! It says so to anyone who changes an object: to Longhorn, which repeats it to csi-attacher and in Events (Kubernetes
 //! staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook/errors.go ErrCallingWebhook).
 
 use jiff::{SignedDuration, Timestamp};

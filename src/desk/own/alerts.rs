@@ -27,7 +27,7 @@ pub const ALERTS: &[Alert] = &[
             why: "The alert stops expecting a cluster whose exporter has been missing for longer. A week covers every weekend. If it must always \
                   expect a cluster, list that cluster in expected_clusters, or run this rule in the cluster's own Prometheus.",
         }],
-        summary: "longhorn-health-exporter is down, so nothing checks Longhorn's health.",
+        summary: "The longhorn-health-exporter is down, so nothing checks Longhorn's health.",
         description: "Prometheus cannot scrape longhorn-health-exporter. Until it can, no other alert about Longhorn's \
                       health can fire. Check the exporter's pod.",
         why: "10 min is longer than a rollout of the exporter or a restart of its node. With a cluster label, the alert expects every cluster that \

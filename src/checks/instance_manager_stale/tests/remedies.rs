@@ -48,7 +48,7 @@ fn nothing_is_deleted_while_something_else_runs_there() {
     let moving = instance("Engine", "x-e-9", "x", "im-new", "error", "running", "");
     let (text, commands) = changes(&(base(&orphan) + &moving));
     assert_eq!(commands, Vec::<String>::new());
-    assert!(text.contains("may still need the instance"), "{text}");
+    assert!(text.contains("still needs the instance"), "{text}");
 }
 
 #[test]
