@@ -61,11 +61,11 @@ pub fn failed<'a>(cluster: &'a Cluster, is: impl Fn(&str) -> bool) -> Option<Fai
 /// Judges calls that fail on the way; those refused for a certificate are another finding.
 pub fn judge(cluster: &Cluster, out: &mut Outcome) {
     let Some(calls) = failed(cluster, |said| !said.contains("x509: ")) else { return };
-    let mut ready = cluster.manager_pods().filter_map(|pod| pod.ready_since());
+    let mut ready = cluster.manager_pods().filter_map(Pod::ready_since);
     if !ready.any(|since| calls.last.duration_since(since) >= SERVED) {
         return;
     }
-    let meshed = cluster.manager_pods().find_map(|pod| mesh(pod));
+    let meshed = cluster.manager_pods().find_map(mesh);
     let way = unreached::of_call(calls.said).filter(|_| meshed.is_none());
     let why = match (meshed, way) {
         (Some(_), _) => causes::MESH.briefly,

@@ -12,7 +12,7 @@ const SHORTEST: usize = 30;
 /// hand puts its own words in front.
 pub fn essence(text: &str) -> Option<String> {
     let message = of_log_line(text);
-    let text = of_command(&message);
+    let text = of_command(of_answer(&message));
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
     // parameters of a request in braces, as an SDK prints them over several lines
     let line = if line.ends_with('{') { text } else { line };
@@ -72,6 +72,17 @@ fn value(line: &str, key: &str) -> Option<String> {
         escaped = !escaped && c == '\\';
     }
     Some(value)
+}
+
+/// What longhorn-backend answered, where its client repeats all of it: `Bad response statusCode […]. … Body: [code=…, detail=, message=…]
+/// from […]`, with its keys in any order (rancher/go-rancher client/common.go).
+fn of_answer(text: &str) -> &str {
+    let body = text
+        .split_once("Body: [")
+        .map(|(_, body)| body.rsplit_once("] from [").map_or(body, |(body, _)| body));
+    let Some((_, said)) = body.and_then(|body| body.split_once("message=")) else { return text };
+    let ends = [", code=", ", detail="].iter().filter_map(|key| said.find(key)).min();
+    said.get(..ends.unwrap_or(said.len())).unwrap_or(said)
 }
 
 /// What a command wrote, where a message repeats command, output and errors: `…, output X, stderr Y: exit status 1`.
@@ -149,6 +160,15 @@ mod tests {
             (
                 "2026-03-01T11:59:30Z time=\"x\" level=error msg=\"Failed to sync\" controller=c error=\"no such host\"",
                 Some("Failed to sync: no such host"),
+            ),
+            (
+                "rpc error: code = Internal desc = Bad response statusCode [500]. Status [500 Internal Server Error]. Body: [code=Server Error, \
+                 detail=, message=unable to attach volume w to node-2: calling webhook: EOF] from [http://longhorn-backend:9500/v1/volumes/w?action=attach]",
+                Some("unable to attach volume w to node-2: calling webhook: EOF"),
+            ),
+            (
+                "Body: [message=failed to verify data source: size of target volume (10737418240 bytes) is different, code=x, detail=] from [http://l]",
+                Some("failed to verify data source: size of target volume (10737418240 bytes) is different"),
             ),
             (
                 "E0301 11:59:49.020101       1 leaderelection.go:330] error retrieving resource lock: Unauthorized",
