@@ -18,7 +18,7 @@ impl Recording {
         Recording::default().with_path(path, namespace, latest)
     }
 
-    /// One that can be written again by [`anonymize::anonymize`].
+    /// One that can be written again by [`super::anonymize::anonymize`].
     pub fn to_anonymize() -> Recording {
         Recording { kept: Some(Kept::default()), ..Recording::default() }
     }
