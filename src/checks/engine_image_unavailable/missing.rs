@@ -140,7 +140,7 @@ fn nowhere(cluster: &Cluster, image: &EngineImage, missing: &[Missing], users: &
         format!("image {} is missing on all Ready nodes{why}", super::short(of)),
     );
     told(cluster, image, finding, missing, volumes)
-        .impact("volumes that need this image cannot attach, and their replicas cannot start. Attached volumes keep working")
+        .impact("volumes that need this image cannot attach, and their replicas cannot start. Running volumes continue")
 }
 
 fn on_node(cluster: &Cluster, image: &EngineImage, missing: &Missing, users: &Users) -> Finding {
@@ -157,7 +157,7 @@ fn on_node(cluster: &Cluster, image: &EngineImage, missing: &Missing, users: &Us
     let impact = match volumes.len() {
         0 => "none yet: no volume needs the image on this node".to_owned(),
         count => format!(
-            "{} cannot attach or start a replica on this node. Attached volumes keep working",
+            "{} cannot attach or start a replica on this node. Running volumes continue",
             counted(count, "volume")
         ),
     };

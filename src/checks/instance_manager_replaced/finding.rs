@@ -72,7 +72,7 @@ fn what(end: &End) -> &'static str {
         }
         ReplacementVerdict::Evicted => ": evicted",
         ReplacementVerdict::Drained if !end.hits.volumes.is_empty() || end.hits.deleted => {
-            ": evicted by a drain (it ran only replicas)"
+            ": evicted by a drain (only replicas ran)"
         }
         ReplacementVerdict::Drained => ": evicted by a drain, no volume affected",
         ReplacementVerdict::NodeLost => ": its node went down or rebooted",

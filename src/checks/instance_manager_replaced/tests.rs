@@ -506,17 +506,17 @@ fn a_drain_says_what_became_of_the_replicas() {
     assert!(message.ends_with("evicted by a drain, no volume affected"), "{message}");
     assert_eq!(impact, "none: the instance manager was idle");
     let (message, impact) = told(&hit());
-    assert!(message.ends_with("evicted by a drain (it ran only replicas)"), "{message}");
+    assert!(message.ends_with("evicted by a drain (only replicas ran)"), "{message}");
     assert!(impact.ends_with("stayed attached: only replicas ended, and all are back"), "{impact}");
     // played on 1.12.1: a kubelet whose watch was late stopped it 15 s after Longhorn had marked the replicas
     let (message, _) = told(
         &(hit().replace("11:50:03", "11:49:45") + &event("Killing", "Stopping container instance-manager")),
     );
-    assert!(message.ends_with("evicted by a drain (it ran only replicas)"), "{message}");
+    assert!(message.ends_with("evicted by a drain (only replicas ran)"), "{message}");
     // an uninstallation deletes the volumes: what was said stays
     let later = next(saw(&gone, &(after() + &hit())), 60, &after());
     let finding = run(&CHECK, &later).report.findings.remove(0);
-    assert!(finding.message.ends_with("evicted by a drain (it ran only replicas)"), "{}", finding.message);
+    assert!(finding.message.ends_with("evicted by a drain (only replicas ran)"), "{}", finding.message);
     assert_eq!(finding.impact, "none now: the volumes of its replicas have been deleted");
     let (_, impact) = told(&hit().replace("robustness: healthy", "robustness: degraded"));
     assert!(

@@ -286,7 +286,7 @@ fn cause(refusals: Option<&[PlacementRefusal]>, only: Option<&str>) -> (&'static
             },
         ),
         Some(Obstacle::Tags) => (&TAGS_UNMET, "none has the volume's tags".to_owned()),
-        Some(Obstacle::AntiAffinity) => (&ANTI_AFFINITY, "each already has one".to_owned()),
+        Some(Obstacle::AntiAffinity) => (&ANTI_AFFINITY, "each has one".to_owned()),
         Some(Obstacle::Node | Obstacle::Disk) => {
             (&NODES_UNAVAILABLE, "the other disks are unavailable".to_owned())
         }

@@ -33,7 +33,7 @@ causes! {
     POD_MISSING = critical "pod_missing" "the NFS server's pod is missing", of_data: NotServed
         fix "Read the log of the longhorn-manager on <owner>: only that manager creates the pod."
             [read "kubectl -n <namespace> get events --field-selector involvedObject.name=share-manager-<object>", read MANAGERS, read SHARE];
-    NOT_SERVING = critical "not_serving" "the NFS server's pod is running but not Ready", of_data: NotServed
+    NOT_SERVING = critical "not_serving" "its NFS server is not Ready", of_data: NotServed
         fix "Read the log of pod <pod>. If no new lines appear, delete the pod: Longhorn creates another. Pods that use the claim may need a restart."
             [read POD_LOG, read DESCRIBE, change DELETE]
             proven "the server is not serving and logs nothing new; the data is in the volume, not in the pod"

@@ -40,7 +40,7 @@ ways! { FAILED_REBUILD:
     NO_SPACE "the receiving disk is full"
         fix "Free or add space on the disk that the error names, or disable its scheduling so that Longhorn rebuilds elsewhere."
         [read "kubectl -n <namespace> get nodes.longhorn.io <node> -o yaml | grep -E 'path|storageAvailable'", read REPLICAS, read EVENTS];
-    UNREACHED "instance managers cannot reach each other"
+    UNREACHED "instance managers cannot connect"
         fix "Fix the network between the instance managers of both nodes: the pod network, or the storage network if that is set. Longhorn then rebuilds."
         [read "kubectl -n <namespace> get pods -o wide -l longhorn.io/component=instance-manager", read REPLICAS, read EVENTS];
 }
