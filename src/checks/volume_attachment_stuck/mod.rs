@@ -202,8 +202,8 @@ causes! {
         fix "Restore volume <object> under its name from the newest backup. Without one, look for directories <object>-* in replicas/ on every node's \
              disks. Keep its claim and PersistentVolume." [
             read "kubectl -n <namespace> get orphans.longhorn.io -o custom-columns=NAME:.metadata.name,NODE:.spec.nodeID,DATA:.spec.parameters.DataName",
-            read "kubectl -n <namespace> get backupvolumes.longhorn.io",
-            read "kubectl get persistentvolumes <object> -o yaml",
+            read "kubectl -n <namespace> get backups.longhorn.io | grep <object>",
+            read "kubectl get persistentvolumes,persistentvolumeclaims -A | grep <object>",
             read OF_KUBERNETES,
         ] proven "Longhorn has no object of that name, so a restore overwrites nothing; the claim and all directories are kept"
         way ORPHANED "its data is in orphaned directories"

@@ -48,11 +48,11 @@ fn series_that_texts_dashboards_and_rules_name_exist() {
 }
 
 /// Kinds that texts name although no check reads them.
-const UNREAD: [&str; 24] = [
-    "job", "backupvolumes.longhorn.io", "resourcequota", "limitranges", "snapshots.longhorn.io",
-    "persistentvolumeclaims", "supportbundles.longhorn.io", "secrets", "configmap", "crd", "crds", "roles",
-    "rolebindings", "clusterrole", "clusterroles", "clusterrolebinding", "clusterrolebindings", "jobs",
-    "namespace", "namespaces", "persistentvolumes", "replicasets", "secret", "statefulsets",
+const UNREAD: [&str; 23] = [
+    "job", "resourcequota", "limitranges", "snapshots.longhorn.io", "persistentvolumeclaims",
+    "supportbundles.longhorn.io", "secrets", "configmap", "crd", "crds", "roles", "rolebindings",
+    "clusterrole", "clusterroles", "clusterrolebinding", "clusterrolebindings", "jobs", "namespace",
+    "namespaces", "persistentvolumes", "replicasets", "secret", "statefulsets",
 ];
 
 /// What ends like the name of a kind of Longhorn and is none: the CSI driver, and the label of the pods of a recurring
