@@ -70,6 +70,7 @@ impl<'a> Words<'a> {
             pair.place.name
         );
         self.start(&causes::LATENT, pair, message)
+            .hypothetical(true)
             .impact("none until eviction is requested. Then the node's manager would keep crashing")
     }
 

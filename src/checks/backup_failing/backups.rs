@@ -58,9 +58,8 @@ fn failed(cluster: &Cluster, volume: &Volume, backup: &Backup) -> Option<Finding
         return None;
     }
     let whose = whose(cluster, volume);
-    let clock = target::is_of_clocks(&backup.status.error);
-    let (way, why) =
-        if clock { (Some(&causes::CLOCK_WRONG), ": a node's clock is wrong") } else { (None, "") };
+    let way = target::is_of_clocks(&backup.status.error).then_some(&causes::CLOCK_WRONG);
+    let why = way.map_or(String::new(), |way| format!(": {}", way.briefly));
     // a replica writes the backup, and signs it with the time of its node (longhorn-engine pkg/sync/backup.go CreateBackup)
     let node = match volume.status.current_node_id.as_str() {
         "" => "the node",
@@ -80,7 +79,7 @@ fn failed(cluster: &Cluster, volume: &Volume, backup: &Backup) -> Option<Finding
         )
         .since(created)
         .way(way)
-        .named(clock.then(|| (Name::Node, node.to_owned())))
+        .named(way.map(|_| (Name::Node, node.to_owned())))
         .fact(
             api(format!("backup {} (state {}){error}", backup.metadata.name, backup.status.state.as_str()))
                 .quoting(&backup.status.error),

@@ -24,8 +24,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
     };
     let all: Vec<Restarts> = CONTROLLERS.into_iter().flat_map(of).collect();
     let [first, _, ..] = all.as_slice() else { return };
-    let logs =
-        cluster.history.logs().filter(|log| all.iter().any(|one| one.pod.metadata.name == log.pod.as_str()));
+    let logs = all.iter().flat_map(|one| cluster.history.logs_of(one.pod));
     let lost = logs.flat_map(|log| log.text.lines()).find(|line| {
         let line = line.to_ascii_lowercase();
         LOST.iter().any(|part| line.contains(part))

@@ -122,6 +122,7 @@ impl<'a> DrainView<'a> {
             (None, false) => "would be blocked by",
         };
         let mut finding = self.finding(manager, &blocker, verb).since(age.since_or_later());
+        finding = finding.hypothetical(wanted.is_none() && !(blocks || left));
         let text = match &wanted {
             Some(text) => text.clone(),
             None => "the node is only cordoned, and nothing requests a drain".to_owned(),

@@ -54,8 +54,7 @@ fn remounts(share: &Share) -> Option<Evidence> {
 /// What else has the device that the server is to mount: its log says that it is busy, or multipathd runs on its node.
 fn held(cluster: &Cluster, share: &Share) -> Option<&'static Way> {
     let pod = share.pod?;
-    let mut logs = cluster.history.logs().filter(|log| pod.metadata.name == log.pod.as_str());
-    match logs.any(|log| log.text.contains("mount point busy")) {
+    match cluster.history.logs_of(pod).any(|log| log.text.contains("mount point busy")) {
         true => Some(&causes::DEVICE_BUSY),
         false => multipath(cluster, &pod.spec.node_name).map(|_| &causes::MULTIPATHD),
     }

@@ -87,7 +87,7 @@ impl Share<'_> {
     /// (longhorn-share-manager pkg/server/share_manager.go Run).
     fn damage<'c>(&self, cluster: &'c Cluster) -> Option<&'c str> {
         let pod = self.pod.filter(|pod| pod.is_over())?;
-        let logs = cluster.history.logs().filter(|log| pod.metadata.name == log.pod.as_str());
+        let logs = cluster.history.logs_of(pod);
         logs.flat_map(|log| log.text.lines()).find(|line| volumes::names_damage(line))
     }
 }

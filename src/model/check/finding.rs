@@ -61,6 +61,9 @@ pub struct Finding {
     /// It cannot have begun before that moment. Where `since` is the same one, it began then or later.
     #[serde(skip)]
     pub not_before: Option<Timestamp>,
+    /// True where nothing has happened: it only would, if someone did what it names.
+    #[serde(skip)]
+    pub hypothetical: bool,
     /// What is wrong, in one sentence.
     pub message: String,
     /// What it does to volumes and workloads, in one sentence.
@@ -114,6 +117,7 @@ impl Finding {
             volumes: Vec::new(),
             since: None,
             not_before: None,
+            hypothetical: false,
             message: message.into(),
             impact: String::new(),
             evidence: Vec::new(),
@@ -180,6 +184,12 @@ impl Finding {
     pub fn since(mut self, since: impl Into<Since>) -> Self {
         let Since { at, not_before } = since.into();
         (self.since, self.not_before) = (at, not_before);
+        self
+    }
+
+    /// Says that it only would happen.
+    pub fn hypothetical(mut self, hypothetical: bool) -> Self {
+        self.hypothetical = hypothetical;
         self
     }
 

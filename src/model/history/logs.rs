@@ -121,6 +121,11 @@ impl History {
         self.crash_logs.values().chain(self.current_logs.values())
     }
 
+    /// Those of one pod.
+    pub fn logs_of(&self, pod: &Pod) -> impl Iterator<Item = &CrashLog> {
+        self.logs().filter(|log| pod.metadata.name == log.pod.as_str())
+    }
+
     /// Notes why crash logs cannot be read (`forbidden`, `switched off`); `None` when they can.
     pub fn set_crash_logs_denied(&mut self, reason: Option<&str>) {
         self.crash_logs_denied = reason.map(Arc::from);

@@ -121,7 +121,7 @@ fn lasting(
         places
             .iter()
             .filter_map(|place| findings.get(*place))
-            .filter(|finding| !is_hypothetical(finding))
+            .filter(|finding| !finding.hypothetical)
             .collect()
     };
     let mut begins = Line::of(cluster, at(roots));
@@ -156,11 +156,6 @@ fn lasting(
         entries.push(line.entry(incident, from, What::IncidentSpread, word));
     }
     entries
-}
-
-/// What only would be so has not happened.
-fn is_hypothetical(finding: &Finding) -> bool {
-    finding.message.contains(" would ")
 }
 
 /// When something began.

@@ -127,14 +127,15 @@ fn refusals<'a>(
 
 /// Says that no disk takes even the smallest replica.
 pub fn none_takes(room: &Room<'_>, out: &mut Found) {
-    let rooms = rooms(room.cluster, None);
-    if room.wanted.is_some() || rooms.iter().any(|room| room.refusal.is_none()) {
+    if room.wanted.is_some() || room.disks.iter().any(|room| room.refusal.is_none()) {
         return;
     }
     let reason = out.say("no disk can take a replica now");
-    let mut why: BTreeMap<String, usize> = BTreeMap::new();
-    rooms.into_iter().filter_map(|room| room.refusal).for_each(|text| *why.entry(text).or_default() += 1);
-    let on = |(text, disks): (String, usize)| format!("{}: {text}", counted(disks, "disk"));
+    let mut why: BTreeMap<&str, usize> = BTreeMap::new();
+    for refusal in room.disks.iter().filter_map(|room| room.refusal.as_deref()) {
+        *why.entry(refusal).or_default() += 1;
+    }
+    let on = |(text, disks): (&str, usize)| format!("{}: {text}", counted(disks, "disk"));
     reason.evidence = why.into_iter().map(on).take(MAX_REFUSALS).collect();
 }
 

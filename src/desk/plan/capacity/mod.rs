@@ -43,8 +43,8 @@ pub struct Capacity {
 pub struct Room<'a> {
     pub cluster: &'a Cluster,
     pub wanted: Option<&'a Wanted>,
-    /// The same cluster in an earlier recording.
-    pub earlier: Option<&'a Cluster>,
+    /// Every disk, with a rate where there is an earlier recording.
+    pub disks: Vec<DiskRoom>,
     /// Where the replicas of the new volume go, and what refuses the next one.
     pub placed: (Vec<Spot<'a>>, Vec<PlacementRefusal>),
 }
@@ -98,7 +98,11 @@ pub fn plan(looked: Looked<'_>, wanted: Option<Wanted>) -> Plan {
     let count = wanted.as_ref().map_or(0, Wanted::replicas);
     let placed = volume.as_ref().map(|volume| Scheduler::of(cluster).place(volume, count));
     let earlier = looked.earlier;
-    let room = Room { cluster, wanted: wanted.as_ref(), earlier, placed: placed.unwrap_or_default() };
+    let mut disks = disks::rooms(cluster, volume.as_ref());
+    if let Some(earlier) = earlier {
+        pace::add_to(&mut disks, cluster, earlier);
+    }
+    let room = Room { cluster, wanted: wanted.as_ref(), disks, placed: placed.unwrap_or_default() };
     let names = [(Name::Namespace, cluster.namespace.clone())];
     let mut reasons = Vec::new();
     for condition in ALL.iter().copied() {
@@ -111,16 +115,12 @@ pub fn plan(looked: Looked<'_>, wanted: Option<Wanted>) -> Plan {
         reasons.append(&mut looked.judge(condition, &names, |found| look(&room, found)));
     }
     let part = Part::of("room on the disks".to_owned(), reasons, Vec::new());
-    let mut disks = disks::rooms(cluster, volume.as_ref());
-    if let Some(earlier) = earlier {
-        pace::add_to(&mut disks, cluster, earlier);
-    }
     let capacity = Capacity {
         since: earlier.map(|earlier| earlier.now),
         now: cluster.now,
         replicas: room.placed.0.iter().map(Place::of).collect(),
         largest: disks::largest(cluster),
-        disks,
+        disks: room.disks,
         volume: wanted,
     };
     let question = match &capacity.volume {

@@ -70,7 +70,7 @@ impl Capacity {
         let filling = filling(&self.disks);
         let named: Vec<String> = filling.iter().take(NAMED).map(|(at, disk)| disk.fills(*at, now)).collect();
         Some(match named.is_empty() {
-            true => format!("No disk has less free space than at {since}"),
+            true => format!("No disk is known to fill up within 5 years, at the rate since {since}"),
             false => format!("Full first, at the rate since {since}: {}", listed(&named)),
         })
     }
@@ -78,11 +78,8 @@ impl Capacity {
 
 /// Says which disks are full soon.
 pub fn full_soon(room: &Room<'_>, out: &mut Found) {
-    let Some(earlier) = room.earlier else { return };
-    let mut rooms = super::disks::rooms(room.cluster, None);
-    add_to(&mut rooms, room.cluster, earlier);
     let soon = |(at, _): &(Timestamp, &DiskRoom)| at.duration_since(room.cluster.now) < SOON;
-    let soon: Vec<_> = filling(&rooms).into_iter().filter(soon).collect();
+    let soon: Vec<_> = filling(&room.disks).into_iter().filter(soon).collect();
     let Some((first, _)) = soon.first() else { return };
     let text = held(soon.len(), "disk", "is|are full within 7 days at the present rate");
     let text = format!("{text}, the first in {}", age(first.duration_since(room.cluster.now)));
