@@ -54,7 +54,7 @@ struct DrainArgs {
     #[arg(value_name = "NODE")]
     nodes: Vec<String>,
 
-    /// Check every node by itself
+    /// Check every node separately
     #[arg(long, conflicts_with = "nodes")]
     all: bool,
 
@@ -67,6 +67,10 @@ struct DrainArgs {
 
 #[derive(Debug, Args)]
 struct LossArgs {
+    /// Nodes that would be lost together [default: each node, disk and zone separately]
+    #[arg(value_name = "NODE")]
+    nodes: Vec<String>,
+
     #[command(flatten)]
     common: CommonArgs,
 }
@@ -93,7 +97,7 @@ struct CapacityArgs {
     #[arg(long, value_name = "ENGINE", requires = "volume", default_value = "v1", value_parser = ["v1", "v2"])]
     data_engine: String,
 
-    /// An earlier recording of this cluster, at least 1 h older: also say when disks are full at the rate since then
+    /// Earlier recording of this cluster, at least 1 h older; adds when each disk will be full at the rate since then
     #[arg(long, value_name = "PATH", conflicts_with = "demo")]
     since_recording: Option<PathBuf>,
 
@@ -105,15 +109,15 @@ struct CapacityArgs {
 #[derive(Debug, Args)]
 #[group(multiple = false)]
 struct IntentArgs {
-    /// Move all replicas off the nodes
+    /// Plan to move all replicas off the nodes
     #[arg(long)]
     evict: bool,
 
-    /// Drain the nodes and restart them
+    /// Plan to drain and restart the nodes
     #[arg(long)]
     reboot: bool,
 
-    /// Remove the nodes permanently
+    /// Plan to remove the nodes permanently
     #[arg(long)]
     remove: bool,
 }
@@ -150,18 +154,18 @@ struct CommonArgs {
     #[arg(long, value_name = "CONDITION", value_delimiter = ',', value_parser = plan::condition)]
     accept: Vec<&'static str>,
 
-    /// Time limit for listing a live cluster; kinds without an answer by then are unknown
+    /// Time limit for reading a live cluster; resource kinds not listed by then count as unknown
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = positive_duration, env = "LONGHORN_HEALTH_TIMEOUT")]
     timeout: SignedDuration,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum PlanFormat {
-    /// For people
+    /// Human-readable text
     Table,
-    /// For CI summaries, tickets and chats
+    /// Markdown for CI summaries, tickets and chats
     Markdown,
-    /// The documented schema v1 (docs/plan.schema.json)
+    /// JSON in the documented schema v1 (docs/plan.schema.json)
     Json,
     /// JUnit XML for CI systems
     Junit,
@@ -184,7 +188,9 @@ pub fn run(args: PlanArgs) -> Result<u8, Failure> {
             let asked = drain::Asked { nodes, intent: intent.intent() };
             common.answer(Which::Drain, |looked| drain::plan(looked, &asked))
         }
-        PlanTask::Loss(LossArgs { common }) => common.answer(Which::Loss, |looked| Ok(loss::plan(looked))),
+        PlanTask::Loss(LossArgs { nodes, common }) => {
+            common.answer(Which::Loss, |looked| loss::plan(looked, &nodes))
+        }
         PlanTask::Capacity(args) => {
             let wanted = args.volume.map(|size| Wanted {
                 size,

@@ -72,11 +72,11 @@ impl PlanQuery {
         Ok(asked)
     }
 
-    /// The plan; without a node, a drain is about each on its own.
+    /// The plan; without a node, a drain or a loss is about each on its own.
     pub fn plan(&self, which: Which, looked: Looked<'_>) -> Result<Plan, String> {
         match which {
             Which::Upgrade => Ok(upgrade::plan(looked, upgrade::Asked { to: self.to })),
-            Which::Loss => Ok(loss::plan(looked)),
+            Which::Loss => loss::plan(looked, &self.nodes),
             Which::Capacity => {
                 let wanted = self.volume.map(|size| Wanted { size, ..self.wanted.clone() });
                 Ok(capacity::plan(looked, wanted))

@@ -67,7 +67,7 @@ pub struct Plan {
 /// A place with which the last copies of volumes are lost.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Loss {
-    /// `node`, `disk` or `zone`.
+    /// `node`, `disk`, `zone`, or `nodes` that were asked for together.
     pub place: &'static str,
     /// Its name.
     pub name: String,
@@ -192,6 +192,18 @@ pub fn condition(id: &str) -> Result<&'static str, String> {
     known.iter().find(|known| **known == id).copied().ok_or_else(hint)
 }
 
+/// The names of Longhorn's nodes, of which each asked for must be one.
+fn known_nodes<'a>(cluster: &'a Cluster, asked: &[String]) -> Result<Vec<&'a str>, String> {
+    let nodes = cluster.objects.longhorn_nodes.iter();
+    let known: Vec<&str> = nodes.map(|node| node.metadata.name.as_str()).collect();
+    match asked.iter().find(|node| !known.contains(&node.as_str())) {
+        Some(wrong) if cluster.can_read(Resource::LonghornNodes) => {
+            Err(format!("Longhorn has no node {wrong}; {}", crate::did_you_mean::hint(wrong, &known)))
+        }
+        _ => Ok(known),
+    }
+}
+
 /// The cluster with what the checks say about it.
 #[derive(Debug, Clone, Copy)]
 pub struct Looked<'a> {
@@ -290,7 +302,8 @@ impl<'a> Looked<'a> {
             let asked = |kind: &Resource| self.cluster.resources.contains_key(kind);
             reason.fix(match condition.needs.iter().all(asked) {
                 true => "Grant the permission to read this kind, or record it (docs/access.md, docs/recording.md). Otherwise check by hand.",
-                false => "Run longhorn-health-exporter plan upgrade on the command line: it reads this kind, unlike the exporter.",
+                false => "Run longhorn-health-exporter plan upgrade on the command line: it reads this kind, but the \
+                          running exporter does not.",
             });
         }
         let mut reasons = found.filled(shared);
@@ -374,8 +387,8 @@ impl Part {
 
 /// Says why a finding of a check is a reason, with its own words and remedy.
 pub(crate) fn reuse(found: &mut Found, finding: &Finding) {
-    let node = finding.node.as_ref().map(|node| format!(" on {node}")).unwrap_or_default();
-    let place = if finding.message.contains(node.trim_start_matches(" on ")) { String::new() } else { node };
+    let unnamed = finding.node.as_ref().filter(|node| !finding.message.contains(node.as_str()));
+    let place = unnamed.map(|node| format!(" (on {node})")).unwrap_or_default();
     let reason = found.say(format!("{}{place}", finding.message));
     reason.fix(finding.remedy.fix.clone());
     reason.evidence = finding.evidence().iter().map(|fact| fact.text.clone()).collect();

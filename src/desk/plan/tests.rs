@@ -48,7 +48,7 @@ impl Judged for Case {
                 let nodes = if self.drain == ["all"] { Vec::new() } else { self.drain.clone() };
                 drain::plan(looked, &drain::Asked { nodes, intent }).unwrap()
             }
-            Which::Loss => loss::plan(looked),
+            Which::Loss => loss::plan(looked, &self.drain).unwrap(),
             Which::Capacity => {
                 let size = self.volume.as_deref().map(|size| capacity::size(size).unwrap());
                 capacity::plan(looked, size.map(|size| capacity::Wanted { size, ..self.wanted() }))
@@ -274,7 +274,7 @@ fn losses() {
 /// Twenty places are named, the others counted.
 #[test]
 fn of_many_places_the_first_are_named() {
-    for (places, says) in [(20, "silent: [more place]"), (21, "says: [and with 1 more place]")] {
+    for (places, says) in [(20, "silent: [more place]"), (21, "says: [and 1 more place]")] {
         let volume = |n: u32| {
             format!(
                 "lh/Volume alone{n}: {{replicas: 1}}\nlh/Replica alone{n}-r-1: {{volume: alone{n}, spec.diskID: d{n}}}\n"

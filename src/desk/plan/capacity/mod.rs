@@ -51,7 +51,8 @@ pub struct Room<'a> {
 
 conditions! {
     DOES_NOT_FIT = NotYet "volume_does_not_fit" "replicas of the requested volume find no disk"
-        fix "Fix what the disks report, add a disk, or delete unneeded volumes. Otherwise request a smaller volume or fewer replicas."
+        fix "Fix the reasons that the disks report, add a disk, or delete unneeded volumes. Otherwise request a \
+             smaller volume or fewer replicas."
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go (FindDiskCandidates)"
         needs [LonghornNodes, Settings] Capacity(fits::does_not_fit);
@@ -66,17 +67,17 @@ conditions! {
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go (IsSchedulableToDisk)"
         needs [Volumes, Replicas, LonghornNodes, Settings] Capacity(without_zone);
     NONE_TAKES = NotYet "no_disk_takes_replicas" "no disk can take a replica now"
-        fix "Fix what each disk reports: until then, Longhorn cannot place any replica."
+        fix "Fix the reason that each disk reports: until then, Longhorn cannot place any replica."
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go (getNodeInfo, FindDiskCandidates)"
         needs [LonghornNodes, Settings] Capacity(disks::none_takes);
-    FULL_SOON = NotYet "disk_full_soon" "a disk is full within 7 days at the rate since the earlier recording"
+    FULL_SOON = NotYet "disk_full_soon" "a disk will be full within 7 days at the rate since the earlier recording"
         fix "Delete unneeded snapshots and volumes on these disks, or add a disk. Volumes fail once their disk is full."
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"
         source "longhorn-manager v1.12.1 k8s/pkg/apis/longhorn/v1beta2/node.go (DiskStatus.StorageAvailable)"
         needs [LonghornNodes] Capacity(pace::full_soon);
     OVERCOMMITTED = Note "overcommitted" "more is allocated to volumes than the disks hold"
-        fix "Watch the free space of these disks: volumes fail once a disk is full, whatever its limit."
+        fix "Watch the free space of these disks: volumes fail once a disk is full, whatever its allocation limit."
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"
         source "longhorn-manager v1.12.1 scheduler/replica_scheduler.go (StorageScheduled, StorageMaximum)"
         needs [LonghornNodes] Capacity(disks::overcommitted);

@@ -70,8 +70,8 @@ impl Capacity {
         let filling = filling(&self.disks);
         let named: Vec<String> = filling.iter().take(NAMED).map(|(at, disk)| disk.fills(*at, now)).collect();
         Some(match named.is_empty() {
-            true => format!("No disk is known to fill up within 5 years, at the rate since {since}"),
-            false => format!("Full first, at the rate since {since}: {}", listed(&named)),
+            true => format!("At the rate since {since}, no disk is expected to fill up within 5 years"),
+            false => format!("At the rate since {since}, these disks fill up first: {}", listed(&named)),
         })
     }
 }
@@ -81,7 +81,7 @@ pub fn full_soon(room: &Room<'_>, out: &mut Found) {
     let soon = |(at, _): &(Timestamp, &DiskRoom)| at.duration_since(room.cluster.now) < SOON;
     let soon: Vec<_> = filling(&room.disks).into_iter().filter(soon).collect();
     let Some((first, _)) = soon.first() else { return };
-    let text = held(soon.len(), "disk", "is|are full within 7 days at the present rate");
+    let text = held(soon.len(), "disk", "will be full within 7 days at the current rate");
     let text = format!("{text}, the first in {}", age(first.duration_since(room.cluster.now)));
     out.say(text).evidence = soon.iter().map(|(at, disk)| disk.fills(*at, room.cluster.now)).collect();
 }

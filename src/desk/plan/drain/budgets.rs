@@ -9,7 +9,7 @@ use crate::check::counted;
 use crate::facts::drain::Blocker;
 use crate::facts::nodes::manager_not_ready;
 use crate::facts::text::listed;
-use crate::longhorn::{InstanceManager, InstanceManagerState, Replica, Volume};
+use crate::longhorn::{InstanceManager, InstanceManagerState, Pod, Replica, Volume, VolumeState};
 
 pub fn stays(draining: &Draining<'_>, out: &mut Found) {
     // what leaves holds no budget any more
@@ -45,11 +45,15 @@ pub fn stays(draining: &Draining<'_>, out: &mut Found) {
         Moves::Last => out.note(text).fix(
             "Drain the node: once it is cordoned, Longhorn copies these replicas to other nodes, and the drain waits for that.",
         ),
+        _ if draining.are_all() => out.say(text).fix(
+            "Set node-drain-policy to allow-if-replica-is-stopped: no other node can take these replicas. The drain then only waits until the \
+             volumes are detached.",
+        ),
         _ => out.say(text),
     };
     reason
         .fact(format!("blocked by {}", listed(&budgets)))
-        .fact(format!("replicas without another healthy copy on a protected node: {}", listed(&replicas)))
+        .fact(format!("replicas with no healthy copy on another protected node: {}", listed(&replicas)))
         .volumes(cluster, &volumes);
 }
 
@@ -91,6 +95,25 @@ pub fn engine_left_over(draining: &Draining<'_>, out: &mut Found) {
         .fact("Longhorn counts the process as an attached volume, so it keeps every PodDisruptionBudget on the node");
 }
 
+/// While a volume is attached anywhere, one pod of each of these Deployments must stay, and with one replica no other takes its place.
+pub fn csi(draining: &Draining<'_>, out: &mut Found) {
+    let cluster = draining.cluster;
+    let in_use = cluster.objects.volumes.iter().any(|volume| volume.status.state != VolumeState::Detached);
+    for name in ["csi-attacher", "csi-provisioner"] {
+        let its = |pod: &&Pod| pod.metadata.label("app") == Some(name) && pod.is_ready();
+        let mut ready = cluster.objects.pods.iter().filter(its);
+        let (Some(pod), None) = (ready.next(), ready.next()) else { continue };
+        let here = pod.spec.node_name == *draining.node;
+        if here && in_use && cluster.objects.pod_disruption_budgets.get(name).is_some() {
+            out.say(format!(
+                "PodDisruptionBudget {name} blocks the drain of {}: no other pod of {name} is Ready",
+                draining.node
+            ))
+            .fact(format!("the only Ready pod is {}", pod.metadata.name));
+        }
+    }
+}
+
 /// Only running instance managers: of others Longhorn leaves the budget alone, and their pods are gone.
 fn kept(draining: &Draining<'_>, manager: &InstanceManager) -> bool {
     let runs = manager.status.current_state == InstanceManagerState::Running;
@@ -125,19 +148,19 @@ pub fn how(draining: &Draining<'_>, out: &mut Found) {
     let attached = draining.cluster.objects.volumes.iter().filter(attached).count();
     let policy = draining.budgets.policy.as_str();
     let does = match policy {
-        "always-allow" => "never blocks a drain, not even for a last copy",
+        "always-allow" => "never blocks a drain, even if the node holds a volume's last healthy copy",
         "allow-if-replica-is-stopped" => {
-            "does not block a drain for replicas of detached volumes, not even for the last copy"
+            "does not block a drain for replicas of detached volumes, even if one is a volume's last healthy copy"
         }
-        "block-for-eviction" => "blocks the drain until Longhorn has copied every replica to other nodes",
+        "block-for-eviction" => "blocks the drain until it has copied every replica to other nodes",
         "block-for-eviction-if-contains-last-replica" => {
-            "blocks the drain until Longhorn has copied every last replica to other nodes"
+            "blocks the drain until it has copied each replica that is its volume's last healthy copy to another node"
         }
-        _ => "blocks a drain while the node has a volume's last healthy copy",
+        _ => "blocks a drain while the node holds a volume's last healthy copy",
     };
     let pods = match attached {
         0 => "no pod on the node uses a Longhorn volume".to_owned(),
         _ => format!("the drain evicts the pods that use {} attached here", counted(attached, "volume")),
     };
-    out.say(format!("{pods}. Setting node-drain-policy {policy} {does}"));
+    out.say(format!("{pods}. With node-drain-policy {policy}, Longhorn {does}"));
 }

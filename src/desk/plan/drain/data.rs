@@ -169,11 +169,17 @@ pub fn last_copy(draining: &Draining<'_>, out: &mut Found) {
     }
     if moved {
         reason.fix(match draining.intent.empties() {
-            true => "Request the eviction: Longhorn then copies these replicas to other nodes.",
+            true => "Request the node's eviction: Longhorn then copies these replicas to other nodes.",
             false => {
                 "Drain the node: Longhorn copies these replicas to other nodes before the drain finishes."
             }
         });
+    } else if draining.are_all() {
+        reason.fix(
+            "Back up these volumes, because no other node can take a copy. Then set node-drain-policy to \
+             allow-if-replica-is-stopped, and run this plan with --accept last_copy. The data is unavailable until \
+             the node is back.",
+        );
     } else if draining.intent == Intent::Reboot || draining.budgets.lets_all_go() {
         reason.fact("the volumes keep their data but are unavailable until the node is back");
     }
@@ -215,7 +221,11 @@ pub fn degrades(draining: &Draining<'_>, out: &mut Found) {
     if one_left > 0 {
         reason.fact(format!(
             "{} only one healthy copy until then",
-            if one_left == 1 { "1 of them has".to_owned() } else { format!("{one_left} of them have") }
+            if one_left == 1 {
+                "1 of these volumes has".to_owned()
+            } else {
+                format!("{one_left} of these volumes have")
+            }
         ));
     }
     reason.volumes(draining.cluster, &degraded);

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::facts::drain::Budgets;
 use crate::facts::nodes::down;
-use crate::longhorn::{Release, Resource};
+use crate::longhorn::Release;
 use crate::word_enum::word_enum;
 
 /// Checks whose findings about the node stand against it.
@@ -61,6 +61,12 @@ impl Draining<'_> {
     /// Nothing leaves such a node on its own, and its manager takes no part in anything.
     pub fn is_down(&self) -> bool {
         down(self.cluster, self.node).is_some()
+    }
+
+    /// Whether no node of Longhorn stays, as in a cluster of one node.
+    pub fn are_all(&self) -> bool {
+        let mut nodes = self.cluster.objects.longhorn_nodes.iter();
+        nodes.all(|node| self.together.contains(node.metadata.name.as_str()))
     }
 }
 
@@ -126,8 +132,8 @@ conditions! {
         source "longhorn-manager v1.7.0 to v1.12.1 controller/backing_image_controller.go (minNumberOfCopies)"
         needs [BackingImages, BackingImageDataSources, LonghornNodes] Drain(data::only_image);
     LAST_COPY = NotYet "last_copy" "volumes have their last healthy copy on the node"
-        fix "Give each of these volumes another healthy replica first: raise numberOfReplicas by 1 and wait, or evict the node (plan drain \
-             <node> --evict)."
+        fix "Give each of these volumes another healthy replica first: raise numberOfReplicas by 1 and wait, or evict \
+             the node's replicas (for the steps, run plan drain <node> --evict)."
         read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node> -o wide"
         source "longhorn-manager v1.12.1 controller/volume_controller.go (isHealthyAndActiveReplica)"
         needs [Volumes, Replicas, KubeNodes] Drain(data::last_copy);
@@ -142,13 +148,21 @@ conditions! {
         source "longhorn-manager v1.3.3 to v1.12.1 datastore/longhorn.go (ListVolumePDBProtectedHealthyReplicasRO); issue 10833"
         needs [Replicas, KubeNodes] Drain(budgets::unknown_node);
     ENGINE_LEFT = NotYet "engine_left_over" "a left-over engine process is running on the node, so kubectl drain would never finish"
-        fix "Delete the process's Orphan (v1.9 or later). Before v1.9, delete the instance manager pod while no volume is attached to the node. Then wait for the rebuilds."
+        fix "Delete the left-over process's Orphan (v1.9 or later). Before v1.9, wait until no volume is attached to \
+             the node, then delete the instance manager pod. Then wait for the rebuilds."
         read "kubectl -n <namespace> get orphans.longhorn.io"
         read "kubectl -n <namespace> get engines.longhorn.io -o wide"
         source "longhorn-manager v1.3.3 to v1.12.1 controller/instance_manager_controller.go (areAllInstanceRemovedFromNodeByType); issue 6764"
         needs [InstanceManagers, Engines] Drain(budgets::engine_left_over);
+    CSI_BUDGET = NotYet "csi_budget" "only one pod of csi-attacher or csi-provisioner is Ready, so its PodDisruptionBudget never lets it go"
+        fix "Scale that Deployment to 2, and wait until both pods are Ready. To keep it so, set csi.attacherReplicaCount or \
+             csi.provisionerReplicaCount in the chart's values."
+        read "kubectl -n <namespace> get deployments,poddisruptionbudgets"
+        source "longhorn-manager v1.5.5 to v1.12.1 controller/kubernetes_pdb_controller.go (reconcile)"
+        needs [PodDisruptionBudgets, Pods, Volumes] Drain(budgets::csi);
     HELD = NotYet "attached_for_good" "volumes stay attached to the node after kubectl drain"
-        fix "Detach the volumes that were attached by hand. Exclude the node from the DaemonSets that use the others."
+        fix "Detach the volumes that were attached by hand. Exclude the node from the DaemonSets that use the other \
+             volumes."
         read "kubectl -n <namespace> get volumeattachments.longhorn.io"
         source "longhorn-manager v1.12.1 controller/instance_manager_controller.go (areAllVolumesDetachedFromNode); setting detach-manually-attached-volumes-when-cordoned (1.6)"
         needs [Volumes, VolumeAttachments, Settings] Drain(workloads::held);
@@ -170,7 +184,8 @@ conditions! {
         source "longhorn-manager v1.12.1 controller/volume_controller.go; setting replica-replenishment-wait-interval"
         needs [Volumes, Replicas] Drain(data::degrades);
     SHARED = Note "shared_volumes" "NFS servers of shared (RWX) volumes are running on the node"
-        fix "Expect the volumes' clients to hang until the NFS server is running on another node. In v1.7 or later, setting rwx-volume-fast-failover shortens that."
+        fix "Expect the volumes' clients to hang until the NFS server is running on another node. In v1.7 or later, \
+             enable rwx-volume-fast-failover to shorten this."
         source "longhorn-manager v1.12.1 controller/share_manager_controller.go"
         needs [Pods] Drain(workloads::shared);
     HOW = Note "kubectl_drain" "kubectl drain can evict every pod here"
@@ -191,13 +206,7 @@ pub struct Asked {
 /// The plan; an error names a node that does not exist.
 pub fn plan(looked: Looked<'_>, asked: &Asked) -> Result<Plan, String> {
     let cluster = looked.cluster;
-    let known: Vec<&str> =
-        cluster.objects.longhorn_nodes.iter().map(|node| node.metadata.name.as_str()).collect();
-    if cluster.can_read(Resource::LonghornNodes)
-        && let Some(wrong) = asked.nodes.iter().find(|node| !known.contains(&node.as_str()))
-    {
-        return Err(format!("Longhorn has no node {wrong}; {}", crate::did_you_mean::hint(wrong, &known)));
-    }
+    let known = known_nodes(cluster, &asked.nodes)?;
     let each_alone = asked.nodes.is_empty();
     let nodes: Vec<&str> = if each_alone { known } else { asked.nodes.iter().map(String::as_str).collect() };
     let together: BTreeSet<&str> = nodes.iter().copied().collect();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::{Found, held};
-use super::Audit;
+use super::{Audit, places};
 use crate::check::counted;
 use crate::facts::backing_images::irreplaceable_on;
 use crate::facts::text::listed;
@@ -36,10 +36,22 @@ fn tell<'a>(
         reason.fact(format!("would be lost if {place} failed: {}", listed(names)));
     }
     if let Some(more) = places.len().checked_sub(MAX_PLACES).filter(|more| *more > 0) {
-        reason.fact(format!("and with {}", counted(more, "more place")));
+        reason.fact(format!("and {}", counted(more, "more place")));
     }
-    if never > 0 {
-        reason.fact(held(never, "volume", "among them was|were never backed up"));
+    match never {
+        0 => {}
+        1 if volumes.len() == 1 => {
+            reason.fact("the volume has never been backed up");
+        }
+        1 => {
+            reason.fact("1 of these volumes has never been backed up");
+        }
+        several if several == volumes.len() => {
+            reason.fact("none of these volumes has ever been backed up");
+        }
+        several => {
+            reason.fact(format!("{several} of these volumes have never been backed up"));
+        }
     }
 }
 
@@ -64,6 +76,11 @@ pub fn faulted(audit: &Audit<'_>, out: &mut Found) {
     let faulted = |volume: &&Volume| volume.status.health() == VolumeHealth::Faulted;
     let volumes: Vec<&Volume> = audit.cluster.objects.volumes.iter().filter(faulted).collect();
     out.volumes(audit.cluster, &volumes, "is|are already faulted");
+}
+
+pub fn together(audit: &Audit<'_>, out: &mut Found) {
+    let volumes = places::together(audit).unwrap_or_default();
+    out.volumes(audit.cluster, &volumes, "has all copies on these nodes|have all copies on these nodes");
 }
 
 pub fn one_copy(audit: &Audit<'_>, out: &mut Found) {

@@ -1,4 +1,4 @@
-//! `plan loss`: what dies with each node, disk and zone, what could not be rebuilt, and what no one backs up.
+//! `plan loss`: what dies with each node, disk and zone, or with some nodes together, what could not be rebuilt, and what no one backs up.
 
 mod copies;
 mod places;
@@ -16,6 +16,8 @@ pub struct Audit<'a> {
     /// The cluster and what the checks say.
     pub looked: Looked<'a>,
     pub cluster: &'a Cluster,
+    /// Nodes that are lost together; each alone without one.
+    pub nodes: &'a [String],
     /// Volumes whose healthy copies share something.
     pub shared: Vec<(&'a Volume, Shared<'a>)>,
     /// Zones that have a name.
@@ -38,20 +40,25 @@ conditions! {
         source "longhorn-manager v1.12.1 k8s/pkg/apis/longhorn/v1beta2/volume.go"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::by_choice);
     ONE_DISK = NotYet "one_disk" "volumes have all their copies on one disk"
-        fix "Set replica-disk-soft-anti-affinity to false. Once another disk has room, delete one of the replicas: Longhorn recreates it \
-             there."
+        fix "Set replica-disk-soft-anti-affinity to false. Once another disk has room, delete one replica of each \
+             volume: Longhorn recreates it there."
         source "longhorn-manager v1.6.0 to v1.12.1 scheduler/replica_scheduler.go"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::one_disk);
     ONE_NODE = NotYet "one_node" "volumes have all their copies on one node"
-        fix "Set replica-soft-anti-affinity to false. Once another node has room, delete one of the replicas: Longhorn recreates it \
-             there."
+        fix "Set replica-soft-anti-affinity to false. Once another node has room, delete one replica of each volume: \
+             Longhorn recreates it there."
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::one_node);
     ONE_ZONE = NotYet "one_zone" "volumes have all their copies in one zone, although other zones exist"
-        fix "If volumes must survive the loss of a zone, set replica-zone-soft-anti-affinity to false. Then delete one of the replicas: Longhorn \
-             recreates it in another zone."
+        fix "If volumes must survive the loss of a zone, set replica-zone-soft-anti-affinity to false. Then delete \
+             one replica of each volume: Longhorn recreates it in another zone."
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::one_zone);
+    TOGETHER = NotYet "lost_together" "volumes have all their copies on the named nodes"
+        fix "Give each of these volumes a copy on another node first: raise numberOfReplicas, or evict the replicas \
+             of one of these nodes (for the steps, run plan drain <node> --evict)."
+        source "longhorn-manager v1.12.1 controller/volume_controller.go (isHealthyAndActiveReplica)"
+        needs [Volumes, Replicas, LonghornNodes] Loss(copies::together);
     NO_ROOM = NotYet "no_room_to_rebuild" "the other disks lack room to rebuild a lost node's replicas"
         fix "Add disks, or delete unneeded snapshots and volumes, before that node fails."
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"
@@ -84,31 +91,42 @@ fn no_room(audit: &Audit<'_>, out: &mut Found) {
     room::without_a_node(audit.cluster, out);
 }
 
-/// The audit.
-pub fn plan(looked: Looked<'_>) -> Plan {
+/// The audit: of each place by itself, or of the loss of these nodes together.
+///
+/// # Errors
+///
+/// When Longhorn has no such node.
+pub fn plan<'a>(looked: Looked<'a>, nodes: &'a [String]) -> Result<Plan, String> {
     let cluster = looked.cluster;
+    known_nodes(cluster, nodes)?;
     let zones = zones(cluster);
     let of = |volume| Some((volume, shared(cluster, &zones, volume)?));
     let shared: Vec<_> = cluster.objects.volumes.iter().filter_map(of).collect();
-    let audit = Audit { looked, cluster, shared, zones };
+    let audit = Audit { looked, cluster, nodes, shared, zones };
     let names = [(Name::Namespace, cluster.namespace.clone())];
     let mut reasons = Vec::new();
-    for condition in ALL.iter().copied() {
+    let of_all = |condition: &&Condition| nodes.is_empty() && condition.id() != TOGETHER.id();
+    let of_nodes = |condition: &&Condition| [FAULTED.id(), TOGETHER.id()].contains(&condition.id());
+    for condition in ALL.iter().copied().filter(|one| of_all(one) || !nodes.is_empty() && of_nodes(one)) {
         let Look::Loss(look) = condition.look else { continue };
         reasons.append(&mut looked.judge(condition, &names, |found| look(&audit, found)));
     }
-    let part = Part::of("every node, disk and zone".to_owned(), reasons, Vec::new());
-    let question = "What would be lost with one node, disk or zone?".to_owned();
+    let (part, with) = match nodes {
+        [] => ("every node, disk and zone".to_owned(), "one node, disk or zone failed".to_owned()),
+        _ => (places::called(nodes), places::failed(nodes)),
+    };
+    let part = Part::of(part, reasons, Vec::new());
+    let question = format!("What would be lost if {with}?");
     let losses = places::losses(&audit);
-    let answer = answer(&part, &losses);
-    Plan { losses, ..looked.plan("loss", question, part.verdict, answer, vec![part]) }
+    let answer = answer(&part, &losses, &with);
+    Ok(Plan { losses, ..looked.plan("loss", question, part.verdict, answer, vec![part]) })
 }
 
 /// Conditions by which data is lost, or is already.
-const LOST: [&Condition; 6] = [&FAULTED, &ONE_COPY, &BY_CHOICE, &ONE_DISK, &ONE_NODE, &ONE_ZONE];
+const LOST: [&Condition; 7] = [&FAULTED, &ONE_COPY, &BY_CHOICE, &ONE_DISK, &ONE_NODE, &ONE_ZONE, &TOGETHER];
 
 /// What is lost, also where that was accepted; else what else stands against it.
-fn answer(part: &Part, losses: &[Loss]) -> String {
+fn answer(part: &Part, losses: &[Loss], with: &str) -> String {
     let is_loss = |reason: &&Reason| LOST.iter().any(|condition| condition.id() == reason.condition);
     let lost: Vec<&Reason> = part.reasons.iter().filter(is_loss).collect();
     let mut heavy = part.reasons.iter().filter(|reason| reason.weight != Weight::Note);
@@ -118,9 +136,9 @@ fn answer(part: &Part, losses: &[Loss]) -> String {
     let volumes = counted(volumes.len(), "volume");
     let would = match losses {
         [] => None,
-        [only] => Some(format!("{volumes} would be lost with {}", only.called())),
+        [only] => Some(format!("{volumes} would be lost if {} failed", only.called())),
         [first, ..] => Some(format!(
-            "{volumes} would be lost with one node, disk or zone, {} of them with {}",
+            "{volumes} would be lost if {with}, {} of them if {} failed",
             first.volumes.len(),
             first.called()
         )),
@@ -131,7 +149,7 @@ fn answer(part: &Part, losses: &[Loss]) -> String {
         (Some(would), None, _) => format!("{would}{accepted}"),
         (Some(would), Some(faulted), _) => format!("{would}, and {}{accepted}", faulted.text),
         (None, Some(faulted), _) => format!("{}{accepted}", faulted.text),
-        (None, None, None) => "no volume would be lost with one node, disk or zone".to_owned(),
+        (None, None, None) => format!("no volume would be lost if {with}"),
         (None, None, Some(reason)) if reason.weight == Weight::Unknown => reason.text.clone(),
         (None, None, Some(reason)) => format!("no volume would be lost, but {}", reason.text),
     }

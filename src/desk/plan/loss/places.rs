@@ -6,6 +6,8 @@ use jiff::Timestamp;
 
 use super::super::Loss;
 use super::Audit;
+use crate::facts::text::listed;
+use crate::facts::volumes::is_healthy;
 use crate::longhorn::{Replica, Volume};
 use crate::report::redundancy::Shared;
 
@@ -15,6 +17,12 @@ type Place = (&'static str, String, Option<String>);
 /// The places with which data is lost, nodes first and the worst of a kind first. A disk that is lost with just what its node is lost
 /// with is left out.
 pub fn losses(audit: &Audit<'_>) -> Vec<Loss> {
+    if !audit.nodes.is_empty() {
+        return together(audit)
+            .map(|volumes| loss(audit, node_or_nodes(audit.nodes), listed(audit.nodes), None, &volumes))
+            .into_iter()
+            .collect();
+    }
     let mut lost: BTreeMap<Place, Vec<&Volume>> = BTreeMap::new();
     for (volume, shared) in &audit.shared {
         for place in places(audit, *shared) {
@@ -27,17 +35,55 @@ pub fn losses(audit: &Audit<'_>) -> Vec<Loss> {
     };
     let told = lost.iter().filter(|entry| !repeats(entry));
     let mut losses: Vec<Loss> = told
-        .map(|((place, name, node), volumes)| Loss {
-            place,
-            name: name.clone(),
-            node: node.clone(),
-            volumes: volumes.iter().map(|volume| audit.cluster.volume_ref(&volume.metadata.name)).collect(),
-            backups: volumes.iter().filter_map(|volume| backup(volume)).collect(),
-        })
+        .map(|((place, name, node), volumes)| loss(audit, place, name.clone(), node.clone(), volumes))
         .collect();
     let order = |place: &str| ["node", "disk", "zone"].iter().position(|known| *known == place);
     losses.sort_by_key(|loss| (order(loss.place), std::cmp::Reverse(loss.volumes.len())));
     losses
+}
+
+fn loss(
+    audit: &Audit<'_>,
+    place: &'static str,
+    name: String,
+    node: Option<String>,
+    volumes: &[&Volume],
+) -> Loss {
+    Loss {
+        place,
+        name,
+        node,
+        volumes: volumes.iter().map(|volume| audit.cluster.volume_ref(&volume.metadata.name)).collect(),
+        backups: volumes.iter().filter_map(|volume| backup(volume)).collect(),
+    }
+}
+
+/// Volumes with healthy copies, all of them on the named nodes. `None` if there is none.
+pub fn together<'a>(audit: &Audit<'a>) -> Option<Vec<&'a Volume>> {
+    let is_named = |replica: &Replica| audit.nodes.iter().any(|node| *node == *replica.spec.node_id);
+    let is_lost = |volume: &&Volume| {
+        let copies = audit.cluster.replicas_of(&volume.metadata.name).filter(|replica| is_healthy(replica));
+        let (there, elsewhere): (Vec<_>, Vec<_>) = copies.partition(|replica| is_named(replica));
+        !there.is_empty() && elsewhere.is_empty()
+    };
+    let lost: Vec<&Volume> = audit.cluster.objects.volumes.iter().filter(is_lost).collect();
+    (!lost.is_empty()).then_some(lost)
+}
+
+fn node_or_nodes(nodes: &[String]) -> &'static str {
+    if nodes.len() == 1 { "node" } else { "nodes" }
+}
+
+/// `node n1`, `nodes n1, n2 together`.
+pub fn called(nodes: &[String]) -> String {
+    let together = if nodes.len() > 1 { " together" } else { "" };
+    format!("{} {}{together}", node_or_nodes(nodes), nodes.join(", "))
+}
+
+/// `node n1 failed`, `nodes n1, n2 failed together`.
+pub fn failed(nodes: &[String]) -> String {
+    let together = if nodes.len() > 1 { " together" } else { "" };
+    format!("{} {} failed{together}", node_or_nodes(nodes), nodes.join(", "))
 }
 
 fn backup(volume: &Volume) -> Option<(String, Timestamp)> {

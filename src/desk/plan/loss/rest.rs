@@ -11,7 +11,7 @@ use crate::longhorn::{ConditionStatus, Volume, status};
 pub fn not_backed_up(audit: &Audit<'_>, out: &mut Found) {
     let never = |volume: &&Volume| !volume.status.last_backup_at.is_set() && !volume.status.is_standby;
     let never: Vec<&Volume> = audit.cluster.objects.volumes.iter().filter(never).collect();
-    out.volumes(audit.cluster, &never, "was|were never backed up");
+    out.volumes(audit.cluster, &never, "has|have never been backed up");
 }
 
 pub fn many_snapshots(audit: &Audit<'_>, out: &mut Found) {

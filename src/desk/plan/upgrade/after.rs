@@ -80,7 +80,8 @@ pub fn definitions_left(rung: &Rung<'_>, out: &mut Found) {
 pub fn definitions_ahead(rung: &Rung<'_>, out: &mut Found) {
     if !rung.cluster.can_read(Resource::CustomResourceDefinitions) {
         let text = format!("CustomResourceDefinitions were not read, so some may be newer than {}", rung.to);
-        out.note(text).fix("Check their label app.kubernetes.io/version before the upgrade.");
+        out.note(text)
+            .fix("Check the CustomResourceDefinitions' label app.kubernetes.io/version before the upgrade.");
         return;
     }
     let ahead = |release: Release| release > rung.to && path(rung.to, release) != Path::Same;

@@ -75,7 +75,8 @@ pub fn node_down(rung: &Rung<'_>, out: &mut Found) {
                 out.say(text).fact(why.text).with(Name::Node, name);
             }
             None => {
-                let fix = "Bring the node back. If it is lost, delete it in Longhorn, so that its replicas are rebuilt before the upgrade.";
+                let fix = "Bring the node back. If it is lost, wait until every volume is healthy without it. Then \
+                           delete it in Longhorn.";
                 out.say(format!("{name} is down")).fact(why.text).fix(fix);
             }
         }

@@ -76,10 +76,10 @@ pub fn remediation(rung: &Rung<'_>, out: &mut Found) {
     let reason = match told.strategy.as_str() {
         _ if !acts => None,
         "uninstall" => Some(out.say(format!("{spec} has strategy uninstall"))),
-        _ => Some(
-            out.note(format!("{spec} reinstalls the old release if the upgrade fails"))
-                .fix("Set retries to 0 for the upgrade: old managers do not start once the new managers have recorded their release."),
-        ),
+        _ => Some(out.note(format!("{spec} reinstalls the old release if the upgrade fails")).fix(
+            "Set spec.upgrade.remediation.retries to 0 for the upgrade: old managers do not start once the \
+                      new managers have recorded their release.",
+        )),
     };
     if let Some(reason) = reason {
         reason.with(Name::Object, name).with(Name::ChartNamespace, namespace);
@@ -87,7 +87,8 @@ pub fn remediation(rung: &Rung<'_>, out: &mut Found) {
     }
     if release.spec.suspend {
         let text = format!("HelmRelease {namespace}/{name} is suspended, so Flux applies no changes");
-        let fix = format!("Resume it for the upgrade: flux -n {namespace} resume helmrelease {name}.");
+        let fix =
+            format!("Resume the HelmRelease for the upgrade: flux -n {namespace} resume helmrelease {name}.");
         out.note(text).fix(fix).with(Name::Object, name).with(Name::ChartNamespace, namespace);
     }
 }

@@ -52,8 +52,9 @@ conditions! {
         source "longhorn chart/Chart.yaml kubeVersion at each tag; CHANGELOG of v1.11.3; issue 13576"
         needs [] EachStep(target::kubernetes);
     STORED_VERSIONS = NotYet "stored_versions" "Longhorn CustomResourceDefinitions still list v1beta1 as stored, which 1.10 removes"
-        fix "Rewrite these kinds' objects while still on <from>, and remove v1beta1 from status.storedVersions, as the important notes of 1.10 describe. \
-             Otherwise the API server rejects the new definitions."
+        fix "Rewrite these kinds' objects while Longhorn is still on <from>, and remove v1beta1 from \
+             status.storedVersions, as the important notes of 1.10 describe. Otherwise the API server rejects the new \
+             CustomResourceDefinitions."
         read "kubectl get crds -l longhorn-manager -o custom-columns=NAME:.metadata.name,STORED:.status.storedVersions"
         source "longhorn v1.9.2 and v1.10.0 deploy/longhorn.yaml (spec.versions); issues 11886, 11923"
         needs [CustomResourceDefinitions] EachStep(target::stored_versions);
@@ -63,30 +64,30 @@ conditions! {
         source "longhorn-manager v1.6.0 to v1.12.1 upgrade/util/util.go (checkEngineUpgradePath)"
         needs [EngineImages, Volumes] EachStep(target::engine_api);
     TARGET_BUG = NotYet "target_bug" "the target has a known bug that this cluster triggers"
-        fix "Upgrade to <instead> instead, or remove the trigger first."
+        fix "Upgrade to <instead> instead, or remove the bug's trigger first."
         source "src/facts/known_issues and src/desk/plan/upgrade/traps.rs, each with issue, file and releases"
         needs [] EachStep(traps::target_bug);
     REINSTALLS = NotYet "helm_chart_reinstalls" "K3s or RKE2 uninstalls Longhorn if the upgrade fails"
-        fix "Set spec.failurePolicy of HelmChart <object> to abort before the upgrade. The default, reinstall, uninstalls Longhorn and its volumes \
-             if the upgrade fails."
+        fix "Set spec.failurePolicy of HelmChart <object> to abort before the upgrade. With the default, reinstall, \
+             the Helm controller uninstalls Longhorn after a failed upgrade, which can delete all volumes."
         read "kubectl -n <chart_namespace> get helmchart <object> -o yaml"
         change "kubectl -n <chart_namespace> patch helmchart <object> --type merge -p '{\"spec\":{\"failurePolicy\":\"abort\"}}'"
         source "Longhorn documentation, upgrade of Longhorn manager; k3s-io/helm-controller api/v1 HelmChartSpec"
         needs [HelmCharts] Now(installed::reinstalls);
     FLUX_REMEDIATION = NotYet "flux_remediation" "Flux uninstalls Longhorn or reinstalls the old release if the upgrade fails"
-        fix "In the source of HelmRelease <object>, set spec.upgrade.remediation.retries to 0 or the strategy to rollback. The strategy uninstall removes \
-             Longhorn if the upgrade fails."
+        fix "Set spec.upgrade.remediation.retries to 0, or the remediation strategy to rollback, in the source of \
+             HelmRelease <object>. With strategy uninstall, Flux removes Longhorn if the upgrade fails."
         read "kubectl -n <chart_namespace> get helmreleases.helm.toolkit.fluxcd.io <object> -o yaml"
         source "fluxcd/helm-controller api/v2/helmrelease_types.go (UpgradeRemediation); longhorn-manager v1.5.0 upgrade/util/util.go"
         needs [HelmReleases] Now(installed::remediation);
     UNFINISHED = NotYet "upgrade_unfinished" "an earlier upgrade is still running or was abandoned"
-        fix "Finish that upgrade first: find out why manager pods are missing, outdated or not Ready."
+        fix "Finish the earlier upgrade first: find out why manager pods are missing, outdated or not Ready."
         read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide"
         source "longhorn-manager v1.12.1 upgrade/upgrade.go (the setting current-longhorn-version is written last)"
         needs [Settings, Pods, DaemonSets] Now(after::unfinished);
     DEFINITIONS_AHEAD = NotYet "definitions_ahead" "CustomResourceDefinitions are newer than the target, as a failed upgrade leaves them"
-        fix "Apply the CustomResourceDefinitions of <to> first, and upgrade the managers right after. Do not delete any of them: that deletes its \
-             objects."
+        fix "Apply the CustomResourceDefinitions of <to> first, and upgrade the managers right after. Do not delete \
+             any CustomResourceDefinition: that deletes all objects of its kind."
         read "kubectl get crds -l longhorn-manager -o custom-columns=NAME:.metadata.name,RELEASE:.metadata.labels.app\\.kubernetes\\.io/version"
         source "longhorn v1.3.3 to v1.12.1 deploy/longhorn.yaml (label app.kubernetes.io/version), which puts definitions in place before managers"
         needs [] Now(after::definitions_ahead);
@@ -112,8 +113,8 @@ conditions! {
         source "Longhorn documentation, upgrade; longhorn-manager v1.12.1 controller/engine_image_controller.go (canDoLiveEngineImageUpgrade)"
         needs [Volumes] Now(volumes::faulted);
     DEGRADED = NotYet "volumes_degraded" "attached volumes have too few healthy replicas"
-        fix "Wait until these volumes are rebuilt. If they can never be healthy (3 replicas on 2 nodes), lower numberOfReplicas or use --accept \
-             volumes_degraded."
+        fix "Wait until these volumes are rebuilt. If they can never be healthy (such as 3 replicas on 2 nodes), \
+             lower numberOfReplicas or use --accept volumes_degraded."
         read "kubectl -n <namespace> get volumes.longhorn.io"
         source "longhorn-manager v1.12.1 controller/engine_image_controller.go (canDoLiveEngineImageUpgrade); issue 9440"
         needs [Volumes] Now(volumes::degraded);
@@ -123,16 +124,19 @@ conditions! {
         source "longhorn-manager v1.12.1 controller/engine_image_controller.go (canDoLiveEngineImageUpgrade), upgrade/v14xto150"
         needs [Volumes, Engines] Now(volumes::busy);
     V2_ATTACHED = NotYet "v2_attached" "volumes of data engine v2 are attached"
-        fix "Stop these volumes' workloads until the upgrade is complete: it stops v2 instance managers, and v2 has no live upgrade."
+        fix "Stop these volumes' workloads until the upgrade is complete: the upgrade stops v2 instance managers, and \
+             v2 engines have no live upgrade."
         source "Longhorn documentation, upgrade, v2 data engine; longhorn-manager v1.12.1 manager/volume.go (UpgradeEngine)"
         needs [Volumes] Now(volumes::v2_attached);
     FAILED_REPLICAS = NotYet "replicas_failed" "failed replicas still exist"
-        fix "Wait until Longhorn has replaced these replicas. You can delete those of volumes that are already healthy without them."
+        fix "Wait until Longhorn has replaced these replicas. If a volume is healthy without its failed replica, you \
+             can delete that replica."
         read "kubectl -n <namespace> get replicas.longhorn.io"
         source "longhorn-manager v1.5.5, v1.6.2 upgrade (lastHealthyAt); Longhorn documentation, upgrade"
         needs [Replicas, Volumes] Now(volumes::failed_replicas);
     BACKING_IMAGES = NotYet "backing_images" "backing images have failed copies, are being copied, or are not supported by the target"
-        fix "Wait until running copies are complete. Delete failed copies, and v2 backing images, if no volume needs them."
+        fix "Wait until the copies in progress are complete. Delete failed copies, and v2 backing images, if no \
+             volume needs them."
         read "kubectl -n <namespace> get backingimages.longhorn.io -o yaml"
         source "issues 10464, 11034 (failed copies), 10805, 10969, 13181 (data engine v2)"
         needs [BackingImages] Now(cluster_state::backing_images);
@@ -168,7 +172,8 @@ conditions! {
         source "release notes of each release; src/desk/plan/upgrade/traps.rs"
         needs [Volumes, LonghornNodes] EachStep(traps::changes);
     CONVERSION = Note "conversion_left" "CustomResourceDefinitions still use the conversion webhook, which 1.10 removes"
-        fix "Remove spec.conversion right before the step: server-side apply keeps part of it, which the API server rejects."
+        fix "Remove spec.conversion from these CustomResourceDefinitions right before the step: server-side apply \
+             keeps part of it, which the API server rejects."
         source "longhorn v1.9.2 and v1.10.0 deploy/longhorn.yaml (spec.conversion); issue 12812"
         needs [CustomResourceDefinitions] EachStep(installed::conversion_left);
     ROOM_FOR_MANAGERS = Note "second_instance_managers" "each node needs free CPU for a second set of instance managers"
@@ -204,14 +209,15 @@ conditions! {
         source "longhorn-manager v1.12.1 controller/orphan_controller.go"
         needs [Orphans] Now(cluster_state::orphans);
     MANAGERS_OLD = NotYet "managers_old" "some managers are outdated or not Ready"
-        fix "Find out why these manager pods are outdated or not Ready. The upgrade is complete once all run one release and are Ready."
+        fix "Find out why these manager pods are outdated or not Ready. The upgrade is complete once all managers run \
+             one release and are Ready."
         read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide"
         source "longhorn-manager v1.12.1 upgrade/upgrade.go"
         needs [Settings, Pods, DaemonSets] After(after::managers_old);
     DEFINITIONS_LEFT = NotYet "definitions_left" "CustomResourceDefinitions and managers are from different releases, so the API server drops \
                                                   new fields"
-        fix "Apply the CustomResourceDefinitions of <to> again. If the API server rejects spec.conversion, remove it from these \
-             definitions first."
+        fix "Apply the CustomResourceDefinitions of <to> again. If the API server rejects spec.conversion, remove it \
+             from these CustomResourceDefinitions first."
         read "kubectl get crds -l longhorn-manager -o custom-columns=NAME:.metadata.name,RELEASE:.metadata.labels.app\\.kubernetes\\.io/version,CONVERSION:.spec.conversion.strategy"
         source "longhorn v1.9.2 and v1.10.2 deploy/longhorn.yaml applied to a real API server, after a downgrade that managers refused"
         needs [CustomResourceDefinitions, Settings] After(after::definitions_left);
@@ -232,7 +238,8 @@ conditions! {
         source "longhorn-manager v1.12.1 controller/engine_image_controller.go"
         needs [EngineImages, Settings, Volumes] After(after::engines_left);
     MANAGERS_LEFT = Note "instance_managers_left" "old instance managers are still running"
-        fix "Detach their volumes, or move the engines and replicas to other nodes. Longhorn removes an old instance manager once it is empty."
+        fix "Detach the volumes that use these instance managers, or move their engines and replicas to other nodes. \
+             Longhorn removes an old instance manager once it is empty."
         read "kubectl -n <namespace> get instancemanagers.longhorn.io"
         source "longhorn-manager v1.12.1 controller/node_controller.go (syncInstanceManagers)"
         needs [InstanceManagers, Settings] After(after::instance_managers_left);

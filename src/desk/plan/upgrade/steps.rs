@@ -79,7 +79,7 @@ pub fn ladder(parts: &[Part], refused: bool) -> String {
     let steps: Vec<String> = rungs.iter().map(said).collect();
     match (front.first(), rungs.first()) {
         (Some(front), _) => {
-            format!("{}. Upgrade by these steps: {}", front.why(), steps.join(", then "))
+            format!("{}. Upgrade in these steps: {}", front.why(), steps.join(", then "))
         }
         (None, Some(next)) => one(next),
         (None, None) => "no later release is known".to_owned(),

@@ -23,7 +23,8 @@ pub fn path_refused(rung: &Rung<'_>, out: &mut Found) {
         Path::DistributionOnly if is_distribution(rung) => {
             let text =
                 format!("your distribution's build decides whether {to} accepts an upgrade from {from}");
-            let fix = "Upgrade by <instead>, or ask the distribution's vendor whether two minor releases at once are supported.";
+            let fix = "Upgrade to <instead>, or ask the distribution's vendor whether two minor releases at once are \
+                       supported.";
             out.unknown(text)
                 .fix(fix)
                 .with(Name::Instead, steps())
@@ -123,7 +124,7 @@ pub fn kubernetes(rung: &Rung<'_>, out: &mut Found) {
         }
     } else if rung.to.minor == 3 && is >= Release::new(1, NEWEST_FOR_1_3 + 1, 0) {
         let text = format!("{} installs PodSecurityPolicies, which Kubernetes removed in 1.25", rung.to);
-        out.say(text).fix("Use 1.4 or later.");
+        out.say(text).fix("Upgrade to v1.4.0 or later instead.");
     } else if let Some(oldest) = oldest.filter(|oldest| *oldest < Release::new(1, least, 0)) {
         // the chart and the CSI sidecars ask the API server, and kubelets may be three releases older
         let text = format!(

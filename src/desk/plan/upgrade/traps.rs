@@ -125,7 +125,8 @@ fn evicted_images(rung: &Rung<'_>, out: &mut Found) {
     );
     out.say(text)
         .fact(format!("copies to move: {}", listed(&copies)))
-        .fix("Withdraw the eviction before the upgrade, or wait until these disks hold no copy (Longhorn issues 10464, 11034).")
+        .fix("Cancel the eviction before the upgrade, or wait until these disks hold no backing image copy (Longhorn \
+              issues 10464, 11034).")
         .command(Command { run: withdraw, changes: true });
 }
 
@@ -240,7 +241,8 @@ pub fn changes(rung: &Rung<'_>, out: &mut Found) {
             r(10, 0),
             held(diskless.len(), "node", "without disks reports|report no capacity")
         );
-        let fix = "Set volumeBindingMode of their StorageClasses to Immediate, or give these nodes a disk.";
+        let fix =
+            "Set volumeBindingMode of the claims' StorageClasses to Immediate, or give these nodes a disk.";
         out.note(text).fact(format!("nodes without disks: {}", listed(&diskless))).fix(fix);
     }
     let images = !rung.cluster.objects.backing_images.is_empty();
