@@ -10,8 +10,8 @@ const MANAGERS_THERE: &str = "kubectl -n <namespace> get pods -l longhorn.io/com
 // Of the v1 data engine, whose device is an iSCSI session of the node with its own instance manager; and of v2.
 ways! { ENGINE_ERROR:
     STALE_RECORD "iscsiadm rejects another volume's record"
-        fix "Move the iSCSI record that the error names out of its directory on <node>: one bad record stops every engine there. It holds no \
-             data, and sessions continue."
+        fix "Move the iSCSI record that the error names out of its directory on <node>: one bad record stops every \
+             engine there. The record holds no data, and sessions continue."
         [read "ssh <node> 'sudo iscsiadm -m node'", read "ssh <node> 'sudo find /etc/iscsi/nodes /var/lib/iscsi/nodes -type f -size -1'", read EVENTS];
     NO_ISCSIADM "iscsiadm is missing"
         fix "Install open-iscsi on <node> (iscsi-initiator-utils on RPM systems) and start iscsid. The volume then attaches automatically."
@@ -38,7 +38,8 @@ ways! { ENGINE_ERROR:
              interface in iscsid.conf."
         [read MANAGERS_THERE, read ISCSI_LOG, read "kubectl -n <namespace> get networkpolicies"];
     EXITS "the engine process exits"
-        fix "Read in the instance manager's log on <node> why the engine exits. After a reboot or upgrade of the node, check iscsid, module iscsi_tcp and multipathd there."
+        fix "Read the instance manager's log on <node> to find out why the engine exits. After a reboot or upgrade of \
+             the node, check iscsid, module iscsi_tcp and multipathd there."
         [read "kubectl -n <namespace> logs -l longhorn.io/component=instance-manager,longhorn.io/node=<node> --tail=500 | grep <volume>-e", read ISCSI_LOG];
     V2_INITIATOR "its v2 initiator fails"
         fix "Check on <node> that kernel module nvme_tcp is loaded and huge pages are free. Then read the error and the log of the v2 instance manager there."

@@ -32,6 +32,9 @@ pub(super) struct Events<'a> {
     pub(super) failed: BTreeMap<&'a str, EventTally<'a>>,
     /// Starts of engines: one for each round of a loop (controller/instance_handler.go createInstance, v1.3.3 to v1.12.1).
     pub(super) started: BTreeMap<&'a str, EventTally<'a>>,
+    /// Remounts that Longhorn asked for: one for each death after which the volume is attached again (longhorn-manager v1.4.4 to v1.12.1
+    /// controller/volume_controller.go ReconcileVolumeState), each an Event of its own, as its text has the time.
+    pub(super) remounts: BTreeMap<&'a str, i64>,
     /// The uids of all pods of a name that are known within the hour, of instance managers.
     lives: BTreeMap<&'a str, BTreeSet<&'a str>>,
     /// When Kubernetes last asked to attach or to detach a persistent volume.
@@ -53,8 +56,10 @@ pub(super) struct EventTally<'a> {
 impl EventTally<'_> {
     /// How often an engine can have died: as often as it was started, or by the time from the first Event to the last. Two Events of a
     /// second each are two deaths, however far they are apart.
-    pub(super) fn deaths(self, starts: i64) -> i64 {
-        self.count.min(rounds(self.first, self.last).min(self.rounds).max(starts))
+    pub(super) fn deaths(self, starts: i64, remounts: Option<&i64>) -> i64 {
+        let deaths = self.count.min(rounds(self.first, self.last).min(self.rounds).max(starts));
+        // one death writes up to seven Events, which aggregate over minutes; of a flood some are lost
+        remounts.filter(|_| self.count < FLOOD).map_or(deaths, |remounts| deaths.min(*remounts))
     }
 
     /// How long after the last death the next one is overdue.
@@ -73,6 +78,7 @@ impl<'a> Events<'a> {
             detached: BTreeMap::new(),
             failed: BTreeMap::new(),
             started: BTreeMap::new(),
+            remounts: BTreeMap::new(),
             lives: BTreeMap::new(),
             asked: BTreeMap::new(),
         };
@@ -91,6 +97,12 @@ impl<'a> Events<'a> {
             let object = &event.involved_object;
             if let Some(lives) = events.lives.get_mut(object.name.as_str()).filter(|_| object.kind == "Pod") {
                 lives.extend(Some(object.uid.as_str()).filter(|uid| !uid.is_empty()));
+            }
+            if event.reason == "Remount" && event.message.contains(" requested remount at ") {
+                if event.last_seen().is_some_and(|last| cluster.age(last) < HOUR) {
+                    let count = i64::try_from(event.occurrences()).unwrap_or(1);
+                    *events.remounts.entry(object.name.as_str()).or_default() += count;
+                }
             }
             let seen = match (event.reason.as_str(), event.involved_object.kind.as_str()) {
                 (reason, "Volume") if volumes::is_unexpected_detach(reason) => &mut events.detached,

@@ -180,9 +180,11 @@ causes! {
             fix "Check on <node> that cryptsetup is installed and module dm_crypt is loaded. Then check that the Secret has the passphrase with \
                  which the volume was encrypted."
         way NO_STDIN "cryptsetup cannot read the passphrase"
-            fix "Upgrade Longhorn to 1.7.4, 1.8.2, 1.9.0 or later: before, newer systems such as Talos 1.9 cannot read the passphrase. Until then, use a node with an older system."
+            fix "Upgrade Longhorn to 1.7.4, 1.8.2, 1.9.0 or later: earlier releases cannot read the passphrase on \
+                 newer systems such as Talos 1.9. Until then, use a node with an older system."
         way REJECTED_BY_KERNEL "the kernel rejects the file system"
-            fix "Read the kernel's message on <node>. For an unsupported block size or file system, run the pod on another node. Run fsck only if it reports damage."
+            fix "Read the kernel's message on <node>. For an unsupported block size or file system, run the pod on \
+                 another node. Run fsck only if the message reports damage."
             [read "ssh <node> 'sudo dmesg | tail -20; getconf PAGESIZE'", read EVENTS]
         way NO_ARGON2 "cryptsetup lacks argon2i"
             fix "If the volume is new and empty, set CRYPTO_PBKDF to pbkdf2 in its Secret: cryptsetup on <node> lacks argon2i, Longhorn's default. Otherwise, use a node that supports argon2i."

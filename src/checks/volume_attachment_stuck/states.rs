@@ -122,7 +122,7 @@ fn dies<'a>(
     let deaths = match first_up.filter(|at| *at > seen.first) {
         // one Event counts its failed starts and, later, its deaths
         Some(up) => deaths_watched(out, name, up, told),
-        None => seen.deaths(starts),
+        None => seen.deaths(starts, events.remounts.get(name)),
     };
     let over = cluster.age(seen.last) > seen.cooldown(volume, deaths) && works;
     // an engine that came up for the first time after its last death did not die but did not start
