@@ -123,12 +123,25 @@ impl<'a> Wait<'a> {
                 manager.status.current_state.as_str()
             ))
         });
-        let since = self.since.map_or(String::new(), |since| format!(", since {since}"));
-        let why = match self.said {
-            "" => ": no disk of its replicas has a ready copy".to_owned(),
-            said => format!("{since}: \"{}\"", crate::text::both_ends(said, 200)),
+        let image = self.image;
+        let waits = match (self.said, self.since) {
+            ("", _) => {
+                format!(
+                    "the volume is waiting for backing image {image}: no disk of its replicas has a ready copy"
+                )
+            }
+            (said, since) => {
+                let said = crate::text::both_ends(said, 200);
+                match since {
+                    Some(since) => {
+                        format!(
+                            "the volume has been waiting for backing image {image} since {since}: \"{said}\""
+                        )
+                    }
+                    None => format!("the volume is waiting for backing image {image}: \"{said}\""),
+                }
+            }
         };
-        let waits = format!("the volume is waiting for backing image {}{why}", self.image);
         [api(waits).quoting(self.said)].into_iter().chain(managers).collect()
     }
 }

@@ -37,6 +37,11 @@ impl NotStarted {
         NotStarted { said: said.to_owned(), ..self }
     }
 
+    /// The evidence, if it says more than what is known.
+    pub fn beyond(&self, known: &str) -> Vec<Evidence> {
+        if self.said == known { Vec::new() } else { evidence(self) }
+    }
+
     /// True where an object states a refusal, which does not pass with time alone.
     pub fn is_definite(&self) -> bool {
         self.way != &ways::WAITING
@@ -50,6 +55,15 @@ pub fn of_pod(cluster: &Cluster, pod: &Pod, container: &str) -> NotStarted {
         .or_else(|| of_container(cluster, pod, pod.container_status(container)?))
         .or_else(|| by_event(cluster, pod))
         .unwrap_or_else(|| NotStarted::new(&ways::WAITING, waits(pod, container)))
+}
+
+/// The same, where kubelet, container runtime or registry say what it takes.
+pub fn said_by_kubelet(cluster: &Cluster, pod: &Pod) -> Option<NotStarted> {
+    let container = pod.spec.containers.first()?;
+    let waits = pod.container_status(&container.name).is_some_and(|status| status.running_since().is_none());
+    let why =
+        (waits || pod.status.container_statuses.is_empty()).then(|| of_pod(cluster, pod, &container.name))?;
+    ways::KUBELET_SAYS.contains(&why.way).then_some(why)
 }
 
 /// Why a DaemonSet has no pod on a node, where an object says so.
@@ -99,9 +113,21 @@ fn refusal<'a>(cluster: &'a Cluster, set: &str) -> Option<&'a Event> {
     last_refusal(cluster, |kind, name| kind == "DaemonSet" && name == set)
 }
 
-/// What a manager logs of a pod that the API server rejects (longhorn-manager v1.3.3 to v1.12.1
-/// controller/instance_manager_controller.go handlePod).
-pub const NOT_CREATED: &str = "failed to create pod for instance manager";
+/// What a manager logs of a pod that the API server rejects (longhorn-manager v1.10.1 to v1.12.1, and v1.3.3 to v1.10.0
+/// controller/instance_manager_controller.go handlePod, syncInstanceManager).
+const NOT_CREATED: [&str; 2] =
+    ["failed to create pod for instance manager", "failed to sync instance manager for"];
+/// Whether a line of a manager's log tells of a pod that the API server rejects.
+pub fn is_rejection(line: &str) -> bool {
+    let rejects = denies(line) || OF_ALL.iter().any(|part| line.contains(part));
+    rejects && NOT_CREATED.iter().any(|part| line.contains(part))
+}
+
+/// What webhooks say of a policy, and a ValidatingAdmissionPolicy.
+fn denies(said: &str) -> bool {
+    said.contains("denied the request") || said.contains("denied request")
+}
+
 /// What the API server says of a refusal that is not about one pod alone.
 const OF_ALL: [&str; 3] = ["failed calling webhook", "PodSecurity", "exceeded quota"];
 
@@ -112,14 +138,9 @@ pub fn denied<'a>(
     name: &str,
     log: Option<&'a str>,
 ) -> Option<(EvidenceSource, &'a str, bool)> {
-    // of webhooks, and of a ValidatingAdmissionPolicy
-    let denies = |why: &str| why.contains("denied the request") || why.contains("denied request");
     let mut lines = log.unwrap_or_default().lines().rev();
-    let line = lines.find(|line| line.contains(NOT_CREATED) && line.contains(name));
-    let why = line.and_then(|line| line.split_once(NOT_CREATED)?.1.split_once(": ")).map(|(_, why)| why);
-    let known = why.filter(|why| denies(why) || OF_ALL.iter().any(|part| why.contains(part)));
-    if let Some(why) = known {
-        return Some((EvidenceSource::Log, why, denies(why)));
+    if let Some(line) = lines.find(|line| is_rejection(line) && line.contains(name)) {
+        return Some((EvidenceSource::Log, line, denies(line)));
     }
     let about = |event: &&Event| {
         let said = event.said();
@@ -209,7 +230,7 @@ fn of_container(cluster: &Cluster, pod: &Pod, status: &ContainerStatus) -> Optio
         let why = || pulling(cluster, pod, name).filter(|_| !message.contains("rpc error"));
         let message = why().unwrap_or(message);
         let text = format!("its image cannot be pulled ({reason})");
-        return Some(NotStarted::new(&ways::IMAGE, text).said(message));
+        return Some(NotStarted::new(shown(message, OF_IMAGES, &ways::IMAGE), text).said(message));
     }
     let message = match looping::last_end(status).filter(|_| message.is_empty()) {
         Some(end) => end.message.as_str(),
@@ -217,6 +238,50 @@ fn of_container(cluster: &Cluster, pod: &Pod, status: &ContainerStatus) -> Optio
     };
     let text = format!("its container fails ({reason})");
     Some(NotStarted::new(&ways::NODE_LACKS, text).said(message))
+}
+
+/// What a message contains, and the way that it shows; the first that fits.
+type Words = (&'static [&'static str], &'static Way);
+
+/// What a kubelet, containerd and registries say of an image.
+const OF_IMAGES: &[Words] = &[
+    (&["toomanyrequests", "429 Too Many"], &ways::RATE_LIMITED),
+    (&["no space left on device"], &ways::DISK_FULL),
+    (
+        &[
+            "no such host", "server misbehaving", "i/o timeout", "no route to host", "connection refused",
+            "proxyconnect", "TLS handshake timeout", "context deadline exceeded", "network is unreachable",
+        ],
+        &ways::REGISTRY_UNREACHABLE,
+    ),
+    (
+        &["unauthorized", "401 ", "403 ", "authentication required", "authorization failed", "access denied"],
+        &ways::PULL_REFUSED,
+    ),
+    (&["not found", "manifest unknown", "no match for platform"], &ways::NO_SUCH_IMAGE),
+];
+
+/// What a kubelet, containerd and CNI plugins say of a pod's sandbox and containers.
+const OF_SANDBOXES: &[Words] = &[
+    (&["no space left on device"], &ways::DISK_FULL),
+    (
+        &[
+            "no IP addresses available", "no addresses available", "Could not allocate IP",
+            "failed to allocate for range",
+        ],
+        &ways::NO_ADDRESS,
+    ),
+    (&["cni", "CNI", "failed to setup network", "plugin type=", "NetworkNotReady"], &ways::NO_POD_NETWORK),
+    (
+        &["is reserved for", "deadline exceeded", "DeadlineExceeded", "containerd.sock", "crio.sock"],
+        &ways::RUNTIME_HANGS,
+    ),
+];
+
+/// The way that a message shows.
+fn shown(message: &str, words: &[Words], otherwise: &'static Way) -> &'static Way {
+    let fits = |(parts, _): &&Words| parts.iter().any(|part| message.contains(part));
+    words.iter().find(fits).map_or(otherwise, |(_, way)| way)
 }
 
 fn said(reason: &str, message: &str) -> String {
@@ -251,7 +316,9 @@ fn by_event(cluster: &Cluster, pod: &Pod) -> Option<NotStarted> {
     let held = |event: &&Event| REASONS.contains(&event.reason.as_str()) && !noise(event);
     let event = newest(cluster, pod, held)?;
     let text = format!("its pod cannot start ({})", event.reason);
-    let mut found = NotStarted::new(&ways::NODE_LACKS, text);
+    let words =
+        if event.reason.starts_with("Failed") && event.reason.contains("Pod") { OF_SANDBOXES } else { &[] };
+    let mut found = NotStarted::new(shown(&event.message, words, &ways::NODE_LACKS), text);
     let said = said(&event.reason, &event.message);
     found.evidence.push(EvidenceSource::Event.says(said).quoting(&event.message));
     Some(found)

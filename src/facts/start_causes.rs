@@ -185,7 +185,8 @@ causes! {
     WEBHOOK_DENIED = critical "webhook_denied"
         "Longhorn's admission webhook rejects a change that the manager makes during startup"
             but "warning below 5 restarts, info in the pod's first 2 min"
-        fix "Wait for the next attempt during a rollout. Otherwise correct the rejected object, or delete it if unused. If that is rejected too, repeat it on the previous release."
+        fix "Wait for the next attempt during a rollout. Otherwise correct the rejected object, or delete it if \
+             unused. If that is rejected too, make the change on the previous release."
             [read LAST_LOG, read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"] proven "the fix asks for a leftover"
         way SETTING_REFUSED "a setting's value is rejected"
             fix "Set the rejected setting to Longhorn's current value in ConfigMap longhorn-default-setting (the chart's defaultSettings), or \
@@ -234,7 +235,7 @@ causes! {
                 read "kubectl -n <namespace> get backups.longhorn.io <backup> -o yaml",
                 change "kubectl -n <namespace> delete backups.longhorn.io <backup>",
             ] proven "the backup is in Error and names no volume, so it holds no data";
-    OLD_MANAGERS_LINGERING = critical "old_managers_lingering" "managers of the old release remain"
+    OLD_MANAGERS_LINGERING = critical "old_managers_lingering" "manager pods of the old release still exist"
         fix "Bring back the node that still has a manager pod of the old release. Force-delete that pod only if the node is lost." [
             read MANAGERS,
             change "kubectl -n <namespace> delete pod <manager>",
@@ -263,7 +264,8 @@ causes! {
             read LAST_LOG,
         ];
     KNOWN_PANIC = critical "known_panic" "this release has a known bug that stops managers"
-        fix "Upgrade to the release that fixes the bug. Until then, avoid its trigger: the finding names issue, release and trigger."
+        fix "Upgrade to the release that fixes the bug. Until then, avoid what triggers the bug. The evidence lists \
+             the issue, the fixed release and the trigger."
             [read LAST_LOG, read IMAGES];
     OOM_KILLED = critical "oom_killed" "the manager was OOM-killed"
         fix "Find out what is using <node>'s memory: the container has no limit, so the node itself ran out. If a memory limit was added, remove it: \

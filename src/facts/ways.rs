@@ -37,6 +37,8 @@ const POD: &str = "kubectl -n <namespace> describe pod <pod>";
 /// Where there is no pod.
 const SET: &str = "kubectl -n <namespace> describe daemonset <workload>";
 const NODE: &str = "kubectl describe node <node>";
+const RUNTIME_LOG: &str = "ssh <node> 'sudo journalctl -n 50 --no-pager -u containerd -u rke2-agent -u k3s'";
+const NETWORKS: &str = "kubectl get network-attachment-definitions.k8s.cni.cncf.io -A -o yaml";
 const REPLICAS: &str = "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node>";
 
 // Why the API server takes no pods of a DaemonSet.
@@ -52,6 +54,34 @@ ways! { REFUSED:
     ADMISSION "a ServiceAccount, a PriorityClass or a webhook is missing"
         fix "Read the message for the cause. Create the missing ServiceAccount or PriorityClass, start the webhook that is not answering, or change the policy that rejects \
              the pods." [read POD, read SET];
+}
+
+// What a kubelet, a container runtime or a registry says of why a pod does not start.
+ways! { KUBELET_SAYS:
+    RATE_LIMITED "the registry's rate limit is reached"
+        fix "Pull the image through a mirror or with registry credentials (setting registry-secret), or load it onto \
+             the node by hand. The kubelet retries within five minutes." [read POD, read SET];
+    PULL_REFUSED "the registry refuses access to an image"
+        fix "Correct the registry's pull secret (setting registry-secret) or the image's name: registries also deny \
+             access to images that do not exist. The kubelet retries within five minutes." [read POD, read SET];
+    NO_SUCH_IMAGE "the registry has no such image"
+        fix "Correct the image's name and tag, or push the image to that registry for this node's architecture too. \
+             The kubelet retries within five minutes." [read POD, read SET];
+    REGISTRY_UNREACHABLE "the node cannot reach the registry"
+        fix "Restore the connection from the node to the registry: DNS, proxy, firewall. The kubelet retries within \
+             five minutes." [read POD, read SET, read NODE];
+    RUNTIME_HANGS "the container runtime hangs"
+        fix "Cordon the node, so that new pods start elsewhere. Restart its container runtime (containerd, rke2 or k3s), or reboot the node if \
+             that does not help. Then uncordon it." [read POD, read RUNTIME_LOG, read NODE];
+    NO_ADDRESS "the pod network has no free address"
+        fix "Free or add pod addresses: correct the network's range and exclusions (the storage network's if setting \
+             storage-network names one), or remove leaked reservations. The kubelet then retries automatically." [read POD, read NETWORKS];
+    NO_POD_NETWORK "the pod network of the node fails"
+        fix "Repair the CNI plugin on the node: its pod, and its files in /etc/cni/net.d and /opt/cni/bin. The \
+             kubelet then retries automatically." [read POD, read "kubectl -n kube-system get pods -o wide --field-selector spec.nodeName=<node>"];
+    DISK_FULL "the node's disk is full"
+        fix "Free disk space on the node: unused images, logs, the file system of the container runtime. The kubelet then retries automatically."
+        [read POD, read NODE];
 }
 
 // What else keeps a pod of a DaemonSet from its node.

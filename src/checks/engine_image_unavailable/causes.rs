@@ -1,6 +1,7 @@
 //! Why an engine image cannot be used.
 
 use crate::check::causes;
+use crate::facts::ways::KUBELET_SAYS;
 
 const PODS: &str = "kubectl -n <namespace> get pods -l longhorn.io/engine-image=<object> -o wide";
 const DAEMON_SET: &str = "kubectl -n <namespace> describe daemonset engine-image-<object>";
@@ -12,18 +13,20 @@ causes! {
     DEPLOYED_NOWHERE = critical "deployed_nowhere"
         "the engine image is missing on all Ready nodes, so no volume that needs it can be attached"
         fix "Read the Events of the image's pods (registry, pull secret, taint or node selector). If the pods exit, read their logs. Longhorn uses a \
-             node once its pod is Ready." [read PODS, read DAEMON_SET, read PLACED];
+             node once its pod is Ready." [read PODS, read DAEMON_SET, read PLACED]
+        ways KUBELET_SAYS;
     MISSING_ON_NODE = warning "missing_on_node"
         "the engine image is missing on a Ready node" but "info if no volume needs it there"
         fix "Read the Events of the image's pod on node <node>. Usually an image pull, a taint missing from setting taint-toleration, a node \
-             selector or a full disk blocks it." [read PODS, read DAEMON_SET, read PLACED];
+             selector or a full disk blocks it." [read PODS, read DAEMON_SET, read PLACED]
+        ways KUBELET_SAYS;
     IMAGE_UNKNOWN = warning "image_unknown" "volumes use an engine image that has no EngineImage object"
         fix "Add image <image> again, in Longhorn's UI or as an EngineImage. Once it is deployed, upgrade the engines of these volumes to the \
              default image." [read IMAGES, read VOLUMES];
     INCOMPATIBLE = warning "incompatible"
         "the engine image is too old or too new for the managers, but volumes use it"
-        fix "Upgrade the engines of the image's volumes before you upgrade Longhorn further. If the upgrade skipped several minor releases, go back \
-             to a release that supports both images." [read IMAGES, read VOLUMES];
+        fix "Upgrade the engines of volumes that use the image before you upgrade Longhorn further. If the upgrade \
+             skipped several minor releases, go back to a release that supports both images." [read IMAGES, read VOLUMES];
     UPGRADE_STUCK = warning "upgrade_stuck"
         "the live upgrade of a volume's engine has been running for half an hour"
         but "info if Longhorn upgrades the engine only while the volume is detached"
@@ -34,7 +37,8 @@ causes! {
             change "kubectl -n <namespace> patch volumes.longhorn.io <object> --type merge -p '{\"spec\":{\"numberOfReplicas\":<value>}}'",
         ]
         way SURPLUS "more replicas are running than numberOfReplicas"
-            fix "Raise numberOfReplicas to the number of running replicas until the upgrade has ended: this release waits until both are equal."
+            fix "Raise the volume's numberOfReplicas to its number of running replicas until the engine upgrade ends: \
+                 this release waits until both are equal."
         way SAME_COMMIT "both images were built from the same commit"
             fix "Detach and attach the volume when its workload can pause: that switches the image. Waiting is safe, because both images hold the \
                  same engine." [

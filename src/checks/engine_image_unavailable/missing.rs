@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::{FIRST_START, causes, images_of};
 use crate::check::*;
 use crate::facts::age::{Age, Begun, Unknown, observe};
-use crate::facts::{api, nodes, pods, text};
+use crate::facts::{api, nodes, not_started, pods, text};
 use crate::longhorn::{ConditionStatus, DataEngine, EngineImage, LonghornNode, Owner, Pod, Volume, status};
 
 /// The pods of engine images, by image and node.
@@ -133,7 +133,7 @@ fn nowhere(cluster: &Cluster, image: &EngineImage, missing: &[Missing], users: &
         .flat_map(|(_, volumes)| volumes)
         .copied()
         .collect();
-    let why = pods::brief(missing.first().and_then(|missing| missing.pod));
+    let why = brief(cluster, missing.first().and_then(|missing| missing.pod));
     let finding = Finding::about(
         &causes::DEPLOYED_NOWHERE,
         cluster.object::<EngineImage>(&image.metadata.name),
@@ -150,7 +150,7 @@ fn on_node(cluster: &Cluster, image: &EngineImage, missing: &Missing, users: &Us
     let finding = Finding::about(
         &causes::MISSING_ON_NODE,
         cluster.object::<EngineImage>(&image.metadata.name),
-        format!("image {} is missing on {node}{}", super::short(of), pods::brief(missing.pod)),
+        format!("image {} is missing on {node}{}", super::short(of), brief(cluster, missing.pod)),
     )
     .severity(if by_design { Severity::Info } else { Severity::Warning })
     .node(node);
@@ -162,6 +162,14 @@ fn on_node(cluster: &Cluster, image: &EngineImage, missing: &Missing, users: &Us
         ),
     };
     told(cluster, image, finding, std::slice::from_ref(missing), volumes).impact(impact)
+}
+
+/// Why its pod does not run, to end a headline with.
+fn brief(cluster: &Cluster, pod: Option<&Pod>) -> String {
+    match pod.and_then(|pod| not_started::said_by_kubelet(cluster, pod)) {
+        Some(why) => format!(": {}", why.way.briefly),
+        None => pods::brief(pod),
+    }
 }
 
 fn told(
@@ -191,6 +199,11 @@ fn told(
                 first.node
             )),
         });
+        if let Some((pod, why)) =
+            first.pod.and_then(|pod| Some((pod, not_started::said_by_kubelet(cluster, pod)?)))
+        {
+            finding = finding.facts(why.beyond(pods::said(pod))).way(Some(why.way));
+        }
         let tainted = first.pod.is_none().then(|| nodes::taints(cluster, first.node)).flatten();
         finding = finding.facts(tainted).fact(first.age.evidence());
     }

@@ -1,13 +1,14 @@
 //! Why an instance manager does not run.
 
 use crate::check::causes;
-use crate::facts::ways::NOT_STARTED;
+use crate::facts::ways::{KUBELET_SAYS, NOT_STARTED, REFUSED};
 
 causes! {
     PANIC = critical "panic"
         "the instance manager's process exited with code 2, probably a Go panic, and no new pod was created" but "warning for the first 3 minutes"
-        fix "Save the pod's log. Find out why the node's longhorn-manager has not replaced it. After a panic during many rebuilds (Longhorn issue \
-             13087, fixed in 1.11.3, 1.12.0), limit parallel rebuilds." [
+        fix "Save the pod's log. Find out why the node's longhorn-manager has not replaced it. After a panic during \
+             many rebuilds (Longhorn issue 13087, fixed in 1.11.3, 1.12.0), lower \
+             concurrent-replica-rebuild-per-node-limit." [
             read "kubectl -n <namespace> logs <object> --tail=200",
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
         ];
@@ -36,7 +37,20 @@ causes! {
              set taint-toleration. Longhorn then creates the pod." [
             read "kubectl describe node <node>",
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
-        ];
+        ]
+        way NO_CPU "the node lacks the CPU that its pod requests"
+            fix "Move other pods off <node>, or lower instanceManagerCPURequest of nodes.longhorn.io <node>: Longhorn then creates the pod. During upgrades, \
+                 old and new instance managers need room side by side." [
+                read "kubectl describe node <node>",
+                read "kubectl -n <namespace> get settings.longhorn.io guaranteed-instance-manager-cpu",
+            ]
+        way NO_HUGE_PAGES "the node lacks huge pages"
+            fix "Provide 2 MiB huge pages on <node> (vm.nr_hugepages) for the v2 data engine, and restart its kubelet. Longhorn then creates the pod." [
+                read "kubectl get node <node> -o jsonpath='{.status.allocatable}'",
+            ]
+        way PRESSURE "the node is under pressure"
+            fix "Free up what <node> is short of: disk space, memory, or process IDs. Longhorn then creates the pod."
+            [read "kubectl describe node <node>"];
     POD_TERMINATING = critical "pod_terminating"
         "the instance manager's pod has been Terminating for more than 3 minutes, so Longhorn cannot create another"
         fix "Read the kubelet's and containerd's logs on the node, then restart both. Force-delete the pod only once none of its processes is \
@@ -56,14 +70,22 @@ causes! {
                 read "kubectl get events -A --sort-by=.lastTimestamp | grep <object>",
                 read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
             ]
+        way WEBHOOK_UNANSWERED "a webhook that does not answer blocks new pods"
+            fix "Start the pods behind the webhook in the evidence. If it blocks them too, delete its configuration: its operator recreates it. Longhorn then \
+                 creates the pod and its volumes recover." [
+                read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
+                read "kubectl get events -A --field-selector reason=FailedCreate --sort-by=.lastTimestamp",
+            ]
         way CREATION_REJECTED "the API server rejects new pods"
-            fix "Read the rejection: a webhook that is not answering, the namespace's Pod Security level or a quota is rejecting new pods. Fix that. Longhorn then creates the pod." [
+            fix "Read the rejection message and fix its cause: a webhook that is not answering, the namespace's Pod \
+                 Security level or a quota. Longhorn then creates the pod." [
                 read "kubectl -n <namespace> get events --field-selector reason=FailedCreate --sort-by=.lastTimestamp",
                 read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
-            ];
+            ]
+        ways REFUSED;
     NODE_CORDONED = info "node_cordoned"
         "the node is cordoned, so Longhorn creates no instance manager pod there (expected during a drain)"
-        fix "Wait while node <node> is being worked on. Uncordon it when the work is done."
+        fix "Wait while node <node> is being worked on. Uncordon the node when the work is done."
             [read "kubectl get node <node>", change "kubectl uncordon <node>"];
     NODE_DOWN = warning "node_down" "the instance manager's node is down"
         but "info in the first 5 min if no volume is attached, while its manager starts, or if the removed node holds no replica"
@@ -73,21 +95,22 @@ causes! {
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
         ]
         way NODE_GONE "the node no longer exists in Kubernetes"
-            fix "Check that every volume with a replica on node <node> is healthy without it. Longhorn removes the instance manager once the node's \
-                 nodes.longhorn.io object is deleted." [
+            fix "Check that every volume with a replica on node <node> is healthy without it. Then delete the node's \
+                 nodes.longhorn.io object: Longhorn removes the instance manager with it." [
                 read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node>",
                 read "kubectl -n <namespace> get volumes.longhorn.io",
                 read "kubectl -n <namespace> get nodes.longhorn.io <node>",
-            ];
+            ] proven "the node is missing from Kubernetes, and the fix asks for every volume to be healthy without its replicas";
     LABEL_MISSING = warning "label_missing"
         "the instance manager lacks labels, so Longhorn will remove it or (before the fix of issue 9464) cannot sync its node"
-        fix "Put the missing labels back now, as on another instance manager. Do not restart managers or upgrade before that: managers from 1.6.3, \
-             1.7.2 and 1.8.0 on remove the instance manager." [
+        fix "Put the missing labels back now, as on the instance manager's pod. Do not restart managers or upgrade \
+             earlier: managers from 1.6.3, 1.7.2 and 1.8.0 on remove the instance manager." [
             read "kubectl -n <namespace> get instancemanagers.longhorn.io --show-labels",
             read "kubectl -n <namespace> get instancemanagers.longhorn.io <object> -o yaml",
         ];
     STARTING_STUCK = critical "starting_stuck" "the instance manager has been starting for more than 5 minutes"
-        fix "Read the pod's Events to find out why it is not starting. Check image, node resources and network plugin." [
+        fix "Read the pod's Events to find out why it is not starting. Check the image, the node's resources and the \
+             network plugin." [
             read "kubectl -n <namespace> describe pod <object>",
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
         ]
@@ -98,5 +121,5 @@ causes! {
                 read "kubectl -n <namespace> get networkpolicies",
                 read "kubectl -n <namespace> get pod <object> -o wide",
             ]
-        ways NOT_STARTED;
+        ways KUBELET_SAYS ways NOT_STARTED;
 }

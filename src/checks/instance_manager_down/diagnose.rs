@@ -10,7 +10,7 @@ use crate::facts::api;
 use crate::facts::instance_managers::{InstanceManagers, container_status_of, memory_limit, missing_labels};
 use crate::facts::not_started::{self, NotStarted};
 use crate::facts::patience::{NEXT_POD, NODE_AWAY, STARTED};
-use crate::facts::{looping, nodes, text};
+use crate::facts::{looping, nodes, text, ways};
 use crate::longhorn::*;
 
 /// What is wrong, since when, and whether that is long enough to act.
@@ -232,9 +232,15 @@ fn missing(
     let refused = not_started::denied(cluster, &im.metadata.name, log.map(|log| log.text.as_str()));
     let by_all = || Some((EvidenceSource::Event, not_started::refused_by_all(cluster)?.said(), false));
     if let Some((source, said, by_policy)) = refused.or_else(by_all) {
-        let text = format!("the pod is rejected: \"{}\"", text::both_ends(said.trim(), 300));
+        let text = format!("the pod is rejected: {}", text::quoted(said));
         trouble.evidence.push(source.says(text).quoting(said));
-        let way = if by_policy { &causes::DENIED } else { &causes::CREATION_REJECTED };
+        let way = match () {
+            () if said.contains("PodSecurity") => &ways::POD_SECURITY,
+            () if said.contains("exceeded quota") => &ways::QUOTA,
+            () if by_policy => &causes::DENIED,
+            () if said.contains("failed calling webhook") => &causes::WEBHOOK_UNANSWERED,
+            () => &causes::CREATION_REJECTED,
+        };
         trouble.says = "has no pod";
         trouble.way = Some(way);
         trouble.detail = Some(way.briefly.to_owned());
@@ -346,7 +352,12 @@ fn not_taken(
         Some(taint) => {
             ManagerTrouble { says: "is down", ..trouble.detail(format!("its node has taint {taint}")) }
         }
-        None => trouble,
+        None => match refusal.way {
+            Some(way) => {
+                ManagerTrouble { way: Some(way), says: "is down", ..trouble.detail(way.briefly.to_owned()) }
+            }
+            None => trouble,
+        },
     })
 }
 

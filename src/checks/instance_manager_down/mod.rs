@@ -101,8 +101,10 @@ const UNLABELLED: Alert = Alert {
     when: When::Found(&[&causes::LABEL_MISSING]),
     for_: "5m",
     summary: "A running Longhorn instance manager lacks its labels.",
-    description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} lacks the labels by which Longhorn finds it. Longhorn may delete it with \
-                  all its engines and replicas (before 1.6.3, 1.7.2 and 1.8.0: it can start nothing there). Put the labels back before you restart a manager or upgrade.",
+    description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} lacks the labels \
+                  by which Longhorn finds it. Depending on the release, Longhorn deletes it with all its engines and \
+                  replicas, or starts no new ones on the node. Put the labels back before you restart a manager or \
+                  upgrade.",
     why: "Longhorn sets the labels when it creates the object, so every object has them from the start.",
     runbook: include_str!("LonghornInstanceManagerLabelsMissing.md"),
     ..Alert::DEFAULT

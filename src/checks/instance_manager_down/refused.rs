@@ -4,6 +4,7 @@
 
 use jiff::Timestamp;
 
+use super::causes;
 use crate::check::*;
 use crate::facts::api;
 use crate::facts::patience::NEXT_POD;
@@ -14,9 +15,19 @@ use crate::longhorn::*;
 pub struct Refusal {
     /// The taint that keeps the pods away, if one does.
     pub taint: Option<String>,
+    /// What the node lacks, if that is it.
+    pub way: Option<&'static Way>,
     pub since: Option<Timestamp>,
     pub evidence: Vec<Evidence>,
 }
+
+/// What a kubelet writes of what it has not got (kubernetes v1.36 pkg/kubelet/lifecycle/predicate.go, pkg/kubelet/eviction/eviction_manager.go).
+const LACKS: [(&str, &Way); 4] = [
+    ("OutOfcpu", &causes::NO_CPU),
+    ("resource: cpu", &causes::NO_CPU),
+    ("hugepages", &causes::NO_HUGE_PAGES),
+    ("node had condition", &causes::PRESSURE),
+];
 
 /// What the kubelet of the node says about the pod that is there, or about those that were there until just now.
 pub fn of(cluster: &Cluster, im: &InstanceManager, pod: Option<&Pod>) -> Option<Refusal> {
@@ -47,8 +58,11 @@ pub fn of(cluster: &Cluster, im: &InstanceManager, pod: Option<&Pod>) -> Option<
     }
     let taints = taints_of(cluster, im);
     let taint = taints.into_iter().next().filter(|_| why.contains("TaintToleration"));
+    let words = rejected
+        .map_or(why.to_owned(), |(_, pod)| format!("{why} {} {}", pod.status.reason, pod.status.message));
+    let way = LACKS.iter().find(|(part, _)| words.contains(part)).map(|(_, way)| *way);
     let since = since.or_else(|| rejected.and_then(|(_, pod)| pod.metadata.created()));
-    Some(Refusal { taint, since, evidence })
+    Some(Refusal { taint, way, since, evidence })
 }
 
 /// Since when Events say that the kubelet rejects its pods, without a longer gap until now.
@@ -108,5 +122,5 @@ pub fn driven_away(cluster: &Cluster, im: &InstanceManager) -> Option<Refusal> {
         EvidenceSource::Event.says(format!("event TaintManagerEviction{at}: {}", event.said()))
     }));
     let since = marked.and_then(|event| event.last_seen());
-    Some(Refusal { taint: taints.into_iter().next(), since, evidence })
+    Some(Refusal { taint: taints.into_iter().next(), way: None, since, evidence })
 }

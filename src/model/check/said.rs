@@ -17,7 +17,9 @@ pub fn essence(text: &str) -> Option<String> {
     // parameters of a request in braces, as an SDK prints them over several lines
     let line = if line.ends_with('{') { text } else { line };
     let words: Vec<&str> = line.split_whitespace().collect();
-    let line = plain(&words.join(" ")).replace(" [recovered]", "").replace(" [recovered, repanicked]", "");
+    let line = without_hashes(&plain(&words.join(" ")))
+        .replace(" [recovered]", "")
+        .replace(" [recovered, repanicked]", "");
     let line = line.split("rpc error: ").map(without_code).collect::<String>();
     let line = line.trim_matches(|c: char| c.is_whitespace() || ",;:".contains(c));
     let says_nothing = line.starts_with("back-off ") || !line.contains(char::is_alphabetic);
@@ -106,16 +108,51 @@ fn last_clauses(line: &str) -> String {
     if !long(line) {
         return line.to_owned();
     }
-    let clauses = line.match_indices(": ").filter_map(|(at, mark)| line.get(at + mark.len()..));
-    match clauses.into_iter().find(|rest| !long(rest)).filter(|rest| rest.chars().count() >= SHORTEST) {
-        Some(rest) => rest.to_owned(),
-        None => {
-            let skipped = line.chars().count().saturating_sub(LONGEST - 2);
-            let end: String = line.chars().skip(skipped).collect();
-            let whole = end.split_once(' ').map(|(_, whole)| whole).filter(|whole| whole.len() > LONGEST / 2);
-            format!("…{}", whole.map_or(end.clone(), |whole| format!(" {whole}")))
-        }
+    // an address at the end is where to read more, not what happened
+    let address = line.rsplit_once(": http").filter(|(_, address)| !address.contains(' '));
+    let line = address.map_or(line, |(said, _)| said);
+    if !long(line) {
+        return line.to_owned();
     }
+    let starts = line.match_indices(": ").map(|(at, mark)| at + mark.len());
+    let rests: Vec<&str> = starts.filter_map(|at| line.get(at..)).collect();
+    let whole = rests.iter().find(|rest| !long(rest) && is_sentence(rest));
+    if let Some(rest) = whole.filter(|rest| rest.chars().count() >= SHORTEST) {
+        return (*rest).to_owned();
+    }
+    // what its last sentence is about stands in front of the details
+    let said = |rest: &&&str| is_sentence(rest) && rest.split(": ").next().is_some_and(|first| !long(first));
+    if let Some(rest) = rests.iter().rev().filter(|rest| rest.chars().count() >= SHORTEST).find(said) {
+        let cut: String = rest.chars().take(LONGEST - 1).collect();
+        return if long(rest) { format!("{cut}…") } else { cut };
+    }
+    let skipped = line.chars().count().saturating_sub(LONGEST - 2);
+    let end: String = line.chars().skip(skipped).collect();
+    let whole = end.split_once(' ').map(|(_, whole)| whole).filter(|whole| whole.len() > LONGEST / 2);
+    format!("…{}", whole.map_or(end.clone(), |whole| format!(" {whole}")))
+}
+
+/// Whether a clause begins with words, and not with an address, a number or a list.
+fn is_sentence(rest: &str) -> bool {
+    let first = rest.split(": ").next().unwrap_or(rest);
+    let is_word =
+        |word: &&str| word.len() > 1 && word.chars().all(|c| c.is_alphabetic() || "'-,.;".contains(c));
+    first.split(' ').filter(is_word).count() >= 2
+}
+
+/// Digits of a hash or an id, of which the first tell it from others.
+fn without_hashes(line: &str) -> String {
+    const KEPT: usize = 8;
+    let is_hash = |word: &str| word.len() >= 4 * KEPT && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let parts = line.split_inclusive(|c: char| !c.is_ascii_alphanumeric());
+    let short = |part: &str| {
+        let word = part.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+        match word.get(..KEPT).filter(|_| is_hash(word)) {
+            Some(kept) => format!("{kept}…{}", part.get(word.len()..).unwrap_or_default()),
+            None => part.to_owned(),
+        }
+    };
+    parts.map(short).collect()
 }
 
 /// Words that every message has, and that tell none from another.
@@ -184,6 +221,25 @@ mod tests {
                 Some(
                     "429 Too Many Requests - Server message: toomanyrequests: You have reached your unauthenticated pull rate limit.",
                 ),
+            ),
+            (
+                "failed to copy: httpReadSeeker: failed open: unexpected status code 429 Too Many Requests - Server message: toomanyrequests: You \
+                 have reached your pull rate limit. You may increase the limit by authenticating and upgrading: https://www.docker.com/x/y-rate-limit",
+                Some(
+                    "You have reached your pull rate limit. You may increase the limit by authenticating and upgrading",
+                ),
+            ),
+            (
+                "Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox \"67b3\": plugin type=\"multus\" \
+                 failed (add): error adding container to network \"storage\": error at storage engine: Could not allocate IP in range: ip: \
+                 192.168.205.1 / - 192.168.205.254 / range: 192.168.205.0/24 / excludeRanges: [192.168.205.1/24 192.168.205.2/24]",
+                Some(
+                    "Could not allocate IP in range: ip: 192.168.205.1 / - 192.168.205.254 / range: 192.168.205.0/24 / excludeRanges: [192.1…",
+                ),
+            ),
+            (
+                "checksum 9aa54ed9ffed35996a9ea6aa069d2f2b18980d467b50420959fc3aa7726e9496 is not that of the file",
+                Some("checksum 9aa54ed9… is not that of the file"),
             ),
             (
                 "Error: failed to execute: nsenter [--mount=/host iscsiadm --version], output , stderr nsenter: failed to execute iscsiadm: No such file: exit status 127",

@@ -16,7 +16,7 @@ use super::CrashLogs;
 use super::state::SharedState;
 use crate::ApiErrorReason;
 use crate::facts::complaints;
-use crate::facts::not_started::NOT_CREATED;
+use crate::facts::not_started::is_rejection;
 use crate::history::{CrashLog, History};
 use crate::longhorn::{KubeNode, Resource};
 use crate::wanted_logs::{IN_TURN, Run, ready, ready_run, runs};
@@ -106,10 +106,11 @@ pub(super) async fn follow(shared: Arc<SharedState>, client: Client) {
                         let complains = complaints::newest(&text).is_some();
                         let pause = if complains { COMPLAINS } else { run.pause(shared.now()) };
                         // of one that is well, that it is, and which pods the API server rejects
-                        let rejected = |line: &&str| line.contains(NOT_CREATED);
                         let said = match complains {
                             true => text,
-                            false => text.lines().filter(rejected).collect::<Vec<_>>().join("\n"),
+                            false => {
+                                text.lines().filter(|line| is_rejection(line)).collect::<Vec<_>>().join("\n")
+                            }
                         };
                         keep(&shared, &run, said);
                         *due = Instant::now() + pause;
