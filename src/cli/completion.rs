@@ -8,7 +8,7 @@ use super::{Failure, exit, print};
 /// Options of `completion`.
 #[derive(Debug, Args)]
 pub struct CompletionArgs {
-    /// Shell to complete for
+    /// Shell that the script is for
     #[arg(value_enum)]
     shell: Shell,
 }

@@ -38,9 +38,9 @@ pub struct DiffArgs {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum DiffFormat {
-    /// For people
+    /// Human-readable text
     Table,
-    /// For programs; within v1 keys are only added
+    /// JSON for programs; within schema v1, keys are only added
     Json,
 }
 

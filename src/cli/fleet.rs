@@ -16,8 +16,8 @@ use crate::source::connect;
 /// Which clusters are looked at.
 #[derive(Debug, Args)]
 pub struct FleetArgs {
-    /// Check all kubeconfig contexts in parallel and print one table, worst first. Repeat --context to
-    /// check some of them
+    /// Check all kubeconfig contexts in parallel and print one table, worst first. To check only some
+    /// contexts, repeat --context instead
     #[arg(long, help_heading = "Source", conflicts_with_all = ["demo", "from", "context"])]
     all_contexts: bool,
 }

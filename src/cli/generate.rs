@@ -18,10 +18,10 @@ pub struct GenerateArgs {
     /// What to generate
     #[arg(value_enum, default_value = "all")]
     target: Target,
-    /// Print how existing files differ and exit with 1 if they do; write nothing
+    /// Write nothing; print how existing files differ, and exit with 1 if any does
     #[arg(long, value_parser = BoolishValueParser::new(), env = "LONGHORN_HEALTH_CHECK_GENERATED")]
     check: bool,
-    /// Your own thresholds, durations, severities and labels (docs/configuration.md)
+    /// YAML file with your own thresholds, durations, severities and labels (docs/configuration.md)
     #[arg(long, value_name = "FILE", env = "LONGHORN_HEALTH_GENERATE_CONFIG")]
     config: Option<PathBuf>,
     /// Directory to write rules/, dashboards/, deploy/ and docs/ into

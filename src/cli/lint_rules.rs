@@ -34,7 +34,7 @@ pub struct LintArgs {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum LintFormat {
-    /// For people
+    /// Human-readable text
     Table,
     /// JSON, for scripts
     Json,

@@ -17,13 +17,13 @@ use crate::report::{Report, ReportOptions, evaluate_with};
 /// Options of `lint-signatures`.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes:\n  0   nothing is wrong\n  1   a file has errors\n  \
-                        2   unknown: the recording lacks what a signature looks at\n  64  bad usage or unreadable input")]
+                        2   unknown: the recording lacks data that a signature needs\n  64  bad usage or unreadable input")]
 pub struct LintSignaturesArgs {
-    /// Files of signatures
+    /// Signature files to check
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
-    /// Try them on a recording: a directory, or a file of kubectl get -o yaml|json output
+    /// Test the signatures on a recording: a directory, or a file of kubectl get -o yaml|json output
     #[arg(long, value_name = "PATH")]
     from: Option<PathBuf>,
 

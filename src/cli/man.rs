@@ -9,7 +9,7 @@ use super::{Failure, exit};
 /// Options of `man`.
 #[derive(Debug, Args)]
 pub struct ManArgs {
-    /// Directory to write the pages into
+    /// Directory to write the manual pages into
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 }

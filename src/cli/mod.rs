@@ -58,7 +58,7 @@ enum Task {
     /// Find queries in your own rules and dashboards that fail on a Longhorn release
     #[cfg(feature = "lint-rules")]
     LintRules(lint_rules::LintArgs),
-    /// Check your own signature files, explain each signature, and try them on a recording
+    /// Check your own signature files, explain each signature, and test it on a recording
     LintSignatures(lint_signatures::LintSignaturesArgs),
     /// Record the cluster into a directory or an archive, for check --from
     Record(record::RecordArgs),
@@ -71,7 +71,7 @@ enum Task {
     /// Let an AI model query the cluster, read-only, over standard input and output (MCP)
     #[cfg(feature = "mcp")]
     Mcp(mcp::McpArgs),
-    /// Print a script for shell completion: source <(longhorn-health-exporter completion bash)
+    /// Print a shell completion script: source <(longhorn-health-exporter completion bash)
     Completion(completion::CompletionArgs),
     /// Write a manual page for each subcommand
     #[command(hide = true)]

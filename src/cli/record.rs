@@ -21,7 +21,7 @@ use crate::source::recording::{RecordedFile, Recording};
 /// Options of `record`.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes:\n  0   everything was recorded\n  \
-                        2   something could not be read (the recording names it); --from treats it as unknown\n  \
+                        2   some data could not be read (the recording lists it); --from treats it as unknown\n  \
                         64  bad usage")]
 pub struct RecordArgs {
     /// Path of the recording: a new or empty directory, or a new .tar.gz file
@@ -36,7 +36,7 @@ pub struct RecordArgs {
     #[arg(long, value_name = "FILE", env = "LONGHORN_HEALTH_KUBECONFIG")]
     kubeconfig: Option<PathBuf>,
 
-    /// Context of the kubeconfig [default: its current one]
+    /// Kubeconfig context to use [default: the current context]
     #[arg(long, value_name = "NAME", env = "LONGHORN_HEALTH_CONTEXT")]
     context: Option<String>,
 
@@ -48,7 +48,7 @@ pub struct RecordArgs {
     #[arg(long, value_name = "PATH", requires = "anonymize", conflicts_with_all = ["kubeconfig", "context"])]
     from: Option<PathBuf>,
 
-    /// Time limit for each answer of the API server
+    /// Timeout for each API server request
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = positive_duration, env = "LONGHORN_HEALTH_TIMEOUT")]
     timeout: SignedDuration,
 }

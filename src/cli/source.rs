@@ -51,7 +51,7 @@ pub struct SourceArgs {
     #[arg(long, value_name = "FILE", env = "LONGHORN_HEALTH_KUBECONFIG", conflicts_with_all = ["demo", "from"])]
     pub kubeconfig: Option<PathBuf>,
 
-    /// Context of the kubeconfig [default: its current one]
+    /// Kubeconfig context to use [default: the current context]
     #[arg(long, value_name = "NAME", env = "LONGHORN_HEALTH_CONTEXT", conflicts_with_all = ["demo", "from"])]
     pub context: Vec<String>,
 
@@ -59,7 +59,8 @@ pub struct SourceArgs {
     #[arg(long, value_name = "NAME", env = "LONGHORN_HEALTH_CLUSTER_NAME")]
     pub cluster_name: Option<String>,
 
-    /// File of accepted findings, each with a reason and an expiry date. They are shown but counted separately. Read once, at startup
+    /// File of accepted findings, each with a reason and an expiry date; read once, at startup.
+    /// Accepted findings are shown but counted separately
     #[arg(long, value_name = "FILE", env = "LONGHORN_HEALTH_ACCEPTED")]
     pub accepted: Option<PathBuf>,
 
@@ -67,7 +68,7 @@ pub struct SourceArgs {
     #[arg(long, value_enum, default_value_t = CrashLogsArg::Auto, env = "LONGHORN_HEALTH_CRASH_LOGS")]
     pub crash_logs: CrashLogsArg,
 
-    /// Time without an answer after which a kind is unknown, at least 90s
+    /// Time without an API answer after which a resource kind counts as unknown, at least 90s
     #[arg(long, value_name = "DURATION", default_value = "3m", value_parser = stale_after, env = "LONGHORN_HEALTH_STALE_AFTER")]
     pub stale_after: SignedDuration,
 }
@@ -76,7 +77,7 @@ pub struct SourceArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Source")]
 pub struct SignatureArgs {
-    /// File of your own signatures (failures that you know); can be given several times. serve reloads changed files
+    /// File with your own signatures (failures that you know); can be given several times. serve reloads changed files
     #[arg(long = "signatures", value_name = "FILE", value_delimiter = ',', value_parser = signature_file, env = "LONGHORN_HEALTH_SIGNATURES")]
     files: Vec<SignatureFile>,
 }
@@ -97,7 +98,7 @@ fn signature_file(path: &str) -> Result<SignatureFile, String> {
 pub enum CrashLogsArg {
     /// Read logs if permitted; otherwise infer the cause from exit codes and run times
     Auto,
-    /// Never
+    /// Never read logs
     Off,
 }
 

@@ -36,8 +36,8 @@ causes! {
         way NONE_READY "no node is Ready" fix NONE_CAN_TAKE_THEM [read NODES, read "kubectl describe node <node>"];
     NODE_GONE = warning "node_gone"
         "a node was deleted from Kubernetes, but volumes are still attached to it"
-        fix "Make sure node <node>'s machine is off. Then delete the pods bound to it: Kubernetes removes their attachments within six minutes. Delete \
-             an attachment only if no pod is left." [
+        fix "Make sure node <node>'s machine is off. Then delete the node's pods: Kubernetes removes their \
+             attachments within six minutes. Delete an attachment only if no pod is left." [
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
             read "kubectl get volumeattachments.storage.k8s.io",
             change "kubectl delete volumeattachments.storage.k8s.io <attachment>",

@@ -45,7 +45,8 @@ impl<'a> Words<'a> {
         let impact = match volumes.len() {
             0 => format!("none yet: {node}'s manager keeps crashing but owns no volume"),
             _ => format!(
-                "{} owned by {node}'s manager cannot attach, detach, rebuild or be evicted: it keeps crashing. Running I/O continues",
+                "{} owned by {node}'s manager, which keeps crashing, cannot attach, detach, rebuild or be evicted. \
+                 Running I/O continues",
                 count(&volumes)
             ),
         };

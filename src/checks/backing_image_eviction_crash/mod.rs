@@ -33,9 +33,10 @@ pub static CHECK: Check = Check {
             when: When::Found(&[&causes::AT_RISK]),
             keep_firing_for: "5m",
             summary: "A requested eviction makes longhorn-manager panic on a backing image.",
-            description: "Backing image {{ $labels.object }} has a stale copy on {{ with $labels.disk }}disk {{ . }} of {{ end }}{{ with \
-                          $labels.node }}node {{ . }}{{ else }}a node{{ end }}, where eviction is requested. So the node's longhorn-manager \
-                          crash-loops. Set evictionRequested to false on the node and its disks until \
+            description: "Backing image {{ $labels.object }} has a stale copy on {{ with $labels.disk }}disk {{ . }} \
+                          of {{ end }}{{ with $labels.node }}node {{ . }}{{ else }}a node{{ end }}, where eviction is \
+                          requested. So the node's longhorn-manager crash-loops. Set evictionRequested to false on \
+                          the node and its disks, and keep it false until \
                           longhorn_health_backing_image_eviction_unsafe_copies is 0.",
             why: "The manager checks the copy at least every 30 seconds, so each minute of waiting means another crash. The alert keeps firing for \
                   5 min, so that a restart between two crashes does not resolve it.",

@@ -10,7 +10,8 @@ const JOBS: &str = "kubectl -n <namespace> get jobs,pods -l recurring-job.longho
 causes! {
     TARGET_UNAVAILABLE = warning "target_unavailable"
         "Longhorn cannot use a backup target, so no backup on it can be taken, restored or deleted", changed_by: BY_ITS_TARGET
-        fix "Read the error of target <object>. Then correct its URL, credentials, network or certificate: Longhorn retries every poll interval." [
+        fix "Read backup target <object>'s error. Then correct the target's URL, credentials, network or certificate: \
+             Longhorn retries every poll interval." [
             read "kubectl -n <namespace> get backuptargets.longhorn.io <object> -o yaml",
             read "kubectl -n <namespace> describe secret <key>",
             read "kubectl -n <namespace> get backups.longhorn.io",
@@ -22,14 +23,16 @@ causes! {
             fix "Correct the clocks of the object store and the nodes (NTP): the store rejects requests that are more than 15 minutes off. Longhorn \
                  retries every poll interval."
         way NO_SCHEME "its endpoint has no scheme"
-            fix "Set AWS_ENDPOINTS in the target's secret to a URL with https:// or http://. Longhorn retries every poll interval."
+            fix "Set AWS_ENDPOINTS in the target's Secret to a URL with https:// or http://. Longhorn retries every \
+                 poll interval."
         way NO_BUCKET "its bucket does not exist"
-            fix "Create the bucket, or correct the URL. Longhorn retries every poll interval."
+            fix "Create the bucket, or correct the target's URL. Longhorn retries every poll interval."
         way TARGET_NAME_UNKNOWN "its name does not resolve"
-            fix "Make the target's name resolve in the cluster: check the URL and cluster DNS. Longhorn retries every poll interval."
+            fix "Make the target's host name resolve in the cluster: check the target's URL and cluster DNS. Longhorn \
+                 retries every poll interval."
         way CERTIFICATE_REFUSED "its certificate is not trusted"
-            fix "Add the target's certificate to its Secret as AWS_CERT, or renew the certificate: it is not trusted. Longhorn retries every poll \
-                 interval."
+            fix "Add the target's certificate to its Secret as AWS_CERT, or renew the certificate if it has expired. \
+                 Longhorn retries every poll interval."
         way SHARE_NOT_MOUNTED "its share cannot be mounted"
             fix "Check that the share is exported to every node. Then check the NFS version and the nodes' NFS client. Longhorn retries every poll \
                  interval."
@@ -54,12 +57,13 @@ causes! {
             change "kubectl -n <namespace> delete backups.longhorn.io <backup>",
         ] proven "the backup has failed, so it holds no complete copy; others are not touched"
         way CLOCK_WRONG "a node's clock is wrong"
-            fix "Correct the clock (chrony, NTP) of <node>, where the volume is attached, and of its replicas' nodes: the store rejects requests over 15 \
-                 minutes off. Then take another backup.";
+            fix "Correct the clocks (chrony, NTP) of node <node> and of the volume's replica nodes: the object store \
+                 rejects requests that are over 15 minutes off. Then take another backup.";
     RECURRING_JOB_OVERDUE = warning "recurring_job_overdue"
         "a recurring job has missed its schedule, or every run fails"
         but "info while its last run is writing a backup"
-        fix "Delete the last Job of CronJob <object> if it is hanging: it blocks every later run. If over 100 runs were missed, edit the CronJob: it then starts again."
+        fix "Delete the last Job of CronJob <object> if it is hanging: it blocks every later run. If over 100 runs \
+             were missed, change the job's schedule in Longhorn."
             [read CRON_JOB, read JOBS, change "kubectl -n <namespace> delete jobs <workload>"]
             proven "the Job is the active one of an overdue CronJob, and writes no backup"
         way NO_CRON_JOB "it has no CronJob"
@@ -71,11 +75,11 @@ causes! {
             fix "Read the log of the job's last run: it names the cause for each volume."
                 [read "kubectl -n <namespace> logs -l recurring-job.longhorn.io=<object> --tail=100", read JOBS]
         way JOBS_REFUSED "Kubernetes cannot create its Job"
-            fix "Read the Event. Then raise the quota, delete finished Jobs, or start the webhook that is not answering. The CronJob controller \
-                 then retries automatically." [read CRON_JOB, read "kubectl -n <namespace> describe resourcequota"]
+            fix "Read the CronJob's Event. Then raise the quota, delete finished Jobs, or start the webhook that is \
+                 not answering. The CronJob controller then retries automatically." [read CRON_JOB, read "kubectl -n <namespace> describe resourcequota"]
         way PODS_REFUSED "Kubernetes rejects its Job's pods"
-            fix "Read the Event. Then exempt Longhorn's namespace in the policy, raise the quota, or start the webhook. Kubernetes creates the pod within \
-                 minutes." [read "kubectl -n <namespace> describe job <workload>", read CRON_JOB];
+            fix "Read the Job's Event. Then exempt Longhorn's namespace in the policy, raise the quota, or start the \
+                 webhook that is not answering. Kubernetes then creates the pod within minutes." [read "kubectl -n <namespace> describe job <workload>", read CRON_JOB];
     RECURRING_JOB_SUSPENDED = info "recurring_job_suspended" "the CronJob of a recurring job is suspended"
         fix "Find out who suspended the job and why. If it should run, resume it."
             [read CRON_JOB, change "kubectl -n <namespace> patch cronjob <object> --type merge -p '{\"spec\":{\"suspend\":false}}'"];
@@ -89,7 +93,8 @@ causes! {
         ];
     DETACHED_NOT_BACKED_UP = info "detached_not_backed_up"
         "a recurring backup job skips volumes because they are detached"
-        fix "Allow recurring jobs to attach detached volumes for a backup. If these volumes are no longer used, do nothing." [
+        fix "Set allow-recurring-job-while-volume-detached to true: recurring jobs then attach detached volumes to \
+             back them up. If these volumes are no longer used, do nothing." [
             read "kubectl -n <namespace> get settings.longhorn.io allow-recurring-job-while-volume-detached",
             change "kubectl -n <namespace> patch settings.longhorn.io allow-recurring-job-while-volume-detached --type merge -p '{\"value\":\"true\"}'",
         ];

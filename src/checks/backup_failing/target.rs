@@ -114,8 +114,10 @@ fn finding(cluster: &Cluster, target: &BackupTarget, message: &str) -> Finding {
     .impact(match backed_up {
         0 => format!("backups on target {name} cannot be taken, restored or deleted"),
         number => format!(
-            "backups on target {name} cannot be taken, restored or deleted. Those of {} are getting old",
-            counted(number, "volume")
+            "backups on target {name} cannot be taken, restored or deleted. The newest {} of {} {} getting old",
+            if number == 1 { "backup" } else { "backups" },
+            counted(number, "volume"),
+            if number == 1 { "is" } else { "are" }
         ),
     })
     .fact(match message {

@@ -1,12 +1,12 @@
 //! Why volumes do not reach pods by CSI.
 
 use crate::check::{Cause, causes, ways};
-use crate::facts::ways::NOT_STARTED;
+use crate::facts::ways::{KUBELET_SAYS, NOT_STARTED};
 
 ways! { SIDECAR:
     LIVENESS_SIDECAR "its liveness sidecar is not answering"
-        fix "Read the log of container longhorn-liveness-probe: nothing listens on its port 9808, so the kubelet restarts the plugin. Then find out \
-             what else uses that port on the node." [
+        fix "Read the log of container longhorn-liveness-probe: it is not listening on port 9808, so the kubelet \
+             restarts the plugin. Then find out what else uses that port on the node." [
             read "kubectl -n <namespace> logs <object> -c longhorn-liveness-probe --tail=30",
             read "kubectl -n <namespace> describe pod <object>",
             read "ssh <node> 'sudo ss -lntp | grep 9808'",
@@ -29,8 +29,8 @@ causes! {
                 read "kubectl describe node <node>",
             ]
         way SAME_ADDRESS "another node has the same address"
-            fix "Give node <node> or node <value> its own IP address. Then restart that node's kubelet (on K3s and RKE2 its service): it keeps the \
-                 address found at startup."
+            fix "Give node <node> or node <value> its own IP address. Then restart that node's kubelet (the k3s or \
+                 RKE2 service): the kubelet keeps the address found at startup."
             [read "kubectl get nodes -o wide", read "kubectl describe node <node>"]
         ways SIDECAR;
     PLUGIN_NOT_RUNNING = warning "plugin_not_running"
@@ -42,8 +42,9 @@ causes! {
         ways SIDECAR;
     PLUGIN_MISSING = warning "plugin_missing"
         "a node that Longhorn uses has no CSI plugin" but "info if no volume is attached there"
-        fix "Let the CSI plugin tolerate the node's taint (setting taint-toleration) or select the node (setting \
-             system-managed-components-node-selector). If the plugin is kept away deliberately, keep pods with Longhorn volumes away too." [
+        fix "Let the CSI plugin tolerate the node's taint (setting taint-toleration) or select the node \
+             (system-managed-components-node-selector). If the plugin must stay off the node, so must pods with \
+             Longhorn volumes." [
             read "kubectl describe node <node>",
             read "kubectl -n <namespace> describe daemonset longhorn-csi-plugin",
             read "kubectl -n <namespace> get settings.longhorn.io taint-toleration system-managed-components-node-selector",
@@ -56,14 +57,14 @@ causes! {
              read "kubectl get csinode <node> -o yaml", change "kubectl -n <namespace> delete pod <pod>"]
             proven "the plugin runs and its CSINode lacks the driver; a DaemonSet recreates the pod, and mounts stay";
     CONTROLLER_DOWN = critical "controller_down"
-        "csi-attacher or csi-provisioner is down, so no volume can be attached or none can be created"
-        fix "Read the Events and logs of <object>'s pods. If the CSI plugin on their node is down, fix that first. If they lose their lease, the API \
-             server is slow." [
+        "csi-attacher or csi-provisioner is down, so volumes cannot be attached or cannot be created"
+        fix "Read the Events and logs of <object>'s pods. If the CSI plugin on their node is down, fix that first. If \
+             they lose their Lease, check the API server." [
             read "kubectl -n <namespace> get pods -l app=<object> -o wide",
             read "kubectl -n <namespace> logs -l app=<object> --tail=30 --prefix",
             change "kubectl -n <namespace> rollout restart deployment <object>",
         ]
-        ways NOT_STARTED;
+        ways KUBELET_SAYS ways NOT_STARTED;
     DELETED_IN_USE = critical "deleted_in_use" "Longhorn was deleted without its uninstaller, but volumes are still in use",
         explains_absence: true
         fix "Pause all tools that reinstall Longhorn (Argo CD, Flux, Helm). Save the commands' output, then copy the nodes' replica directories. Do \
@@ -86,13 +87,13 @@ causes! {
         ];
     SIDECAR_DOWN = warning "sidecar_down"
         "csi-resizer or csi-snapshotter is down, so volumes cannot be expanded or VolumeSnapshots cannot be taken"
-        fix "Read the Events and logs of <object>'s pods. If the CSI plugin on their node is down, fix that first. If they lose their lease, the API \
-             server is slow." [
+        fix "Read the Events and logs of <object>'s pods. If the CSI plugin on their node is down, fix that first. If \
+             they lose their Lease, check the API server." [
             read "kubectl -n <namespace> get pods -l app=<object> -o wide",
             read "kubectl -n <namespace> logs -l app=<object> --tail=30 --prefix",
             change "kubectl -n <namespace> rollout restart deployment <object>",
         ]
-        ways NOT_STARTED;
+        ways KUBELET_SAYS ways NOT_STARTED;
     SIDECARS_RESTARTING = warning "sidecars_restarting" "several CSI sidecars keep restarting, at least four times a day each"
         fix "Read the last lines of <pod>'s previous log. If it lost its lease (stopped leading), the API server or etcd is slow: fix that, and change \
              nothing in Longhorn." [

@@ -21,7 +21,7 @@ const INSTALL_NFS: &str = "Install an NFS client on node <node>: nfs-common, or 
 
 causes! {
     DISK_UUID_MISMATCH = warning "disk_uuid_mismatch"
-        "another disk is at the disk's path"
+        "a different disk is mounted at the disk's path"
         fix "Mount disk <disk> by UUID (fstab) at <value> on node <node>. If the disk was replaced, disable its scheduling. Once every volume is \
              healthy without it, remove and re-add it." [read DISK, read REPLICAS]
             proven "the fix asks for a replaced disk, and that every volume is healthy without it";
@@ -41,8 +41,8 @@ causes! {
             proven "the fix asks for a recreated file system, and that every volume is healthy without it";
     FILE_SYSTEM_SHARED = warning "file_system_shared"
         "another Longhorn disk shares its file system"
-        fix "Mount disk <disk> at <value> on node <node>: after a failed mount, two disks share one file system. If only one disk exists, remove the \
-             entry that is not ready." [read DISK, read REPLICAS]
+        fix "Mount disk <disk> at <value> on node <node>: after a failed mount, two disks share one file system. If \
+             only one disk exists, remove the entry that is not ready." [read DISK, read REPLICAS]
             proven "two entries are on one file system; the entry removed is not ready, and Longhorn rejects this while replicas are on it";
     FILE_SYSTEM_READ_ONLY = warning "file_system_read_only" "the disk's file system is read-only"
         fix "Check the device in node <node>'s kernel log: a failing device makes its file system read-only. Then unmount the file system, repair \
@@ -72,8 +72,8 @@ causes! {
                  restart it: it would start over.";
     DISK_FAILING = warning "disk_failing"
         "a device under the disk reports that it is failing (SMART, or SPDK's health page of an NVMe)"
-        fix "Disable scheduling on disk <disk>, then request its eviction: other disks need space for its replicas. Replace the device once every \
-             volume is healthy without it." [
+        fix "Check that other disks have space for disk <disk>'s replicas. Then disable scheduling on it and request \
+             its eviction. Replace the device once every volume is healthy without it." [
             read "kubectl -n <namespace> get nodes.longhorn.io <node> -o jsonpath='{.status.diskStatus.<key>.healthData}'",
             read REPLICAS,
             change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '{\"spec\":{\"disks\":{\"<disk>\":{\"allowScheduling\":false,\"evictionRequested\":true}}}}'",
@@ -125,7 +125,7 @@ causes! {
         fix "Free up what node <node> is short of: disk space (kubelet or container runtime), memory, or process IDs. Until then, the kubelet may evict \
              Longhorn's own pods." [read NODE, read "kubectl get events -A --field-selector reason=Evicted"];
     NODE_ENVIRONMENT = info "node_environment"
-        "the node lacks a package, kernel module or mount option that Longhorn checks for" but "warning if a volume needs what is missing"
+        "the node lacks a package, kernel module or mount option that Longhorn checks for" but "warning if a volume depends on it"
         fix "Add what node <node> lacks: an NFS client, shared mounts or 2 MiB huge pages (on immutable nodes, in the image). After \
              adding huge pages, restart the kubelet." [read CONDITIONS]
         way MODULES "kernel modules are not loaded"

@@ -141,8 +141,10 @@ fn of_it(cause: &Cause) -> String {
 fn at_stake(volumes: &[VolumeRef], alone: &[String]) -> String {
     match (volumes.len(), alone.len()) {
         (0, _) => "none yet: the disk holds no replica".to_owned(),
-        (all, 0) => format!("none yet: replicas of {} may fail with this disk", counted(all, "volume")),
-        _ => format!("none yet, but these volumes lose their data with this disk: {}", text::listed(alone)),
+        (all, 0) => format!("none yet: replicas of {} may fail if this disk fails", counted(all, "volume")),
+        _ => {
+            format!("none yet, but these volumes lose their data if this disk fails: {}", text::listed(alone))
+        }
     }
 }
 

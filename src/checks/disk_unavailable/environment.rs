@@ -87,7 +87,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, nod
     .severity(severity)
     .node(name)
     .impact(match severity {
-        Severity::Info => "none yet: no existing volume needs what is missing",
+        Severity::Info => "none yet: no existing volume depends on the missing component",
         _ => *who,
     })
     .facts(evidence);

@@ -55,7 +55,8 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
             disk.finding(cluster, &causes::DISK_FULL, format!("{} cannot take more replicas{why}", of()))
                 .since(since)
                 .impact(
-                    "no replica can be placed or rebuilt on this disk. Volumes without another disk stay degraded, and replicas already on this one may fill it",
+                    "no replica can be placed or rebuilt on this disk. Volumes without another disk stay degraded, \
+                     and the disk's own replicas may fill it",
                 )
                 .fact(format!("the disk's condition Schedulable is False, reason DiskPressure: \"{said}\""))
                 .way(zero.then_some(&causes::PROMISES_NOTHING))

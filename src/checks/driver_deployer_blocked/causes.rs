@@ -51,11 +51,11 @@ causes! {
             change "kubectl -n <namespace> delete pod discover-proc-kubelet-cmdline discover-proc-k3s-cmdline --ignore-not-found",
         ] proven "a detection pod holds nothing, and the deployer recreates it";
     KUBERNETES_VERSION = warning "kubernetes_version" "Kubernetes is older than the driver deployer accepts"
-        fix "Upgrade Kubernetes, or install a Longhorn release that supports this one."
+        fix "Upgrade Kubernetes, or install a Longhorn release that supports this Kubernetes release."
             [read "kubectl version", read "kubectl -n <namespace> logs <object> -c longhorn-driver-deployer --tail=20 --previous"];
     UNKNOWN = warning "unknown"
         "the driver deployer crash-loops, and its log and the API do not show why"
-        fix "Read the end of the driver deployer's last log: the cause is unknown."
+        fix "Read the end of the driver deployer's previous log: the cause is unknown."
             [read "kubectl -n <namespace> logs <object> -c longhorn-driver-deployer --tail=20 --previous"]
         way UNKNOWN_ERROR "its log ends with an unknown error"
             fix "Correct the setting, object or address that the error names. If it names none, search Longhorn's GitHub issues for the error text.";

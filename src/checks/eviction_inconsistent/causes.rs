@@ -31,14 +31,14 @@ causes! {
         ];
     STICKY_BACKING_IMAGE_FLAG = warning "sticky_backing_image_flag"
         "a backing image copy still has evictionRequested, although its eviction was cancelled"
-        fix "Reset evictionRequested on the backing image by hand: Longhorn (1.7.0 to 1.12.1) does not reset it." [
+        fix "Set evictionRequested to false on the backing image copy: Longhorn (1.7.0 to 1.12.1) does not reset it." [
             change "kubectl -n <namespace> patch backingimages.longhorn.io <object> --type merge -p '{\"spec\":{\"diskFileSpecMap\":{\"<key>\":{\"evictionRequested\":false}}}}'",
             read IMAGE,
         ];
     STALE_REPLICA_FLAG = warning "stale_replica_flag"
         "a replica still has evictionRequested, although its disk and node are not being evicted or drained"
-        fix "Make sure that node <node>'s longhorn-manager is running and the replica's disk is ready: Longhorn then resets evictionRequested. \
-             Otherwise reset it by hand." [
+        fix "Make sure that node <node>'s longhorn-manager is running and the replica's disk is ready: Longhorn then \
+             resets evictionRequested. If it does not, set the replica's evictionRequested to false." [
             read MANAGERS,
             read NODE,
             read "kubectl -n <namespace> get replicas.longhorn.io <object> -o yaml",
@@ -52,8 +52,8 @@ causes! {
             proven "the node is lost, and every volume has a healthy replica elsewhere";
     DISK_NOT_READY_HIDES_REPLICAS = warning "disk_not_ready_hides_replicas"
         "a disk being evicted is not ready and looks empty, although it holds replicas"
-        fix "Make disk <disk> of node <node> ready again (mount, file system, device). If the disk is lost, delete each replica once its volume is \
-             healthy without it, then the disk."
+        fix "Make disk <disk> of node <node> ready (mount, file system, device). If the disk is lost, delete each \
+             replica once its volume is healthy without it, then remove the disk."
             [read "kubectl -n <namespace> get replicas.longhorn.io -l longhorndiskuuid=<key> -o wide", read NODE]
             proven "the disk is lost, and each replica is deleted only once its volume is healthy without it";
     NO_CANDIDATE_DISK = warning "no_candidate_disk"
@@ -66,15 +66,16 @@ causes! {
         ];
     LAST_RW_REPLICA = warning "last_rw_replica"
         "the replica to evict is the volume's only healthy one, and no other is being rebuilt"
-        fix "Back up <claim>. Then find out why no other replica is being rebuilt (rebuild limit, failing replicas, restore). If the volume is \
-             strict-local, detach it and change its data locality." [
+        fix "Back up <claim>. Then find out why no other replica is being rebuilt \
+             (concurrent-replica-rebuild-per-node-limit, failing replicas, restore). If the volume is strict-local, \
+             detach it and change its data locality." [
             read OF_VOLUME,
             read "kubectl -n <namespace> get settings.longhorn.io concurrent-replica-rebuild-per-node-limit",
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<volume>",
         ];
     COPY_IN_USE = warning "copy_in_use"
         "eviction of a backing image copy is requested, but a replica on the same disk stays and needs it"
-        fix "Evict the whole node or disk: Longhorn then moves the replicas that need the copy first."
+        fix "Evict the whole node or disk: Longhorn first moves the replicas that need the copy."
             [read ON_NODE, read "kubectl -n <namespace> get backingimages.longhorn.io <backing_image> -o yaml",
              change "kubectl -n <namespace> delete replicas.longhorn.io <replica>"]
             proven "the replica has failed, the disk has lost its backing image, and the volume is healthy without it: otherwise no replica is named"
@@ -106,16 +107,18 @@ causes! {
         ] proven "the pod runs on a different node from the one in its data source; the download starts again";
     MANAGER_STALE = warning "manager_stale"
         "a backing image manager has an old image or serves a disk that no node lists"
-        fix "Find out why Longhorn keeps <object>: read the longhorn-manager's log on its node. Before you delete it, check for copies that exist nowhere else." [
+        fix "Find out why Longhorn keeps <object>: read the longhorn-manager's log on its node. Before you delete \
+             <object>, check for copies that exist nowhere else." [
             read "kubectl -n <namespace> get backingimagemanagers.longhorn.io <object> -o yaml",
             read MANAGERS,
             read "kubectl -n <namespace> get settings.longhorn.io default-backing-image-manager-image",
         ];
     NO_USABLE_COPY = warning "no_usable_copy"
         "every copy of a backing image has failed or is unknown, so its volumes cannot start"
-        fix "Bring back a node that has a copy. If every copy is lost, create the image again with the same name and content (compare checksums): \
-             other content corrupts its volumes." [read IMAGE, read NODES, read IMAGE_MANAGERS]
+        fix "Bring back a node that has a copy. If every copy is lost, create the image again with the same name and \
+             the same checksum: other content corrupts its volumes." [read IMAGE, read NODES, read IMAGE_MANAGERS]
         way UNUSED "no volume uses the image"
-            fix "Fix the error in the image's message. Then delete the image and create it again. Nothing is lost: no volume uses it."
+            fix "Fix the error in the backing image's message. Then delete the image and create it again. Nothing is \
+                 lost: no volume uses it."
             proven "no volume uses the image";
 }

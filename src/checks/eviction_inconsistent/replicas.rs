@@ -107,7 +107,7 @@ fn not_attached(
         Candidate::new(
             &causes::NO_CANDIDATE_DISK,
             object(cluster, replica),
-            format!("{} is detached and cannot evict a replica: no disk can take it", claim(cluster, volume)),
+            format!("a replica of {} cannot be evicted: no other disk can take it", claim(cluster, volume)),
         )
         .at(&replica.spec.node_id, disk_name(cluster, replica))
         .volumes(volumes(cluster, replicas))

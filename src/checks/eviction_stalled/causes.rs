@@ -8,8 +8,8 @@ const ON_NODE: &str = "kubectl -n <namespace> get replicas.longhorn.io -l longho
 causes! {
     NO_PROGRESS = warning "no_progress"
         "an evicted disk's replicas and copies have not decreased for half an hour, and none is being rebuilt"
-        fix "Check for detached or unhealthy volumes, a rebuild limit of 0 (default 5), and a failing longhorn-manager on node <node>. If the \
-             eviction was not intended, cancel it." [
+        fix "Check for detached or unhealthy volumes, setting concurrent-replica-rebuild-per-node-limit at 0 (default \
+             5), and a failing longhorn-manager on node <node>. If the eviction was not intended, cancel it." [
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhorndiskuuid=<value> -o wide",
             read "kubectl -n <namespace> get volumes.longhorn.io",
             read "kubectl -n <namespace> get backingimages.longhorn.io -o yaml",
@@ -18,8 +18,8 @@ causes! {
     PDB_BLOCKS = warning "pdb_blocks"
         "an instance manager's PodDisruptionBudget blocks the drain of a cordoned node"
             but "info in the first 15 min, while replicas are moving off the node, or if the node is only cordoned", changed_by: BY_CORDON
-        fix "Move the volumes and replicas in the evidence off node <node>: Longhorn then removes the PodDisruptionBudget. Do not delete the budget \
-             or force the drain: it protects the last copy." [
+        fix "Move the volumes and replicas in the evidence off <node>: Longhorn then removes the PodDisruptionBudget. \
+             Do not delete the budget or force the drain: the budget protects the last copy." [
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
             read ON_NODE,
             change "kubectl -n <namespace> patch settings.longhorn.io <setting> --type merge -p '{\"value\":\"<value>\"}'",
@@ -35,8 +35,8 @@ causes! {
             fix "Detach the manually attached volumes from node <node> in Longhorn's UI: a drain does that only if setting \
                  detach-manually-attached-volumes-when-cordoned is true. Then move the other volumes' workloads."
         way ENGINE_LEFT_OVER "an engine process is orphaned"
-            fix "Delete the process's Orphan (1.9 or later). On older releases, delete the instance manager's pod while no volume is attached to the \
-                 node, and wait for the rebuilds." [
+            fix "Delete the left-over process's Orphan (1.9 or later). On older releases, delete the instance \
+                 manager's pod while no volume is attached to the node, and wait for the rebuilds." [
                 read "kubectl -n <namespace> get orphans.longhorn.io",
                 read "kubectl -n <namespace> get instancemanagers.longhorn.io <object> -o jsonpath='{.status.instanceEngines}'",
                 read "kubectl -n <namespace> get engines.longhorn.io -o wide",
@@ -49,7 +49,7 @@ causes! {
                 change "kubectl -n <namespace> delete pod <object>",
             ] proven "the instance manager lists only engines that are stopped, and no replica; the fix asks for attached volumes first"
         way REPLICAS_LEAVE "replicas must be moved first"
-            fix "Wait until the replicas are evicted. If the eviction stalls, follow its own finding."
+            fix "Wait until the replicas are evicted. If the eviction stalls, a separate finding gives the fix."
         way ON_UNKNOWN_NODE "a copy's node is unknown"
             fix "Start the workloads of these volumes once, so that they attach: Longhorn then drops the copy on the missing node and rebuilds it."
         way UNPROTECTED "no safe copy elsewhere"

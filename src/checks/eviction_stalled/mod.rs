@@ -45,9 +45,10 @@ pub static CHECK: Check = Check {
             only: Some(Severity::Warning),
             for_: "15m",
             summary: "A Longhorn instance manager blocks the drain of a node.",
-            description: "PodDisruptionBudget {{ $labels.object }} blocks the drain of{{ with $labels.node }} node {{ . }}{{ else }} its node{{ end \
-                          }}. Longhorn deletes the budget once no volume is attached there and node-drain-policy is satisfied. Move what is left \
-                          off the node, but do not delete the budget yourself.",
+            description: "PodDisruptionBudget {{ $labels.object }} blocks the drain of{{ with $labels.node }} node {{ \
+                          . }}{{ else }} its node{{ end }}. Longhorn deletes the budget once no volume is attached \
+                          there and node-drain-policy is satisfied. Move the remaining volumes and replicas off the \
+                          node, but do not delete the budget yourself.",
             why: "The finding waits a quarter of an hour for the workloads to leave. Another 15 min allow for a usual drain.",
             runbook: include_str!("LonghornDrainBlocked.md"),
             ..Alert::DEFAULT

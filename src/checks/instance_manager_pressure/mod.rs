@@ -132,8 +132,9 @@ const PRIORITY_CLASS: Alert = Alert {
     without: &["object", "node"],
     for_: "2h",
     summary: "Longhorn keeps replacing idle instance managers: their PriorityClass does not match.",
-    description: "Instance manager pods have another PriorityClass than setting priority-class, usually a globalDefault one. So Longhorn replaces \
-                  idle instance managers every hour. Set priority-class to the pods' class in a maintenance window.",
+    description: "The instance manager pods' PriorityClass differs from setting priority-class, usually because of a \
+                  globalDefault class. So Longhorn replaces idle instance managers every hour. Set priority-class to \
+                  the pods' class in a maintenance window.",
     why: "Longhorn compares them every hour. If they still differ after two hours, no change is in progress.",
     runbook: include_str!("LonghornPriorityClassMismatch.md"),
     ..Alert::DEFAULT

@@ -24,8 +24,9 @@ const VOLUMES: &str = "kubectl -n <namespace> get volumes.longhorn.io";
 
 causes! {
     LIVENESS_PROBE = warning "liveness_probe" "the kubelet killed the instance manager because its liveness probe failed"
-        fix "Check that <node>'s volumes are attached again. Then spread replicas (replica-auto-balance) or raise guaranteed-instance-manager-cpu: \
-             the instance manager was too busy for its probe. From 1.9.2 on, it tolerates 66 s." [
+        fix "Check that <node>'s volumes are attached again. Then spread replicas (replica-auto-balance) or raise \
+             guaranteed-instance-manager-cpu: the instance manager was too busy for its probe. From 1.9.2 on, probes \
+             tolerate 66 s." [
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
             read "kubectl describe node <node>",
             read "kubectl -n <namespace> top pod --containers <object>",
@@ -54,9 +55,9 @@ causes! {
             read "kubectl get events --field-selector involvedObject.kind=Node",
         ];
     TAINTED = warning "tainted"
-        "a NoExecute taint on its Ready node evicted the instance manager" but "info if no engine ended"
-        fix "Remove the taint, or let Longhorn tolerate it (setting taint-toleration, with all volumes detached). Until then, no instance manager \
-             can run on the node." [read "kubectl get node <node> -o jsonpath='{.spec.taints}'", read VOLUMES]
+        "a NoExecute taint evicted the instance manager, although its node is Ready" but "info if no engine ended"
+        fix "Remove the taint. Or detach all volumes and add a toleration to setting taint-toleration. Until then, no \
+             instance manager can run on the node." [read "kubectl get node <node> -o jsonpath='{.spec.taints}'", read VOLUMES]
         way TAINT_GONE "the taint has been removed since"
             fix "Check that <node>'s volumes are attached again. Then find out who or what tainted the node (the taint has been removed since)."
             [read "kubectl -n default get events --field-selector involvedObject.kind=Node,involvedObject.name=<node>"]
@@ -66,8 +67,9 @@ causes! {
         fix "Check that <node>'s volumes are attached again. Then search the node's containerd log for `shim disconnected` and for what killed the \
              pause process." [read "kubectl describe node <node>"];
     PANIC = warning "panic" "the instance manager's process exited with code 2, probably a Go panic"
-        fix "Check that <node>'s volumes are attached again, and save the instance manager's log. After a panic during many rebuilds (Longhorn \
-             issue 13087, fixed in 1.11.3 and 1.12.0), limit parallel rebuilds." [read "kubectl -n <namespace> logs <object> --tail=200"];
+        fix "Check that <node>'s volumes are attached again, and save the instance manager's log. After a panic \
+             during many rebuilds (Longhorn issue 13087, fixed in 1.11.3 and 1.12.0), lower \
+             concurrent-replica-rebuild-per-node-limit." [read "kubectl -n <namespace> logs <object> --tail=200"];
     SETTINGS_SYNC = info "settings_sync" "Longhorn replaced the idle instance manager to apply settings"
         fix "Do nothing: this is expected." [read PODS];
     STALE_CLEANUP = info "stale_cleanup" "Longhorn removed the instance manager because it was old or no longer needed"
@@ -88,7 +90,8 @@ causes! {
             read "kubectl describe node <node>",
         ]
         way LIMITED "its pod has a memory limit, which Longhorn does not set"
-            fix "Exempt Longhorn's namespace from the LimitRange or policy that limits the pod's memory. Then recreate the pod once no volume is attached there: it probably ran out of memory." [
+            fix "Exempt Longhorn's namespace from the LimitRange or policy that limits the pod's memory: the pod \
+                 probably ran out. Then recreate the pod once no volume is attached to the node." [
                 read "kubectl -n <namespace> get limitranges -o yaml",
                 read "kubectl -n <namespace> get pod <object> -o jsonpath='{.spec.containers[0].resources}'",
             ]

@@ -19,8 +19,8 @@ ways! { SHARDED:
 causes! {
     ORPHAN_HELD = warning "orphan_held"
         "a process in the old instance manager has no Engine or Replica object and will not end by itself"
-        fix "Make sure that no volume uses the instances, then delete their Orphan objects. If none exist, delete the instance manager once nothing \
-             else runs in it." [
+        fix "Make sure that no volume uses the instances, then delete their Orphan objects. If no Orphan exists, \
+             delete the instance manager once nothing else runs in it." [
             read CONTENT,
             read OBJECTS,
             read "kubectl -n <namespace> get orphans.longhorn.io -o wide",
@@ -28,13 +28,15 @@ causes! {
             change "kubectl -n <namespace> delete instancemanagers.longhorn.io <instance_manager>",
         ] proven "no Engine or Replica owns what runs in it; the fix asks to make sure that no volume uses it"
         way ORPHANS "Longhorn has created Orphans for them"
-            fix "Make sure that no volume uses the instances, then delete their Orphans: Longhorn stops the instances and removes the instance \
-                 manager. The setting orphan-resource-auto-deletion with `instance` automates this."
+            fix "Make sure that no volume uses the instances, then delete their Orphans: Longhorn stops the instances \
+                 and removes the instance manager. Setting orphan-resource-auto-deletion to `instance` automates \
+                 this."
         way UNSETTLED "an instance's object keeps changing state"
-            fix "Find out whether Longhorn still needs the instance: read the volume's events and the log of the longhorn-manager that owns it."
+            fix "Find out whether Longhorn still needs the instance: read the volume's events and the log of the \
+                 longhorn-manager that owns the volume."
         way BESIDE_OTHERS "they have no Orphan object, and other instances run in it"
-            fix "Upgrade the engines of the listed volumes, then detach them. Once only orphaned instances are left, delete the instance manager: \
-                 without an Orphan object, nothing else stops them."
+            fix "Upgrade the engines of the listed volumes, then detach the volumes. Once only orphaned instances are \
+                 left, delete the instance manager: without an Orphan object, nothing else stops them."
         way ALONE "they have no Orphan object, and nothing else runs in it"
             fix "Make sure that no volume uses the instances, then delete the instance manager: without an Orphan object, nothing else stops them.";
     STUCK = warning "stuck" "nothing runs in the old instance manager, but its node's longhorn-manager does not remove it"
@@ -64,8 +66,8 @@ causes! {
             proven "someone chose the moment; the command does not run if the StatefulSet would delete its claims";
     REPLICA_HELD = info "replica_held"
         "a replica runs in the old instance manager (expected until its volume is upgraded, rebuilt or attached again)"
-        fix "Upgrade the engine of each volume with a replica in this instance manager, or reattach the volume: the replica then moves to the \
-             default one. Running I/O is safe."
+        fix "Upgrade the engine of each volume with a replica in this instance manager, or reattach the volume: the \
+             replica then moves to the default instance manager. Running I/O is safe."
             [read VOLUMES, read CONTENT]
             proven "someone chose the moment; the command does not run if the StatefulSet would delete its claims"
         way NO_LIVE_UPGRADE "it serves the v2 data engine"

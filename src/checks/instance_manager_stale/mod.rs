@@ -86,8 +86,9 @@ const STUCK: Alert = Alert {
     when: When::Found(&[&causes::ORPHAN_HELD, &causes::STUCK, &causes::DELETION_STUCK]),
     for_: "15m",
     summary: "An old Longhorn instance manager is not being removed.",
-    description: "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} is not being removed and keeps reserving CPU \
-                  and memory. Run the command below to find out what keeps it. Do not delete it before you know.",
+    description: "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} is not being \
+                  removed and keeps reserving CPU and memory. Run the command below to find out what keeps it. Do not \
+                  delete it until you know the cause.",
     why: "Longhorn removes an idle instance manager within 30 seconds. A quarter of an hour tolerates an upgrade, which restarts all managers.",
     runbook: include_str!("LonghornInstanceManagerStuck.md"),
     ..Alert::DEFAULT

@@ -56,8 +56,8 @@ pub static CHECK: Check = Check {
         for_: "1h",
         summary: "This Longhorn release has a known bug that this cluster can trigger.",
         description: "This cluster can trigger a known bug of its Longhorn release: {{ reReplaceAll \"issue_\" \
-                      \"https://github.com/longhorn/longhorn/issues/\" $labels.cause }}. Upgrade to the release in the finding. Until then, use the \
-                      finding's workaround.",
+                      \"https://github.com/longhorn/longhorn/issues/\" $labels.cause }}. Upgrade to the release that \
+                      the finding names. Until then, use the finding's workaround.",
         why: "An upgrade is planned work, so an hour can filter out triggers that come and go. Anything with an immediate impact has its own alert.",
         runbook: include_str!("LonghornKnownBadRelease.md"),
         ..Alert::DEFAULT

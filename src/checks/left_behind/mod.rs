@@ -31,8 +31,8 @@ causes! {
         ];
     WITHOUT_VOLUME = warning "without_volume"
         "engines or replicas refer to a volume that does not exist"
-        fix "Find out what deleted the volume, and whether its data is still needed: each replica's directory holds it. Do not delete anything \
-             until both are known." [
+        fix "Find out what deleted the volume, and whether its data is still needed: each replica's directory holds \
+             it. Do not delete anything until you know both." [
             read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<object>",
             read "kubectl get persistentvolumes,persistentvolumeclaims -A | grep <object>",
         ];
@@ -177,7 +177,7 @@ fn without_volume(cluster: &Cluster, out: &mut Outcome) {
                 format!("{} of missing volume {volume} still exist", counted(objects.len(), "object")),
             )
             .since(age.since)
-            .impact("none for other volumes. The objects take space, and replicas among them hold the volume's data.")
+            .impact("none for other volumes. The objects take space, and any replicas still hold the volume's data.")
             .facts([api(format!("these objects still exist: {}", text::listed(&names))), age.evidence()]),
         );
     }

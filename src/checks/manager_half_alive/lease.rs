@@ -320,7 +320,8 @@ fn silent(cluster: &Cluster, lease: &Lease, renewed: Timestamp, ready: &[&Pod]) 
         .node(node)
         .since(Some(renewed))
         .impact(
-            "volumes of a manager that cannot write cannot attach, detach or rebuild. Running I/O continues.",
+            "volumes whose manager cannot write to the API server cannot attach, detach or rebuild. Running I/O \
+             continues.",
         )
         .fact(held(cluster, lease))
         .fact("no other object written by managers is newer")

@@ -214,7 +214,7 @@ fn finding(cluster: &Cluster, pod: &Pod, node: &str, left: &[Undone], still: Opt
     .node(node)
     .since(left.iter().filter_map(|undone| undone.since).min())
     .impact(match owned.len() {
-        0 => "none for volumes, as this manager owns none. Longhorn's other work on this node is not done."
+        0 => "none for volumes: this manager owns none. Longhorn's other work on this node has stalled."
             .to_owned(),
         count => format!(
             "{} owned by this manager cannot attach, detach or rebuild ({}). Running I/O continues.",

@@ -14,7 +14,8 @@ mod own {
     causes! {
         QUEUEING = info "queueing"
             "managers are waiting for their turn, because Longhorn starts its webhook on one node at a time"
-            fix "Wait while the start Lease keeps changing its holder. If the holder stays the same, read its manager's log: that manager is hanging or crash-looping."
+            fix "Wait as long as the holder of the start Lease keeps changing. If the holder stays the same, read \
+                 that manager's log: it is hanging or crash-looping."
                 [read "kubectl -n <namespace> get lease <object> -o yaml", read "kubectl -n <namespace> logs <pod> -c longhorn-manager --tail=50"];
         UNKNOWN = warning "unknown"
             "the manager is hanging during startup (cause unknown)"

@@ -16,8 +16,8 @@ causes! {
         fix "Check that the volumes on <node> are attached and writable. Restart pods whose file system is read-only. Then find out why the instance \
              manager stopped: that caused the errors." [read VOLUMES, read PODS, read EVENTS, read KERNEL]
         way NONE_REPLACED "no instance manager there was replaced at that time"
-            fix "Check that the node's volumes are attached and writable. Then find out from its kernel log what preceded the errors (memory, \
-                 network, iscsid). Other iSCSI storage logs them too.";
+            fix "Check that the node's volumes are attached and writable. Then find out from its kernel log what \
+                 preceded the errors (memory, network, iscsid). Other iSCSI storage logs the same errors.";
     SHIM_DISCONNECTED = warning "shim_disconnected"
         "containerd lost a container's shim at about the time when the node lost iSCSI connections"
         fix "Find the container that exited, using the id in the Event. If it belongs to an instance manager, that manager exited first and caused the \

@@ -1,7 +1,7 @@
 //! Why a node is not managed by Longhorn.
 
 use crate::check::causes;
-use crate::facts::ways::{NOT_STARTED, REFUSED};
+use crate::facts::ways::{KUBELET_SAYS, NOT_STARTED, REFUSED};
 
 causes! {
     NEVER_STARTED = warning "never_started" "the node's manager has never finished its startup, so Longhorn does not know the node"
@@ -30,15 +30,15 @@ causes! {
         way PRESSURE "the kubelet is evicting pods"
             fix "Free CPU, memory or pod slots on <node> (the kubelet's message says which). The DaemonSet then recreates the pod."
                 [read "kubectl describe node <node>"]
-        ways NOT_STARTED ways REFUSED;
+        ways KUBELET_SAYS ways NOT_STARTED ways REFUSED;
     UNINSTALLING = info "uninstalling" "Longhorn is being uninstalled: its nodes are already deleted, but managers still run"
         fix "Read the uninstaller's log. If its Job gave up (after 15 min), remove the object that it was waiting for and run the uninstaller again." [
             read "kubectl -n <namespace> get jobs,pods -l job-name=longhorn-uninstall",
             read "kubectl -n <namespace> logs job/longhorn-uninstall --tail=20",
         ]
         way BY_HAND "Longhorn's objects are being deleted without its uninstaller"
-            fix "If you want to keep Longhorn, delete DaemonSet longhorn-manager now: running managers delete data. If not, run \
-                 Longhorn's uninstaller first next time: otherwise objects with finalizers stay behind." [
+            fix "If you want to keep Longhorn, delete DaemonSet longhorn-manager now: running managers delete data. \
+                 If not, next time run Longhorn's uninstaller first: otherwise objects with finalizers stay behind." [
                 read "kubectl get crds -l app.kubernetes.io/name=longhorn",
                 read "kubectl -n <namespace> get volumes.longhorn.io,daemonsets,pods",
             ] proven "running managers delete data, and a deleted DaemonSet stops them; the fix asks whether Longhorn is to be kept";

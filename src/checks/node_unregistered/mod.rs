@@ -230,8 +230,10 @@ fn node_gone(cluster: &Cluster, node: &str, replicas: usize) -> Finding {
     .node(node)
     .impact(match replicas {
         0 => format!("none: no replica is on {node}"),
-        1 => format!("1 replica on {node} cannot be reached, so its volume has one copy fewer"),
-        count => format!("{count} replicas on {node} cannot be reached, so their volumes have fewer copies"),
+        1 => format!("1 replica on {node} cannot be reached, so its volume is one copy short"),
+        count => {
+            format!("{count} replicas on {node} cannot be reached, so their volumes are short of copies")
+        }
     })
     .fact(how)
     .fact(format!("{} on {node}", counted(replicas, "replica")))

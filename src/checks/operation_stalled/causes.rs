@@ -1,7 +1,7 @@
 //! Its causes.
 
 use crate::check::causes;
-use crate::facts::ways::NOT_STARTED;
+use crate::facts::ways::{KUBELET_SAYS, NOT_STARTED};
 
 const TARGETS: &str = "kubectl -n <namespace> get backuptargets.longhorn.io";
 const DESCRIBE: &str = "kubectl -n <namespace> describe <kind> <object>";
@@ -17,12 +17,12 @@ causes! {
             read "kubectl -n <namespace> get events --field-selector reason=FailedExpansion",
         ]
         way REJECTED "Longhorn rejects the new size"
-            fix "Read the error: usually the replicas' disks may not be allocated so far. Add or enlarge disks, or move replicas to larger ones. Then \
-                 Kubernetes retries."
+            fix "Read the error: usually the replicas' disks lack allocatable space for the new size. Add or enlarge \
+                 disks, or move replicas to larger ones. Then Kubernetes retries."
             [read "kubectl -n <namespace> get nodes.longhorn.io -o yaml | grep -E 'storage(Maximum|Reserved|Scheduled|Available)'"]
         way OVERSIZED "the engine's size exceeds the volume's"
-            fix "Take a backup. Then expand the claim to the engine's currentSize (this cannot be cancelled): replicas are then rebuilt. Do not \
-                 delete a replica that holds data.";
+            fix "Take a backup. Then expand the claim to the engine's currentSize, which cannot be undone: replicas \
+                 are then rebuilt. Do not delete a replica that holds data.";
     EXPANSION_STALLED = warning "expansion_stalled"
         "a volume's expansion has been stalled for half an hour"
         fix "Check that the volume is attached and its engine is running: an expansion needs both. Then read the log of the longhorn-manager on \
@@ -32,8 +32,8 @@ causes! {
         ];
     RESTORE_FAILED = warning "restore_failed"
         "restoring a backup into a volume fails (a standby volume no longer follows its source)"
-        fix "Read the error: if it names a URL or credentials, correct the backup target's settings. Longhorn retries automatically. If the backup is \
-             damaged, restore another one into a new volume." [
+        fix "Read the error: if it names a URL or credentials, correct the backup target's settings. Longhorn retries \
+             automatically. If the backup is damaged, restore another backup into a new volume." [
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o jsonpath='{.items[*].status.restoreStatus}'",
             read TARGETS,
         ] proven "the fix asks for a damaged backup; another one is restored into a new volume, and nothing is deleted";
@@ -80,8 +80,8 @@ causes! {
             [read DESCRIBE, read "kubectl -n <namespace> get backups.longhorn.io --sort-by=.metadata.creationTimestamp"];
     SYSTEM_RESTORE_FAILED = warning "system_restore_failed"
         "a system restore failed, so objects of the system backup may be missing" but "info a day later"
-        fix "Read the SystemRestore's Error condition: it names the kind that failed, and why. Fix that. Then delete the SystemRestore and \
-             create it again."
+        fix "Read the SystemRestore's Error condition, which names the failed kind and the reason. Fix the reason. \
+             Then delete the SystemRestore and create it again."
             [read DESCRIBE, read TARGETS] proven "the restore has ended; deleting it removes its record and its Job, but nothing that it restored";
     SYSTEM_RESTORE_STALLED = warning "system_restore_stalled"
         "a system restore has stalled: its Job is not running, or has been failing for a day"
@@ -98,11 +98,11 @@ causes! {
             read "kubectl -n <namespace> get pods -l longhorn.io/component=backing-image-manager -o wide",
             read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep backing-image",
         ]
-        ways NOT_STARTED;
+        ways KUBELET_SAYS ways NOT_STARTED;
     BACKING_IMAGE_FAILED = warning "backing_image_failed"
         "every copy of a backing image failed, so the image's volumes cannot attach"
-        fix "Read the image's message and fix its cause: the source, the network or the disk. Do not delete the image: its volumes hold only \
-             the differences from it."
+        fix "Read the backing image's message and fix its cause: the source, the network or the disk. Do not delete \
+             the image: its volumes hold only the differences from it."
             [read IMAGE, read SOURCE, read "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --tail=2000 | grep <backing_image>"]
         way NEVER_USED "no data was ever written to it"
             fix "Correct the URL, checksum or file. Then delete and recreate the waiting claims and backing image <backing_image>: they never held \

@@ -32,7 +32,8 @@ causes! {
             [read NODES, read VOLUME]
             proven "the fix asks for what is not needed";
     OVER_PROVISIONED = warning "over_provisioned"
-        "the disks that could take the replica are already fully allocated to others (storage-over-provisioning-percentage)",
+        "the disks that could take the replica are already fully allocated to other replicas \
+         (storage-over-provisioning-percentage)",
         changed_by: BY_PERCENTAGE
         fix "Add a disk, or lower a disk's reserved space. If the volumes use much less than their sizes, raise \
              storage-over-provisioning-percentage instead."
@@ -51,7 +52,7 @@ causes! {
             fix "Create the volume again with at most <value> (the most that a disk can hold), or add a larger disk. Raising \
                  storage-over-provisioning-percentage helps only if the volume stays mostly empty.";
     ANTI_AFFINITY = warning "anti_affinity"
-        "every node, zone or disk that could take the replica already has another of the same volume"
+        "every node, zone or disk that could take the replica already has another replica of the volume"
         fix "Add a node (or a zone, if replicas must be in different zones), or lower numberOfReplicas (now <value>) to the number of nodes." [
             read "kubectl -n <namespace> get settings.longhorn.io replica-soft-anti-affinity replica-zone-soft-anti-affinity",
             read NODES,

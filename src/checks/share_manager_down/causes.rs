@@ -2,7 +2,7 @@
 
 use crate::check::OfData::NotServed;
 use crate::check::{Cause, causes};
-use crate::facts::ways::{FILE_SYSTEM, NOT_STARTED};
+use crate::facts::ways::{FILE_SYSTEM, KUBELET_SAYS, NOT_STARTED};
 
 const SLICES: &str =
     "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=longhorn-recovery-backend";
@@ -19,13 +19,13 @@ causes! {
              server to another node." [read "kubectl get nodes -o wide", read MANAGERS, read SHARE];
     VOLUME_NOT_ATTACHED = critical "volume_not_attached"
         "its volume is not attached", of_data: NotServed
-        fix "Fix the attach first: the NFS server starts once the volume is attached."
+        fix "Fix the volume attachment first: the NFS server starts once the volume is attached."
             [read "kubectl -n <namespace> get volumeattachments.longhorn.io <object> -o yaml", read SHARE];
     POD_NOT_STARTED = critical "pod_not_started" "the NFS server's pod cannot start", of_data: NotServed
         fix "Read the Events of pod <pod>, which show why it cannot start: an image that cannot be pulled, no node that accepts it, or a mount \
              that fails."
             [read DESCRIBE, read SHARE]
-        ways NOT_STARTED;
+        ways KUBELET_SAYS ways NOT_STARTED;
     POD_FAILED = critical "pod_failed" "the NFS server's pod ended and was not replaced", of_data: NotServed
         fix "Find out why pod <pod> ended (read its log), and why the longhorn-manager on <owner> does not replace it. Deleting the pod makes that \
              manager check again." [read POD_LOG, read DESCRIBE, change DELETE] proven "the pod has ended, and holds no data"

@@ -17,15 +17,15 @@ use find::Match;
 
 causes! {
     CRITICAL = critical "critical_signature" "one of your own signatures (severity critical) matches"
-        fix "Do what the signature says." [
+        fix "Follow the fix in the signature that matches." [
             read "kubectl -n <namespace> describe <kind> <object>",
         ];
     WARNING = warning "warning_signature" "one of your own signatures (severity warning) matches"
-        fix "Do what the signature says." [
+        fix "Follow the fix in the signature that matches." [
             read "kubectl -n <namespace> describe <kind> <object>",
         ];
     INFO = info "info_signature" "one of your own signatures (severity info) matches"
-        fix "Do what the signature says." [
+        fix "Follow the fix in the signature that matches." [
             read "kubectl -n <namespace> describe <kind> <object>",
         ];
 }
@@ -150,7 +150,7 @@ fn finding(cluster: &Cluster, signature: &Signature, one: Match) -> Finding {
         .facts(
             signature.releases.as_ref().map(|releases| format!("the installed release is one of {releases}")),
         )
-        .facts(link.as_ref().map(|link| format!("more is said at {link}")))
+        .facts(link.as_ref().map(|link| format!("more information: {link}")))
         .with(Name::Kind, kind)
         .by_signature(cluster, signature)
 }

@@ -77,7 +77,8 @@ causes! {
         ];
     REBUILD_BLOCKED = warning "rebuild_blocked"
         "the volume cannot rebuild, because its migration or expansion is stuck"
-        fix "Find out why the migration or expansion is stuck: read the engine's status. The rebuild starts once that has finished."
+        fix "Find out why the migration or expansion is stuck: read the engine's status. The rebuild starts once the \
+             operation has finished."
             [read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<object> -o yaml", read EVENTS];
     UNSCHEDULABLE = warning "unschedulable"
         "no disk can take the missing replica" but "info during the first hour of a node's maintenance"
@@ -103,7 +104,8 @@ causes! {
         fix "Read the log of the longhorn-manager on <owner>, which owns the volume and starts its rebuilds."
             [read "kubectl -n <namespace> get pods -o wide -l app=longhorn-manager", read REPLICAS, read EVENTS]
         way COPY_MISSING "its backing image is not ready there"
-            fix "Find out why the copy of the volume's backing image is not ready. If it has failed, clean it up (Longhorn UI, Backing Image): Longhorn then sends it again."
+            fix "Find out why the copy of the volume's backing image is not ready. If it has failed, clean it up in \
+                 Longhorn's UI (Backing Image): Longhorn then sends it again."
             [read "kubectl -n <namespace> get backingimages.longhorn.io -o yaml | grep -B2 -A8 diskFileStatusMap", read REPLICAS]
         ways FAILED_REBUILD;
     FLAPPING = warning "flapping" "replicas of the volume fail and are rebuilt at least five times an hour"

@@ -51,7 +51,7 @@ causes! {
                  last backup. Do not delete replicas."
             [read REPLICAS, read "kubectl get nodes"];
     AUTO_SALVAGE_OFF = critical "auto_salvage_off"
-        "a replica is usable, but Longhorn does not salvage it automatically, so you must choose"
+        "usable replicas exist, but Longhorn salvages none automatically, so you must choose which replica to salvage"
         fix "Scale the workload down until the volume is detached. Then salvage the replica that failed last, and any that failed within a \
              minute of it: earlier ones lack writes." [
             read REPLICAS,

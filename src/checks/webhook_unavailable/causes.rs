@@ -14,7 +14,8 @@ ways! { HELD_UP:
     PROBE_FOREIGN "the readiness probe's port is wrong"
         fix "Apply this release's manifest: the readiness probe targets a port that this release does not serve. Waiting does not help.";
     CRASH_LOOPS "pods behind the Service are crash-looping"
-        fix "Read the last runs' logs of the pods behind the Service, and fix the crash: they do not recover by themselves.";
+        fix "Read the previous logs of the pods behind the Service, and fix the crash: the pods do not recover by \
+             themselves.";
     POD_HANGS "a pod behind the Service is hanging during startup"
         fix "Read the log of the Service's pod that is stuck during startup, and fix the error there. The pod does not recover by itself.";
     RUNTIME_REFUSES "the container runtime rejects a container"
@@ -36,15 +37,16 @@ const SLICES: &str =
 causes! {
     NO_READY_ENDPOINT = critical "no_ready_endpoint"
         "a webhook has had no ready endpoint for longer than a rollout takes", rejects_changes: true
-        fix "Find out why no pod behind Service <object> is Ready. Check the labels against its selector. Do not delete the webhook \
-             configurations: from 1.9.2 on, managers need them to start." [
+        fix "Find out why no pod behind Service <object> is Ready. Check pod labels against its selector. Do not \
+             delete the webhook configurations: from 1.9.2 on, managers need them to start." [
             read PODS,
             read "kubectl -n <namespace> logs -l app=<workload> -c <workload> --previous --prefix --ignore-errors --tail=20",
             read SLICES,
             read UNHEALTHY,
         ]
         way REPLICA_SETS_REFUSED "the API server rejects the pods of its Deployment"
-            fix "Read the message and fix its cause, often another product's webhook whose server is missing. The controller retries within minutes." [
+            fix "Read the API server's message and fix its cause, often another product's webhook whose server is \
+                 missing. The controller retries within minutes." [
             read "kubectl -n <namespace> describe replicasets -l app=<workload>",
             read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
         ]

@@ -77,7 +77,7 @@ fn label_missing(cluster: &Cluster, pod: &Pod) -> Finding {
         format!("manager pod {name} lacks its admission label: the webhook Service skips it"),
     )
     .node(node)
-    .impact("the admission webhook has one endpoint fewer, or none if every manager lacks the label")
+    .impact("the admission webhook lacks one endpoint, or has none if every manager lacks the label")
     .fact(format!("the Service selects {key}={value}, but the Ready pod lacks that label"))
 }
 

@@ -34,8 +34,9 @@ pub const ALERTS: &[Alert] = &[
         when: When::Found(&[&causes::CA_EXPIRES_SOON]),
         for_: "1h",
         summary: "The CA of Longhorn's admission webhook expires within 30 days.",
-        description: "The CA in {{ $labels.object_kind }} {{ $labels.object }} expires within 30 days. After that, changes to Longhorn objects are \
-                      rejected. Renew the CA in working hours: from 1.11.3 on, restart one manager (before, follow the runbook).",
+        description: "The CA in {{ $labels.object_kind }} {{ $labels.object }} expires within 30 days. After that, \
+                      changes to Longhorn objects are rejected. Renew the CA in working hours: from 1.11.3 on, \
+                      restart one manager (on older releases, follow the runbook).",
         why: "Managers from 1.11.3 on renew the CA 90 days before it expires. For older managers, 30 days are enough to renew it by hand.",
         runbook: include_str!("LonghornWebhookCertificateExpiring.md"),
         ..Alert::DEFAULT
@@ -68,9 +69,9 @@ pub const ALERTS: &[Alert] = &[
         when: When::Found(&[&causes::LABEL_MISSING]),
         for_: "10m",
         summary: "A Ready Longhorn manager is not serving the admission webhook.",
-        description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is Ready but lacks label \
-                      longhorn.io/admission-webhook, so the webhook has one endpoint fewer. Make sure that no share manager on its node is failing \
-                      over. Then delete the pod: the next one sets the label.",
+        description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is Ready but \
+                      lacks label longhorn.io/admission-webhook, so the webhook lacks one endpoint. Make sure that no \
+                      share manager on its node is failing over. Then delete the pod: the next one sets the label.",
         why: "Fast failover of share managers removes the label for a moment: ten minutes is longer than that.",
         runbook: include_str!("LonghornWebhookLabelMissing.md"),
         ..Alert::DEFAULT

@@ -44,7 +44,7 @@ pub struct CheckArgs {
     #[arg(long, short = 'o', value_enum, default_value_t = OutputFormat::Table, env = "LONGHORN_HEALTH_OUTPUT")]
     output: OutputFormat,
 
-    /// Colour the table: auto only on a terminal, unless NO_COLOR is set
+    /// Colour the table (auto: only on a terminal, unless NO_COLOR is set)
     #[arg(long, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN", env = "LONGHORN_HEALTH_COLOR")]
     color: ColorChoice,
 
@@ -63,15 +63,15 @@ pub struct CheckArgs {
     #[arg(long, value_enum, default_value_t = FailOn::Warning, value_name = "SEVERITY", env = "LONGHORN_HEALTH_FAIL_ON")]
     fail_on: FailOn,
 
-    /// Run these checks only (comma-separated, for example manager_crash_loop,manager_probes)
+    /// Run only these checks (comma-separated, for example manager_crash_loop,manager_probes)
     #[arg(long, value_name = "CHECK", value_delimiter = ',', value_parser = check_id, env = "LONGHORN_HEALTH_ONLY")]
     only: Vec<&'static str>,
 
-    /// Time limit for listing a live cluster; kinds without an answer by then are unknown
+    /// Time limit for reading a live cluster; resource kinds not listed by then count as unknown
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = positive_duration, env = "LONGHORN_HEALTH_TIMEOUT")]
     timeout: SignedDuration,
 
-    /// Repeat the check until nothing reaches --fail-on, nothing is unknown and no volume lacks a replica, for at most this long
+    /// Wait at most this long until nothing reaches --fail-on, nothing is unknown and no volume lacks a replica
     #[arg(long, value_name = "DURATION", value_parser = positive_duration, conflicts_with_all = ["demo", "from"], env = "LONGHORN_HEALTH_WAIT_HEALTHY")]
     wait_healthy: Option<SignedDuration>,
 
@@ -104,7 +104,7 @@ struct ShownArgs {
     #[arg(long, value_enum)]
     severity: Option<ShownFrom>,
 
-    /// Leave out a check or one of its causes; its findings count as accepted
+    /// Ignore a check or one of its causes; matching findings are shown as accepted
     #[arg(long, value_name = "CHECK[/CAUSE]", value_delimiter = ',', value_parser = skip, env = "LONGHORN_HEALTH_SKIP")]
     skip: Vec<Acceptance>,
 }

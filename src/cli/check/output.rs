@@ -18,15 +18,15 @@ use crate::report::{EVERY_CHECK, ReportOptions, Unknown};
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum OutputFormat {
-    /// For people: the incidents and fixes on one screen
+    /// Human-readable: the incidents and fixes on one screen
     Table,
     /// One line per finding, for grep and awk
     Wide,
-    /// For CI summaries, tickets and chats
+    /// Markdown for CI summaries, tickets and chats
     Markdown,
-    /// The page that serve shows, as a single file for tickets and CI jobs
+    /// The page that serve shows, as a single HTML file for tickets and CI jobs
     Html,
-    /// The documented schema v1 (docs/report.schema.json)
+    /// JSON in the documented schema v1 (docs/report.schema.json)
     Json,
     /// JUnit XML for CI systems
     Junit,

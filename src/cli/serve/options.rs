@@ -23,7 +23,7 @@ pub struct ServeArgs {
     #[command(flatten)]
     pub(super) signatures: SignatureArgs,
 
-    /// File that keeps across restarts since when each fact has held; the directory must be writable
+    /// File that keeps the start time of each fact across restarts; its directory must be writable
     #[arg(
         long,
         value_name = "FILE",
@@ -54,7 +54,7 @@ pub(super) struct WebArgs {
     )]
     pub(super) listen_address: Vec<ListenAddress>,
 
-    /// Path of the metrics
+    /// URL path of the metrics
     #[arg(
         long = "web.telemetry-path",
         value_name = "PATH",
@@ -64,7 +64,7 @@ pub(super) struct WebArgs {
     )]
     pub(super) telemetry_path: String,
 
-    /// Most requests answered in parallel (0: no limit), half of them reserved for scrapes; others get 503
+    /// Maximum number of parallel requests (0: no limit); half are reserved for scrapes. Requests over the limit get 503
     #[arg(
         long = "web.max-requests",
         value_name = "NUMBER",
@@ -73,8 +73,8 @@ pub(super) struct WebArgs {
     )]
     pub(super) max_requests: usize,
 
-    /// File with TLS, users, headers and a rate limit, in the format of Prometheus' exporter-toolkit.
-    /// The exporter reloads the file and all files in it when they change
+    /// Web configuration file (TLS, users, headers, rate limit) in Prometheus exporter-toolkit format.
+    /// The exporter reloads it, and the files it refers to, when they change
     #[arg(long = "web.config.file", value_name = "FILE", env = "LONGHORN_HEALTH_WEB_CONFIG_FILE")]
     pub(super) config_file: Option<PathBuf>,
 
@@ -90,7 +90,7 @@ pub(super) struct WebArgs {
     #[arg(long = "web.grafana-url", value_name = "URL", value_parser = address, env = "LONGHORN_HEALTH_WEB_GRAFANA_URL")]
     pub(super) grafana_url: Option<String>,
 
-    /// Answer MCP clients at /mcp, to those who can read the report
+    /// Serve MCP at /mcp to clients that can read the report
     #[cfg(feature = "mcp")]
     #[arg(
         long = "web.enable-mcp",
@@ -99,7 +99,7 @@ pub(super) struct WebArgs {
     )]
     pub(super) enable_mcp: bool,
 
-    /// Leave out metrics about the exporter's own process
+    /// Omit metrics about the exporter's own process
     #[arg(
         long = "web.disable-exporter-metrics",
         value_parser = BoolishValueParser::new(),
@@ -121,9 +121,9 @@ impl WebArgs {
 /// Who decides who may read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum WebAuth {
-    /// Anyone, or the users of the web configuration
+    /// Anyone, or only the users in the web configuration file
     None,
-    /// Bearer tokens whose owner may get the path in the Kubernetes API; needs TLS
+    /// Bearer tokens whose owner has permission to get the URL path in the Kubernetes API; needs TLS
     Kubernetes,
 }
 

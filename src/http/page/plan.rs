@@ -57,7 +57,7 @@ fn class_of(verdict: Verdict) -> &'static str {
 
 fn losses(plan: &Plan) -> Markup {
     html! { section {
-        h2 { "Volumes that would be lost with one place" }
+        h2 { "Volumes that would be lost if one node, disk or zone failed" }
         dl.facts { @for loss in &plan.losses { div {
             dt { (loss.called()) ": " (loss.volumes.len()) }
             dd { (loss.names(plan.cluster.now).join(", ")) }

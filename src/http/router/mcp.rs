@@ -86,8 +86,9 @@ const QUESTIONS: &[Question] = &[
     },
     Question {
         name: "plan",
-        about: "Before you act: can Longhorn be upgraded (upgrade), can a node be drained, restarted, emptied or removed (drain), what \
-                would be lost with a node, disk or zone (loss), how much room is left and whether a new volume fits (capacity). Answers go, not yet or no, with the reasons and the steps.",
+        about: "Before you act: can Longhorn be upgraded (upgrade), can a node be drained, restarted, emptied or \
+                removed (drain), what would be lost if a node, disk or zone failed (loss), how much room is left and \
+                whether a new volume fits (capacity). Answers go, not yet or no, with the reasons and the steps.",
         path: PLAN,
         last: Some(("what", "upgrade, drain, loss or capacity")),
         query: &[

@@ -6,10 +6,11 @@ use crate::plan::{Condition, Weight, conditions};
 pub fn page() -> String {
     let mut page = Document::new("Plans: before it breaks");
     page.paragraph(
-        "Before you act, `plan` tells you whether Longhorn can be upgraded, whether a node can be drained, what would be lost with a node, disk or \
-         zone, and what still fits. It reads the same objects as `check` and changes nothing. `plan upgrade` also reads the API server's release, \
-         CustomResourceDefinitions, StorageClasses, NetworkPolicies, and the objects of Helm, Flux and Argo CD that installed Longhorn. The source \
-         is a live cluster, a recording or support bundle (`--from`), or the demo (`--demo`).",
+        "Before you act, `plan` tells you whether Longhorn can be upgraded, whether a node can be drained, what would \
+         be lost if a node, disk or zone failed, and what still fits. It reads the same objects as `check` and \
+         changes nothing. `plan upgrade` also reads the API server's release, CustomResourceDefinitions, \
+         StorageClasses, NetworkPolicies, and the objects of Helm, Flux and Argo CD that installed Longhorn. The \
+         source is a live cluster, a recording or support bundle (`--from`), or the demo (`--demo`).",
     );
     page.code(
         "console",

@@ -104,8 +104,9 @@ pub const ALERTS: &[Alert] = &[
         for_: "6h",
         thresholds: &[SNAPSHOTS],
         summary: "A Longhorn volume's snapshots take more space than the volume.",
-        description: "Each replica of volume {{ $labels.volume }} takes {{ $value | humanize1024 }}B, a multiple of the volume's size. Its \
-                      snapshots and untrimmed blocks fill the disks. Delete unneeded snapshots, then trim the file system.",
+        description: "Each replica of volume {{ $labels.volume }} uses {{ $value | humanize1024 }}B, far more than \
+                      the volume's size. Its snapshots and untrimmed blocks fill the disks. Delete unneeded \
+                      snapshots, then trim the file system.",
         why: "A backup needs its snapshot only while it is running. 6 h are longer than most backups.",
         runbook: include_str!("LonghornVolumeSnapshotsLarge.md"),
         ..Alert::DEFAULT
@@ -169,8 +170,9 @@ pub const ALERTS: &[Alert] = &[
         for_: "15m",
         thresholds: &[CPU],
         summary: "A Longhorn instance manager is using far more CPU than it requests.",
-        description: "Instance manager {{ $labels.instance_manager }} on node {{ $labels.node }} is using a multiple of its CPU request. If the \
-                      node gets busy, its liveness probe can fail, and all its volumes detach. Raise guaranteed-instance-manager-cpu.",
+        description: "Instance manager {{ $labels.instance_manager }} on node {{ $labels.node }} is using far more \
+                      CPU than it requests. If the node gets busy, its liveness probe can fail, and all its volumes \
+                      detach. Raise guaranteed-instance-manager-cpu.",
         why: "A short burst, as during a rebuild, does not count. Instance managers without a CPU request (v2, or setting 0) are left out.",
         runbook: include_str!("LonghornInstanceManagerCpuHigh.md"),
         ..Alert::DEFAULT
