@@ -235,7 +235,7 @@ causes! {
                 read "kubectl -n <namespace> get backups.longhorn.io <backup> -o yaml",
                 change "kubectl -n <namespace> delete backups.longhorn.io <backup>",
             ] proven "the backup is in Error and names no volume, so it holds no data";
-    OLD_MANAGERS_LINGERING = critical "old_managers_lingering" "manager pods of the old release still exist"
+    OLD_MANAGERS_LINGERING = critical "old_managers_lingering" "pods of the old release still exist"
         fix "Bring back the node that still has a manager pod of the old release. Force-delete that pod only if the node is lost." [
             read MANAGERS,
             change "kubectl -n <namespace> delete pod <manager>",

@@ -68,8 +68,8 @@ ways! { KUBELET_SAYS:
         fix "Correct the image's name and tag, or push the image to that registry for this node's architecture too. \
              The kubelet retries within five minutes." [read POD, read SET];
     REGISTRY_UNREACHABLE "the node cannot reach the registry"
-        fix "Restore the connection from the node to the registry: DNS, proxy, firewall. The kubelet retries within \
-             five minutes." [read POD, read SET, read NODE];
+        fix "Restore the connection from the node to the registry (DNS, proxy, firewall), or load the image onto \
+             the node by hand. The kubelet retries within five minutes." [read POD, read SET, read NODE];
     RUNTIME_HANGS "the container runtime hangs"
         fix "Cordon the node, so that new pods start elsewhere. Restart its container runtime (containerd, rke2 or k3s), or reboot the node if \
              that does not help. Then uncordon it." [read POD, read RUNTIME_LOG, read NODE];

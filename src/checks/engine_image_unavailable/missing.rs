@@ -202,7 +202,10 @@ fn told(
         if let Some((pod, why)) =
             first.pod.and_then(|pod| Some((pod, not_started::said_by_kubelet(cluster, pod)?)))
         {
-            finding = finding.facts(why.beyond(pods::said(pod))).way(Some(why.way));
+            finding = finding
+                .facts(why.beyond(pods::said(pod)))
+                .way(Some(why.way))
+                .with(Name::Pod, pod.metadata.name.as_str());
         }
         let tainted = first.pod.is_none().then(|| nodes::taints(cluster, first.node)).flatten();
         finding = finding.facts(tainted).fact(first.age.evidence());
