@@ -135,8 +135,8 @@ fn pages(exporter: &Exporter, shape: &Shape) -> f64 {
     println!("  page       {:7.1} kB, {:.1} kB with gzip", kilo(&page), kilo(&zipped.body));
     println!(
         "  its own    {:7.1} ms evaluation, {:.1} ms rendering",
-        scrape::value(&text, "longhorn_health_exporter_evaluation_duration_seconds") * 1000.0,
-        scrape::value(&text, "longhorn_health_exporter_render_duration_seconds") * 1000.0
+        scrape::value(&text, "longhorn_health_exporter_last_evaluation_duration_seconds") * 1000.0,
+        scrape::value(&text, "longhorn_health_exporter_last_render_duration_seconds") * 1000.0
     );
     kilo(&page) / 1000.0
 }

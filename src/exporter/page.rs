@@ -202,7 +202,7 @@ impl Page {
             for volume in finding.volumes.iter().take(*volumes) {
                 let claim = volume.pvc.as_deref().and_then(|pvc| pvc.split_once('/'));
                 let (namespace, pvc) = claim.unwrap_or_default();
-                let labels = [check, cause.id, &object.name, &volume.name, pvc, namespace];
+                let labels = [check, cause.id, &object.name, node, disk, &volume.name, pvc, namespace];
                 self.add_finding(finding, &FINDING_VOLUME, &labels, 1.0);
             }
         }
@@ -308,12 +308,12 @@ impl Page {
                 other => other,
             };
             if shown != Readability::Readable {
-                self.add(&RESOURCE_STATE, &[&label, shown.as_str()], 1.0);
+                self.add(&RESOURCE_UNREADABLE, &[&label, shown.as_str()], 1.0);
             }
         }
         self.add(&OBJECTS, &[], resources.iter().map(|facts| facts.objects).sum::<usize>() as f64);
         let answers = |facts: &&ResourceFacts| {
-            !matches!(facts.status.readability, Readability::NotServed | Readability::Forbidden)
+            !matches!(facts.status.readability, Readability::NotInstalled | Readability::Forbidden)
         };
         let oldest = resources.iter().filter(answers).filter_map(|facts| facts.status.last_success).min();
         if let Some(oldest) = oldest {

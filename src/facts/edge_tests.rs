@@ -70,7 +70,7 @@ fn a_removal_is_not_missed_unless_volumes_may_be_in_use() {
     let leaves = manager_daemon_set("image: 'longhorn-manager:v1.12.1'")
         .replace("metadata: {", "metadata: {deletionTimestamp: '2026-01-01T12:00:00Z', ");
     for (readability, unmissed) in
-        [(Readability::Readable, true), (Readability::NotServed, true), (Readability::Forbidden, false)]
+        [(Readability::Readable, true), (Readability::NotInstalled, true), (Readability::Forbidden, false)]
     {
         let mut cluster = cluster_at(NOW, &leaves);
         cluster.resources.entry(Resource::Volumes).or_default().readability = readability;

@@ -23,7 +23,7 @@ pub struct Removal {
 
 /// The removal that is under way while no volume is in use: then what stops working is not missed. With a volume in use it is an accident.
 pub fn unmissed(cluster: &Cluster) -> Option<Removal> {
-    let served = cluster.readability(Resource::Volumes) != Readability::NotServed;
+    let served = cluster.readability(Resource::Volumes) != Readability::NotInstalled;
     let unknown = served && !cluster.knows_all(Resource::Volumes);
     if unknown || cluster.objects.volumes.iter().any(is_in_use) { None } else { under_way(cluster) }
 }
@@ -94,7 +94,7 @@ fn by_hand(cluster: &Cluster) -> Option<String> {
     let missing = |kind: &Resource| {
         kind.is_longhorn()
             && kind.info().since.is_none()
-            && cluster.readability(*kind) == Readability::NotServed
+            && cluster.readability(*kind) == Readability::NotInstalled
     };
     let missing: Vec<Resource> = Resource::all().filter(missing).collect();
     match missing.as_slice() {

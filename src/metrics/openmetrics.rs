@@ -18,7 +18,7 @@ pub fn encode(families: &[Family]) -> String {
             GaugeKind::Counter => (gauge.name.trim_end_matches("_total"), "counter"),
         };
         push(&mut page, format_args!("# HELP {name} "));
-        push_escaped(&mut page, gauge.help);
+        push_escaped(&mut page, &gauge.help_of_page());
         push(&mut page, format_args!("\n# TYPE {name} {kind}\n"));
         if let Some(unit) = UNITS.iter().find(|unit| name.ends_with(&format!("_{unit}"))) {
             push(&mut page, format_args!("# UNIT {name} {unit}\n"));

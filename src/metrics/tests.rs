@@ -7,7 +7,7 @@ static STATE: Gauge<[&str; 2]> = Gauge {
     help: "A \"state\"\nwith \\ in it.",
     kind: GaugeKind::Gauge,
     labels: ["object", "state"],
-    absent: "",
+    absent: "there is none",
     example: "",
 };
 
@@ -16,7 +16,7 @@ static CALLS: Gauge<[&str; 0]> = Gauge {
     help: "Calls.",
     kind: GaugeKind::Counter,
     labels: [],
-    absent: "",
+    absent: "never (0 before the first)",
     example: "",
 };
 
@@ -36,11 +36,11 @@ fn page() -> Vec<Family> {
 
 #[test]
 fn text_is_as_prometheus_writes_it() {
-    let expected = r#"# HELP test_state A "state"\nwith \\ in it.
+    let expected = r#"# HELP test_state A "state"\nwith \\ in it. Absent while there is none.
 # TYPE test_state gauge
 test_state{object="a\"\\\n",state="on"} 1767268800
 test_state{object="b",state="on"} 0
-# HELP test_calls_seconds_total Calls.
+# HELP test_calls_seconds_total Calls. Never absent (0 before the first).
 # TYPE test_calls_seconds_total counter
 test_calls_seconds_total 1.5
 "#;
@@ -69,11 +69,11 @@ fn labels_hide_nothing_and_names_that_nothing_else_tells_apart_do_not_cost_the_p
 
 #[test]
 fn openmetrics_names_counters_without_total_and_ends_in_eof() {
-    let expected = r#"# HELP test_state A \"state\"\nwith \\ in it.
+    let expected = r#"# HELP test_state A \"state\"\nwith \\ in it. Absent while there is none.
 # TYPE test_state gauge
 test_state{object="a\"\\\n",state="on"} 1767268800
 test_state{object="b",state="on"} 0
-# HELP test_calls_seconds Calls.
+# HELP test_calls_seconds Calls. Never absent (0 before the first).
 # TYPE test_calls_seconds counter
 # UNIT test_calls_seconds seconds
 test_calls_seconds_total 1.5

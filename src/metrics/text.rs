@@ -19,7 +19,7 @@ pub fn encode(families: &[Family]) -> Result<String, EncodeError> {
 fn metric_family(family: &Family) -> MetricFamily {
     let mut out = MetricFamily::default();
     out.set_name(family.gauge.name.to_owned());
-    out.set_help(family.gauge.help.to_owned());
+    out.set_help(family.gauge.help_of_page());
     out.set_field_type(match family.gauge.kind {
         GaugeKind::Gauge => MetricType::GAUGE,
         GaugeKind::Counter => MetricType::COUNTER,

@@ -281,7 +281,7 @@ mod tests {
         let one = crate::testing::live_at(now, &volume("a", "x", "detached", "unknown"));
         assert_eq!(line(&one), "unknown: no longhorn-manager is running to update the volumes");
         let mut blind = one;
-        for readability in [Readability::Forbidden, Readability::NotServed, Readability::Stale] {
+        for readability in [Readability::Forbidden, Readability::NotInstalled, Readability::Stale] {
             blind.resources.entry(Resource::Volumes).or_default().readability = readability;
             assert_eq!(line(&blind), NOT_KNOWN, "{readability:?}");
         }

@@ -237,7 +237,7 @@ impl Connection {
         let reason = describe(&error);
         match reason_of(&error) {
             ApiErrorReason::Unauthorized => Err(ConnectError::Unauthorized { url, reason }),
-            ApiErrorReason::NotServed => Err(ConnectError::NoLonghorn),
+            ApiErrorReason::NotInstalled => Err(ConnectError::NoLonghorn),
             _ if speaks_no_tls(&error) => Err(ConnectError::NoTls { url }),
             _ if is_untrusted(&error) => Err(ConnectError::Untrusted { url, reason }),
             ApiErrorReason::Connection | ApiErrorReason::Timeout => {
@@ -274,13 +274,14 @@ pub fn obstacle(cluster: &Cluster) -> Option<ConnectError> {
         error.unwrap_or_else(|| "no answer".to_owned())
     };
     let namespace = cluster.namespace.clone();
-    if all(Readability::NotServed) {
+    if all(Readability::NotInstalled) {
         return Some(ConnectError::NoLonghorn);
     }
     if asked().all(|kind| cluster.readability(kind) == Readability::Pending) {
         return Some(ConnectError::Slow { reason: reason() });
     }
-    let refused = |kind| matches!(cluster.readability(kind), Readability::Forbidden | Readability::NotServed);
+    let refused =
+        |kind| matches!(cluster.readability(kind), Readability::Forbidden | Readability::NotInstalled);
     if longhorn().all(refused) {
         return Some(ConnectError::Forbidden { namespace, reason: reason() });
     }

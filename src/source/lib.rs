@@ -92,7 +92,7 @@ word_enum::word_enum! {
         /// 403: no right to list or watch the kind.
         Forbidden = "forbidden",
         /// 404: the API server does not know the kind.
-        NotServed = "not_served",
+        NotInstalled = "not_installed",
         /// 410: the resource version is too old, a new list follows.
         Expired = "expired",
         /// 429: the API server asks to slow down.

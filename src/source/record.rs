@@ -90,7 +90,7 @@ pub async fn record(
                 continue;
             }
             // an older release of Longhorn does not have the kind, or its definition is gone: either way there is none
-            Err(refusal) if refusal.reason == ApiErrorReason::NotServed => {
+            Err(refusal) if refusal.reason == ApiErrorReason::NotInstalled => {
                 if !resource.is_optional() {
                     recorded.unread.push(format!("{label}: {}", refusal.message));
                 }

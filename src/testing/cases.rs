@@ -256,7 +256,7 @@ impl Scene {
             status.readability = match readability.as_str() {
                 failing if failing.starts_with("failing") => Readability::Readable,
                 "forbidden" => Readability::Forbidden,
-                "not_served" => Readability::NotServed,
+                "not_installed" => Readability::NotInstalled,
                 "pending" => Readability::Pending,
                 "readable" => Readability::Readable,
                 "stale" => Readability::Stale,

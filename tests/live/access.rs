@@ -87,7 +87,7 @@ async fn a_kind_that_is_not_served_is_followed_when_it_comes() {
         server.unserve(frontends);
         let live = synced(&server).await;
         let cluster = live.snapshot(now());
-        assert!(is(&cluster, Resource::EngineFrontends, Readability::NotServed));
+        assert!(is(&cluster, Resource::EngineFrontends, Readability::NotInstalled));
         assert!(
             cluster.can_read(Resource::EngineFrontends),
             "older releases have none, which is no blindness"
@@ -108,7 +108,7 @@ async fn a_kind_that_is_deleted_and_created_again_is_followed() {
     let live = synced(&server).await;
     server.wait_for_watch(VOLUMES).await;
     server.unserve(VOLUMES);
-    let gone = |cluster: &_| is(cluster, Resource::Volumes, Readability::NotServed);
+    let gone = |cluster: &_| is(cluster, Resource::Volumes, Readability::NotInstalled);
     let cluster = until(&live, "the kind to go", gone).await;
     assert!(volume_names(&cluster).is_empty());
     assert!(!cluster.can_read(Resource::Volumes), "every release has volumes");

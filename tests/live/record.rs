@@ -81,8 +81,8 @@ async fn what_was_there_is_recorded_and_what_was_refused_is_unknown() {
         // asked for, and empty
         (Resource::Replicas, Readability::Readable),
         (Resource::NodeEvents, Readability::Readable),
-        (Resource::EngineFrontends, Readability::NotServed),
-        (Resource::Orphans, Readability::NotServed),
+        (Resource::EngineFrontends, Readability::NotInstalled),
+        (Resource::Orphans, Readability::NotInstalled),
         (Resource::KubeNodes, Readability::Incomplete),
     ] {
         assert_eq!(cluster.readability(kind), readability, "{kind}");

@@ -151,6 +151,18 @@ fn alerts_are_named_and_worded_alike() {
     }
 }
 
+/// The rule of the other severity begins its wait when the severity changes.
+#[test]
+fn a_change_of_severity_does_not_look_like_an_end() {
+    let minutes = |text: &str| text.trim_end_matches(['m', 'h']).parse::<u32>().unwrap_or(0);
+    let as_found: Vec<_> = DECLARED.alerts().filter(|alert| alert.as_found).collect();
+    assert!(as_found.len() >= 5, "{}", as_found.len());
+    for alert in as_found {
+        assert!(alert.for_.ends_with('m'), "{}", alert.name);
+        assert!(minutes(alert.keep_firing_for) >= minutes(alert.for_), "{}", alert.name);
+    }
+}
+
 #[test]
 fn causes_and_panels_are_told_apart() {
     let mut titles = BTreeSet::new();

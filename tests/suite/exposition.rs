@@ -107,10 +107,10 @@ fn what_must_always_be_there_is_there_and_in_declared_order() {
         "longhorn_health_release_info",
         "longhorn_health_volumes",
         "longhorn_health_instance_managers",
-        "longhorn_health_exporter_resource_state",
+        "longhorn_health_exporter_resource_unreadable",
         "longhorn_health_exporter_objects",
         "longhorn_health_exporter_build_info",
-        "longhorn_health_exporter_evaluation_duration_seconds",
+        "longhorn_health_exporter_last_evaluation_duration_seconds",
     ] {
         assert!(families.iter().any(|family| family == name), "{name} is missing");
     }

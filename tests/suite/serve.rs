@@ -118,7 +118,7 @@ fn a_credentials_plugin_that_hangs_keeps_nothing_but_the_api_waiting() {
     let mut serve = Serve::start(&[&kubeconfig, "--web.listen-address=127.0.0.1:0"]);
     assert!(get(serve.address, "/livez").ends_with("\r\n\r\nok\n"));
     assert!(get(serve.address, "/readyz").contains("waiting for volumes.longhorn.io"));
-    assert!(get(serve.address, "/metrics").contains("longhorn_health_exporter_resource_state{"));
+    assert!(get(serve.address, "/metrics").contains("longhorn_health_exporter_resource_unreadable{"));
     serve.signal("TERM");
     assert!(serve.process.wait().unwrap().success());
     assert!(serve.before.contains("waiting for credentials"), "{}", serve.before);

@@ -26,6 +26,7 @@ mod volumes;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::check::*;
+use crate::facts::volumes::labels;
 use crate::longhorn::BackupState;
 use crate::longhorn::Resource::*;
 
@@ -47,10 +48,10 @@ pub static CHECK: Check = Check {
 
 gauges! {
     BACKUPS = Gauge "longhorn_health_backups" ["state"]
-        "Backups of this cluster that are not complete, by state: waiting, in_progress, failed.",
+        "Backups of this cluster that are not complete, by state, each once: waiting, in_progress, failed.",
         absent "no backup is in this state, or backups.longhorn.io cannot be read",
         example "longhorn_health_backups{state=\"failed\"} > 0";
-    LAST_BACKUP = Gauge "longhorn_health_volume_last_backup_timestamp_seconds" ["volume"]
+    LAST_BACKUP = Gauge "longhorn_health_volume_last_backup_timestamp_seconds" ["volume", "pvc_namespace", "pvc"]
         "Unix time of a volume's newest good backup, if it is over a day old or backups fail. 0 if a required backup is missing.",
         absent "the newest backup is younger, no backup was ever taken or required, or the volume is a standby, is being restored or opted out",
         example "time() - longhorn_health_volume_last_backup_timestamp_seconds > 604800";
@@ -67,7 +68,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         let name = volume.metadata.name.as_str();
         if hurt.contains(name) || volume.has_old_backup(cluster.now) {
             let last = volume.status.last_backup_at.get();
-            out.sample(&LAST_BACKUP, &[name], last.map_or(0.0, |last| last.as_second() as f64));
+            out.sample(&LAST_BACKUP, &labels(volume), last.map_or(0.0, |last| last.as_second() as f64));
         }
     }
 }

@@ -68,7 +68,7 @@ pub(super) const ALERTS: &[Alert] = &[
             why: "A week is longer than the usual job's pause, and short enough to know which data is missing.",
         }],
         summary: "The newest good backup of a Longhorn volume is too old.",
-        description: "The newest good backup of volume {{ $labels.volume }} is too old, or a required backup is missing. Data written since then is \
+        description: "The newest good backup of volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is too old, or a required backup is missing. Data written since then is \
                       unprotected. Add the volume to a recurring job, or take a backup now.",
         why: "A backup that is running when the age is reached has an hour to finish.",
         runbook: include_str!("LonghornVolumeBackupOld.md"),

@@ -42,7 +42,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     PLUGINS = Gauge "longhorn_health_csi_plugins" ["state"]
-        "Nodes by state of Longhorn's CSI plugin: working, down, missing, not_registered. Nodes that are down or just came back count as working.",
+        "Nodes by state of Longhorn's CSI plugin, each once: working, down, missing, not_registered. Nodes that are down or just came back count as working.",
         absent "pods or DaemonSets cannot be read",
         example "longhorn_health_csi_plugins{state!=\"working\"} > 0";
 }

@@ -59,7 +59,7 @@ fn managers_that_still_run_are_to_be_ended_first() {
     let mut cluster = live_at(NOW, &(left() + &set + &longhorn_manager("longhorn-manager-a", "", "")));
     assert_eq!(found(&CHECK, &cluster), [""; 0], "someone deletes two volumes");
     for kind in [Resource::LonghornNodes, Resource::Settings] {
-        cluster.resources.entry(kind).or_default().readability = Readability::NotServed;
+        cluster.resources.entry(kind).or_default().readability = Readability::NotInstalled;
     }
     let report = run(&CHECK, &cluster).report;
     let remedy = &report.findings[0].remedy;

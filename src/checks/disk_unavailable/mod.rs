@@ -39,7 +39,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     DISKS = Gauge "longhorn_health_disks" ["state"]
-        "Longhorn disks by state: ready, full (ready, but cannot take more replicas), not_ready.",
+        "Longhorn disks by state, each once: ready, full (ready, but cannot take more replicas), not_ready.",
         absent "nodes.longhorn.io cannot be read",
         example "longhorn_health_disks{state!=\"ready\"} > 0";
 }

@@ -48,6 +48,7 @@ pub(super) const ALERTS: &[Alert] = &[
         severity: Severity::Critical,
         as_found: true,
         for_: "10m",
+        keep_firing_for: "10m",
         summary: "A Longhorn disk is full.",
         description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} cannot take more replicas: too \
                       little space is free, or too much is allocated. Rebuilds and new volumes cannot use the disk. Free space, or add a disk.",

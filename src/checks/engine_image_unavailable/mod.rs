@@ -39,7 +39,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     IMAGES = Gauge "longhorn_health_engine_images" ["state"]
-        "Engine images by the state that Longhorn reports: deployed, deploying, incompatible, error, unset.",
+        "Engine images by the state that Longhorn reports, each once: deployed, deploying, incompatible, error, unset.",
         absent "engineimages.longhorn.io cannot be read; a state without any is 0",
         example "longhorn_health_engine_images{state!=\"deployed\"} > 0";
 }

@@ -19,7 +19,7 @@ mod signatures;
 mod tests;
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -68,13 +68,17 @@ pub static CHECK: Check = Check {
 
 gauges! {
     MANAGERS = Gauge "longhorn_health_managers" ["state"]
-        "Longhorn managers by state: desired (by the DaemonSet), running, ready, crash_looping (also while running between two crashes).",
-        absent "pods cannot be read; for state desired, the DaemonSet cannot be read or does not exist",
-        example "longhorn_health_managers{state=\"desired\"} - ignoring(state) longhorn_health_managers{state=\"ready\"}";
+        "Longhorn managers by state, each once: ready, not_ready (running), crash_looping (also between two crashes), not_running.",
+        absent "pods cannot be read",
+        example "longhorn_health_expected_managers - ignoring (state) longhorn_health_managers{state=\"ready\"}";
+    EXPECTED = Gauge "longhorn_health_expected_managers" []
+        "Longhorn managers that should run: the nodes on which the DaemonSet wants one.",
+        absent "the DaemonSet longhorn-manager cannot be read or does not exist",
+        example "longhorn_health_expected_managers - on () sum(longhorn_health_managers)";
     CRASH_LOOPING = Gauge "longhorn_health_manager_crash_looping" ["node", "cause", "evidence", "severity"]
-        "1 for every node whose longhorn-manager crash-loops, also between two crashes. Label evidence: log, or fingerprint (exit code and run time).",
+        "1 for every node whose longhorn-manager crash-loops, also between two crashes. Label evidence: log, or fingerprint (exit code and run time). Aggregate cause, evidence and severity away in alerts: they change.",
         absent "the node's manager is not in a crash loop",
-        example "count by (cause) (longhorn_health_manager_crash_looping)";
+        example "max without (instance, pod, cause, evidence, severity) (longhorn_health_manager_crash_looping) == 1";
     LAST_TERMINATION = Gauge "longhorn_health_manager_last_termination_timestamp_seconds" ["node"]
         "Unix time at which a crash-looping longhorn-manager last terminated.",
         absent "the node's manager is not in a crash loop",
@@ -104,7 +108,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         .filter(|pod| !lasts(pod))
         .filter_map(|pod| Some((*pod, crash(cluster, pod)?)))
         .collect();
-    count_managers(cluster, &pods, looping.len(), out);
+    count(cluster, &pods, &looping, out);
     for (node, pod) in &pods {
         let restarts = pod.container_status(CONTAINER).map_or(0, |status| status.restart_count.0);
         // a counter below 0 would cost the whole page
@@ -291,17 +295,23 @@ fn youngest_by_node(cluster: &Cluster) -> BTreeMap<&str, &Pod> {
     pods.filter(|(_, pod)| !pod.metadata.is_deleting()).collect()
 }
 
-fn count_managers(cluster: &Cluster, pods: &BTreeMap<&str, &Pod>, looping: usize, out: &mut Outcome) {
-    let status = |pod: &&&Pod, wanted: fn(&crate::longhorn::ContainerStatus) -> bool| {
-        pod.container_status(CONTAINER).is_some_and(wanted)
-    };
-    let running = pods.values().filter(|pod| status(pod, |status| status.state.running.is_some())).count();
-    let ready = pods.values().filter(|pod| status(pod, |status| status.ready)).count();
-    if let Some(daemon_set) = cluster.manager_daemon_set() {
-        out.sample(&MANAGERS, &["desired"], daemon_set.status.desired_number_scheduled.0 as f64);
+fn count(cluster: &Cluster, pods: &BTreeMap<&str, &Pod>, loops: &[(&Pod, Loop)], out: &mut Outcome) {
+    let looping: BTreeSet<&str> = loops.iter().map(|(pod, _)| pod.spec.node_name.as_str()).collect();
+    let mut counts = ["ready", "not_ready", "crash_looping", "not_running"].map(|state| (state, 0));
+    for (node, pod) in pods {
+        let state = match pod.container_status(CONTAINER) {
+            _ if looping.contains(node) => "crash_looping",
+            Some(status) if status.ready => "ready",
+            Some(status) if status.state.running.is_some() => "not_ready",
+            _ => "not_running",
+        };
+        counts.iter_mut().filter(|(of, _)| *of == state).for_each(|(_, count)| *count += 1);
     }
-    for (state, count) in [("running", running), ("ready", ready), ("crash_looping", looping)] {
-        out.sample(&MANAGERS, &[state], count as f64);
+    if let Some(daemon_set) = cluster.manager_daemon_set() {
+        out.sample(&EXPECTED, &[], daemon_set.status.desired_number_scheduled.0 as f64);
+    }
+    for (state, count) in counts {
+        out.sample(&MANAGERS, &[state], f64::from(count));
     }
 }
 

@@ -34,6 +34,7 @@ pub const ALERTS: &[Alert] = &[
         without: &["cause", "evidence"],
         runbook_only: causes::ALL,
         for_: "3m",
+        keep_firing_for: "5m",
         severity: Severity::Critical,
         as_found: true,
         summary: "A Longhorn manager is crash-looping.",
@@ -117,8 +118,7 @@ pub const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Managers,
         title: "Managers",
-        description: "Longhorn managers by state: desired, running, ready, crash-looping. If ready stays below desired for minutes, some nodes' \
-                      volumes are not managed.",
+        description: "Longhorn managers by state, each once. If some stay not ready or not running for minutes, their nodes' volumes are not managed.",
         no_data: "the exporter cannot read pods",
         ..Panel::TIME_SERIES.of(&MANAGERS)
     },

@@ -51,13 +51,13 @@ pub static CHECK: Check = Check {
 
 gauges! {
     SHARES = Gauge "longhorn_health_share_managers" ["state"]
-        "Share managers (NFS servers of RWX volumes) by the state that Longhorn reports.",
+        "Share managers (NFS servers of RWX volumes) by the state that Longhorn reports, each once.",
         absent "there is no share manager, or sharemanagers.longhorn.io cannot be read; a state without any is 0",
         example "longhorn_health_share_managers{state=\"error\"} > 0";
     NOT_SERVED = Gauge "longhorn_health_volume_not_served" ["volume", "pvc_namespace", "pvc", "cause"]
         "1 for every RWX volume that pods use but whose NFS server is down, by cause.",
         absent "the volume is served, no pod uses it, or sharemanagers.longhorn.io cannot be read",
-        example "max without (instance, pod) (longhorn_health_volume_not_served) == 1";
+        example "max without (instance, pod, cause) (longhorn_health_volume_not_served) == 1";
 }
 
 /// A share manager that pods wait for, with what belongs to it.

@@ -48,6 +48,7 @@ pub static CHECK: Check = Check {
         as_found: true,
         runbook_only: &[&INFO],
         for_: "5m",
+        keep_firing_for: "5m",
         summary: "One of your own Longhorn signatures matches.",
         description: "A signature from your own file matches{{ with $labels.object }} {{ . }}{{ end }}{{ with $labels.node }} on node {{ . }}{{ end \
                       }}. Run the command below: its finding names the signature and the fix.",

@@ -67,7 +67,7 @@ pub static CHECK: Check = Check {
 };
 
 gauges! {
-    SNAPSHOTS = Gauge "longhorn_health_volume_snapshots" ["volume"]
+    SNAPSHOTS = Gauge "longhorn_health_volume_snapshots" ["volume", "pvc_namespace", "pvc"]
         "Number of snapshots of a volume that is at or near its snapshot limit.",
         absent "the volume has fewer, is not attached, or engines cannot be read",
         example "longhorn_health_volume_snapshots > 240";
@@ -116,7 +116,7 @@ fn found(
             "the detached volume's engine lists no snapshots now".to_owned(),
         ),
         count => {
-            out.sample(&SNAPSHOTS, &[&volume.metadata.name], count as f64);
+            out.sample(&SNAPSHOTS, &volumes::labels(volume), count as f64);
             (
                 format!("has {count} snapshots, limit {limit}"),
                 format!("the volume's engine lists {count} snapshots, not counting the volume head"),

@@ -234,9 +234,9 @@ pub static CHECK: Check = Check {
 
 gauges! {
     STUCK = Gauge "longhorn_health_volume_attachment_stuck" ["volume", "pvc_namespace", "pvc", "cause", "severity"]
-        "1 for every volume that cannot attach or detach, by cause. Findings of severity info do not count.",
+        "1 for every volume that cannot attach or detach. Findings of severity info do not count. Aggregate cause and severity away in alerts: they change.",
         absent "the volume attaches and detaches, or volumes or engines cannot be read",
-        example "max without (instance, pod) (longhorn_health_volume_attachment_stuck) == 1";
+        example "max without (instance, pod, cause, severity) (longhorn_health_volume_attachment_stuck) == 1";
 }
 
 fn run(cluster: &Cluster, out: &mut Outcome) {

@@ -138,18 +138,18 @@ gauges! {
         "Missing replicas of a degraded volume.",
         absent "the volume is not degraded, or volumes cannot be read",
         example "max without (instance, pod) (longhorn_health_volume_missing_replicas) > 1";
-    PROGRESS = Gauge "longhorn_health_volume_rebuild_progress_ratio" ["volume"]
+    PROGRESS = Gauge "longhorn_health_volume_rebuild_progress_ratio" ["volume", "pvc_namespace", "pvc"]
         "Progress of a degraded volume's rebuild, from 0 to 1. The slowest one if several are running.",
         absent "no rebuild of the volume runs, or its engine does not report progress",
         example "delta(longhorn_health_volume_rebuild_progress_ratio[30m]) == 0";
     LAST_COPY = Gauge "longhorn_health_volume_last_copy" ["volume", "pvc_namespace", "pvc", "severity"]
-        "1 for every volume meant to have several copies that has only one healthy copy. Severity: critical while another replica's node is down.",
+        "1 for every volume meant to have several copies that has only one healthy copy. Label severity becomes critical while another replica's node is down: aggregate it away in alerts.",
         absent "the volume has more healthy replicas or is meant to have one, is being deleted, or volumes or replicas cannot be read",
-        example "max without (instance, pod) (longhorn_health_volume_last_copy) == 1";
+        example "max without (instance, pod, severity) (longhorn_health_volume_last_copy) == 1";
     STUCK = Gauge "longhorn_health_volume_not_recovering" ["volume", "pvc_namespace", "pvc", "cause"]
         "1 for every degraded volume that is not recovering, by cause. Findings of severity info do not count.",
         absent "the volume is not degraded, or a rebuild advances or may still begin",
-        example "max without (instance, pod) (longhorn_health_volume_not_recovering) == 1";
+        example "max without (instance, pod, cause) (longhorn_health_volume_not_recovering) == 1";
 }
 
 fn run(cluster: &Cluster, out: &mut Outcome) {

@@ -148,7 +148,7 @@ fn running(
     let rebuild = volumes::rebuild(engine)?;
     let name = &volume.metadata.name;
     if let Some(least) = rebuild.progress.iter().min() {
-        out.sample(&PROGRESS, &[name], *least as f64 / 100.0);
+        out.sample(&PROGRESS, &volumes::labels(volume), *least as f64 / 100.0);
     }
     let percent: Vec<String> = rebuild.progress.iter().map(i64::to_string).collect();
     let percent = percent.join(", ");

@@ -21,7 +21,7 @@ pub(super) const ALERTS: &[Alert] = &[
         name: "LonghornVolumeLastCopy",
         when: When::Flag { gauge: &super::LAST_COPY, labels: &[] },
         for_: "10m",
-        keep_firing_for: "5m",
+        keep_firing_for: "10m",
         severity: Severity::Critical,
         as_found: true,
         summary: "A Longhorn volume is on its last copy.",

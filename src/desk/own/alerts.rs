@@ -54,7 +54,7 @@ pub const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "LonghornHealthNotSynced",
-        when: When::Flag { gauge: &gauges::RESOURCE_STATE, labels: &[("state", "pending")] },
+        when: When::Flag { gauge: &gauges::RESOURCE_UNREADABLE, labels: &[("reason", "pending")] },
         for_: "8m",
         severity: Severity::Critical,
         summary: "The Longhorn health exporter has not read the cluster since it started.",
@@ -67,7 +67,7 @@ pub const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "LonghornHealthResourceStale",
-        when: When::Flag { gauge: &gauges::RESOURCE_STATE, labels: &[("state", "stale")] },
+        when: When::Flag { gauge: &gauges::RESOURCE_UNREADABLE, labels: &[("reason", "stale")] },
         for_: "5m",
         summary: "The Longhorn health exporter is working with old data.",
         description: "The Kubernetes API has stopped answering longhorn-health-exporter for {{ $labels.resource }}. Checks that need this kind of object are \
@@ -80,7 +80,7 @@ pub const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "LonghornHealthAccessDenied",
-        when: When::Flag { gauge: &gauges::RESOURCE_STATE, labels: &[("state", "forbidden")] },
+        when: When::Flag { gauge: &gauges::RESOURCE_UNREADABLE, labels: &[("reason", "forbidden")] },
         for_: "15m",
         severity: Severity::Info,
         summary: "The Longhorn health exporter lacks access to a kind of object.",

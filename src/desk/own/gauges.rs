@@ -31,10 +31,10 @@ gauges! {
         "1 for every finding.",
         absent "there is no such finding, or longhorn_health_exporter_truncated_findings counts it",
         example "max without (instance, pod) (longhorn_health_finding{severity=\"critical\"}) == 1";
-    FINDING_VOLUME = Gauge "longhorn_health_finding_volume" ["check", "cause", "object", "volume", "pvc", "pvc_namespace"]
-        "1 for every volume that a finding affects, or that keeps the finding's object in use.",
+    FINDING_VOLUME = Gauge "longhorn_health_finding_volume" ["check", "cause", "object", "node", "disk", "volume", "pvc", "pvc_namespace"]
+        "1 for every volume that a finding affects, or that keeps the finding's object in use. Labels check to disk are those of the finding.",
         absent "the finding names no volume, or longhorn_health_exporter_truncated_findings counts it",
-        example "count by (pvc_namespace) (max without (instance, pod) (longhorn_health_finding_volume))";
+        example "max without (instance, pod) (longhorn_health_finding_volume) * on (cluster, check, cause, object, node, disk) group_left (severity) topk by (cluster, check, cause, object, node, disk) (1, longhorn_health_finding)";
     ALERT_FOLLOWS = Gauge "longhorn_health_alert_follows" ["alert", "cause", "node", "root_alert", "root_node"]
         "1 for every alert that is a consequence of an equally or more severe root alert. LonghornHealthInhibitor mutes such alerts.",
         absent "one of the alert's findings follows from no other finding",
@@ -50,9 +50,10 @@ gauges! {
     CAUSE_INFO = Gauge "longhorn_health_cause_info" ["check", "cause", "title", "runbook", "dashboard"]
         "1 for every cause with a finding. Labels give its meaning, its runbook's name and its dashboard's uid.",
         absent "the cause is not found",
-        example "longhorn_health_finding * on (cluster, check, cause) group_left (runbook) max by (cluster, check, cause, runbook) (longhorn_health_cause_info)";
+        example "max without (instance, pod) (longhorn_health_finding) * on (cluster, check, cause) group_left (runbook) topk by (cluster, check, cause) (1, longhorn_health_cause_info)";
     CHECKS = Gauge "longhorn_health_checks" ["state"]
-        "Number of checks by state: known (has a verdict) or unknown (lacks data).",
+        "Number of checks by state, each once: known (has a verdict) or unknown (lacks data). A kind that this Longhorn release or the recording does not have \
+         counts as empty, unless other objects prove that some exist.",
         absent BEFORE_SYNC,
         example "max without (instance, pod) (longhorn_health_checks{state=\"unknown\"}) > 0";
     CHECK_UNKNOWN = Gauge "longhorn_health_check_unknown" ["check"]
@@ -60,12 +61,13 @@ gauges! {
         absent "the check has a verdict, or the first sync is not complete",
         example "longhorn_health_check_unknown == 1";
     VOLUMES = Gauge "longhorn_health_volumes" ["robustness"]
-        "Number of volumes by the robustness that Longhorn reports. Volumes that are not attached count as `detached` unless faulted.",
+        "Number of volumes by the robustness that Longhorn reports, each volume once. Volumes that are not attached count as `detached` unless \
+         faulted.",
         absent BEFORE_SYNC,
         example "max without (instance, pod) (longhorn_health_volumes{robustness=\"faulted\"}) > 0";
     VOLUMES_AFFECTED = Gauge "longhorn_health_volumes_affected" ["state"]
-        "Number of volumes by their worst state: faulted, not_served (RWX), read_only, last_copy, rebuilding, degraded, never_up (faulted but never \
-         written).",
+        "Number of volumes by their worst state, each volume once: faulted, node_away, not_served (RWX), read_only, last_copy, rebuilding, \
+         degraded, never_up (faulted but never written).",
         absent "no volume is in this state, or the first sync is not complete",
         example "max by (state) (longhorn_health_volumes_affected)";
     VOLUMES_AT_RISK = Gauge "longhorn_health_volumes_at_risk" ["failure_domain", "by_choice"]
@@ -76,10 +78,11 @@ gauges! {
         "Data in the volumes that longhorn_health_volumes_at_risk counts, in bytes.",
         absent "there is no such volume, or needed data could not be read",
         example "sum by (failure_domain) (max without (instance, pod) (longhorn_health_volumes_at_risk_bytes))";
-    RESOURCE_STATE = Gauge "longhorn_health_exporter_resource_state" ["resource", "state"]
-        "1 for every kind that cannot be read, by state: pending, forbidden, stale, not_served (missing from the cluster) or not_recorded.",
+    RESOURCE_UNREADABLE = Gauge "longhorn_health_exporter_resource_unreadable" ["resource", "reason"]
+        "1 for every kind that cannot be read, by reason: pending, forbidden, stale, not_installed or not_recorded. \
+         Checks that lack it are in longhorn_health_check_unknown.",
         absent "the kind is readable",
-        example "longhorn_health_exporter_resource_state{state=\"forbidden\"} == 1";
+        example "longhorn_health_exporter_resource_unreadable{reason=\"forbidden\"} == 1";
     LAST_SUCCESS = Gauge "longhorn_health_exporter_last_success_timestamp_seconds" []
         "Unix time of the Kubernetes API's last answer for the kind that has waited longest. Forbidden and missing kinds do not count.",
         absent "the API has not answered yet, or the exporter serves a recording or the demo",
@@ -128,18 +131,19 @@ gauges! {
         "Unix time at which the exporter read the web configuration that it uses now.",
         absent NO_WEB_CONFIG,
         example "time() - longhorn_health_exporter_web_config_last_reload_success_timestamp_seconds";
-    EVALUATED = Gauge "longhorn_health_exporter_evaluation_timestamp_seconds" []
-        "Unix time at which the checks last ran, at most 45 s ago. longhorn_health_exporter_last_success_timestamp_seconds gives the data's age.",
+    EVALUATED = Gauge "longhorn_health_exporter_last_evaluation_timestamp_seconds" []
+        "Unix time at which the checks last ran, at most 45 s ago, whether on live data, a recording or the demo. The age of live data is in \
+         longhorn_health_exporter_last_success_timestamp_seconds.",
         absent "--web.disable-exporter-metrics is set",
-        example "time() - longhorn_health_exporter_evaluation_timestamp_seconds > 60";
-    EVALUATION_DURATION = Gauge "longhorn_health_exporter_evaluation_duration_seconds" []
+        example "time() - longhorn_health_exporter_last_evaluation_timestamp_seconds > 60";
+    EVALUATION_DURATION = Gauge "longhorn_health_exporter_last_evaluation_duration_seconds" []
         "Duration of the last run of all checks, in seconds.",
         absent "--web.disable-exporter-metrics is set",
-        example "longhorn_health_exporter_evaluation_duration_seconds > 1";
-    RENDER_DURATION = Gauge "longhorn_health_exporter_render_duration_seconds" []
+        example "longhorn_health_exporter_last_evaluation_duration_seconds > 1";
+    RENDER_DURATION = Gauge "longhorn_health_exporter_last_render_duration_seconds" []
         "Time spent writing the last metrics page, in seconds.",
         absent "no page has been written yet, or --web.disable-exporter-metrics is set",
-        example "longhorn_health_exporter_render_duration_seconds > 1";
+        example "longhorn_health_exporter_last_render_duration_seconds > 1";
     HTTP_REQUESTS = Counter "longhorn_health_exporter_http_requests_total" ["code"]
         "HTTP requests answered since the exporter started, by status code, including rejected ones.",
         absent "--web.disable-exporter-metrics is set, or the code (other than 200, 401, 403, 500 and 503) was never sent",

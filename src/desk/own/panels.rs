@@ -1,6 +1,6 @@
 //! Panels about all checks together and about the exporter itself.
 
-use super::gauges::{RESOURCE_STATE, STATUS, VOLUMES, VOLUMES_AFFECTED, VOLUMES_AT_RISK};
+use super::gauges::{RESOURCE_UNREADABLE, STATUS, VOLUMES, VOLUMES_AFFECTED, VOLUMES_AT_RISK};
 use crate::check::{Dashboard, Panel, Query, Step, Unit, Width};
 
 const GOOD_IS_ZERO: &[Step] = &[Step::at(0.0, "green"), Step::at(1.0, "red")];
@@ -154,12 +154,12 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         dashboard: Dashboard::Exporter,
-        title: "State of each kind",
+        title: "Unreadable kinds",
         description: "Kinds that cannot be read, so checks that need them are unknown. \
-                      not_served is normal for kinds that this Longhorn release does not have yet.",
-        columns: &["state", "resource"],
+                      not_installed is normal for kinds that this Longhorn release does not have yet.",
+        columns: &["reason", "resource"],
         no_data: "every kind is readable, or the exporter is down",
-        ..Panel::TABLE.of(&RESOURCE_STATE)
+        ..Panel::TABLE.of(&RESOURCE_UNREADABLE)
     },
     Panel {
         dashboard: Dashboard::Exporter,
@@ -186,10 +186,10 @@ pub const PANELS: &[Panel] = &[
         title: "Evaluation time",
         description: "Time each exporter pod takes to run the checks and to write its metrics page.",
         unit: Unit::Seconds,
-        expr: "max by ($cluster instance) (longhorn_health_exporter_evaluation_duration_seconds{$job})",
+        expr: "max by ($cluster instance) (longhorn_health_exporter_last_evaluation_duration_seconds{$job})",
         legend: "checks {{instance}}",
         more: &[Query {
-            expr: "max by ($cluster instance) (longhorn_health_exporter_render_duration_seconds{$job})",
+            expr: "max by ($cluster instance) (longhorn_health_exporter_last_render_duration_seconds{$job})",
             legend: "page {{instance}}",
         }],
         no_data: "the exporter is down",

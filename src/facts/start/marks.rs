@@ -138,6 +138,6 @@ pub fn kind_not_served(cluster: &Cluster, release: Option<Release>) -> Option<Re
     Resource::all().find(|kind| {
         let since = kind.info().since.and_then(Release::parse);
         let had = since.is_none_or(|since| release.is_some_and(|release| release >= since));
-        kind.is_longhorn() && had && cluster.readability(*kind) == Readability::NotServed
+        kind.is_longhorn() && had && cluster.readability(*kind) == Readability::NotInstalled
     })
 }

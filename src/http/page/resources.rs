@@ -94,8 +94,8 @@ fn words(readability: Readability, synced: bool) -> &'static str {
     match readability {
         Readability::Readable => "readable",
         Readability::Pending => "waiting for the first answer",
-        Readability::NotServed if synced => "not in this Longhorn release",
-        Readability::NotServed => "not served by the API",
+        Readability::NotInstalled if synced => "not in this Longhorn release",
+        Readability::NotInstalled => "not installed",
         Readability::Forbidden => "access denied",
         Readability::Stale => "stale",
         Readability::NotRecorded => "not in the recording",

@@ -25,7 +25,8 @@ pub struct Alert {
     /// `critical` means act now, `warning` a ticket, `info` context only. Of an alert on findings that of the worst
     /// cause, whatever stands here: see [`Alert::severity`].
     pub severity: Severity,
-    /// What it fires on differs in severity: a rule for each, of the same name.
+    /// What it fires on differs in severity: a rule for each, of the same name. It keeps firing at least as long as it waits, so that a
+    /// change of severity does not look like an end.
     pub as_found: bool,
     /// Numbers in the expression that a user may set.
     pub thresholds: &'static [Threshold],

@@ -19,12 +19,30 @@ pub struct Gauge<Labels: ?Sized = [&'static str]> {
     pub help: &'static str,
     /// Gauge or counter.
     pub kind: GaugeKind,
-    /// When there is no series.
+    /// When there is no series: a clause that follows "while", or `never`, with what there is instead in brackets.
     pub absent: &'static str,
     /// A query a user would write.
     pub example: &'static str,
     /// Label names in the order in which values are given.
     pub labels: Labels,
+}
+
+impl<Labels: ?Sized> Gauge<Labels> {
+    /// What the absence of a series means, as a sentence.
+    pub fn absence(&self) -> String {
+        match self.absent.strip_prefix("never") {
+            Some(instead) => format!("Never absent{instead}."),
+            None => format!("Absent while {}.", self.absent),
+        }
+    }
+
+    /// HELP on the page. Series of the process keep the words of the client libraries.
+    pub fn help_of_page(&self) -> String {
+        match self.name.starts_with("process_") {
+            true => self.help.to_owned(),
+            false => format!("{} {}", self.help, self.absence()),
+        }
+    }
 }
 
 /// Declares families in the order of the page, and `GAUGES`, the list of them:

@@ -14,7 +14,7 @@ word_enum! {
         #[default]
         Pending = "pending",
         /// The API server does not know the kind.
-        NotServed = "not_served",
+        NotInstalled = "not_installed",
         /// The API server refuses access.
         Forbidden = "forbidden",
         /// The API server has not answered for too long.

@@ -15,7 +15,7 @@ impl Cluster {
     pub fn can_read(&self, resource: Resource) -> bool {
         match self.readability(resource) {
             Readability::Readable | Readability::NotRecorded => self.proof(resource).is_none(),
-            Readability::NotServed => resource.is_optional(),
+            Readability::NotInstalled => resource.is_optional(),
             Readability::Pending | Readability::Forbidden | Readability::Stale | Readability::Incomplete => {
                 false
             }
@@ -77,7 +77,7 @@ impl Cluster {
         };
         let unwritten = |resource: &Resource| self.left_out().statuses.get(resource).cloned();
         let lost = |resource: &&Resource| {
-            let served = self.readability(**resource) != Readability::NotServed;
+            let served = self.readability(**resource) != Readability::NotInstalled;
             let missing = self.is_recorded() && served || self.proof(**resource).is_some();
             missing && !self.can_read(**resource)
         };

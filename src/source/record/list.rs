@@ -55,7 +55,7 @@ pub(super) async fn list<'a>(
             Err(refusal) => refusal,
         };
         use ApiErrorReason::*;
-        if attempts > ATTEMPTS || matches!(refusal.reason, Forbidden | Unauthorized | NotServed) {
+        if attempts > ATTEMPTS || matches!(refusal.reason, Forbidden | Unauthorized | NotInstalled) {
             return Err(refusal);
         }
         if attempts > 1 {

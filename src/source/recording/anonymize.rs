@@ -118,7 +118,7 @@ impl Writer {
             let error = self.texts.rewrite(state.error.as_deref().unwrap_or_default());
             let content = match state.readability {
                 Readability::NotRecorded => continue,
-                Readability::NotServed => status(&label, "", &error, NOT_SERVED),
+                Readability::NotInstalled => status(&label, "", &error, NOT_SERVED),
                 Readability::Incomplete => list(objects) + &status(&label, "", &error, ""),
                 _ => list(objects),
             };

@@ -19,7 +19,7 @@ fn read(name: &str, text: &str) -> (String, [Readability; 3]) {
     (said, kinds.map(|kind| recording.status(kind).readability))
 }
 
-use Readability::{Incomplete, NotRecorded, NotServed, Readable};
+use Readability::{Incomplete, NotInstalled, NotRecorded, Readable};
 
 const ANYTHING: [Readability; 3] = [Incomplete, Readable, Incomplete];
 
@@ -82,7 +82,7 @@ fn a_definition_that_is_gone_is_not_served_and_lost_nothing() {
     for said in ["message: '404: '\n", "message: 'list failed: 404: not found'\nreason: NotServed\n"] {
         let refused = format!("apiVersion: v1\nkind: Status\n{said}{details}");
         let nothing = String::new();
-        assert_eq!(read("a.yaml", &refused), (nothing, [NotServed, Readable, NotRecorded]), "{said}");
+        assert_eq!(read("a.yaml", &refused), (nothing, [NotInstalled, Readable, NotRecorded]), "{said}");
     }
 }
 

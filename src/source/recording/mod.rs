@@ -155,7 +155,7 @@ impl Recording {
             None if is_whole || self.objects.count(resource) + undecodable > 0 => {
                 (Readability::Readable, errors.and_then(|errors| errors.last().cloned()))
             }
-            None if self.not_served.contains(&resource) => (Readability::NotServed, None),
+            None if self.not_served.contains(&resource) => (Readability::NotInstalled, None),
             None => (Readability::NotRecorded, None),
         };
         ResourceStatus { readability, undecodable, error, ..ResourceStatus::default() }

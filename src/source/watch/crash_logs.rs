@@ -141,7 +141,7 @@ pub(super) async fn follow(shared: Arc<SharedState>, client: Client) {
                     let tried = tried.entry(run.clone()).or_default();
                     match unread.reason {
                         // the log is gone, or the node cannot give it
-                        ApiErrorReason::NotServed | ApiErrorReason::Other => *tried = Tried::for_good(),
+                        ApiErrorReason::NotInstalled | ApiErrorReason::Other => *tried = Tried::for_good(),
                         _ => tried.again_at(Instant::now() + RETRY),
                     }
                     if tried.attempts >= ATTEMPTS {

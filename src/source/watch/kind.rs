@@ -102,7 +102,7 @@ async fn follow_once<T: Kind>(
         let doubtful = shared.failed::<T>(&trouble);
         // soon, however long the server was away before
         let pause = if doubtful { shared.options.pauses.jittered(1) } else { backoff.failed(Instant::now()) };
-        let absent = trouble.reason == ApiErrorReason::NotServed;
+        let absent = trouble.reason == ApiErrorReason::NotInstalled;
         tokio::time::sleep(if absent { shared.options.look_again } else { pause }).await;
         let since = *failing_since.get_or_insert_with(Instant::now);
         let broken = streams && !listing.done;

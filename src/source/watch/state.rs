@@ -67,7 +67,7 @@ enum Standing {
     #[default]
     Pending,
     Listed,
-    NotServed,
+    NotInstalled,
     Refused,
 }
 
@@ -162,7 +162,7 @@ impl SharedState {
         let is_old = |last: Success| last.instant.elapsed() > self.options.stale_after.unsigned_abs();
         let readability = match kind.standing {
             Standing::Pending => Readability::Pending,
-            Standing::NotServed => Readability::NotServed,
+            Standing::NotInstalled => Readability::NotInstalled,
             Standing::Refused => Readability::Forbidden,
             Standing::Listed if last_success.is_none_or(is_old) => Readability::Stale,
             Standing::Listed => Readability::Readable,
@@ -292,7 +292,7 @@ impl SharedState {
         let lasts = |since: Instant| since.elapsed() >= REFUSALS * self.options.pauses.first;
         let doubtful = before == Standing::Listed && !kind.refused_since.is_none_or(lasts);
         match trouble.reason {
-            ApiErrorReason::NotServed => kind.standing = Standing::NotServed,
+            ApiErrorReason::NotInstalled => kind.standing = Standing::NotInstalled,
             _ if refused && !doubtful => kind.standing = Standing::Refused,
             _ => {}
         }
@@ -307,7 +307,7 @@ impl SharedState {
             kind.behind_since = Some(now);
         }
         let (changed, standing) = (!repeated || kind.standing != before, kind.standing);
-        if standing == Standing::NotServed && before != standing {
+        if standing == Standing::NotInstalled && before != standing {
             // the kind was removed, and its objects with it
             kind.undecodable.clear();
             kind.behind_since = None;
@@ -315,7 +315,7 @@ impl SharedState {
         }
         drop(state);
         self.log::<T>(trouble, changed);
-        if matches!(standing, Standing::NotServed | Standing::Refused) {
+        if matches!(standing, Standing::NotInstalled | Standing::Refused) {
             self.touched(T::RESOURCE);
         } else if changed {
             self.changed(T::RESOURCE);
@@ -330,7 +330,7 @@ impl SharedState {
             _ if self.options.once => tracing::debug!(%resource, reason, message, "cannot list"),
             // also every watch that outlives its version ends so
             ApiErrorReason::Expired => tracing::debug!(%resource, reason, message, "listing again"),
-            ApiErrorReason::NotServed if resource.is_optional() => {
+            ApiErrorReason::NotInstalled if resource.is_optional() => {
                 if changed {
                     tracing::info!(%resource, reason, message, "not in this cluster; looking again from time to time");
                 }

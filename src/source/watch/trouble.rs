@@ -52,7 +52,7 @@ impl WatchTrouble {
             // The event that could not be read is lost.
             ApiErrorReason::Decode => true,
             // Right or kind may come back with other objects, and only a list says so.
-            ApiErrorReason::Forbidden | ApiErrorReason::Unauthorized | ApiErrorReason::NotServed => true,
+            ApiErrorReason::Forbidden | ApiErrorReason::Unauthorized | ApiErrorReason::NotInstalled => true,
             _ => matches!(error, WatchStartFailed(error) if find::<Barren>(error).is_some()),
         };
         let in_band = in_band || reason == ApiErrorReason::Decode;
@@ -65,7 +65,7 @@ pub(crate) fn reason_of_code(code: u16) -> ApiErrorReason {
     match code {
         401 => ApiErrorReason::Unauthorized,
         403 => ApiErrorReason::Forbidden,
-        404 => ApiErrorReason::NotServed,
+        404 => ApiErrorReason::NotInstalled,
         410 => ApiErrorReason::Expired,
         429 => ApiErrorReason::Throttled,
         408 | 504 => ApiErrorReason::Timeout,
@@ -189,7 +189,7 @@ mod tests {
             ),
             (watcher::Error::InitialListFailed(api(403)), Forbidden, true, false),
             (watcher::Error::WatchStartFailed(api(401)), Unauthorized, true, false),
-            (watcher::Error::InitialListFailed(api(404)), NotServed, true, false),
+            (watcher::Error::InitialListFailed(api(404)), NotInstalled, true, false),
             (watcher::Error::WatchStartFailed(api(429)), Throttled, false, false),
             (watcher::Error::WatchStartFailed(api(503)), ServerError, false, false),
             (watcher::Error::WatchFailed(api(500)), ServerError, false, true),

@@ -79,13 +79,13 @@ async fn a_pod_replaced_under_its_name_is_noticed() -> Result<()> {
 #[tokio::test]
 async fn a_definition_that_is_deleted_and_made_again_is_followed() -> Result<()> {
     let Some((bench, objects, exporter)) = healthy("definition", &[]).await? else { return Ok(()) };
-    let state = |state| [("resource", "volumes.longhorn.io"), ("state", state)];
-    let (states, unknown) = ("longhorn_health_exporter_resource_state", "longhorn_health_check_unknown");
+    let state = |state| [("resource", "volumes.longhorn.io"), ("reason", state)];
+    let (states, unknown) = ("longhorn_health_exporter_resource_unreadable", "longhorn_health_check_unknown");
     const CRD: (&str, &str) = ("apiextensions.k8s.io/v1", "CustomResourceDefinition");
     bench.delete(CRD.0, CRD.1, "", &crds::name("volumes")).await?;
     let took = exporter
         .until("the kind to be gone", SOON, |page| {
-            page.is(states, &state("not_served"), 1.0)
+            page.is(states, &state("not_installed"), 1.0)
                 && page.is(unknown, &[("check", "instance_manager_stale")], 1.0)
                 && !page.is(VOLUMES, &[("robustness", "healthy")], 1.0)
         })

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::page::Page;
 use super::{NAMESPACE, RBAC, SOON, healthy};
 
-const STATE: &str = "longhorn_health_exporter_resource_state";
+const STATE: &str = "longhorn_health_exporter_resource_unreadable";
 const UNKNOWN: &str = "longhorn_health_check_unknown";
 const ERRORS: &str = "longhorn_health_exporter_api_errors_total";
 const LAST_SUCCESS: &str = "longhorn_health_exporter_last_success_timestamp_seconds";
@@ -23,7 +23,7 @@ fn stands(page: &Page, resource: &str, state: &str) -> bool {
     match state {
         // what is readable has no series
         "readable" => page.value(STATE, &[("resource", resource)]).is_none(),
-        _ => page.is(STATE, &[("resource", resource), ("state", state)], 1.0),
+        _ => page.is(STATE, &[("resource", resource), ("reason", state)], 1.0),
     }
 }
 
@@ -93,7 +93,7 @@ async fn an_api_server_that_is_away_for_two_minutes_is_seen_and_outlived() -> Re
             // A server that starts may also refuse for a moment; the kinds of other products are never there.
             ["stale", "forbidden", "pending"]
                 .iter()
-                .all(|state| !page.has_value(STATE, &[("state", state)], 1.0))
+                .all(|state| !page.has_value(STATE, &[("reason", state)], 1.0))
                 && page.value(LAST_SUCCESS, &success) > Some(last)
                 && !page.has(UNKNOWN, &[("check", STALE)])
         })

@@ -109,7 +109,7 @@ fn own(page: &Page) -> String {
     let telling = |line: &&str| {
         [
             "longhorn_health_finding{",
-            "longhorn_health_exporter_resource_state{",
+            "longhorn_health_exporter_resource_unreadable{",
             "longhorn_health_exporter_api_errors_total{",
         ]
         .iter()

@@ -102,10 +102,10 @@ fn series(page: &mut Document, gauge: &Gauge) {
         true => "no labels".to_owned(),
         false => format!("labels {}", codes(&gauge.labels)),
     };
-    let (help, absent) = (gauge.help, gauge.absent);
+    let (help, absence) = (gauge.help, gauge.absence());
     let unit = unit(gauge).map(|unit| format!(" ({unit})")).unwrap_or_default();
     let stable = if own::STABLE.iter().any(|stable| stable.name == gauge.name) { " Stable." } else { "" };
-    page.paragraph(&format!("{help} A {kind}{unit} with {labels}; absent when: {absent}.{stable}"));
+    page.paragraph(&format!("{help} A {kind}{unit} with {labels}. {absence}{stable}"));
     page.code("promql", gauge.example);
 }
 
