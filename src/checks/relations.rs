@@ -241,5 +241,5 @@ relations! {
 
     // The pod of the present run waits for its backups, and its CronJob forbids a second beside it (longhorn-manager v1.6.2
     // app/recurring_job.go doRecurringBackup).
-    backup_failing [recurring_job_overdue] CausedBy backup_failing [backup_stuck], same Volume, "recurring job overdue";
+    backup_failing [recurring_job_overdue] CausedBy backup_failing [backup_stalled], same Volume, "recurring job overdue";
 }

@@ -106,7 +106,7 @@ fn stuck(cluster: &Cluster, out: &mut Outcome, volume: &Volume, backup: &Backup)
     let patience = standstill::a_percent(copied, PERCENT);
     let Some(since) = since.filter(|since| cluster.age(*since) >= patience) else {
         if age.is_unknown() && progress > 0 {
-            out.time_tells(&causes::BACKUP_STUCK, &volume.metadata.name);
+            out.time_tells(&causes::BACKUP_STALLED, &volume.metadata.name);
         }
         return None;
     };
@@ -124,7 +124,7 @@ fn stuck(cluster: &Cluster, out: &mut Outcome, volume: &Volume, backup: &Backup)
         cluster,
         volume,
         backup,
-        &causes::BACKUP_STUCK,
+        &causes::BACKUP_STALLED,
         format!("the newest backup of {} {stalled}", whose(cluster, volume)),
     )
     .since(Some(since))

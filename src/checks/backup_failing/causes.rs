@@ -42,7 +42,7 @@ causes! {
                 read "kubectl -n <namespace> get backuptargets.longhorn.io <object> -o yaml",
                 read "kubectl -n <namespace> get networkpolicies -o yaml",
             ];
-    BACKUP_STUCK = warning "backup_stuck" "the newest backup of a volume has made no progress for an hour"
+    BACKUP_STALLED = warning "backup_stalled" "the newest backup of a volume has made no progress for an hour"
         fix "Read the instance manager's log to find out whether the backup progresses. Locks of other clusters or finished backups expire within \
              minutes. Delete the backup only if it has stalled."
             [read "kubectl -n <namespace> get backups.longhorn.io <backup> -o yaml", read BACKUPS, read TARGETS]

@@ -18,7 +18,7 @@ pub(super) const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "LonghornBackupFailing",
-        when: When::Found(&[&BACKUP_FAILED, &BACKUP_STUCK]),
+        when: When::Found(&[&BACKUP_FAILED, &BACKUP_STALLED]),
         for_: "15m",
         summary: "The newest backup of a Longhorn volume has failed or stalled.",
         description: "The newest backup of volume {{ $labels.object }} has failed or stalled. Data written since the volume's last good backup is \

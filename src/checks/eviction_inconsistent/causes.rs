@@ -29,7 +29,7 @@ causes! {
             read DISK_UUIDS,
             change "kubectl -n <namespace> patch backingimages.longhorn.io <object> --type merge -p '{\"spec\":{\"diskFileSpecMap\":{\"<key>\":{\"evictionRequested\":true}}}}'",
         ];
-    STICKY_BACKING_IMAGE_FLAG = warning "sticky_backing_image_flag"
+    STALE_BACKING_IMAGE_FLAG = warning "stale_backing_image_flag"
         "a backing image copy still has evictionRequested, although its eviction was cancelled"
         fix "Set evictionRequested to false on the backing image copy: Longhorn (1.7.0 to 1.12.1) does not reset it." [
             change "kubectl -n <namespace> patch backingimages.longhorn.io <object> --type merge -p '{\"spec\":{\"diskFileSpecMap\":{\"<key>\":{\"evictionRequested\":false}}}}'",

@@ -199,7 +199,7 @@ impl<'a> CopyView<'a> {
         let (name, node) = (image.metadata.name.as_str(), place.node.metadata.name.as_str());
         Some(
             Candidate::new(
-                &causes::STICKY_BACKING_IMAGE_FLAG,
+                &causes::STALE_BACKING_IMAGE_FLAG,
                 self.object(image),
                 format!("backing image {name} still has evictionRequested on {node}"),
             )

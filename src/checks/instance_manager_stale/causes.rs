@@ -39,7 +39,7 @@ causes! {
                  left, delete the instance manager: without an Orphan object, nothing else stops them."
         way ALONE "they have no Orphan object, and nothing else runs in it"
             fix "Make sure that no volume uses the instances, then delete the instance manager: without an Orphan object, nothing else stops them.";
-    STUCK = warning "stuck" "nothing runs in the old instance manager, but its node's longhorn-manager does not remove it"
+    CLEANUP_STUCK = warning "cleanup_stuck" "nothing runs in the old instance manager, but its node's longhorn-manager does not remove it"
         fix "Read the longhorn-manager's log on <node>: only that manager can remove the instance manager. If the manager is running but idle, \
              restart it."
             [read MANAGER, read CONTENT, read NODE,

@@ -134,7 +134,7 @@ fn idle<'a>(
         ),
         None => evidence.push(api("start time unknown (the object does not record it)")),
     }
-    let why = if long || trouble.is_some() { &causes::STUCK } else { &causes::CLEANUP_PENDING };
+    let why = if long || trouble.is_some() { &causes::CLEANUP_STUCK } else { &causes::CLEANUP_PENDING };
     evidence.extend(trouble);
     if !fleet.engine_is_enabled(im) {
         evidence.push(api(

@@ -83,7 +83,7 @@ gauges! {
 
 const STUCK: Alert = Alert {
     name: "LonghornInstanceManagerStuck",
-    when: When::Found(&[&causes::ORPHAN_HELD, &causes::STUCK, &causes::DELETION_STUCK]),
+    when: When::Found(&[&causes::ORPHAN_HELD, &causes::CLEANUP_STUCK, &causes::DELETION_STUCK]),
     for_: "15m",
     summary: "An old Longhorn instance manager is not being removed.",
     description: "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} is not being \
@@ -200,7 +200,10 @@ fn finding(
 /// does not look at their maps before it removes the instance manager.
 fn doomed_shards<'a>(im: &'a InstanceManager, case: &StaleManager) -> Vec<&'a str> {
     let running = im.status.current_state == InstanceManagerState::Running;
-    if !running || !matches!(*case.why, causes::STUCK | causes::CLEANUP_PENDING) || !case.holders.is_empty() {
+    if !running
+        || !matches!(*case.why, causes::CLEANUP_STUCK | causes::CLEANUP_PENDING)
+        || !case.holders.is_empty()
+    {
         return Vec::new();
     }
     let maps = [&im.status.instance_shards, &im.status.instance_shard_groups];
@@ -220,7 +223,7 @@ fn message(im: &InstanceManager, case: &StaleManager, volumes: usize) -> String 
                 counted(orphans, "orphaned instance")
             )
         }
-        causes::STUCK => {
+        causes::CLEANUP_STUCK => {
             format!("an old instance manager on {node} is not removed, although nothing runs in it")
         }
         causes::DELETION_STUCK => format!("an old instance manager on {node} was deleted but still exists"),
@@ -255,7 +258,7 @@ fn impact(case: &StaleManager, volumes: &[VolumeRef], shards: &[&str]) -> String
         return "Longhorn treats it as idle and will remove it, together with its shards".to_owned();
     }
     match *case.why {
-        causes::ORPHAN_HELD | causes::STUCK | causes::DELETION_STUCK if volumes.is_empty() => {
+        causes::ORPHAN_HELD | causes::CLEANUP_STUCK | causes::DELETION_STUCK if volumes.is_empty() => {
             "no volume is affected, but the unused instance manager keeps CPU and memory reserved".into()
         }
         causes::NODE_DOWN => "what runs in the instance manager is unknown until its node is back".into(),

@@ -25,7 +25,7 @@ pub(super) fn advise(
 ) -> Finding {
     match *case.why {
         _ if !shards.is_empty() => finding.way(&causes::SHARDS),
-        causes::STUCK if im.spec.node_id.is_empty() => finding.way(&causes::NODELESS),
+        causes::CLEANUP_STUCK if im.spec.node_id.is_empty() => finding.way(&causes::NODELESS),
         // held up by the pod alone: nothing of Longhorn's ends it
         causes::DELETION_STUCK => match ending_pod(cluster, im) {
             Some(pod) => finding

@@ -16,7 +16,7 @@ fn old(status: &str) -> String {
 }
 
 fn one(cause: &str) -> Vec<String> {
-    let warnings = ["orphan_held", "stuck", "deletion_stuck"];
+    let warnings = ["orphan_held", "cleanup_stuck", "deletion_stuck"];
     let severity = if warnings.contains(&cause) { "warning" } else { "info" };
     vec![format!("{severity} {cause} InstanceManager im-old")]
 }

@@ -86,7 +86,7 @@ fn a_manager_that_restarts_or_is_under_pressure_does_not_make_it_stuck() {
     };
     for (reason, since, cause) in [
         ("ManagerPodDown", "2026-01-01T23:57:01Z", "cleanup_pending"),
-        ("ManagerPodDown", "2026-01-01T23:57:00Z", "stuck"),
+        ("ManagerPodDown", "2026-01-01T23:57:00Z", "cleanup_stuck"),
         ("KubernetesNodePressure", "2026-01-01T00:00:00Z", "cleanup_pending"),
     ] {
         assert_eq!(causes(&with(&ready(reason, since))), one(cause), "{reason} {since}");
