@@ -73,6 +73,19 @@ relations! {
     volume_attachment_stuck [mount_failing] ShownWith
         csi_plugin_down [not_registered, plugin_crashing, plugin_not_running, plugin_missing] disk_unavailable [node_environment],
         same Node, "volume cannot be mounted" on nodes;
+    // A name that no server of the cluster's DNS resolves, from wherever it is asked.
+    volume_attachment_stuck [mount_failing, ticket_waits] ShownWith csi_plugin_down [plugin_crashing],
+        same Way, "volume cannot be used";
+    volume_attachment_stuck [mount_failing] ShownWith volume_attachment_stuck [ticket_waits], same Way, "volume cannot be mounted";
+    backup_failing [target_unavailable] ShownWith
+        csi_plugin_down [plugin_crashing] volume_attachment_stuck [ticket_waits, mount_failing], same Way, "backup target unreachable";
+    // An engine on a node that its own packets leave in vain finds no replica of others, nor they it.
+    volume_attachment_stuck [attach_loop] ShownWith csi_plugin_down [plugin_crashing], same Node, "engines keep dying" on nodes;
+    volume_degraded [rebuild_looping] ShownWith csi_plugin_down [plugin_crashing], same Node, "rebuild keeps failing" on nodes;
+    // No replica opens a chain that is too long, so that its engine ends.
+    volume_attachment_stuck [attach_loop, attaching, engine_cannot_start, ticket_waits] ShownWith snapshot_chain_long [cannot_open],
+        same Volume, "volume not attached";
+    volume_faulted [engine_died, salvage_pending, replicas_unreachable] ShownWith snapshot_chain_long [cannot_open], same Volume, "volume faulted";
     // An engine that dies takes the device along, and dies with its instance manager.
     volume_attachment_stuck [mount_failing] ShownWith volume_attachment_stuck [attach_loop], same Volume, "volume cannot be mounted";
     volume_attachment_stuck [attach_loop] ShownWith
@@ -235,6 +248,7 @@ relations! {
     known_bad_release [issue_11994] ShownWith engine_image_unavailable [missing_on_node], same Cluster, "known bug of this release";
     known_bad_release [issue_12578] ShownWith webhook_unavailable [deadlock, no_ready_endpoint],
         same Cluster, "Kubernetes nodes cannot be updated";
+    known_bad_release [issue_12311] ShownWith volume_attachment_stuck [ticket_waits], same Cluster, "known bug of this release";
     backup_failing [volume_backup_old] ShownWith known_bad_release [issue_11016], same Cluster, "no good backup";
     engine_image_unavailable [incompatible] ShownWith manager_crash_loop [engine_incompatible], same Cluster, "engine image incompatible";
     backup_failing [backup_failed] ShownWith backup_failing [target_unavailable], same Cluster, "backup failed";

@@ -160,9 +160,10 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// What checks read.
+    /// What checks read, and what they look at where it may be read.
     pub fn by_checks() -> Self {
-        Wanted { kinds: CATALOGUE.kinds(), api_server: false }
+        let glances = CATALOGUE.checks.iter().flat_map(|check| check.glances).copied();
+        Wanted { kinds: CATALOGUE.kinds().into_iter().chain(glances).collect(), api_server: false }
     }
 }
 

@@ -7,7 +7,10 @@ use jiff::{SignedDuration, Timestamp};
 use super::api;
 use crate::check::Evidence;
 use crate::cluster::Cluster;
-use crate::longhorn::{Condition, ConditionStatus, LonghornNode, Pod, Resource, condition, status};
+use crate::longhorn::{
+    Condition, ConditionStatus, LonghornNode, Owner, Pod, Resource, Volume, VolumeRobustness, condition,
+    status,
+};
 
 /// What a longhorn-manager may take to come back when it is restarted.
 const RESTART: SignedDuration = SignedDuration::from_mins(3);
@@ -129,6 +132,22 @@ pub fn is_gone(cluster: &Cluster, node: &str) -> bool {
     let nodes = &cluster.objects.kube_nodes;
     let known = !nodes.is_empty() && cluster.decoded_all(Resource::KubeNodes);
     known && !node.is_empty() && nodes.get(node).is_none()
+}
+
+/// True for one on which nothing is left, as of an autoscaler, while every volume is healthy without it.
+pub fn is_left_empty(cluster: &Cluster, node: &str) -> bool {
+    let objects = &cluster.objects;
+    let holds = |volume: &Volume| {
+        let hurt = matches!(volume.status.robustness, VolumeRobustness::Degraded | VolumeRobustness::Faulted);
+        hurt || volume.spec.node_id == node || volume.status.current_node_id == node
+    };
+    let kinds = [Resource::Replicas, Resource::Engines, Resource::Orphans, Resource::Volumes];
+    is_gone(cluster, node)
+        && kinds.iter().all(|kind| cluster.knows_all(*kind))
+        && objects.replicas.of(Owner::Node, node).next().is_none()
+        && !objects.engines.iter().any(|engine| engine.spec.node_id == node)
+        && !objects.orphans.iter().any(|orphan| orphan.spec.node_id == node)
+        && !objects.volumes.iter().any(holds)
 }
 
 /// Since when the node has not been Ready, or Longhorn has missed it.

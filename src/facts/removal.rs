@@ -6,8 +6,11 @@
 //! manifest and chart ends after 15 minutes, and takes its pod with it. `kubectl delete -f` deletes the definitions before the managers,
 //! and with each definition its objects: nodes go beneath managers that are Ready (seen with 1.12.1).
 
+use super::patience::DEFINITE;
 use crate::cluster::{Cluster, Readability};
-use crate::longhorn::{Container, InstanceManager, InstanceManagerState, Pod, Resource, Volume, VolumeState};
+use crate::longhorn::{
+    Container, InstanceManager, InstanceManagerState, Pod, PodPhase, Resource, Volume, VolumeState,
+};
 
 const JOB: &str = "longhorn-uninstall";
 /// Without it the uninstaller refuses to begin; it may have been set long ago.
@@ -73,6 +76,19 @@ fn is_in_use(volume: &Volume) -> bool {
         VolumeState::Deleting => !volume.status.current_node_id.is_empty(),
         _ => false,
     }
+}
+
+/// The uninstaller that someone started, with the volumes that are in use; true where it was refused. Nothing but its start asks for the
+/// flag (longhorn-manager v1.4.4 to v1.12.1 controller/uninstall_controller.go checkPreconditions; 1.3 has none), and the chart
+/// starts it with --force, which takes volumes in use (longhorn v1.3.3 to v1.12.1 chart/templates/uninstall-job.yaml).
+pub fn begun(cluster: &Cluster) -> Option<(&Pod, bool, Vec<&Volume>)> {
+    let pods = cluster.objects.pods.iter().filter(|pod| is_uninstaller(pod));
+    let pod = pods.max_by_key(|pod| pod.metadata.created())?;
+    let works = pod.ready_since().is_some_and(|since| cluster.age(since) >= DEFINITE);
+    let refused = !works && cluster.setting(FLAG).is_some_and(|flag| flag.value != "true");
+    let known = cluster.can_read(Resource::Settings) && pod.status.phase != PodPhase::Succeeded;
+    let used: Vec<&Volume> = cluster.objects.volumes.iter().filter(|volume| is_in_use(volume)).collect();
+    (known && (refused || !used.is_empty())).then_some((pod, refused, used))
 }
 
 /// The removal that is under way, whatever it takes along.

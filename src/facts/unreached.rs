@@ -1,5 +1,5 @@
-//! Why a webhook is not reached, as the tail of an error tells it: by a manager that waits for its Service, or by the API server
-//! that calls it.
+//! Why a Service is not reached, as the tail of an error tells it: by a manager that waits for its webhook, by the API server that
+//! calls it, by anyone who asks DNS for a name.
 
 use jiff::SignedDuration;
 
@@ -58,6 +58,16 @@ pub fn of_call(line: &str) -> Option<&'static Way> {
         let is_root = is_root(of(call, OF_MANAGERS)?);
         Some(if is_root { &causes::CONTROL_PLANE } else { &causes::NO_LISTENER })
     })
+}
+
+/// Why DNS did not answer, in an error of Go: `lookup NAME on SERVER:53: read udp FROM->SERVER:53: …` (go1.23 net/dnsclient_unix.go).
+/// An address without endpoints refuses. A server of the node itself is none of the cluster, and an answer, as `no such host`, has a
+/// reason of its own.
+pub fn of_dns(said: &str) -> Option<&'static Way> {
+    let (asked, error) = said.rsplit_once("lookup ")?.1.split_once(": ")?;
+    let own = asked.contains(" on 127.") || asked.contains(" on [::1]");
+    let words: &[Words] = &[(&ways::DNS_DOWN, &["refused"]), (&ways::DNS_SILENT, &["i/o timeout"])];
+    of(error, words).filter(|_| !own)
 }
 
 fn of(text: &str, words: &[Words]) -> Option<&'static Way> {

@@ -33,12 +33,24 @@ ways! { UNREACHED:
         [read ON_NODE, read SLICES, read WAITS, read GAVE_UP];
 }
 
+// Why a name is not resolved, no matter who asks. Nothing of Longhorn is to be changed.
+ways! { UNRESOLVED:
+    DNS_DOWN "cluster DNS is down"
+        fix "Read the previous log of a CoreDNS pod and fix its error, such as a forwarding loop over the nodes' own resolver. \
+             Change nothing in Longhorn: it retries."
+        [read DNS, read "kubectl -n kube-system logs -l k8s-app=kube-dns --previous --tail=20"];
+    DNS_SILENT "DNS queries get no answer"
+        fix "Check the CoreDNS pods. If they are Ready, the asking node loses packets: test DNS from a pod there. Then check its firewall, \
+             MTU and VXLAN checksum offload."
+        [read DNS, read ON_NODE];
+}
+
 const POD: &str = "kubectl -n <namespace> describe pod <pod>";
 /// Where there is no pod.
 const SET: &str = "kubectl -n <namespace> describe daemonset <workload>";
 const NODE: &str = "kubectl describe node <node>";
 const RUNTIME_LOG: &str = "ssh <node> 'sudo journalctl -n 50 --no-pager -u containerd -u rke2-agent -u k3s'";
-const NETWORKS: &str = "kubectl get network-attachment-definitions.k8s.cni.cncf.io -A -o yaml";
+const NETWORKS: &str = "kubectl -n <namespace> get settings.longhorn.io storage-network";
 const REPLICAS: &str = "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node>";
 
 // Why the API server takes no pods of a DaemonSet.
@@ -59,9 +71,9 @@ ways! { REFUSED:
 // What a kubelet, a container runtime or a registry says of why a pod does not start.
 ways! { KUBELET_SAYS:
     RATE_LIMITED "the registry's rate limit is reached"
-        fix "Pull the image through a mirror or with registry credentials (setting registry-secret), or load it onto \
-             the node by hand. The kubelet retries within five minutes." [read POD, read SET];
-    PULL_REFUSED "the registry refuses access to an image"
+        fix "Load the image onto the node by hand, or let the node pull it through a mirror or with registry credentials (setting \
+             registry-secret). The kubelet retries within five minutes." [read POD, read SET];
+    PULL_REFUSED "the registry refuses access"
         fix "Correct the registry's pull secret (setting registry-secret) or the image's name: registries also deny \
              access to images that do not exist. The kubelet retries within five minutes." [read POD, read SET];
     NO_SUCH_IMAGE "the registry has no such image"
@@ -73,11 +85,11 @@ ways! { KUBELET_SAYS:
     RUNTIME_HANGS "the container runtime hangs"
         fix "Cordon the node, so that new pods start elsewhere. Restart its container runtime (containerd, rke2 or k3s), or reboot the node if \
              that does not help. Then uncordon it." [read POD, read RUNTIME_LOG, read NODE];
-    NO_ADDRESS "the pod network has no free address"
+    NO_ADDRESS "no pod address is free"
         fix "Free or add pod addresses: correct the network's range and exclusions (the storage network's if setting \
              storage-network names one), or remove leaked reservations. The kubelet then retries automatically." [read POD, read NETWORKS];
-    NO_POD_NETWORK "the pod network of the node fails"
-        fix "Repair the CNI plugin on the node: its pod, and its files in /etc/cni/net.d and /opt/cni/bin. The \
+    NO_POD_NETWORK "the pod network fails"
+        fix "Fix the CNI plugin on the node: its pod, and its files in /etc/cni/net.d and /opt/cni/bin. The \
              kubelet then retries automatically." [read POD, read "kubectl -n kube-system get pods -o wide --field-selector spec.nodeName=<node>"];
     DISK_FULL "the node's disk is full"
         fix "Free disk space on the node: unused images, logs, the file system of the container runtime. The kubelet then retries automatically."

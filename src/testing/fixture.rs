@@ -267,9 +267,9 @@ impl Holes<'_> {
         if let Some(given) = self.given.iter().rev().find_map(|given| given.get(hole)) {
             return self.filled(given);
         }
-        let of_volume = |name: &str| {
-            name.split_once("-e-").or(name.split_once("-r-")).map(|(volume, _)| volume.to_owned())
-        };
+        // of vm-e-r-3 it is vm-e
+        let of_volume =
+            |name: &str| name.rfind("-e-").max(name.rfind("-r-")).map(|end| name[..end].to_owned());
         let text = match hole {
             "name" => self.name.to_owned(),
             "rest" => self.rest.to_owned(),

@@ -269,6 +269,7 @@ fn words_that_take_something_away_say_what_is_proven_before() {
         ("manager_start_stuck/webhook_service_unreachable", "that it does not help"),
         ("operation_stalled/backing_image_failed", "not to"),
         ("operation_stalled/expansion_failed", "not to"),
+        ("version_skew/upgrade_refused", "not to"),
         ("volume_degraded/not_rebuilding", "not to"),
         ("volume_degraded/rebuild_looping", "not to"),
         ("volume_degraded/rebuild_stalled", "not to"),

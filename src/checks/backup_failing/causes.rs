@@ -1,6 +1,7 @@
 //! Why volumes are not backed up.
 
 use crate::check::{BY_ITS_TARGET, causes};
+use crate::facts::ways::{KUBELET_SAYS, NOT_STARTED, UNRESOLVED};
 
 const BACKUPS: &str = "kubectl -n <namespace> get backups.longhorn.io -l backup-volume=<object>";
 const TARGETS: &str = "kubectl -n <namespace> get backuptargets.longhorn.io";
@@ -41,7 +42,15 @@ causes! {
                  nodes and the target. Longhorn retries every poll interval." [
                 read "kubectl -n <namespace> get backuptargets.longhorn.io <object> -o yaml",
                 read "kubectl -n <namespace> get networkpolicies -o yaml",
-            ];
+            ]
+        ways UNRESOLVED;
+    TARGET_WITHOUT_URL = warning "target_without_url" "recurring jobs back up volumes to a target that has no URL, so nothing is ever backed up",
+        changed_by: BY_ITS_TARGET
+        fix "Set the URL and credential of backup target <object>. Then take one backup of each volume. If you want no backups, delete the jobs." [
+            read "kubectl -n <namespace> get backuptargets.longhorn.io <object> -o yaml",
+            read "kubectl -n <namespace> get recurringjobs.longhorn.io",
+            read "kubectl -n <namespace> get backups.longhorn.io",
+        ] proven "a recurring job without a target has made no backup; deleting it deletes no data";
     BACKUP_STALLED = warning "backup_stalled" "the newest backup of a volume has made no progress for an hour"
         fix "Read the instance manager's log to find out whether the backup progresses. Locks of other clusters or finished backups expire within \
              minutes. Delete the backup only if it has stalled."
@@ -66,6 +75,13 @@ causes! {
              were missed, change the job's schedule in Longhorn."
             [read CRON_JOB, read JOBS, change "kubectl -n <namespace> delete jobs <workload>"]
             proven "the Job is the active one of an overdue CronJob, and writes no backup"
+        way SIDECAR_RUNS "a sidecar in its pod never ends"
+            fix "Exclude Longhorn's namespace from sidecar injection. Then delete Job <workload>: its own container has ended, but the sidecar keeps it \
+                 active and blocks every later run." [
+                read "kubectl -n <namespace> get pod <pod> -o jsonpath='{range .status.containerStatuses[*]}{.name} {.state}{\"\\n\"}{end}'",
+                read "kubectl get namespace <namespace> --show-labels",
+                change "kubectl -n <namespace> delete jobs <workload>",
+            ] proven "the job's own container has ended, and writes no backup"
         way NO_CRON_JOB "it has no CronJob"
             fix "Read the log of the longhorn-manager that owns the recurring job: it should have created the CronJob." [
                 read "kubectl -n <namespace> get recurringjobs.longhorn.io <object> -o yaml",
@@ -79,7 +95,8 @@ causes! {
                  not answering. The CronJob controller then retries automatically." [read CRON_JOB, read "kubectl -n <namespace> describe resourcequota"]
         way PODS_REFUSED "Kubernetes rejects its Job's pods"
             fix "Read the Job's Event. Then exempt Longhorn's namespace in the policy, raise the quota, or start the \
-                 webhook that is not answering. Kubernetes then creates the pod within minutes." [read "kubectl -n <namespace> describe job <workload>", read CRON_JOB];
+                 webhook that is not answering. Kubernetes then creates the pod within minutes." [read "kubectl -n <namespace> describe job <workload>", read CRON_JOB]
+        ways KUBELET_SAYS ways NOT_STARTED;
     RECURRING_JOB_SUSPENDED = info "recurring_job_suspended" "the CronJob of a recurring job is suspended"
         fix "Find out who suspended the job and why. If it should run, resume it."
             [read CRON_JOB, change "kubectl -n <namespace> patch cronjob <object> --type merge -p '{\"spec\":{\"suspend\":false}}'"];

@@ -8,6 +8,7 @@ use super::{causes, schedule};
 use crate::check::*;
 use crate::cluster::Readability;
 use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::not_started::{self, NotStarted};
 use crate::facts::patience::CRON;
 use crate::facts::{api, pods, text};
 use crate::longhorn::{CronJob, Event, Pod, PodPhase, RecurringJob, Volume};
@@ -76,16 +77,27 @@ fn not_running(
         true => &causes::JOBS_REFUSED,
         false => &causes::PODS_REFUSED,
     });
-    let still = match way {
-        _ if writes => ": its last run is unfinished",
-        Some(&causes::PODS_REFUSED) => ": Kubernetes rejects its pods",
-        _ => "",
+    let pod = pod_of(cluster, cron).filter(|_| !writes && way.is_none());
+    let sidecar = pod.and_then(sidecar_of);
+    let waits = pod.filter(|pod| pod.status.phase == PodPhase::Pending);
+    let waits = waits.map(|pod| not_started::of_pod(cluster, pod, name)).filter(NotStarted::is_definite);
+    let still = match (way, &waits) {
+        _ if writes => ": its last run is unfinished".to_owned(),
+        (Some(&causes::PODS_REFUSED), _) => ": Kubernetes rejects its pods".to_owned(),
+        (None, Some(waits)) => format!(": {}", waits.way.briefly),
+        _ => sidecar.map_or(String::new(), |sidecar| format!(": sidecar {sidecar} never ends")),
     };
+    let way = way.or(waits.as_ref().map(|waits| waits.way)).or(sidecar.map(|_| &causes::SIDECAR_RUNS));
     let long = text::duration(cluster.age(last));
     let what = format!("has not started for {long}{still}");
     let finding = about(cluster, job, &causes::RECURRING_JOB_OVERDUE, &what)
         .since(Some(last))
-        .facts(evidence(cluster, job, cron, pause));
+        .facts(waits.iter().flat_map(not_started::evidence))
+        .facts(evidence(cluster, job, cron, pause))
+        .facts(
+            sidecar.map(|sidecar| format!("the job's container has ended, but {sidecar} is still running")),
+        )
+        .named(pod.map(|pod| (Name::Pod, pod.metadata.name.to_string())));
     if writes {
         return Some(finding.severity(Severity::Info));
     }
@@ -93,8 +105,8 @@ fn not_running(
         return Some(finding.way(way).with(Name::Workload, event.involved_object.name.as_str()));
     }
     // only of a run that writes no backup it is said which Job to delete
-    let hangs = cron.status.active.iter().take(1);
-    Some(finding.named(hangs.map(|job| (Name::Workload, job.name.to_string()))))
+    let hangs = cron.status.active.iter().take(1).filter(|_| waits.is_none());
+    Some(finding.way(way).named(hangs.map(|job| (Name::Workload, job.name.to_string()))))
 }
 
 /// That a job has run twice since it last came to a good end. What a backup job fails at, its volumes say.
@@ -173,6 +185,21 @@ fn refused<'a>(cluster: &'a Cluster, cron: &'a CronJob) -> Option<&'a Event> {
     refusals.filter(|event| event.reason == "FailedCreate").max_by_key(|event| event.last_seen())
 }
 
+/// The pod of the Job that blocks the next.
+fn pod_of<'a>(cluster: &'a Cluster, cron: &CronJob) -> Option<&'a Pod> {
+    let job = cron.status.active.first()?;
+    let of_job = |pod: &&Pod| pod.metadata.label("job-name") == Some(job.name.as_str());
+    cluster.objects.pods.iter().filter(of_job).max_by_key(|pod| pod.metadata.created())
+}
+
+/// The container that keeps a pod running whose own has ended well: a mesh's proxy ends only when it is told to.
+fn sidecar_of(pod: &Pod) -> Option<&str> {
+    let statuses = || pod.status.container_statuses.iter();
+    let ended =
+        statuses().filter_map(|status| status.state.terminated.as_ref()).any(|end| end.exit_code == 0);
+    statuses().find(|status| ended && status.running_since().is_some()).map(|status| status.name.as_str())
+}
+
 /// What is wrong with the pods of a job, at most three of them.
 pub(super) fn troubled_pods(cluster: &Cluster, job: &str) -> Vec<Evidence> {
     let of_job = |pod: &&Pod| pod.metadata.label("recurring-job.longhorn.io") == Some(job);
@@ -205,12 +232,15 @@ fn ago(cluster: &Cluster, moment: Option<Timestamp>) -> String {
     }
 }
 
-/// The volumes with a label of the job or of one of its groups.
+/// The volumes with a label of the job or of one of its groups, and for the group `default` those that have yet to get its label.
 pub(super) fn volumes_of<'a>(cluster: &'a Cluster, job: &RecurringJob) -> Vec<&'a str> {
     let labels = labels_of(job);
+    let by_default = job.spec.groups.iter().any(|group| group == "default");
     let has = |volume: &&Volume| {
-        let enabled = volume.metadata.labels.iter().filter(|(_, value)| *value == "enabled");
-        enabled.into_iter().any(|(label, _)| labels.contains(label.as_str()))
+        let mut own =
+            volume.metadata.labels.iter().filter(|(label, _)| label.starts_with("recurring-job")).peekable();
+        by_default && own.peek().is_none()
+            || own.any(|(label, value)| value == "enabled" && labels.contains(label.as_str()))
     };
     cluster.objects.volumes.iter().filter(has).map(|volume| volume.metadata.name.as_str()).collect()
 }

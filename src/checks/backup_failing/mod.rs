@@ -33,7 +33,7 @@ use crate::longhorn::Resource::*;
 pub static CHECK: Check = Check {
     id: "backup_failing",
     title: "Backups failing",
-    summary: "A backup target is unavailable, a backup failed or has stalled, a recurring job is overdue, or a volume's last good backup is too old \
+    summary: "A backup target is unavailable or has no URL, a backup failed or has stalled, a recurring job is overdue, or a volume's last good backup is too old \
               for its job.",
     needs: &[BackupTargets, Backups, RecurringJobs, CronJobs, Volumes],
     uses: &[Settings, Pods, Events, CsiAttachments],
@@ -59,10 +59,11 @@ gauges! {
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     count(cluster, out);
-    let unavailable = target::run(cluster, out);
+    let mut unavailable = target::run(cluster, out);
     let mut hurt: BTreeSet<&str> = backups::run(cluster, out);
     let writing = &backups::written(cluster) - &hurt;
     let jobs = jobs::run(cluster, out, &writing);
+    unavailable.extend(target::without_url(cluster, out, &jobs));
     hurt.extend(volumes::run(cluster, out, &jobs, &hurt.clone(), &unavailable));
     for volume in cluster.objects.volumes.iter() {
         let name = volume.metadata.name.as_str();

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::causes;
+use super::jobs::{self, BackupJob};
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::{DEFINITE, RETRY};
-use crate::facts::{api, text};
-use crate::longhorn::{BackupTarget, ConditionStatus, condition};
+use crate::facts::{api, text, unreached, ways};
+use crate::longhorn::{BackupTarget, ConditionStatus, CronJob, Volume, condition};
 
 /// What a target says that has no URL (longhorn-manager v1.5.0 to v1.12.1 controller/backup_target_controller.go).
 const NO_URL: &str = "backup target URL is empty";
@@ -46,7 +47,8 @@ const DEFINITE_WAYS: [&Way; 4] =
 
 fn way(message: &str) -> Option<&'static Way> {
     let lower = message.to_ascii_lowercase();
-    REASONS.iter().find(|(parts, _)| parts.iter().any(|part| lower.contains(part))).map(|(_, way)| *way)
+    let known = || REASONS.iter().find(|(parts, _)| parts.iter().any(|part| lower.contains(part)));
+    unreached::of_dns(message).or_else(|| known().map(|(_, way)| *way))
 }
 
 /// The names of the targets that do not answer.
@@ -77,7 +79,7 @@ pub(super) fn run<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a s
         let way = way(message);
         let is_definite = way.is_some_and(|way| DEFINITE_WAYS.contains(&way));
         if age.at_least(if is_definite { DEFINITE } else { RETRY }, Unknown::Counts) {
-            out.report(finding(cluster, target, message).way(way).since(age.since));
+            out.report(finding(cluster, target, message, way).since(age.since));
         }
     }
     unavailable
@@ -98,7 +100,7 @@ fn answer(message: &str) -> Option<&str> {
     CODES.into_iter().find(|known| message.contains(known)).or(code.filter(|_| is_answer))
 }
 
-fn finding(cluster: &Cluster, target: &BackupTarget, message: &str) -> Finding {
+fn finding(cluster: &Cluster, target: &BackupTarget, message: &str, way: Option<&'static Way>) -> Finding {
     let name = &target.metadata.name;
     let users =
         cluster.objects.volumes.iter().filter(|volume| target_of(&volume.spec.backup_target_name) == name);
@@ -108,9 +110,14 @@ fn finding(cluster: &Cluster, target: &BackupTarget, message: &str) -> Finding {
         cluster.object::<BackupTarget>(name),
         match answer(message) {
             Some(answer) => format!("backup target {name} rejects every request ({answer})"),
-            None => format!("Longhorn cannot reach backup target {name}"),
+            None => {
+                let dns = way.filter(|way| ways::UNRESOLVED.contains(way));
+                let why = dns.map_or(String::new(), |way| format!(": {}", way.briefly));
+                format!("Longhorn cannot reach backup target {name}{why}")
+            }
         },
     )
+    .way(way)
     .impact(match backed_up {
         0 => format!("backups on target {name} cannot be taken, restored or deleted"),
         number => format!(
@@ -130,6 +137,56 @@ fn finding(cluster: &Cluster, target: &BackupTarget, message: &str) -> Finding {
     })
     .fact(format!("backup target {name} has URL {}", target.spec.backup_target_url))
     .with(Name::Key, target.spec.credential_secret.as_str())
+}
+
+/// Finds targets without a URL to which recurring jobs are to back up volumes: Longhorn takes such a target for not wanted, and no run makes
+/// a backup (longhorn-manager v1.5.0 to v1.12.1 controller/backup_target_controller.go). Returns their names.
+pub(super) fn without_url<'a>(
+    cluster: &'a Cluster,
+    out: &mut Outcome,
+    jobs: &[BackupJob],
+) -> BTreeSet<&'a str> {
+    let runs = |cron: &CronJob| !cron.spec.suspend;
+    let runs = |job: &&BackupJob| cluster.objects.cron_jobs.get(&job.job.metadata.name).is_some_and(runs);
+    let jobs: Vec<&BackupJob> = jobs.iter().filter(runs).collect();
+    // up to 1.7 the URL comes from a setting
+    let by_setting = cluster.setting("backup-target").is_some_and(|setting| !setting.value.is_empty());
+    let mut without = BTreeSet::new();
+    for target in cluster.objects.backup_targets.iter() {
+        let name = target.metadata.name.as_str();
+        if by_setting || !target.spec.backup_target_url.is_empty() || target.metadata.is_deleting() {
+            continue;
+        }
+        let here = |volume: &Volume| target_of(&volume.spec.backup_target_name) == name;
+        let here = |volume: &&str| cluster.objects.volumes.get(volume).is_some_and(here);
+        let of = |job: &BackupJob| -> Vec<&str> {
+            jobs::volumes_of(cluster, job.job).into_iter().filter(here).collect()
+        };
+        let (users, jobs): (Vec<_>, Vec<_>) = jobs
+            .iter()
+            .map(|job| (of(job), &job.job.metadata))
+            .filter(|(users, _)| !users.is_empty())
+            .unzip();
+        let since = jobs.iter().filter_map(|job| job.created()).max();
+        let age = observe(cluster, out, "without_url", name, Begun::NotBefore(since));
+        if users.is_empty() || !age.at_least(RETRY, Unknown::Counts) {
+            continue;
+        }
+        without.insert(name);
+        let users = cluster.volume_refs(users.into_iter().flatten());
+        let jobs: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
+        let object = cluster.object::<BackupTarget>(name);
+        let message = format!("backup target {name} has no URL, so recurring jobs back up nothing");
+        out.report(
+            Finding::about(&causes::TARGET_WITHOUT_URL, object, message)
+                .since(age.since_or_later())
+                .impact(format!("no backup is made of {}", text::users_of(&users)))
+                .volumes(users)
+                .fact(format!("target {name}: spec.backupTargetURL is empty. Jobs: {}", text::listed(&jobs)))
+                .fact(age.evidence()),
+        );
+    }
+    without
 }
 
 /// Up to 1.7 there is one target.

@@ -1,7 +1,7 @@
 //! Why volumes do not reach pods by CSI.
 
 use crate::check::{Cause, causes, ways};
-use crate::facts::ways::{KUBELET_SAYS, NOT_STARTED};
+use crate::facts::ways::{KUBELET_SAYS, NOT_STARTED, UNRESOLVED};
 
 ways! { SIDECAR:
     LIVENESS_SIDECAR "its liveness sidecar is not answering"
@@ -32,7 +32,8 @@ causes! {
             fix "Give node <node> or node <value> its own IP address. Then restart that node's kubelet (the k3s or \
                  RKE2 service): the kubelet keeps the address found at startup."
             [read "kubectl get nodes -o wide", read "kubectl describe node <node>"]
-        ways SIDECAR;
+        ways SIDECAR
+        ways UNRESOLVED;
     PLUGIN_NOT_RUNNING = warning "plugin_not_running"
         "the CSI plugin's pod on the node is stuck starting or not Ready"
         fix "Read the pod's Events for a failed image pull, a full node or a missing kubelet directory. If the kubelet's root is not \
@@ -85,6 +86,22 @@ causes! {
             read "kubectl -n <namespace> get settings.longhorn.io current-longhorn-version",
             read "kubectl -n <namespace> get volumes.longhorn.io",
         ];
+    UNINSTALL_BEGUN = critical "uninstall_begun" "Job longhorn-uninstall was started, which deletes every volume"
+        but "warning if deleting-confirmation-flag refused it"
+        fix "Delete Job longhorn-uninstall now, unless you want to lose all volumes. Then set deleting-confirmation-flag to false and bring the release \
+             back (helm rollback)." [
+            change "kubectl -n <namespace> delete job longhorn-uninstall",
+            change "kubectl -n <namespace> patch settings.longhorn.io deleting-confirmation-flag --type merge -p '{\"value\":\"false\"}'",
+            read "kubectl -n <namespace> get volumes.longhorn.io",
+            read "helm -n <namespace> list --all",
+        ] proven "the uninstaller's pod holds no data, and what it has not deleted yet then stays"
+        way UNINSTALL_REFUSED "deleting-confirmation-flag is false"
+            fix "Keep deleting-confirmation-flag false. Pause the tool that uninstalls Longhorn, delete Job longhorn-uninstall, and bring the release back \
+                 (helm rollback)." [
+                read "kubectl -n <namespace> logs job/longhorn-uninstall --tail=5",
+                read "helm -n <namespace> list --all",
+                change "kubectl -n <namespace> delete job longhorn-uninstall",
+            ] proven "the uninstaller was refused before it deleted anything, and its Job holds no data";
     SIDECAR_DOWN = warning "sidecar_down"
         "csi-resizer or csi-snapshotter is down, so volumes cannot be expanded or VolumeSnapshots cannot be taken"
         fix "Read the Events and logs of <object>'s pods. If the CSI plugin on their node is down, fix that first. If \

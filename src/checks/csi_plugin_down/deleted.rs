@@ -9,7 +9,7 @@
 
 use std::collections::BTreeSet;
 
-use super::causes::{DELETED_IN_USE, MANAGERS_DELETED, MANAGERS_RUN};
+use super::causes::{DELETED_IN_USE, MANAGERS_DELETED, MANAGERS_RUN, UNINSTALL_BEGUN, UNINSTALL_REFUSED};
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::NEXT_POD;
@@ -20,7 +20,9 @@ const SET: &str = "longhorn-manager";
 
 /// True where it is so.
 pub(super) fn run(cluster: &Cluster, out: &mut Outcome) -> bool {
-    let Some((evidence, lost)) = removal::missed(cluster) else { return managers(cluster, out) };
+    let Some((evidence, lost)) = removal::missed(cluster) else {
+        return managers(cluster, out) || uninstaller(cluster, out);
+    };
     let runs = cluster.manager_daemon_set().is_some_and(|set| !set.metadata.is_deleting());
     let users = cluster.volume_refs(lost.iter().map(|volume| volume.metadata.name.as_str()));
     let since = lost.iter().filter_map(|volume| volume.metadata.deletion_timestamp.get()).min();
@@ -76,6 +78,31 @@ fn managers(cluster: &Cluster, out: &mut Outcome) -> bool {
     .fact(age.evidence());
     out.report(finding);
     true
+}
+
+/// The Job of the chart, or of the published manifest, which deletes every volume: refused, or at work on volumes in use.
+fn uninstaller(cluster: &Cluster, out: &mut Outcome) -> bool {
+    let Some((pod, refused, used)) = removal::begun(cluster) else { return false };
+    let users = cluster.volume_refs(used.iter().map(|volume| volume.metadata.name.as_str()));
+    let going = cluster.objects.volumes.iter().filter(|volume| volume.metadata.is_deleting()).count();
+    let (count, are) = (counted(users.len(), "volume"), if users.len() == 1 { "is" } else { "are" });
+    let (name, phase) = (&pod.metadata.name, pod.status.phase.as_str());
+    let message = match refused {
+        true => "an uninstall of Longhorn was refused: deleting-confirmation-flag is false".to_owned(),
+        false => format!("Longhorn's uninstaller was started, but {count} {are} in use"),
+    };
+    let finding = Finding::about(&UNINSTALL_BEGUN, cluster.object::<DaemonSet>(SET), message)
+        .since(pod.metadata.created())
+        .fact(format!("pod {name} of Job longhorn-uninstall is in phase {phase}"))
+        .fact(format!("volumes being deleted: {going}"));
+    let deletes =
+        || format!("the uninstaller deletes every volume, with the data of {}", text::users_of(&users));
+    let waits = "none yet: nothing is deleted, but the release stays in uninstalling and cannot be upgraded";
+    out.report(match refused {
+        true => finding.severity(Severity::Warning).way(&UNINSTALL_REFUSED).impact(waits),
+        false => finding.impact(deletes()).volumes(users),
+    });
+    !refused
 }
 
 /// What is left of the data, as a fact and for the impact.

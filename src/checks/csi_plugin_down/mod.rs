@@ -25,7 +25,7 @@ pub static CHECK: Check = Check {
     id: "csi_plugin_down",
     title: "CSI driver down",
     summary: "Longhorn's CSI plugin is down on a node or missing from its kubelet, a CSI controller (attacher, provisioner, resizer, snapshotter) is \
-              down everywhere or keeps restarting, or Longhorn was deleted while volumes were in use.",
+              down everywhere or keeps restarting, or Longhorn was deleted, or its uninstaller started, while volumes were in use.",
     needs: &[Pods, DaemonSets, Deployments],
     uses: &[
         CsiNodes, LonghornNodes, KubeNodes, Engines, Volumes, Replicas, Events, Services, Settings,

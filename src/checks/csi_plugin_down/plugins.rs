@@ -10,7 +10,7 @@ use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::nodes::Addresses;
 use crate::facts::patience::NODE_AWAY;
-use crate::facts::{api, nodes, pods, text};
+use crate::facts::{api, nodes, pods, text, unreached};
 use crate::longhorn::{CSI_DRIVER, Container, CsiNode, Engine, KubeNode, Pod, PodPhase, VolumeState};
 
 /// Volumes by the node where they are attached; made once, and only where something is wrong.
@@ -73,6 +73,10 @@ fn down<'a>(cluster: &'a Cluster, addresses: &OnceCell<Addresses<'a>>, pod: &Pod
         let killed = crash.end.is_some_and(|end| end.reason == "OOMKilled");
         let shared = addresses.get_or_init(|| Addresses::of(cluster)).shared(cluster, node);
         let probed = sidecar_silent(cluster, pod).filter(|_| container == PLUGIN);
+        let dns = cluster.history.logs_of(pod).filter(|log| log.container == PLUGIN).find_map(|log| {
+            let last = log.text.lines().rev().find(|line| !line.trim().is_empty())?;
+            Some((unreached::of_dns(last)?, last))
+        });
         let message = match shared {
             _ if probed.is_some() => {
                 format!("the CSI plugin on {node} keeps restarting: its liveness sidecar is not answering")
@@ -80,7 +84,10 @@ fn down<'a>(cluster: &'a Cluster, addresses: &OnceCell<Addresses<'a>>, pod: &Pod
             Some((_, other)) => {
                 format!("the CSI plugin on {node} keeps crashing: {other} has the same address")
             }
-            None => message,
+            None => match dns {
+                Some((way, _)) => format!("the CSI plugin on {node} keeps crashing: {}", way.briefly),
+                None => message,
+            },
         };
         let finding = Finding::about(&causes::PLUGIN_CRASHING, object, message)
             .fact(format!(
@@ -91,6 +98,9 @@ fn down<'a>(cluster: &'a Cluster, addresses: &OnceCell<Addresses<'a>>, pod: &Pod
                 EvidenceSource::Event
                     .says(format!("event Unhealthy: \"{}\"", text::both_ends(said, 300)))
                     .quoting(said)
+            }))
+            .facts(dns.map(|(_, said)| {
+                EvidenceSource::Log.says(format!("its log ends: {}", text::quoted(said))).quoting(said)
             }))
             .facts(shared.map(|(address, other)| {
                 format!("nodes {node} and {other} both have the InternalIP {address}")
@@ -104,7 +114,7 @@ fn down<'a>(cluster: &'a Cluster, addresses: &OnceCell<Addresses<'a>>, pod: &Pod
             _ if probed.is_some() => finding.way(&causes::LIVENESS_SIDECAR),
             // what managers answer goes to the other node
             Some((_, other)) => finding.way(&causes::SAME_ADDRESS).with(Name::Value, other),
-            None => finding,
+            None => finding.way(dns.map(|(way, _)| way)),
         });
     }
     let since = pods::since(pod);

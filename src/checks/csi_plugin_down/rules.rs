@@ -28,6 +28,16 @@ pub(super) const ALERTS: &[Alert] = &[
         ..Alert::DEFAULT
     },
     Alert {
+        name: "LonghornUninstallBegun",
+        when: When::Found(&[&UNINSTALL_BEGUN]),
+        summary: "Someone has started Longhorn's uninstaller.",
+        description: "Job longhorn-uninstall was started, which deletes every volume. While deleting-confirmation-flag is false, it is refused and \
+                      nothing is lost. Delete the Job and bring the Helm release back, unless you want this.",
+        why: "Volumes go within seconds, so this alert must not wait. Uninstalls without volumes in use are not found.",
+        runbook: include_str!("LonghornUninstallBegun.md"),
+        ..Alert::DEFAULT
+    },
+    Alert {
         name: "LonghornCsiControllerDown",
         when: When::Found(&[&CONTROLLER_DOWN]),
         for_: "2m",

@@ -21,7 +21,7 @@ const INSTALL_NFS: &str = "Install an NFS client on node <node>: nfs-common, or 
 
 causes! {
     DISK_UUID_MISMATCH = warning "disk_uuid_mismatch"
-        "a different disk is at the disk's path"
+        "a different disk is mounted"
         fix "Mount disk <disk> by UUID (fstab) at <value> on node <node>. If the disk was replaced, disable its scheduling. Once every volume is \
              healthy without it, remove and re-add it." [read DISK, read REPLICAS]
             proven "the fix asks for a replaced disk, and that every volume is healthy without it";

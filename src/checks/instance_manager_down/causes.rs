@@ -70,12 +70,12 @@ causes! {
                 read "kubectl get events -A --sort-by=.lastTimestamp | grep <object>",
                 read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
             ]
-        way WEBHOOK_UNANSWERED "a webhook that does not answer blocks new pods"
+        way WEBHOOK_UNANSWERED "a webhook is not answering"
             fix "Start the pods behind the webhook in the evidence. If it blocks them too, delete its configuration: its operator recreates it. Longhorn then \
                  creates the pod and its volumes recover." [
                 read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
                 read "kubectl get events -A --field-selector reason=FailedCreate --sort-by=.lastTimestamp",
-            ]
+            ] proven "a webhook configuration holds no data, and its operator recreates it"
         way CREATION_REJECTED "the API server rejects new pods"
             fix "Read the rejection message and fix its cause: a webhook that is not answering, the namespace's Pod \
                  Security level or a quota. Longhorn then creates the pod." [

@@ -21,7 +21,7 @@ pub struct Refusal {
     pub evidence: Vec<Evidence>,
 }
 
-/// What a kubelet writes of what it has not got (kubernetes v1.36 pkg/kubelet/lifecycle/predicate.go, pkg/kubelet/eviction/eviction_manager.go).
+/// What a kubelet writes when its node lacks something (kubernetes v1.36 pkg/kubelet/lifecycle/predicate.go, pkg/kubelet/eviction/eviction_manager.go).
 const LACKS: [(&str, &Way); 4] = [
     ("OutOfcpu", &causes::NO_CPU),
     ("resource: cpu", &causes::NO_CPU),

@@ -45,7 +45,9 @@ pub static CHECK: Check = Check {
     summary: "The installed Longhorn release has a known bug, and this cluster has its trigger. The cause is the issue's number. Bugs whose trigger \
               the API cannot show are listed as facts about the release.",
     needs: &[DaemonSets, Settings],
-    uses: &[BackingImages, LonghornNodes, InstanceManagers, Volumes, RecurringJobs, KubeNodes],
+    uses: &[
+        BackingImages, LonghornNodes, InstanceManagers, Volumes, RecurringJobs, KubeNodes, EngineImages, Pods,
+    ],
     causes: &LIST,
     gauges: GAUGES,
     alerts: &[Alert {

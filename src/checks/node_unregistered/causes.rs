@@ -12,13 +12,19 @@ causes! {
             read "kubectl -n <namespace> describe pod <pod>",
         ];
     NODE_GONE = warning "node_gone" "the node was removed from Kubernetes but is still registered in Longhorn"
+        but "info if nothing is left on it and every volume is healthy"
         fix "Bring node <node> back. If it is lost, wait until every volume is healthy without its replicas. Then disable scheduling on the node and delete it in Longhorn." [
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node>",
             read "kubectl -n <namespace> get volumes.longhorn.io",
             change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '{\"spec\":{\"allowScheduling\":false}}'",
             change "kubectl -n <namespace> delete nodes.longhorn.io <node>",
         ] proven "Kubernetes lists no such node, and no volume needs its replicas; Longhorn rejects the deletion while a replica or engine \
-                  names the node";
+                  names the node"
+        way LEFT_EMPTY "nothing is left on it"
+            fix "Delete node <node> in Longhorn, unless it comes back: no replica, engine or orphan is on it." [
+                change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '{\"spec\":{\"allowScheduling\":false}}'",
+                change "kubectl -n <namespace> delete nodes.longhorn.io <node>",
+            ] proven "Kubernetes lists no such node, no replica, engine or orphan names it, and every volume is healthy; Longhorn rejects the deletion otherwise";
     MANAGER_MISSING = warning "manager_missing"
         "no longhorn-manager is running on the node: its pod is missing, cannot start or cannot terminate"
         fix "Find out what blocks the pod: nodeSelector, affinity, taint, quota, admission policy, or a pod stuck Terminating. Even a node \

@@ -24,7 +24,10 @@ pub static CHECK: Check = Check {
     title: "Nodes not registered",
     summary: "A node with a longhorn-manager has no nodes.longhorn.io, or a nodes.longhorn.io has no Kubernetes node or no running longhorn-manager.",
     needs: &[Pods, LonghornNodes],
-    uses: &[KubeNodes, Volumes, Replicas, DaemonSets, Events, Settings, EngineImages, InstanceManagers],
+    uses: &[
+        KubeNodes, Volumes, Replicas, DaemonSets, Events, Settings, EngineImages, InstanceManagers, Engines,
+        Orphans,
+    ],
     causes: causes::ALL,
     ways: &[causes::WAYS],
     gauges: GAUGES,
@@ -32,6 +35,7 @@ pub static CHECK: Check = Check {
         name: "LonghornNodeUnregistered",
         when: When::Found(&[&causes::NEVER_STARTED, &causes::NODE_GONE, &causes::MANAGER_MISSING]),
         runbook_only: &[&causes::UNINSTALLING],
+        only: Some(Severity::Warning),
         for_: "3m",
         summary: "A node is missing from Kubernetes or Longhorn, or has no running longhorn-manager.",
         description: "Node {{ $labels.object }} is missing from Kubernetes or Longhorn, or has no running longhorn-manager, so Longhorn cannot use \
@@ -221,11 +225,14 @@ fn node_gone(cluster: &Cluster, node: &str, replicas: usize) -> Finding {
         true => format!("Kubernetes lists no node {node}"),
         false => format!("nodes.longhorn.io {node}: condition Ready has reason KubernetesNodeGone"),
     };
+    let is_empty = nodes::is_left_empty(cluster, node);
     Finding::about(
         &causes::NODE_GONE,
         cluster.object::<LonghornNode>(node),
         format!("node {node} was removed from Kubernetes but not from Longhorn"),
     )
+    .severity(if is_empty { Severity::Info } else { Severity::Warning })
+    .way(is_empty.then_some(&causes::LEFT_EMPTY))
     .node(node)
     .impact(match replicas {
         0 => format!("none: no replica is on {node}"),

@@ -32,7 +32,7 @@ pub static CHECK: Check = Check {
     needs: &[Volumes, Engines],
     uses: &[
         SystemBackups, SystemRestores, BackupBackingImages, BackingImages, BackingImageDataSources,
-        BackingImageManagers, Pods, Events, Replicas, LonghornNodes,
+        BackingImageManagers, Pods, Events, Replicas, LonghornNodes, CsiAttachments,
     ],
     causes: causes::ALL,
     ways: &[causes::WAYS],

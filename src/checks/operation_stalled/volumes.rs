@@ -8,7 +8,7 @@ use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::{FIRST_SIGN, PERCENT, RETRY};
 use crate::facts::standstill::Work;
 use crate::facts::{api, text, volumes};
-use crate::longhorn::{Engine, Event, InstanceState, Volume, VolumeRobustness};
+use crate::longhorn::{Engine, Event, InstanceState, Volume, VolumeRobustness, VolumeState};
 
 pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
     for volume in cluster.objects.volumes.iter().filter(|volume| !volume.metadata.is_deleting()) {
@@ -225,6 +225,14 @@ fn clone(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Option<&
                     .facts(error.map(|error| said("the clone's engine", error))),
             );
         }
+        return;
+    }
+    // it has its data, and its other replicas are built when someone attaches it (longhorn-manager v1.10.0 to v1.12.1
+    // controller/volume_controller.go ReconcileEngineReplicaState, utils.go isCloneTargetCopyInProgress)
+    let is_idle = volume.status.state == VolumeState::Detached
+        && cluster.can_read(Resource::CsiAttachments)
+        && volumes::asked_since(cluster, volume).is_none();
+    if is_idle && state == "copy-completed-awaiting-healthy" {
         return;
     }
     let progress = copies.and_then(|copies| copies.values().map(|copy| copy.progress.0).min()).unwrap_or(0);

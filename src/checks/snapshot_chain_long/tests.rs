@@ -44,6 +44,19 @@ fn the_limit_is_that_of_the_volume_else_of_the_setting_else_250() {
 }
 
 #[test]
+fn a_chain_that_no_replica_opens_is_told_before_and_after() {
+    let says = |yaml: &str| run(&CHECK, &cluster(yaml)).report.findings.remove(0).remedy.fix;
+    let attached = volume(250, "", "");
+    assert!(says(&attached).contains("while it is attached"));
+    assert!(!says(&volume(249, "snapshotMaxCount: 249", "")).contains("while it is attached"));
+    let stopped = attached.replace("currentState: running", "currentState: error");
+    assert_eq!(found(&CHECK, &cluster(&stopped)), ["critical cannot_open Volume v"]);
+    let at_rest =
+        stopped.replace("state: attached, robustness: healthy", "state: detached, robustness: unknown");
+    assert_eq!(found(&CHECK, &cluster(&at_rest)), ["warning at_limit Volume v"]);
+}
+
+#[test]
 fn longhorns_own_word_is_context() {
     let many = "{type: TooManySnapshots, status: 'True', reason: TooManySnapshots, message: 'Snapshots count is 101 over the warning threshold 100'}";
     assert_eq!(found(&CHECK, &cluster(&volume(101, "", many))), ["info many Volume v"]);

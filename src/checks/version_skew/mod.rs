@@ -6,6 +6,7 @@
 //! set of objects only while a rollout goes on. Engines are upgraded by people, or by the setting
 //! concurrent-automatic-engine-upgrade-per-node-limit; those that are compatible may stay old.
 
+mod refused;
 #[cfg(test)]
 mod tests;
 
@@ -42,19 +43,44 @@ causes! {
             read "kubectl -n <namespace> get daemonsets,deployments -o custom-columns='KIND:.kind,NAME:.metadata.name,IMAGES:.spec.template.spec.containers[*].image'",
             change "kubectl -n <namespace> rollout restart deployment/longhorn-driver-deployer",
         ];
+    UPGRADE_REFUSED = warning "upgrade_refused"
+        "Flux, Argo CD or the Helm controller of K3s and RKE2 cannot apply an upgrade of Longhorn, or has rolled it back"
+        fix "Read the error and fix its cause. Then run `longhorn-health-exporter plan upgrade` before the next try. Do not uninstall Longhorn: that \
+             deletes its volumes." [
+            read "kubectl -n <chart_namespace> logs job/<workload> --tail=50",
+            read "kubectl -n <chart_namespace> describe <kind> <object>",
+            read "longhorn-health-exporter plan upgrade",
+        ]
+        way STORED_VERSIONS "v1beta1 is still a stored version"
+            fix "Follow 1.10's important notes while still on <from>: rewrite these CRDs' objects, then remove v1beta1 from status.storedVersions. Do not \
+                 delete a CRD: that deletes its objects." [
+                read "kubectl get crds -l longhorn-manager -o custom-columns=NAME:.metadata.name,STORED:.status.storedVersions",
+                read "kubectl -n <chart_namespace> logs job/<workload> --tail=50",
+                read "longhorn-health-exporter plan upgrade",
+            ]
+        way PRE_UPGRADE "Longhorn's pre-upgrade check rejects it"
+            fix "Run `longhorn-health-exporter plan upgrade` to learn what the pre-upgrade Job rejects, usually a skipped minor release. Upgrade one minor \
+                 release at a time." [
+                read "longhorn-health-exporter plan upgrade",
+                read "kubectl -n <chart_namespace> describe <kind> <object>",
+            ];
 }
 
 pub static CHECK: Check = Check {
     id: "version_skew",
     title: "Releases that do not match",
-    summary: "The managers, the installed release and the CSI plugin are of different Longhorn releases.",
+    summary: "The managers, the installed release and the CSI plugin are of different Longhorn releases, or the tool that installs Longhorn cannot \
+              apply an upgrade (`check` sees that with your rights; `serve` does not follow these tools).",
     needs: &[Pods, DaemonSets, Settings],
     uses: &[Volumes, EngineImages, Deployments],
+    glances: &[CustomResourceDefinitions, HelmCharts, HelmReleases, Applications],
     causes: ALL,
+    ways: &[WAYS],
     gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornVersionSkew",
         when: When::Found(&[&MANAGERS_DIFFER, &HALF_UPGRADED, &COMPONENT_OLD]),
+        runbook_only: &[&UPGRADE_REFUSED],
         for_: "30m",
         summary: "Longhorn components run different releases.",
         description: "{{ $labels.object }} runs a different release from the rest of Longhorn. Calls between different releases may fail. Finish \
@@ -102,6 +128,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         components(cluster, out, running, newest);
     }
     engines(cluster, out);
+    refused::run(cluster, out);
 }
 
 /// The release without what hotfix images add: they report the one that they fix.

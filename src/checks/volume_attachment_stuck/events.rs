@@ -98,11 +98,10 @@ impl<'a> Events<'a> {
             if let Some(lives) = events.lives.get_mut(object.name.as_str()).filter(|_| object.kind == "Pod") {
                 lives.extend(Some(object.uid.as_str()).filter(|uid| !uid.is_empty()));
             }
-            if event.reason == "Remount" && event.message.contains(" requested remount at ") {
-                if event.last_seen().is_some_and(|last| cluster.age(last) < HOUR) {
-                    let count = i64::try_from(event.occurrences()).unwrap_or(1);
-                    *events.remounts.entry(object.name.as_str()).or_default() += count;
-                }
+            let lately = event.last_seen().is_some_and(|last| cluster.age(last) < HOUR);
+            if lately && event.reason == "Remount" && event.message.contains(" requested remount at ") {
+                let count = i64::try_from(event.occurrences()).unwrap_or(1);
+                *events.remounts.entry(object.name.as_str()).or_default() += count;
             }
             let seen = match (event.reason.as_str(), event.involved_object.kind.as_str()) {
                 (reason, "Volume") if volumes::is_unexpected_detach(reason) => &mut events.detached,

@@ -29,7 +29,7 @@ mod tickets;
 mod unasked;
 
 use crate::check::*;
-use crate::facts::ways::{BACKING_IMAGE, FILE_SYSTEM, REFUSED};
+use crate::facts::ways::{BACKING_IMAGE, FILE_SYSTEM, REFUSED, UNRESOLVED};
 use crate::longhorn::Resource::*;
 use engine_error::ENGINE_ERROR;
 
@@ -88,6 +88,9 @@ causes! {
         way MIGRATES "its migration is stuck"
             fix "Find out why the migration's engine and replicas do not start. To cancel the migration, delete the virtual machine's pod on \
                  the target node." [read VOLUME_OBJECTS, read TICKETS, read OWNERS_LOG]
+        way INHERITS_FAILURE "its copied replica inherits an old failure"
+            fix "Cancel the migration: delete the virtual machine's pod on the target node. Then upgrade to v1.10.2 or later, or shut the \
+                 virtual machine down instead (Longhorn issue 12311)." [read VOLUME_OBJECTS, read OWNERS_LOG, read TICKETS]
         way SURPLUS_REPLICA "it is strict-local but has two replicas"
             fix "Delete replica <replica>, which has no data: Longhorn's webhook rejects every change to a strict-local volume that has two \
                  replicas."
@@ -141,7 +144,8 @@ causes! {
             fix "Keep pods with Longhorn volumes off <node>, or give it the label. Or detach all volumes and change setting \
                  system-managed-components-node-selector and DaemonSet longhorn-manager: csi-attacher then retries automatically."
                 [read NODE, read KEPT_BY]
-        ways REFUSED;
+        ways REFUSED
+        ways UNRESOLVED;
     TICKET_LEFT_OVER = warning "ticket_left_over"
         "an attachment ticket reserves the volume for a node or attachment that no longer exists" but "info while no other ticket is waiting"
         fix "Make sure that no pod on <node> uses <claim>. Then remove its attachment ticket for <node>: Longhorn detaches the volume and attaches it on the next ticket's node." [
@@ -182,13 +186,13 @@ causes! {
         way NO_STDIN "cryptsetup cannot read the passphrase"
             fix "Upgrade Longhorn to 1.7.4, 1.8.2, 1.9.0 or later: earlier releases cannot read the passphrase on \
                  newer systems such as Talos 1.9. Until then, use a node with an older system."
-        way REJECTED_BY_KERNEL "the kernel rejects the file system"
+        way REJECTED_BY_KERNEL "the kernel rejects it"
             fix "Read the kernel's message on <node>. For an unsupported block size or file system, run the pod on \
                  another node. Run fsck only if the message reports damage."
             [read "ssh <node> 'sudo dmesg | tail -20; getconf PAGESIZE'", read EVENTS]
         way NO_ARGON2 "cryptsetup lacks argon2i"
             fix "If the volume is new and empty, set CRYPTO_PBKDF to pbkdf2 in its Secret: cryptsetup on <node> lacks argon2i, Longhorn's default. Otherwise, use a node that supports argon2i."
-        way NFS_CLIENT "the NFS client fails"
+        way NFS_CLIENT "NFS mount fails"
             fix "Check that <node> has an NFS client and that its kernel supports NFS 4.1. Then check that <node> can reach port 2049 of the share \
                  endpoint."
         way NO_ADDRESS "its share has no address"
@@ -196,10 +200,21 @@ causes! {
                 read "kubectl -n <namespace> get sharemanagers.longhorn.io <volume> -o jsonpath='{.status.endpoint}'",
                 read "kubectl -n <namespace> get services <volume> -o yaml --ignore-not-found",
             ]
-        way DEVICE_EXCHANGED "the device was replaced under the pod"
+        way DEVICE_EXCHANGED "its device was replaced"
             fix "Scale the workload to 0 until the volume is detached, then up again: the kubelet then mounts the new device. The old device \
                  was replaced when the engine died."
-        ways FILE_SYSTEM;
+        way BACKEND_UNREACHED "longhorn-backend is unreachable"
+            fix "Find out why the CSI plugin on <node> cannot reach Service longhorn-backend (port 9500): check the managers, \
+                 NetworkPolicies and <node>'s pod network."
+            [read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide", read "kubectl -n <namespace> get networkpolicies"]
+        way NSMOUNTER "nsmounter finds no kubelet"
+            fix "Restart the kubelet on <node> (talosctl service kubelet restart), so that it gets another process ID. Upgrade Longhorn to \
+                 1.11.1 or later, which finds the right process."
+        way NO_HOST_TOOL "a tool is missing on the node"
+            fix "Install the program that nsenter cannot execute on <node> (on immutable nodes, in the node's image). The kubelet then \
+                 retries automatically."
+        ways FILE_SYSTEM
+        ways UNRESOLVED;
     VOLUME_GONE = critical "volume_gone" "a workload waits for a volume that Longhorn no longer has"
         fix "Restore volume <object> under its name from the newest backup. Without one, look for directories <object>-* in replicas/ on every node's \
              disks. Keep its claim and PersistentVolume." [

@@ -11,7 +11,7 @@ use super::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::{ASKED, ATTACH};
 use crate::facts::ways::DAMAGED;
-use crate::facts::{api, text, volumes};
+use crate::facts::{api, text, unreached, volumes};
 use crate::longhorn::{Event, Owner, Volume};
 
 /// The kubelet tries again at least each two minutes (kubernetes v1.32 pkg/util/goroutinemap/exponentialbackoff), and says so less often.
@@ -20,6 +20,8 @@ const RECENT: SignedDuration = SignedDuration::from_mins(15);
 const LASTING: SignedDuration = SignedDuration::from_mins(2);
 /// One or two failures are a race.
 const TRIES: u64 = 3;
+/// Characters of a headline: the fix names the reason, too.
+const HEADLINE: usize = 90;
 const REASONS: [&str; 2] = ["FailedMount", "FailedMapVolume"];
 
 pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
@@ -85,43 +87,56 @@ fn failing(cluster: &Cluster, volume: &Volume, attached: &str, event: &Event) ->
         host => host,
     };
     let pod = &event.involved_object.name;
-    let said = event.said().to_ascii_lowercase();
-    let known = ERRORS.iter().find(|(parts, _)| parts.iter().any(|part| said.contains(part)));
-    Finding::about(
-        &MOUNT_FAILING,
-        volumes::object(cluster, volume),
-        format!("the kubelet on {node} cannot mount {whose}"),
-    )
-    .node(node)
-    .since(event.first_seen())
-    .impact(format!("pod {pod} cannot start, although Longhorn reports the volume as healthy"))
-    .volumes(users)
-    .fact(
-        api(format!(
-            "Event {} of pod {pod}, {}: {}",
-            event.reason,
-            counted(usize::try_from(event.occurrences()).unwrap_or(usize::MAX), "time"),
-            text::quoted(event.said().split_once(" : ").map_or(event.said(), |(_, why)| why))
-        ))
-        .quoting(event.said()),
-    )
-    .way(known.map(|(_, way)| *way))
+    let way = way(event.said());
+    let headline = format!("the kubelet on {node} cannot mount {whose}");
+    let whole = way.map(|way| format!("{headline}: {}", way.briefly));
+    let headline = whole.filter(|whole| whole.chars().count() <= HEADLINE).unwrap_or(headline);
+    Finding::about(&MOUNT_FAILING, volumes::object(cluster, volume), headline)
+        .node(node)
+        .since(event.first_seen())
+        .impact(format!("pod {pod} cannot start, although Longhorn reports the volume as healthy"))
+        .volumes(users)
+        .fact(
+            api(format!(
+                "Event {} of pod {pod}, {}: {}",
+                event.reason,
+                counted(usize::try_from(event.occurrences()).unwrap_or(usize::MAX), "time"),
+                text::quoted(event.said().split_once(" : ").map_or(event.said(), |(_, why)| why))
+            ))
+            .quoting(event.said()),
+        )
+        .way(way)
+}
+
+fn way(said: &str) -> Option<&'static Way> {
+    let lower = said.to_ascii_lowercase();
+    let known = || ERRORS.iter().find(|(parts, _)| parts.iter().any(|part| lower.contains(part)));
+    unreached::of_dns(said).or_else(|| known().map(|(_, way)| *way))
 }
 
 /// Parts of errors that are known, in lower case, and the way that they show.
-const ERRORS: [(&[&str], &Way); 10] = [
+const ERRORS: [(&[&str], &Way); 13] = [
     (&["mount point busy", "apparently in use by the system", "cannot use device"], &DEVICE_BUSY),
     (&["missing passphrase", "crypto_luks", "failed to find the secret"], &NO_PASSPHRASE),
     (&["not compatible pbkdf"], &NO_ARGON2),
     // up to 1.7.3 and 1.8.1 `-d /dev/stdin` (longhorn/go-common-libs ns/crypto.go; longhorn issue 10584)
     (&["failed to open key file"], &NO_STDIN),
     (&["cryptsetup", "luks", "/dev/mapper/"], &NOT_DECRYPTED),
-    (&["wrong fs type"], &REJECTED_BY_KERNEL),
-    (volumes::DAMAGE, &DAMAGED),
+    // what the plugin asks a manager before it mounts (longhorn-manager v1.3.3 to v1.12.1 csi/node_server.go)
+    (&["get \"http://longhorn-backend"], &BACKEND_UNREACHED),
+    // longhorn-manager package/nsmounter looks for the kubelet of Talos since 1.6.0; until 1.11.1 it keeps the name of the process before
+    // a directory of /proc that is none
+    (
+        &["/host/proc/scsi/ns/", "/host/proc/pressure/ns/", "/host/proc/irq/ns/", "/host/proc/fs/ns/"],
+        &NSMOUNTER,
+    ),
+    (&["nsenter: failed to execute"], &NO_HOST_TOOL),
     // a Service that became headless, as by a change of the network for RWX volumes (longhorn-manager v1.9.0 to v1.12.1
     // controller/share_manager_controller.go syncShareManagerEndpoint, cleanupServiceAndEndpoint)
     (&["resolve server none:"], &NO_ADDRESS),
     (&["mount.nfs", "mount -t nfs", "nfs-common"], &NFS_CLIENT),
+    (&["wrong fs type"], &REJECTED_BY_KERNEL),
+    (volumes::DAMAGE, &DAMAGED),
     (&["staging path is no longer valid"], &DEVICE_EXCHANGED),
 ];
 

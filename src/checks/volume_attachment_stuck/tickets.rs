@@ -5,9 +5,13 @@ use jiff::Timestamp;
 use super::*;
 use crate::cluster::Readability;
 use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::known_issues::{self, once_failed};
 use crate::facts::patience::ATTACH;
+use crate::facts::releases::manager_release;
 use crate::facts::{api, bursts, nodes, text, volumes};
-use crate::longhorn::{DataLocality, Volume, VolumeAttachment, VolumeRobustness, VolumeState, condition};
+use crate::longhorn::{
+    DataLocality, Replica, Volume, VolumeAttachment, VolumeRobustness, VolumeState, condition,
+};
 
 /// A wish for the volume.
 struct Ticket<'a> {
@@ -282,9 +286,15 @@ fn find(
     let broke = cause == &MIGRATION_BROKE;
     let own = own_work(cluster, volume, all).filter(|_| !broke && !migrates);
     let refused = obstacle.is_none() && !broke && at.is_empty() && said::is_refused(cluster, volume);
+    // longhorn issue 12311
+    let bug = || known_issues::ALL.iter().find(|issue| issue.number == 12311);
+    let has_bug =
+        manager_release(cluster).is_some_and(|release| bug().is_some_and(|bug| bug.affects(release)));
+    let inherited = once_failed(cluster, volume).filter(|_| migrates && has_bug);
     let why = match (broke, at.as_str()) {
         (_, at) if migrates => {
-            format!("it is stuck migrating from {at} to {}", ticket.node)
+            let bug = inherited.map_or("", |_| ": Longhorn bug 12311");
+            format!("it is stuck migrating from {at} to {}{bug}", ticket.node)
         }
         (true, _) => "it cannot attach: its aborted migration left two tickets".to_owned(),
         (_, "") if refused => format!("it cannot attach to {}: Longhorn rejects the request", ticket.node),
@@ -304,6 +314,7 @@ fn find(
             .volumes(users);
     let way = match (&obstacle, own) {
         _ if broke => None,
+        _ if migrates && inherited.is_some() => Some(&INHERITS_FAILURE),
         _ if migrates => Some(&MIGRATES),
         (Some(obstacle), _) => Some(obstacle.way),
         _ if refused => Some(&LONGHORN_REFUSES),
@@ -311,8 +322,15 @@ fn find(
         (None, own) => own.map(|_| &OWN_WORK),
     };
     let owner = cluster.manager_pod_on(&volume.status.owner_id).filter(|_| obstacle.is_none());
+    let failed = |replica: &Replica| {
+        format!(
+            "replica {}: spec.lastFailedAt is set, which its copy for the migration inherits",
+            replica.metadata.name
+        )
+    };
     let finding = finding
         .way(way)
+        .facts(inherited.map(failed))
         .named(refused.then(|| (Name::Attachment, ticket.id.to_owned())))
         .named(owner.map(|pod| (Name::Manager, pod.metadata.name.to_string())))
         .named(

@@ -10,7 +10,7 @@ use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::not_started;
 use crate::facts::patience::ASKED;
 use crate::facts::releases::manager_release;
-use crate::facts::{api, text, volumes, ways};
+use crate::facts::{api, text, unreached, volumes, ways};
 use crate::longhorn::{CSI_DRIVER, CsiAttachment, Owner, Pod, Volume, VolumeRobustness};
 
 const PLUGIN: &str = "longhorn-csi-plugin";
@@ -87,7 +87,10 @@ fn finding(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> Finding {
     let (way, why) = match &driverless {
         Some(found) => (found.way, "the node lacks Longhorn's CSI driver".to_owned()),
         None if refused => (&LONGHORN_REFUSES, "Longhorn rejects the request".to_owned()),
-        None => (&NEVER_ASKED, "Longhorn never got the request".to_owned()),
+        None => {
+            let way = unreached::of_dns(error).unwrap_or(&NEVER_ASKED);
+            (way, way.briefly.to_owned())
+        }
     };
     let lacks = driverless.as_ref().map(|_| format!("CSINode {node} does not list {CSI_DRIVER}"));
     let mut finding = Finding::about(

@@ -40,17 +40,33 @@ ways! { FAILED_REBUILD:
     NO_SPACE "the receiving disk is full"
         fix "Free or add space on the disk that the error names, or disable its scheduling so that Longhorn rebuilds elsewhere."
         [read "kubectl -n <namespace> get nodes.longhorn.io <node> -o yaml | grep -E 'path|storageAvailable'", read REPLICAS, read EVENTS];
+    DISK_ERRORS "its target disk has errors"
+        fix "Read <node>'s kernel log for I/O errors. Disable the scheduling of that disk, so that Longhorn rebuilds elsewhere. Then replace the \
+             device."
+        [read "ssh <node> 'sudo dmesg -T | grep -iE \"i/o error|read-only|medium error\" | tail'", read REPLICAS, read EVENTS];
+    TOO_SLOW "long-grpc-timeout ends its rebuild"
+        fix "Raise setting long-grpc-timeout (default 86400 s) above the time that the rebuild takes: the next rebuild uses it. Until it \
+             ends, pause the volume's recurring jobs."
+        [read "kubectl -n <namespace> get settings.longhorn.io long-grpc-timeout", read EVENTS, read REPLICAS];
     UNREACHED "instance managers cannot connect"
         fix "Fix the network between the instance managers of both nodes: the pod network, or the storage network if that is set. Longhorn then rebuilds."
         [read "kubectl -n <namespace> get pods -o wide -l longhorn.io/component=instance-manager", read REPLICAS, read EVENTS];
 }
 
-/// What the error of a rebuild contains, in lower case: of a read from a bad medium, of a write, and of a connection (errno of Linux, gRPC).
-const SIGNS: [(&[&str], &Way); 3] = [
+/// What the error of a rebuild contains, in lower case: of a read from a bad medium, of a write, of files that take longer than one call may
+/// (`failed to sync files [{…}] from …: … DeadlineExceeded`: since 1.7.0 setting long-grpc-timeout, before a day; longhorn-engine v1.3.2 to
+/// v1.12.1 pkg/replica/client/client.go SyncFiles; longhorn-manager v1.7.0 to v1.12.1 controller/engine_controller.go startRebuilding),
+/// and of a connection (errno of Linux, gRPC). All words of a part stand in it.
+const SIGNS: [(&[&str], &Way); 5] = [
     (&["no data available", "critical medium error"], &SOURCE_UNREADABLE),
+    (DISK, &DISK_ERRORS),
+    (&["failed to sync files…deadline exceeded"], &TOO_SLOW),
     (&["no space left on device"], &NO_SPACE),
     (&["no route to host", "unreachable", "i/o timeout", "timed out", "deadline"], &UNREACHED),
 ];
+
+/// Of a disk that Longhorn may still call ready.
+const DISK: &[&str] = &["read-only file system", "input/output error"];
 
 causes! {
     REBUILD_STALLED = warning "rebuild_stalled"

@@ -64,7 +64,7 @@ impl DegradedReason {
             self = self.because(api(text).quoting(&failed.message));
             said += &failed.message.to_ascii_lowercase();
         }
-        let names = |parts: &[&str]| parts.iter().any(|part| said.contains(part));
+        let names = |parts: &[&str]| parts.iter().any(|part| part.split('…').all(|word| said.contains(word)));
         self.way = SIGNS.iter().find(|(parts, _)| names(parts)).map(|(_, way)| *way);
         if let Some(way) = self.way {
             way.briefly.clone_into(&mut self.why);
@@ -225,12 +225,44 @@ fn looping(
         reason.evidence.push(EvidenceSource::Event.says(text).quoting(words));
     }
     let mut reason = reason.failed(cluster, volume, newest);
+    if let Some(said) = disk_errors(cluster, worst).filter(|_| reason.way.is_none()) {
+        (reason.way, reason.why) = (Some(&DISK_ERRORS), DISK_ERRORS.briefly.to_owned());
+        reason.evidence.push(said);
+    }
     // neither the network nor the source is to blame
-    let receives = reason.way.is_none_or(|way| way == &NO_SPACE) && !volumes::is_healthy(worst);
+    let receives =
+        [None, Some(&NO_SPACE), Some(&DISK_ERRORS)].contains(&reason.way) && !volumes::is_healthy(worst);
+    if [Some(&UNREACHED), Some(&DISK_ERRORS)].contains(&reason.way) && !volumes::is_healthy(worst) {
+        reason.node = node.to_string();
+    }
     if let Some(disk) = cluster.disk(&worst.spec.disk_id).filter(|_| receives) {
         (reason.node, reason.disk) = (node.to_string(), disk.name.to_owned());
+        if reason.way == Some(&DISK_ERRORS) {
+            reason.why = format!("disk {} on {node} has errors", disk.name);
+        }
     }
     Some(reason)
+}
+
+/// What others than Longhorn say of the disk where a replica does not come up, which Longhorn calls ready as long as it can read its
+/// configuration there: the replica's own last error, and node-problem-detector (config/kernel-monitor.json, ReadonlyFilesystem).
+fn disk_errors(cluster: &Cluster, replica: &Replica) -> Option<Evidence> {
+    let (name, node) = (&replica.metadata.name, &replica.spec.node_id);
+    let managers = cluster.instance_managers_on(node).map(|manager| &manager.metadata.name);
+    let pods = managers.filter_map(|name| cluster.objects.pods.get(name));
+    let lines = pods.flat_map(|pod| cluster.history.logs_of(pod)).flat_map(|log| log.text.lines());
+    let error = |line: &&str| line.contains(name.as_str()) && DISK.iter().any(|part| line.contains(part));
+    if let Some(line) = lines.filter(error).last() {
+        return Some(
+            EvidenceSource::Log.says(format!("replica {name}: {}", text::quoted(line))).quoting(line),
+        );
+    }
+    let kube = cluster.objects.kube_nodes.get(node)?;
+    let read_only = condition(&kube.status.conditions, "ReadonlyFilesystem")?;
+    (read_only.status == ConditionStatus::True).then(|| {
+        let text = format!("node {node}: ReadonlyFilesystem: {}", text::quoted(&read_only.message));
+        api(text).quoting(&read_only.message)
+    })
 }
 
 fn blocked(volume: &Volume, engine: Option<&Engine>) -> Option<DegradedReason> {

@@ -20,6 +20,7 @@ use crate::cluster::Cluster;
 use crate::longhorn::Release;
 
 pub use table::ALL;
+pub use triggers::once_failed;
 
 /// A bug of some releases.
 #[derive(Debug)]

@@ -242,6 +242,20 @@ pub const ALL: &[KnownIssue] = &[
         frames: &["(*ReplicaController).CreateInstance", "(*ReplicaController).getDiskNameFromUUID"],
         trigger: |_| Trigger::Possible("any replica start can trigger the bug"),
     }),
+    issue!(12311, "v1.10.1-hotfix-2 or v1.10.2", until "do not start live migrations. Shut virtual machines down instead.", [
+        read "kubectl -n <namespace> get replicas.longhorn.io -o custom-columns=NAME:.metadata.name,VOLUME:.spec.volumeName,FAILED:.spec.lastFailedAt",
+    ], {
+        effect: "volumes whose replica failed once cannot migrate",
+        harms: Harms::Other,
+        // controller/volume_controller.go: isReplicaValidForMigration wants an empty lastFailedAt, which createAndStartMatchingReplicas copies
+        ranges: &[(r(1, 9, 3), r(1, 9, 4)), (r(1, 10, 1), hotfix(10, 1, 2))],
+        fixed: &[hotfix(10, 1, 2), r(1, 10, 2)],
+        frames: &[],
+        trigger: |cluster| match cluster.objects.volumes.iter().find_map(|volume| once_failed(cluster, volume)) {
+            Some(replica) => Trigger::Met(format!("replica {} of a migratable volume has lastFailedAt", replica.metadata.name)),
+            None => Trigger::Absent,
+        },
+    }),
     issue!(12573, "v1.11.1", until "use image longhorn-instance-manager:v1.11.0-hotfix-1. Detach and attach the volumes of old instance \
                                     managers soon: they leak while in use.", [
         read "kubectl -n <namespace> get instancemanagers.longhorn.io -o custom-columns=NAME:.metadata.name,NODE:.spec.nodeID,IMAGE:.spec.image",

@@ -3,9 +3,9 @@
 use super::Trigger;
 use crate::cluster::Cluster;
 use crate::instance_managers::missing_labels;
-use crate::longhorn::{DataEngine, KubeNode, Pod, Resource};
-use crate::patience::NO_ENDPOINT;
-use crate::stale_copies;
+use crate::longhorn::{DataEngine, KubeNode, Pod, Replica, Resource, Volume};
+use crate::patience::{FIRST_START, NO_ENDPOINT};
+use crate::{nodes, pods, stale_copies, volumes};
 
 pub(super) fn backing_image_eviction(cluster: &Cluster) -> Trigger {
     match stale_copies::all(cluster).iter().find(|copy| copy.is_hit()) {
@@ -15,6 +15,12 @@ pub(super) fn backing_image_eviction(cluster: &Cluster) -> Trigger {
         }
         None => Trigger::Possible("evicting a node or disk with backing images can trigger the bug"),
     }
+}
+
+/// A replica in use of a migratable volume that failed before: the copy that a migration makes of it counts as failed.
+pub fn once_failed<'a>(cluster: &'a Cluster, volume: &Volume) -> Option<&'a Replica> {
+    let mut replicas = cluster.replicas_of(&volume.metadata.name).filter(|_| volume.spec.migratable);
+    replicas.find(|replica| volumes::is_healthy(replica) && replica.spec.last_failed_at.is_set())
 }
 
 pub(super) fn recurring_job(cluster: &Cluster) -> Trigger {
@@ -111,7 +117,17 @@ pub(super) fn disk_without_size(cluster: &Cluster) -> Trigger {
 
 pub(super) fn engine_image_missing(cluster: &Cluster) -> Trigger {
     let missing = cluster.objects.engine_images.iter().find_map(|image| {
-        let (node, _) = image.status.node_deployment_map.iter().find(|(_, deployed)| !**deployed)?;
+        // on a new node, or in a new pod, it is on its way
+        let of =
+            |pod: &&Pod| pod.metadata.label("longhorn.io/engine-image") == Some(image.metadata.name.as_str());
+        let is_new = |node: &str| {
+            let mut pods = cluster.objects.pods.iter().filter(of).filter(|pod| pod.spec.node_name == node);
+            let known = cluster.objects.longhorn_nodes.get(node).and_then(|node| node.metadata.created());
+            let since = [nodes::ready_since(cluster, node), known, pods.next().and_then(pods::since)];
+            since.into_iter().flatten().max().is_some_and(|since| cluster.age(since) < FIRST_START)
+        };
+        let mut nodes = image.status.node_deployment_map.iter().filter(|(_, deployed)| !**deployed);
+        let (node, _) = nodes.find(|(node, _)| !is_new(node))?;
         (image.status.ref_count.0 > 0)
             .then(|| format!("engine image {} is not deployed on node {node}", image.spec.image))
     });

@@ -88,6 +88,8 @@ pub enum Same {
     Volume,
     /// The cluster, and with it the release.
     Cluster,
+    /// The way in which they came about, as that a name does not resolve.
+    Way,
 }
 
 /// How two findings are tied.

@@ -151,6 +151,11 @@ impl Finding {
         self
     }
 
+    /// The way in which the cause came about, in a few words; empty where none is known.
+    pub fn briefly(&self) -> &'static str {
+        self.way.map_or("", |way| way.briefly)
+    }
+
     /// What is proven before its advice takes something away.
     pub fn proven(&self) -> &'static str {
         self.way.map(|way| way.proven).filter(|proven| !proven.is_empty()).unwrap_or(self.cause.proven)

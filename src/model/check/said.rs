@@ -1,5 +1,7 @@
 //! What a machine itself said about why: the words of a log, an Event, a condition, cut down to what has room in a line.
 
+use std::borrow::Cow;
+
 use super::words::plain;
 use crate::longhorn::log_line;
 
@@ -16,6 +18,7 @@ pub fn essence(text: &str) -> Option<String> {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
     // parameters of a request in braces, as an SDK prints them over several lines
     let line = if line.ends_with('{') { text } else { line };
+    let line = without_list(line);
     let words: Vec<&str> = line.split_whitespace().collect();
     let line = without_hashes(&plain(&words.join(" ")))
         .replace(" [recovered]", "")
@@ -24,6 +27,12 @@ pub fn essence(text: &str) -> Option<String> {
     let line = line.trim_matches(|c: char| c.is_whitespace() || ",;:".contains(c));
     let says_nothing = line.starts_with("back-off ") || !line.contains(char::is_alphabetic);
     (!says_nothing).then(|| last_clauses(line))
+}
+
+/// Without the parameters of a call between `[{` and `}]`: `failed to sync files [{FromFileName:… ActualSize:1}] from …`.
+fn without_list(line: &str) -> Cow<'_, str> {
+    let list = line.split_once(" [{").and_then(|(before, rest)| Some((before, rest.rsplit_once("}]")?.1)));
+    list.map_or(Cow::Borrowed(line), |(before, after)| Cow::Owned([before, after].concat()))
 }
 
 /// What was said as it can be quoted: the message of a log line, in one line.
@@ -121,8 +130,8 @@ fn last_clauses(line: &str) -> String {
         return (*rest).to_owned();
     }
     // what its last sentence is about stands in front of the details
-    let said = |rest: &&&str| is_sentence(rest) && rest.split(": ").next().is_some_and(|first| !long(first));
-    if let Some(rest) = rests.iter().rev().filter(|rest| rest.chars().count() >= SHORTEST).find(said) {
+    let last = rests.iter().rev().find(|rest| rest.chars().count() >= SHORTEST && is_sentence(rest));
+    if let Some(rest) = last.filter(|rest| rest.split(": ").next().is_some_and(|first| !long(first))) {
         let cut: String = rest.chars().take(LONGEST - 1).collect();
         return if long(rest) { format!("{cut}…") } else { cut };
     }
@@ -141,18 +150,14 @@ fn is_sentence(rest: &str) -> bool {
 }
 
 /// Digits of a hash or an id, of which the first tell it from others.
-fn without_hashes(line: &str) -> String {
+fn without_hashes(line: &str) -> Cow<'_, str> {
     const KEPT: usize = 8;
-    let is_hash = |word: &str| word.len() >= 4 * KEPT && word.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let parts = line.split_inclusive(|c: char| !c.is_ascii_alphanumeric());
-    let short = |part: &str| {
-        let word = part.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
-        match word.get(..KEPT).filter(|_| is_hash(word)) {
-            Some(kept) => format!("{kept}…{}", part.get(word.len()..).unwrap_or_default()),
-            None => part.to_owned(),
-        }
-    };
-    parts.map(short).collect()
+    let is_hash = |word: &&str| word.len() >= 4 * KEPT && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let words = line.split(|c: char| !c.is_ascii_alphanumeric());
+    words.filter(is_hash).fold(Cow::Borrowed(line), |line, hash| {
+        let kept = format!("{}…", hash.get(..KEPT).unwrap_or(hash));
+        Cow::Owned(line.replacen(hash, &kept, 1))
+    })
 }
 
 /// Words that every message has, and that tell none from another.
@@ -248,6 +253,21 @@ mod tests {
             (
                 "failed to execute: longhorn [backup ls], output Cannot mount nfs 10.0.0.1: access denied, stderr , error exit status 1",
                 Some("Cannot mount nfs 10.0.0.1: access denied"),
+            ),
+            (
+                "failed to add replica tcp://10.1.1.1:10000 for volume: failed to sync files [{FromFileName:a ToFileName:a ActualSize:92470000000}] from \
+                 tcp://10.1.1.2:10000: rpc error: code = DeadlineExceeded desc = context deadline exceeded",
+                Some("failed to sync files from tcp://10.1.1.2:10000: context deadline exceeded"),
+            ),
+            (
+                &format!(
+                    "failed to process sync file: the expected checksum {} doesn't match the file actual checksum {}",
+                    "ab".repeat(64),
+                    "cd".repeat(64)
+                ),
+                Some(
+                    "failed to process sync file: the expected checksum abababab… doesn't match the file actual checksum cdcdcdcd…",
+                ),
             ),
             (
                 "mount failed: exit status 32\nMounting command: mount\nOutput: mount: /x: wrong fs type\ndmesg may have more",

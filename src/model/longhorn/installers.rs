@@ -1,13 +1,14 @@
 //! What installs Longhorn: charts of the Helm controller of K3s and RKE2, of Flux, and Applications of Argo CD.
 
-use super::lenient::{Int, manifests, narrow};
+use super::lenient::{Int, Time, manifests, narrow};
+use super::meta::Condition;
 use super::shared_text::SharedText;
 
 manifests! {
     /// A chart that the Helm controller of K3s and RKE2 installs.
-    HelmChart { spec: HelmChartSpec }
+    HelmChart { spec: HelmChartSpec, status: HelmStatus }
     /// A chart that Flux installs.
-    HelmRelease { spec: HelmReleaseSpec }
+    HelmRelease { spec: HelmReleaseSpec, status: HelmStatus }
     /// What Argo CD installs.
     Application { spec: ApplicationSpec, status: ApplicationStatus }
 }
@@ -16,9 +17,14 @@ narrow! {
     pub struct HelmChartSpec {
         /// Name, or address of an archive.
         pub chart: SharedText,
+        pub version: SharedText,
         pub target_namespace: SharedText as name,
         /// `reinstall`, which is the default, or `abort`.
         pub failure_policy: SharedText,
+    }
+
+    pub struct HelmStatus {
+        pub conditions: Vec<Condition>,
     }
 
     pub struct HelmReleaseSpec {
@@ -57,9 +63,23 @@ narrow! {
         pub chart: SharedText,
     }
 
-    /// The objects that it has.
+    /// The objects that it has, and how the last sync ended.
     pub struct ApplicationStatus {
         pub resources: Vec<ApplicationResource>,
+        pub sync: ApplicationSync,
+        pub operation_state: ApplicationOperation,
+    }
+
+    pub struct ApplicationSync {
+        /// `Synced` or `OutOfSync`.
+        pub status: SharedText,
+    }
+
+    pub struct ApplicationOperation {
+        /// `Succeeded`, `Failed`, `Error` or `Running`.
+        pub phase: SharedText,
+        pub message: SharedText,
+        pub finished_at: Time,
     }
 
     pub struct ApplicationResource {

@@ -115,6 +115,7 @@ fn keys(finding: &Finding) -> impl Iterator<Item = (Same, &str, &str)> {
         Some((Same::Cluster, "", "")),
         node.map(|node| (Same::Node, node, "")),
         disk.map(|disk| (Same::Disk, node.unwrap_or_default(), disk)),
+        Some((Same::Way, finding.briefly(), "")).filter(|(_, way, _)| !way.is_empty()),
         Some((Same::Object, finding.object.kind, finding.object.name.as_str())),
     ]
     .into_iter()

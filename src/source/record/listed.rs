@@ -117,8 +117,10 @@ fn without_managed(resource: Resource, mut item: Value) -> Value {
 /// What is read of an object of another tool, whose values may hold secrets; none of what installs something else.
 fn of_a_tool(resource: Resource, item: &Value) -> Option<Value> {
     const READ: &[&str] = &[
-        "/spec/chart", "/spec/targetNamespace", "/spec/failurePolicy", "/spec/suspend",
-        "/spec/upgrade/remediation", "/spec/source/chart",
+        "/spec/chart", "/spec/version", "/spec/targetNamespace", "/spec/failurePolicy", "/spec/suspend",
+        "/spec/upgrade/remediation", "/spec/source/chart", "/status/conditions", "/status/sync/status",
+        "/status/operationState/phase", "/status/operationState/message",
+        "/status/operationState/finishedAt",
     ];
     let ours = match resource {
         Resource::HelmCharts => HelmChart::deserialize(item).is_ok_and(|chart| chart.is_longhorn()),

@@ -59,7 +59,7 @@ fn printed(recording: Recording, all: &mut BTreeSet<String>) {
     commands(&serde_json::to_value(&report).unwrap(), all);
     let looked = || Looked::new(&cluster, &report, &[]);
     let mut plans = vec![
-        loss::plan(looked()),
+        loss::plan(looked(), &[]).unwrap(),
         capacity::plan(looked(), None),
         upgrade::plan(looked(), upgrade::Asked::default()),
     ];

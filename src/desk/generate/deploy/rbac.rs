@@ -126,9 +126,9 @@ fn right_of(resource: Resource) -> (&'static str, &'static str) {
         | Resource::Applications
         | Resource::StorageClasses => (
             PLANS,
-            "Kinds that only plan upgrade reads: Longhorn's CustomResourceDefinitions (stored versions), StorageClasses, and the HelmCharts of K3s \
-             and RKE2, HelmReleases of Flux and Applications of Argo CD that installed Longhorn. Their values can contain secrets, which are \
-             neither kept nor recorded.",
+            "Kinds that plan upgrade reads, and that check looks at with your own rights: Longhorn's CustomResourceDefinitions (stored \
+             versions), StorageClasses, and the HelmCharts of K3s and RKE2, HelmReleases of Flux and Applications of Argo CD that installed \
+             Longhorn. serve does not follow them. Their values can contain secrets, which are neither kept nor recorded.",
         ),
         _ => (LONGHORN, "Longhorn's objects, and its pods and workloads in Kubernetes."),
     }
@@ -141,7 +141,8 @@ fn without(checks: &[&Check], id: &str) -> String {
     }
     let reads = |kinds: &[Resource]| kinds.iter().any(|kind| right_of(*kind).0 == id);
     let (needing, rest): (Vec<_>, Vec<_>) = checks.iter().partition(|check| reads(check.needs));
-    let using = rest.into_iter().filter(|check: &&&Check| reads(check.uses)).collect();
+    let using = |check: &&&Check| reads(check.uses) || reads(check.glances);
+    let using = rest.into_iter().filter(using).collect();
     let said = |(checks, verb): (Vec<&&Check>, &str)| {
         let ids: Vec<&str> = checks.iter().map(|check| check.id).collect();
         match ids.len() {

@@ -79,6 +79,11 @@ fn kinds(page: &mut Document, check: &Check) {
     let rows = [
         ("needs", check.needs, "The check is unknown if it cannot read one of them."),
         ("uses", check.uses, "The check runs without them, but knows less."),
+        (
+            "glances at",
+            check.glances,
+            "Nothing is missing: only `check` and recordings have them, `serve` does not follow them.",
+        ),
     ];
     let rows = rows.into_iter().filter(|(_, kinds, _)| !kinds.is_empty());
     let list = |kinds: &[crate::longhorn::Resource]| {
