@@ -42,6 +42,11 @@ impl NotStarted {
         if self.said == known { Vec::new() } else { evidence(self) }
     }
 
+    /// True where an image is refused by name.
+    pub fn is_of_image(&self) -> bool {
+        self.way == &ways::IMAGE || OF_IMAGES.iter().any(|(_, way)| *way == self.way)
+    }
+
     /// True where an object states a refusal, which does not pass with time alone.
     pub fn is_definite(&self) -> bool {
         self.way != &ways::WAITING

@@ -108,7 +108,7 @@ causes! {
             read "kubectl -n <namespace> get instancemanagers.longhorn.io --show-labels",
             read "kubectl -n <namespace> get instancemanagers.longhorn.io <object> -o yaml",
         ];
-    STARTING_STUCK = critical "starting_stuck" "the instance manager has been starting for more than 5 minutes"
+    STARTING_STUCK = critical "starting_stuck" "the instance manager has been starting for more than 5 minutes (1 minute if an image cannot be pulled)"
         fix "Read the pod's Events to find out why it is not starting. Check the image, the node's resources and the \
              network plugin." [
             read "kubectl -n <namespace> describe pod <object>",

@@ -9,7 +9,7 @@ use crate::check::*;
 use crate::facts::api;
 use crate::facts::instance_managers::{InstanceManagers, container_status_of, memory_limit, missing_labels};
 use crate::facts::not_started::{self, NotStarted};
-use crate::facts::patience::{NEXT_POD, NODE_AWAY, STARTED};
+use crate::facts::patience::{DEFINITE, NEXT_POD, NODE_AWAY, STARTED};
 use crate::facts::{looping, nodes, text, ways};
 use crate::longhorn::*;
 
@@ -206,7 +206,9 @@ fn not_running(
                 (pod.status.phase == PodPhase::Pending).then(|| not_started::of_pod(cluster, pod, container));
             evidence.extend(waits.iter().flat_map(not_started::evidence));
             let since = not_up_since(cluster, pod, said_since, first_seen);
-            let trouble = aged(cluster, im, &causes::STARTING_STUCK, since, STARTED, evidence);
+            let is_image = waits.as_ref().is_some_and(NotStarted::is_of_image);
+            let patience = if is_image { DEFINITE } else { STARTED };
+            let trouble = aged(cluster, im, &causes::STARTING_STUCK, since, patience, evidence);
             // its manager writes what it saw only after it has reached it (controller/instance_manager_controller.go syncInstanceManager)
             let way = match waits.filter(NotStarted::is_definite) {
                 Some(refused) => Some(refused.way),

@@ -19,7 +19,7 @@ use crate::facts::patience::NODE_AWAY;
 use crate::facts::text::users_of;
 use crate::facts::{nodes, volumes};
 use crate::longhorn::Resource::*;
-use crate::longhorn::{DataEngine, InstanceManager, InstanceManagerState, Owner, VolumeState};
+use crate::longhorn::{DataEngine, InstanceManager, InstanceManagerState, Owner, VolumeHealth, VolumeState};
 
 use diagnose::{Hits, ManagerTrouble};
 
@@ -206,6 +206,22 @@ fn is_momentary(cluster: &Cluster, im: &InstanceManager) -> bool {
     changed.is_some_and(|changed| now.duration_since(changed) < normal)
 }
 
+/// Faulted volumes with a replica on the node that can be salvaged nowhere: no instance manager runs where their replicas are. They have
+/// no instance in one any more.
+fn nowhere<'a>(cluster: &'a Cluster, node: &str) -> impl Iterator<Item = &'a str> {
+    let runs = |node: &str| {
+        let mut managers = cluster.instance_managers_on(node);
+        managers.any(|manager| manager.status.current_state == InstanceManagerState::Running)
+    };
+    let here =
+        cluster.objects.replicas.of(Owner::Node, node).map(|replica| replica.spec.volume_name.as_str());
+    here.filter(move |name| {
+        let volume = cluster.objects.volumes.get(name);
+        volume.is_some_and(|volume| volume.status.health() == VolumeHealth::Faulted)
+            && !cluster.replicas_of(name).any(|replica| runs(&replica.spec.node_id))
+    })
+}
+
 fn finding<'a>(
     cluster: &'a Cluster,
     fleet: &InstanceManagers,
@@ -225,6 +241,8 @@ fn finding<'a>(
     let names: BTreeSet<&str> = standing.iter().chain(&waiting).map(|volume| &*volume.name).collect();
     volumes.retain(|volume| !names.contains(&*volume.name));
     volumes.extend(waiting);
+    let known: BTreeSet<String> = volumes.iter().map(|volume| volume.name.to_string()).collect();
+    volumes.extend(cluster.volume_refs(nowhere(cluster, node).filter(|name| !known.contains(*name))));
     let which = match node.as_str() {
         "" => format!("instance manager {name}"),
         node => format!("the instance manager on {node}"),

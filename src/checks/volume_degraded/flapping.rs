@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use super::*;
 use crate::facts::bursts;
@@ -23,10 +23,27 @@ pub(super) fn losses(cluster: &Cluster) -> BTreeMap<&str, Vec<&Event>> {
     losses
 }
 
+/// How many instance managers with replicas of the volume were made meanwhile: each took them along, as a node that was off did, and has
+/// a story of its own (seen on 1.12.1: two reboots and three of them in an hour).
+fn explained(cluster: &Cluster, volume: &Volume, first: Timestamp, last: Timestamp) -> i64 {
+    const AROUND: SignedDuration = SignedDuration::from_mins(2);
+    let nodes: Vec<&str> =
+        cluster.replicas_of(&volume.metadata.name).map(|replica| replica.spec.node_id.as_str()).collect();
+    let gone = cluster.history.gone_pods().map(|gone| &*gone.last);
+    let made = gone.chain(cluster.objects.pods.iter()).filter(|pod| {
+        let then = pod
+            .metadata
+            .created()
+            .is_some_and(|at| first.duration_since(at) <= AROUND && at.duration_since(last) <= AROUND);
+        then && pod.is_instance_manager() && nodes.contains(&pod.spec.node_name.as_str())
+    });
+    i64::try_from(made.count()).unwrap_or(i64::MAX)
+}
+
 pub(super) fn look(cluster: &Cluster, volume: &Volume, losses: &[&Event]) -> Option<Finding> {
     let first = losses.iter().filter_map(|event| event.first_seen()).min()?;
     let last = losses.iter().filter_map(|event| event.last_seen()).max()?;
-    let times = bursts::times(losses.iter().copied());
+    let times = bursts::times(losses.iter().copied()).saturating_sub(explained(cluster, volume, first, last));
     let hours = (last.duration_since(first).as_secs() / 3600).saturating_add(1);
     if times < OFTEN.saturating_mul(hours) || cluster.age(last) > RECENT {
         return None;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use foldhash::{HashMap, HashMapExt};
 
-use crate::check::{Finding, Link, Relation, Same};
+use crate::check::{Finding, Link, Relation, Same, Severity};
 
 /// One root cause with all that follows, by the places of the findings.
 #[derive(Debug)]
@@ -36,8 +36,16 @@ impl Ties {
                 |relation: &&Relation| relation.link == Link::BlockedBy && relation.explains(finding);
             let explains =
                 |relation: &&Relation| relation.link != Link::BlockedBy && relation.explains(finding);
-            let tied =
-                |relation: &Relation| partner(findings, &index, finding, relation).filter(|p| *p != place);
+            // what is only to be known explains nothing critical, unless it does so for sure
+            let leads = |relation: &Relation, root: &Finding| {
+                relation.link == Link::CausedBy
+                    || root.severity > Severity::Info
+                    || finding.severity < Severity::Critical
+            };
+            let tied = |relation: &Relation| {
+                let root = partner(findings, &index, finding, relation).filter(|root| *root != place)?;
+                leads(relation, findings.get(root)?).then_some(root)
+            };
             let mut reasons = relations.iter().filter(explains);
             let parent = reasons.find_map(|relation| tied(relation).map(|parent| (parent, relation)));
             parents.push(parent);
