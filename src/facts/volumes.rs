@@ -157,6 +157,15 @@ pub fn attached_on(volume: &Volume) -> Option<&str> {
     (volume.status.state == VolumeState::Attached).then_some(volume.status.current_node_id.as_str())
 }
 
+/// The node that workloads use a volume on, or wait for it on. A volume of a node that died is attaching to it until the attachment is
+/// taken away: its engine ended, and `spec.nodeID` stays (longhorn-manager v1.12.1 controller/volume_controller.go).
+pub fn needed_on(volume: &Volume) -> Option<&str> {
+    match volume.status.state {
+        VolumeState::Attaching => Some(volume.spec.node_id.as_str()),
+        _ => attached_on(volume),
+    }
+}
+
 /// True for a volume that is attached there through the UI or the API: by its ticket, which came with 1.5; before, by having no workload.
 pub fn is_attached_by_hand(cluster: &Cluster, volume: &Volume, node: &str) -> bool {
     if manager_release(cluster).is_some_and(|release| !release.at_least(1, 5, 0)) {

@@ -24,7 +24,7 @@ word_enum! {
     pub enum Hurt {
         /// No usable replica: nothing can be read or written.
         Faulted = "faulted",
-        /// Attached on a node that is down: what uses it stands still.
+        /// Attached on, or attaching to, a node that is down: what uses it stands still.
         NodeAway = "node_away",
         /// The NFS server of an RWX volume is not there: every pod that uses it waits.
         NotServed = "not_served",
@@ -120,7 +120,7 @@ pub fn of(cluster: &Cluster, of_data: &[(OfData, Vec<String>)]) -> (Counts, Data
     let away = if none_ready { BTreeSet::new() } else { away(cluster) };
     for volume in cluster.objects.volumes.iter() {
         let health = volume.status.health();
-        let stands = volumes::attached_on(volume).is_some_and(|node| away.contains(node));
+        let stands = volumes::needed_on(volume).is_some_and(|node| away.contains(node));
         let of_finding = found.get(volume.metadata.name.as_str()).copied();
         // without its NFS server a shared volume stands still for pods of every node
         let known =

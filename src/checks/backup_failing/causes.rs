@@ -78,7 +78,7 @@ causes! {
         way SIDECAR_RUNS "a sidecar in its pod never ends"
             fix "Exclude Longhorn's namespace from sidecar injection. Then delete Job <workload>: its own container has ended, but the sidecar keeps it \
                  active and blocks every later run." [
-                read "kubectl -n <namespace> get pod <pod> -o jsonpath='{range .status.containerStatuses[*]}{.name} {.state}{\"\\n\"}{end}'",
+                read "kubectl -n <namespace> get pod <pod> -o custom-columns='CONTAINERS:.status.containerStatuses[*].name,STATES:.status.containerStatuses[*].state'",
                 read "kubectl get namespace <namespace> --show-labels",
                 change "kubectl -n <namespace> delete jobs <workload>",
             ] proven "the job's own container has ended, and writes no backup"

@@ -232,7 +232,7 @@ fn finding<'a>(
     let (name, node) = (&im.metadata.name, &im.spec.node_id);
     let of_node = |state| at_node(cluster, attached, im, state);
     let (standing, waiting) = match trouble.hits {
-        Hits::Attached => (of_node(VolumeState::Attached), of_node(VolumeState::Attaching)),
+        Hits::Attached => ([of_node(VolumeState::Attached), of_node(VolumeState::Attaching)].concat(), Vec::new()),
         Hits::Attaching => (Vec::new(), of_node(VolumeState::Attaching)),
         // nothing of these is in an instance manager yet
         Hits::Starts | Hits::Running => (Vec::new(), Vec::new()),
@@ -310,11 +310,7 @@ fn at_node<'a>(
     }
     let by_node = attached.get_or_init(|| {
         let on = cluster.objects.volumes.iter().filter_map(|volume| {
-            let node = match volume.status.state {
-                VolumeState::Attaching => volume.spec.node_id.as_str(),
-                _ => volumes::attached_on(volume)?,
-            };
-            Some((node, volume.metadata.name.as_str(), volume.status.state))
+            Some((volumes::needed_on(volume)?, volume.metadata.name.as_str(), volume.status.state))
         });
         let mut on: Vec<_> = on.collect();
         on.sort_unstable_by_key(|(node, ..)| *node);
