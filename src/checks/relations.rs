@@ -151,6 +151,19 @@ relations! {
 
     replica_unschedulable [unexplained] ShownWith engine_image_unavailable [image_unknown, deployed_nowhere],
         same Volume, "replica without a disk";
+    // A new node that does not come takes no replica of one that left.
+    node_unregistered [node_gone] ShownWith node_unregistered [uninitialized], same Cluster, "node removed";
+    replica_unschedulable [nodes_unavailable, anti_affinity] ShownWith node_unregistered [uninitialized], same Cluster, "replica without a disk";
+    // Of a disk on a node where nothing can start, the scheduler says only that it is unavailable, and what failed there still counts.
+    replica_unschedulable [nodes_unavailable, unexplained, over_provisioned] CausedBy
+        manager_crash_loop [*] manager_start_stuck [*] node_unregistered [manager_missing]
+        engine_image_unavailable [missing_on_node] instance_manager_down [*],
+        same Node, "replica without a disk" on nodes;
+    // Each of them counts the replicas of all.
+    replica_unschedulable [space_short] ShownWith disk_unavailable [disk_full, disk_exhausted], same Cluster, "replica without a disk";
+    volume_faulted [no_data] ShownWith disk_unavailable [disk_uuid_mismatch], same Volume, "volume faulted";
+    replica_unschedulable [over_provisioned] ShownWith disk_unavailable [disk_uuid_shared], same Cluster, "replica without a disk";
+    disk_unavailable [disk_full, disk_exhausted] ShownWith disk_unavailable [disk_uuid_shared], same Cluster, "disk full" on nodes;
 
     // The node of the NFS server, the volume that it exports, and the manager that makes its pod (longhorn-manager v1.3.3 to v1.12.1
     // controller/share_manager_controller.go syncShareManagerVolume, syncShareManagerPod).
@@ -163,6 +176,9 @@ relations! {
     instance_manager_down [node_down] ShownWith node_unregistered [node_gone], same Node, "instance manager unreachable" on nodes;
     instance_manager_down [pod_failed, pod_missing, oom_killed, starting_stuck] BlockedBy
         manager_crash_loop [*] manager_start_stuck [*] node_unregistered [manager_missing], same Node;
+    // A node comes back from a restart with another disk, or another network.
+    instance_manager_replaced [node_lost] ShownWith disk_unavailable BROKEN volume_degraded [rebuild_looping],
+        same Node, "replaced before" on nodes;
     // What keeps the next pod away is reported for the one that is down; that one before it ended is a part of that story.
     instance_manager_replaced [unknown] ShownWith instance_manager_down [*], same Node, "replaced before" on nodes;
     node_unregistered [manager_missing] ShownWith instance_manager_down [pod_rejected], same Node, "no longhorn-manager" on nodes;
@@ -213,7 +229,9 @@ relations! {
     node_unregistered [manager_missing] ShownWith manager_crash_loop [container_cannot_start], same Node, "no longhorn-manager runs" on nodes;
     driver_deployer_blocked [managers_half_started] ShownWith node_unregistered [never_started],
         same Cluster, "driver deployer waits";
-    csi_plugin_down [plugin_missing] ShownWith node_unregistered [manager_missing], same Node, "no CSI plugin" on nodes;
+    csi_plugin_down [plugin_missing, plugin_not_running] ShownWith node_unregistered [manager_missing], same Node, "no CSI plugin" on nodes;
+    instance_manager_down [node_down] ShownWith node_unregistered [manager_missing], same Node, "instance manager unreachable" on nodes;
+    volume_attachment_stuck [ticket_waits] ShownWith csi_plugin_down [controller_down], same Cluster, "volume not attached" on nodes;
     // Both ask the API of any manager at their start, and exit without an answer (longhorn-manager v1.3.3 to v1.12.1 csi/manager.go Run,
     // NewRancherClient).
     driver_deployer_blocked [managers_down] CausedBy

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use crate::api;
 use crate::check::{Cluster, Evidence};
+use crate::cluster::DiskOfNode;
 use crate::longhorn::{BackingImage, ConditionStatus, CopyState, Volume, VolumeState, condition};
 
 /// A file that is not what was asked for, or is not to be had: the next try ends the same way (longhorn/backing-image-manager v1.12.1
@@ -28,15 +29,14 @@ pub struct Failure<'a> {
 impl<'a> Failure<'a> {
     /// Every copy failed, or the first one could not be prepared. Copies that are unknown may come back with their node.
     pub fn of(cluster: &'a Cluster, image: &'a BackingImage) -> Option<Self> {
-        let failed = |state: CopyState| matches!(state, CopyState::Failed | CopyState::FailedAndCleanup);
         let copies = || image.status.disk_file_status_map.values();
         let source = cluster.objects.backing_image_data_sources.get(&image.metadata.name);
         let preparing = source.filter(|source| !source.spec.file_transferred);
-        let source_failed = preparing.is_some_and(|source| failed(source.status.current_state));
+        let source_failed = preparing.is_some_and(|source| source.status.current_state.has_failed());
         let is_over = |state: CopyState| state == CopyState::Ready || state == CopyState::Unknown;
         let is_failed = match source_failed {
             true => copies().all(|copy| !is_over(copy.state)),
-            false => copies().next().is_some() && copies().all(|copy| failed(copy.state)),
+            false => copies().next().is_some() && copies().all(|copy| copy.state.has_failed()),
         };
         let said = copies().map(|copy| copy.message.trim());
         let said = said.chain(preparing.map(|source| source.status.message.trim()));
@@ -54,9 +54,12 @@ impl<'a> Failure<'a> {
 
     /// For a headline, where it takes few words.
     pub fn short(self) -> Option<&'static str> {
-        let checksum = self.message.contains("checksum") && self.message.contains("doesn't match");
-        checksum.then_some("its checksum is wrong")
+        is_of_checksum(self.message).then_some("its checksum is wrong")
     }
+}
+
+fn is_of_checksum(said: &str) -> bool {
+    said.contains("checksum") && said.contains("doesn't match")
 }
 
 /// The nodes with a ready copy; none for an image that is downloaded, which Longhorn does again where all of its copies are lost, as with no
@@ -81,6 +84,22 @@ pub struct Wait<'a> {
     /// The same in Longhorn's own words; empty where it says nothing.
     said: &'a str,
     pub since: Option<Timestamp>,
+    /// The disk whose copy alone has another checksum than it should, while others are ready.
+    pub corrupt: Option<DiskOfNode<'a>>,
+}
+
+type FailedCopy<'a> = (DiskOfNode<'a>, &'a str);
+
+/// The disk whose copy failed, and what Longhorn says, where no other node's failed, another is ready, and the volume has a replica there.
+fn failed_here<'a>(cluster: &'a Cluster, volume: &Volume, image: &'a BackingImage) -> Option<FailedCopy<'a>> {
+    let copies = || image.status.disk_file_status_map.iter();
+    let failed = copies().filter(|(_, copy)| copy.state.has_failed());
+    let mut failed = failed.filter_map(|(uuid, copy)| Some((cluster.disk(uuid)?, uuid, copy.message.trim())));
+    let (disk, uuid, said) = failed.next()?;
+    let holds = cluster.replicas_of(&volume.metadata.name).any(|replica| replica.spec.disk_id == *uuid);
+    let elsewhere = failed.any(|(other, ..)| other.node.metadata.name != disk.node.metadata.name);
+    let ready = copies().any(|(_, copy)| copy.state == CopyState::Ready);
+    (holds && !elsewhere && ready).then_some((disk, said))
 }
 
 impl<'a> Wait<'a> {
@@ -97,17 +116,23 @@ impl<'a> Wait<'a> {
         let message = waits.map(|waits| waits.message.trim());
         let message = message.filter(|said| !said.starts_with("waiting for backing image"));
         let failure = image.and_then(|image| Failure::of(cluster, image));
-        let said = failure.map(|failure| failure.message).filter(|said| !said.is_empty());
+        let here = image.and_then(|image| failed_here(cluster, volume, image));
+        let said = failure.map(|failure| failure.message).or(here.map(|(_, said)| said));
+        let said = said.filter(|said| !said.is_empty());
         let since = waits.and_then(|waits| waits.last_transition_time.get());
         Some(Wait {
             image: &volume.spec.backing_image,
             why: failure.and_then(Failure::short),
             said: said.or(message).unwrap_or_default(),
             since,
+            corrupt: here.filter(|(_, said)| is_of_checksum(said)).map(|(disk, _)| disk),
         })
     }
 
     pub fn text(&self) -> String {
+        if let Some(disk) = &self.corrupt {
+            return format!("backing image checksum mismatch on {}", disk.node.metadata.name);
+        }
         let why = self.why.map_or(String::new(), |why| format!(": {why}"));
         format!("it is waiting for backing image {}{why}", self.image)
     }

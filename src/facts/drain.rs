@@ -132,9 +132,8 @@ impl<'a> Budgets<'a> {
 
     /// True where the settings let every drain through.
     pub fn lets_all_go(&self) -> bool {
-        let old_setting =
-            self.cluster.setting_value("allow-node-drain-with-last-healthy-replica", DataEngine::V1);
-        self.policy == "always-allow" || old_setting == "true"
+        self.policy == "always-allow"
+            || self.cluster.setting_is_on("allow-node-drain-with-last-healthy-replica", false)
     }
 
     /// Engines and frontends that run on the node; a budget of an engine manager of 1.4 only waits

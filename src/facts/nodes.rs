@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::api;
-use crate::check::Evidence;
+use super::{api, ways};
+use crate::check::{Evidence, Way};
 use crate::cluster::Cluster;
 use crate::longhorn::{
     Condition, ConditionStatus, LonghornNode, Owner, Pod, Resource, Volume, VolumeRobustness, condition,
@@ -100,6 +100,24 @@ pub fn down(cluster: &Cluster, node: &str) -> Option<Evidence> {
             Some(api(format!("node {node} does not exist in Kubernetes")))
         }
         _ => None,
+    }
+}
+
+/// What the kubelet of a node that lives says of why the node is not Ready. One that is silent says nothing: the control plane does.
+pub fn said_by_kubelet<'c>(cluster: &'c Cluster, node: &str) -> Option<&'c str> {
+    let ready = condition(&cluster.objects.kube_nodes.get(node)?.status.conditions, "Ready")?;
+    let said = ready.message.as_str();
+    (ready.status == ConditionStatus::False && !said.trim().is_empty()).then_some(said)
+}
+
+/// What that message is about (kubernetes v1.36 pkg/kubelet/nodestatus/setters.go ReadyCondition).
+pub fn way_of_kubelet(said: &str) -> Option<&'static Way> {
+    let runtime = ["PLEG is not healthy", "container runtime is down", "container runtime not ready"];
+    let network = ["NetworkPluginNotReady", "cni plugin not initialized", "Network plugin returns error"];
+    match () {
+        () if network.iter().any(|part| said.contains(part)) => Some(&ways::NODE_WITHOUT_NETWORK),
+        () if runtime.iter().any(|part| said.contains(part)) => Some(&ways::NODE_WITHOUT_RUNTIME),
+        () => None,
     }
 }
 

@@ -18,7 +18,7 @@ use crate::cluster::Cluster;
 use crate::longhorn::{DataLocality, DiskSpec, LonghornNode, SharedText, Volume};
 
 pub use rules::{Rank, Rules, SoftAntiAffinity, is_counted_twice};
-use rules::{disk_obstacle, node_rank};
+use rules::{TOO_LARGE_FOR_EXT4, disk_obstacle, node_rank};
 pub use space::DiskSpace;
 pub use taken::{Taken, counts_twice};
 
@@ -47,7 +47,9 @@ pub struct PlacementRefusal {
     pub node: String,
     /// The disk; empty where it is the node.
     pub disk: String,
-    /// Where and why, with the figures.
+    /// Why, with the figures.
+    pub reason: String,
+    /// Where and why.
     pub text: String,
 }
 
@@ -56,17 +58,26 @@ const NO_DISK: &str = "it has no disk";
 impl PlacementRefusal {
     /// True where the node takes replicas and has nothing to put them on.
     pub fn is_for_want_of_disks(&self) -> bool {
-        self.text.ends_with(NO_DISK)
+        self.reason == NO_DISK
+    }
+
+    /// True where the volume is larger than a file can be on the disk.
+    pub fn is_of_file_system(&self) -> bool {
+        self.reason == TOO_LARGE_FOR_EXT4
     }
 
     /// Of a node or its disk, with the obstacle and the figures.
-    pub fn of(node: &LonghornNode, disk: Option<&SharedText>, (obstacle, text): (Obstacle, String)) -> Self {
+    pub fn of(
+        node: &LonghornNode,
+        disk: Option<&SharedText>,
+        (obstacle, reason): (Obstacle, String),
+    ) -> Self {
         let node = node.metadata.name.to_string();
         let (disk, text) = match disk {
-            Some(disk) => (disk.to_string(), format!("{node}: disk {disk}: {text}")),
-            None => (String::new(), format!("{node}: {text}")),
+            Some(disk) => (disk.to_string(), format!("{node}: disk {disk}: {reason}")),
+            None => (String::new(), format!("{node}: {reason}")),
         };
-        PlacementRefusal { obstacle, node, disk, text }
+        PlacementRefusal { obstacle, node, disk, reason, text }
     }
 }
 
@@ -111,14 +122,24 @@ pub fn refusals_without(
     volume: &Volume,
     leaves: impl Fn(&str) -> bool,
 ) -> Option<Vec<PlacementRefusal>> {
+    refusals_or_taker(cluster, volume, leaves).ok()
+}
+
+/// The same, or the first node that takes the replica.
+pub fn refusals_or_taker<'a>(
+    cluster: &'a Cluster,
+    volume: &Volume,
+    leaves: impl Fn(&str) -> bool,
+) -> Result<Vec<PlacementRefusal>, &'a str> {
     let (rules, taken) = (Rules::of(cluster, volume), Taken::of(cluster, volume, |_| false));
     let mut refusals = Vec::new();
     for node in cluster.objects.longhorn_nodes.iter().filter(|node| !leaves(&node.metadata.name)) {
         for answer in answers(node, volume, &rules, &taken) {
-            refusals.push(PlacementRefusal::of(node, answer.disk, answer.refusal?));
+            let Some(refusal) = answer.refusal else { return Err(&node.metadata.name) };
+            refusals.push(PlacementRefusal::of(node, answer.disk, refusal));
         }
     }
-    Some(refusals)
+    Ok(refusals)
 }
 
 /// What comes nearest on the other nodes. `None` where one of them takes the replica.

@@ -8,6 +8,7 @@
 
 use super::patience::DEFINITE;
 use crate::cluster::{Cluster, Readability};
+use crate::longhorn::setting::boolean;
 use crate::longhorn::{
     Container, InstanceManager, InstanceManagerState, Pod, PodPhase, Resource, Volume, VolumeState,
 };
@@ -135,7 +136,7 @@ fn by_uninstaller(cluster: &Cluster) -> Option<String> {
     if let Some(pod) = begun.filter(|pod| pod.metadata.created() > newest()) {
         return Some(format!("pod {} is uninstalling Longhorn", pod.metadata.name));
     }
-    let confirmed = cluster.setting(FLAG).is_some_and(|flag| flag.value == "true");
+    let confirmed = cluster.setting(FLAG).is_some_and(|flag| boolean(&flag.value) == Some(true));
     let known = cluster.knows_all(Resource::EngineImages) && cluster.knows_all(Resource::InstanceManagers);
     let im = objects.instance_managers.iter().find(|im| im.metadata.is_deleting());
     im.filter(|_| confirmed && known && objects.engine_images.is_empty()).map(|im| {

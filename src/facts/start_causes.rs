@@ -96,33 +96,33 @@ causes! {
         way ISCSI_INCLUDED "open-iscsi is already installed"
             fix "Start iscsid on the node, which already has open-iscsi. The manager starts at its next attempt, within five minutes."
             [change "ssh <node> 'sudo systemctl enable --now iscsid'", read ISCSI]
-        way ISCSI_TALOS "Talos"
+        way ISCSI_TALOS "the node runs Talos"
             fix "Add extension siderolabs/iscsi-tools to the Talos node's image and upgrade the node. If the extension is already listed, find \
                  out why service ext-iscsid is down. The manager then starts."
             [read "talosctl -n <node> get extensions", read "talosctl -n <node> service ext-iscsid"]
-        way ISCSI_BOTTLEROCKET "Bottlerocket"
+        way ISCSI_BOTTLEROCKET "the node runs Bottlerocket"
             fix "Run Longhorn on nodes with another operating system: Bottlerocket has no open-iscsi package." [read NODE]
-        way ISCSI_NIXOS "NixOS"
+        way ISCSI_NIXOS "the node runs NixOS"
             fix "Set services.openiscsi.enable in the node's NixOS configuration and rebuild it. The manager starts at its next attempt, within five minutes."
             [read NODE]
-        way ISCSI_K3D "k3d"
+        way ISCSI_K3D "the node is a k3d container"
             fix "Build a k3s image with open-iscsi, or run Longhorn on real machines: this node is a container (k3d). The manager starts at its \
                  next attempt, within five minutes." [read NODE]
-        way ISCSI_ALPINE "Alpine"
+        way ISCSI_ALPINE "the node runs Alpine"
             fix "Run on the node (Alpine): apk add open-iscsi, rc-update add iscsid, rc-service iscsid start and mount --make-rshared /. The manager \
                  starts at its next attempt, within five minutes." [read NODE]
-        way ISCSI_K3OS "k3OS"
+        way ISCSI_K3OS "the node runs k3OS"
             fix "Run Longhorn on nodes with another operating system: k3OS is no longer maintained and cannot install packages." [read NODE];
     CONTAINER_CANNOT_START = critical "container_cannot_start"
         "the manager's container or one of its hooks cannot start"
         fix "Read the container's error message. Then fix its cause on <node>: a mount path, /proc, seccomp, AppArmor or the container runtime. The \
              kubelet retries automatically." [read DESCRIBE, read NODE_STATE]
-        way NOT_SHARED "its node's mounts are not shared"
+        way NOT_SHARED "mount propagation is off"
             fix "Make the node's mounts shared, now and at every boot: Longhorn needs bidirectional mount propagation. On k3d, kind and Docker \
                  Desktop, mount the data path with :shared."
             [change "ssh <node> 'sudo mount --make-rshared /'", read "ssh <node> 'findmnt -o TARGET,PROPAGATION / /var/lib/longhorn'", read DESCRIBE]
         way NO_EXEC "the node blocks running its binaries"
-            fix "Mount the container runtime's file system with exec, now and in /etc/fstab (hardened systems mount /var with noexec). If SELinux \
+            fix "Remount the container runtime's file system with exec, and change /etc/fstab to match (hardened systems mount /var with noexec). If SELinux \
                  denies execution instead, allow it in the SELinux policy."
             [read "ssh <node> 'findmnt -O noexec -o TARGET,OPTIONS'", read DESCRIBE, change "ssh <node> 'sudo mount -o remount,exec /var'"]
         way OTHER_PROCESSOR "its image has the wrong architecture"
@@ -165,7 +165,7 @@ causes! {
             fix "Open TCP port 9502 (up to 1.9 also 9501) from the control-plane nodes to the pod network. Then check the CNI's routes and \
                  interface on those nodes (curl a pod)." [read ASK, read SLICES, read LAST_LOG]
         way NO_LISTENER "nothing listens on port 9502"
-            means "the API server reaches an address at which nothing listens on port 9502"
+            means "the API server reaches an address where nothing listens on port 9502"
             fix "Find the manager whose address refuses connections: it is listed as an endpoint but is not serving. Then read that manager's \
                  log: its end shows what it is waiting for." [read MANAGERS, read SLICES, read LAST_LOG]
         way NONE_READY "the webhook has no Ready manager"

@@ -1,6 +1,8 @@
 //! Why a Service is not reached, as the tail of an error tells it: by a manager that waits for its webhook, by the API server that
 //! calls it, by anyone who asks DNS for a name.
 
+use std::net::Ipv4Addr;
+
 use jiff::SignedDuration;
 
 use super::looping::looping;
@@ -44,7 +46,18 @@ const OF_THE_API_SERVER: &[Words] = &[
 /// Reads the last failed attempt before the fatal line: a manager writes one every two seconds while it waits.
 pub fn read(log: &str) -> Option<&'static Way> {
     let attempt = |line: &&str| line.contains(".svc:950") && line.contains("error=");
-    of(log.lines().rev().find(attempt)?, OF_MANAGERS)
+    let last = log.lines().rev().find(attempt)?;
+    if is_outside(last) { Some(&ways::OUTSIDE) } else { of(last, OF_MANAGERS) }
+}
+
+/// True where the address that was dialled is none that a Service has: those are of private networks.
+fn is_outside(line: &str) -> bool {
+    let dialled = line.rsplit_once("dial tcp ").and_then(|(_, rest)| rest.split(':').next());
+    let address: Option<Ipv4Addr> = dialled.and_then(|address| address.parse().ok());
+    address.is_some_and(|address| {
+        let shared = address.octets()[0] == 100 && (64..128).contains(&address.octets()[1]);
+        !address.is_private() && !address.is_loopback() && !address.is_link_local() && !shared
+    })
 }
 
 /// Reads the words after `failed calling webhook`. A refused call reaches the manager through the API server, so an address or a

@@ -22,6 +22,11 @@ ways! { UNREACHED:
         means "the last attempt failed in DNS: no server answered for the Service's name"
         fix "Restore cluster DNS for <node>: check the CoreDNS pods, and UDP and TCP port 53 from <node> to them."
         [read DNS, read ON_NODE, read WAITS, read GAVE_UP];
+    OUTSIDE "DNS gives it an address outside the cluster"
+        means "the last attempt went to a public address, which no Service has"
+        fix "Check a pod's /etc/resolv.conf on <node>: a search domain with a wildcard record, or a wrong cluster domain, answers for the Service. \
+             Correct the kubelet's resolvConf or clusterDomain."
+        [read "ssh <node> 'cat /etc/resolv.conf'", read DNS, read SERVICE, read WAITS, read GAVE_UP];
     NO_ROUTE "a firewall or missing route blocks it"
         means "the last attempt failed with `no route to host`: a firewall rejected it, or no route exists between the nodes"
         fix "Open the nodes' firewall for the pod network (firewalld can reject it, and RHEL's nm-cloud-setup removes its routes). Then check the CNI and \
@@ -36,8 +41,8 @@ ways! { UNREACHED:
 // Why a name is not resolved, no matter who asks. Nothing of Longhorn is to be changed.
 ways! { UNRESOLVED:
     DNS_DOWN "cluster DNS is down"
-        fix "Read the previous log of a CoreDNS pod and fix its error, such as a forwarding loop over the nodes' own resolver. \
-             Change nothing in Longhorn: it retries."
+        fix "Read the previous log of a CoreDNS pod and fix its error, such as a forwarding loop over the nodes' own resolver. Do not change Longhorn: it \
+             retries."
         [read DNS, read "kubectl -n kube-system logs -l k8s-app=kube-dns --previous --tail=20"];
     DNS_SILENT "DNS queries get no answer"
         fix "Check the CoreDNS pods. If they are Ready, the asking node loses packets: test DNS from a pod there. Then check its firewall, \
@@ -94,6 +99,18 @@ ways! { KUBELET_SAYS:
     DISK_FULL "the node's disk is full"
         fix "Free disk space on the node: unused images, logs, the file system of the container runtime. The kubelet then retries automatically."
         [read POD, read NODE];
+}
+
+// What a kubelet that lives says of why its node is not Ready.
+ways! { NODE_SAYS:
+    NODE_WITHOUT_RUNTIME "its container runtime is not answering"
+        fix "Restart the container runtime on <node> (containerd, rke2 or k3s). Its containers may still be running: until then, do not force-delete pods \
+            there, or delete or taint the node."
+        [read NODE, read RUNTIME_LOG];
+    NODE_WITHOUT_NETWORK "its pod network is not set up"
+        fix "Fix the CNI plugin on <node>: its pod, and its files in /etc/cni/net.d and /opt/cni/bin. The node is then Ready again, and Longhorn \
+             continues."
+        [read NODE, read "kubectl -n kube-system get pods -o wide --field-selector spec.nodeName=<node>"];
 }
 
 // What else keeps a pod of a DaemonSet from its node.

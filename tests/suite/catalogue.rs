@@ -253,9 +253,13 @@ fn colours_begin_at_thresholds_that_exist() {
 #[test]
 fn words_that_take_something_away_say_what_is_proven_before() {
     const NOT_ADVISED: &[(&str, &str)] = &[
+        ("csi_plugin_down/controller_down", "up again, to the replicas it had"),
         ("csi_plugin_down/managers_deleted", "not to"),
         ("disk_unavailable/no_node_ready", "not to"),
+        ("engine_image_unavailable/missing_on_node", "not to"),
         ("eviction_inconsistent/manager_stale", "what to check before"),
+        ("instance_manager_down/node_down", "not to"),
+        ("instance_manager_down/pod_rejected", "not to"),
         ("known_bad_release/issue_11169", "leftover objects of support bundles hold nothing of volumes"),
         ("known_bad_release/issue_13245", "how fast, where someone deletes backups anyway"),
         ("known_bad_release/issue_6998", "not to"),

@@ -52,7 +52,7 @@ pub static CHECK: Check = Check {
             description: "Backing image {{ $labels.object }} has a stale copy on {{ with $labels.disk }}disk {{ . }} of {{ end }}{{ with \
                            $labels.node }}node {{ . }}{{ else }}a node{{ end }}. Do not request eviction there before the copy is deleted: \
                            longhorn-manager would panic. Find out why the backing image manager keeps the copy.",
-            why: "The finding itself waits three minutes. Five more minutes tolerate a restart of the exporter or the backing image manager.",
+            why: "The finding itself waits three minutes. The alert waits five more minutes for a restart of the exporter or the backing image manager.",
             runbook: include_str!("LonghornBackingImageEvictionCrashLatent.md"),
             ..Alert::DEFAULT
         },

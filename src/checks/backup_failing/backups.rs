@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use super::{causes, target};
+use super::{causes, store, target};
 use crate::check::*;
 use crate::facts::age::{Begun, observe};
 use crate::facts::patience::{PERCENT, SLOWEST_PERCENT};
@@ -20,6 +20,7 @@ pub(super) fn run<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a s
             *known = backup;
         }
     }
+    let full = if newest.is_empty() { Vec::new() } else { store::full_claims(cluster) };
     let mut hurt = BTreeSet::new();
     for (name, backup) in newest {
         // of a volume that is gone there is nothing to back up
@@ -28,7 +29,7 @@ pub(super) fn run<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a s
             BackupState::Unset | BackupState::Pending | BackupState::InProgress => {
                 stuck(cluster, out, volume, backup)
             }
-            _ => failed(cluster, volume, backup),
+            _ => failed(cluster, volume, backup, &full),
         };
         if let Some(finding) = finding {
             hurt.insert(volume.metadata.name.as_str());
@@ -51,15 +52,20 @@ pub(super) fn first_ones(cluster: &Cluster) -> BTreeSet<&str> {
     &written(cluster) - &others.map(Backup::volume).collect()
 }
 
-fn failed(cluster: &Cluster, volume: &Volume, backup: &Backup) -> Option<Finding> {
+fn failed(cluster: &Cluster, volume: &Volume, backup: &Backup, full: &[String]) -> Option<Finding> {
     let created = backup.metadata.created();
     // a later one succeeded
     if volume.status.last_backup_at.get() > created {
         return None;
     }
     let whose = whose(cluster, volume);
-    let way = target::is_of_clocks(&backup.status.error).then_some(&causes::CLOCK_WRONG);
-    let why = way.map_or(String::new(), |way| format!(": {}", way.briefly));
+    let way = target::way_of_backup(&backup.status.error);
+    let full = if way == Some(&causes::STORE_FULL) { full } else { &[] };
+    let suspect = store::holder(cluster, volume, backup, full).or(store::deleter(cluster, volume, backup));
+    let (way, why, culprit, fact) = match suspect {
+        Some((way, why, culprit, fact)) => (Some(way), format!(": {why}"), Some(culprit), Some(fact)),
+        None => (way, way.map_or(String::new(), |way| format!(": {}", way.briefly)), None, None),
+    };
     // a replica writes the backup, and signs it with the time of its node (longhorn-engine pkg/sync/backup.go CreateBackup)
     let node = match volume.status.current_node_id.as_str() {
         "" => "the node",
@@ -80,10 +86,12 @@ fn failed(cluster: &Cluster, volume: &Volume, backup: &Backup) -> Option<Finding
         .since(created)
         .way(way)
         .named(way.map(|_| (Name::Node, node.to_owned())))
+        .named(culprit)
         .fact(
             api(format!("backup {} (state {}){error}", backup.metadata.name, backup.status.state.as_str()))
                 .quoting(&backup.status.error),
         )
+        .facts(fact)
         .fact(last_good(cluster, volume)),
     )
 }

@@ -1,12 +1,23 @@
 //! Why volumes are not backed up.
 
-use crate::check::{BY_ITS_TARGET, causes};
+use crate::check::{BY_ITS_TARGET, causes, ways};
 use crate::facts::ways::{KUBELET_SAYS, NOT_STARTED, UNRESOLVED};
 
 const BACKUPS: &str = "kubectl -n <namespace> get backups.longhorn.io -l backup-volume=<object>";
 const TARGETS: &str = "kubectl -n <namespace> get backuptargets.longhorn.io";
 const CRON_JOB: &str = "kubectl -n <namespace> describe cronjob <object>";
 const JOBS: &str = "kubectl -n <namespace> get jobs,pods -l recurring-job.longhorn.io=<object>";
+
+// What the store itself rejects, of a target or of one backup.
+ways! { STORE:
+    STORE_FULL "the backup store is full"
+        fix "Make room in the backup store, or raise its quota: it rejects every write. Then take another backup.";
+    REQUESTS_LIMITED "the provider's request limit is reached"
+        fix "Raise the provider's limit or cap, or wait until it resets. Set the target's pollInterval (backupstore-poll-interval before 1.8) to 300 s \
+             or more. Keep the credentials.";
+    ACCOUNT_BLOCKED "the provider has blocked the account"
+        fix "Check the storage provider's console: the account is suspended, or a bill is unpaid. Keep the credentials. Longhorn retries every poll interval.";
+}
 
 causes! {
     TARGET_UNAVAILABLE = warning "target_unavailable"
@@ -43,7 +54,14 @@ causes! {
                 read "kubectl -n <namespace> get backuptargets.longhorn.io <object> -o yaml",
                 read "kubectl -n <namespace> get networkpolicies -o yaml",
             ]
-        ways UNRESOLVED;
+        ways UNRESOLVED ways STORE;
+    STANDBY_STALE = warning "standby_stale" "standby volumes get no new backups, because their target has not been polled for a day",
+        changed_by: BY_ITS_TARGET
+        fix "Set pollInterval of backup target <object> to 300 s (before 1.8, setting backupstore-poll-interval). Do not activate a standby volume \
+             before it has caught up." [
+            read "kubectl -n <namespace> get backuptargets.longhorn.io <object> -o yaml",
+            read "kubectl -n <namespace> logs -l app=longhorn-manager --prefix --tail=-1 | grep backup-store-timer",
+        ];
     TARGET_WITHOUT_URL = warning "target_without_url" "recurring jobs back up volumes to a target that has no URL, so nothing is ever backed up",
         changed_by: BY_ITS_TARGET
         fix "Set the URL and credential of backup target <object>. Then take one backup of each volume. If you want no backups, delete the jobs." [
@@ -67,7 +85,14 @@ causes! {
         ] proven "the backup has failed, so it holds no complete copy; others are not touched"
         way CLOCK_WRONG "a node's clock is wrong"
             fix "Correct the clocks (chrony, NTP) of node <node> and of the volume's replica nodes: the object store \
-                 rejects requests that are over 15 minutes off. Then take another backup.";
+                 rejects requests that are over 15 minutes off. Then take another backup."
+        way STORE_CLAIM_FULL "the backup store's own claim is full"
+            fix "Free space in claim <claim>, which probably holds the backup store, or resize it. Then take another backup."
+            [read "kubectl -n <namespace> get volumes.longhorn.io", read TARGETS]
+        way SNAPSHOT_DELETED "a recurring job deleted its snapshot"
+            fix "Remove the volume from recurring job <workload>, or raise the job's retain: it removes snapshots before they are backed up."
+            [read "kubectl -n <namespace> get recurringjobs.longhorn.io <workload> -o yaml", read BACKUPS]
+        ways STORE;
     RECURRING_JOB_OVERDUE = warning "recurring_job_overdue"
         "a recurring job has missed its schedule, or every run fails"
         but "info while its last run is writing a backup"

@@ -232,17 +232,20 @@ fn ago(cluster: &Cluster, moment: Option<Timestamp>) -> String {
     }
 }
 
-/// The volumes with a label of the job or of one of its groups, and for the group `default` those that have yet to get its label.
 pub(super) fn volumes_of<'a>(cluster: &'a Cluster, job: &RecurringJob) -> Vec<&'a str> {
+    cluster.objects.volumes.iter().filter(covers(job)).map(|volume| volume.metadata.name.as_str()).collect()
+}
+
+/// Volumes with a label of the job or of one of its groups, and for the group `default` those that have yet to get its label.
+pub(super) fn covers(job: &RecurringJob) -> impl Fn(&&Volume) -> bool {
     let labels = labels_of(job);
     let by_default = job.spec.groups.iter().any(|group| group == "default");
-    let has = |volume: &&Volume| {
+    move |volume| {
         let mut own =
             volume.metadata.labels.iter().filter(|(label, _)| label.starts_with("recurring-job")).peekable();
         by_default && own.peek().is_none()
             || own.any(|(label, value)| value == "enabled" && labels.contains(label.as_str()))
-    };
-    cluster.objects.volumes.iter().filter(has).map(|volume| volume.metadata.name.as_str()).collect()
+    }
 }
 
 /// Longhorn gives volumes without any label that of the group `default` (longhorn-manager v1.12.1

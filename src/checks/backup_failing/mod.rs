@@ -18,6 +18,8 @@ mod causes;
 mod jobs;
 mod rules;
 pub mod schedule;
+mod standby;
+mod store;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -60,6 +62,7 @@ gauges! {
 fn run(cluster: &Cluster, out: &mut Outcome) {
     count(cluster, out);
     let mut unavailable = target::run(cluster, out);
+    standby::run(cluster, out, &unavailable);
     let mut hurt: BTreeSet<&str> = backups::run(cluster, out);
     let writing = &backups::written(cluster) - &hurt;
     let jobs = jobs::run(cluster, out, &writing);

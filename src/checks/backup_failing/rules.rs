@@ -7,11 +7,11 @@ use crate::check::*;
 pub(super) const ALERTS: &[Alert] = &[
     Alert {
         name: "LonghornBackupTargetUnavailable",
-        when: When::Found(&[&TARGET_UNAVAILABLE, &TARGET_WITHOUT_URL]),
+        when: When::Found(&[&TARGET_UNAVAILABLE, &TARGET_WITHOUT_URL, &STANDBY_STALE]),
         for_: "10m",
-        summary: "A Longhorn backup target is unreachable or has no URL.",
-        description: "Backup target {{ $labels.object }} is unavailable or has no URL. No backup there can be taken, restored or deleted. Read the error \
-                      in its condition Unavailable, then check URL, credentials, network and certificate.",
+        summary: "A Longhorn backup target is unreachable, has no URL or is not polled.",
+        description: "Backup target {{ $labels.object }} is unavailable, has no URL or is not polled. No backup there can be taken or restored, or \
+                      standby volumes are stale. Read its condition Unavailable, then check URL, poll interval, credentials and network.",
         why: "The finding allows two polls of five minutes. Ten more minutes tolerate an object store's restart.",
         runbook: include_str!("LonghornBackupTargetUnavailable.md"),
         ..Alert::DEFAULT

@@ -14,9 +14,12 @@ use crate::longhorn::{BackupTarget, ConditionStatus, CronJob, Volume, condition}
 const NO_URL: &str = "backup target URL is empty";
 
 /// Parts of the error, and the way that they show.
-const REASONS: [(&[&str], &Way); 9] = [
-    // before the credentials: S3 answers both with 403
+const REASONS: [(&[&str], &Way); 12] = [
+    // these before the credentials: S3 answers them all with 403
     (CLOCKS, &causes::CLOCKS_DIFFER),
+    (FULL, &causes::STORE_FULL),
+    (LIMITED, &causes::REQUESTS_LIMITED),
+    (BLOCKED, &causes::ACCOUNT_BLOCKED),
     (
         &["accessdenied", "invalidaccesskeyid", "signaturedoesnotmatch", "forbidden", "credential", "secret"],
         &causes::CREDENTIALS_REFUSED,
@@ -35,10 +38,27 @@ const REASONS: [(&[&str], &Way); 9] = [
 
 /// What stores write of a request whose time is more than fifteen minutes off theirs: S3 and those like it, Azure.
 const CLOCKS: &[&str] = &["requesttimetooskewed", "requestexpired", "request date header too old"];
+/// Of a write without room: MinIO, Ceph, Backblaze B2; below a share's mount point.
+const FULL: &[&str] = &[
+    "storagefull", "insufficientstorage", "storage cap exceeded", "quotaexceeded", "volumes/…no space left",
+    "volumes/…quota exceeded",
+];
+/// Of too many requests: S3 and those like it, Azure, Backblaze B2 (`AccessDenied Transaction cap exceeded`).
+const LIMITED: &[&str] = &[
+    "cap exceeded", "slowdown", "toomanyrequests", "too many requests", "requestlimitexceeded", "rate limit",
+    "throttl", "serverbusy",
+];
+/// Of an account without rights for now: S3, Alibaba, Azure.
+const BLOCKED: &[&str] = &[
+    "accountproblem", "allaccessdisabled", "notsignedup", "userdisable", "accountisdisabled",
+    "account suspended", "account has been suspended", "account is suspended", "payment required",
+];
 
-/// Whether an error is about clocks.
-pub(super) fn is_of_clocks(error: &str) -> bool {
-    way(error) == Some(&causes::CLOCKS_DIFFER)
+/// What the error of a backup shows, where its target answers others.
+pub(super) fn way_of_backup(error: &str) -> Option<&'static Way> {
+    let way = way(error)?;
+    let clocks = (*way == causes::CLOCKS_DIFFER).then_some(&causes::CLOCK_WRONG);
+    clocks.or(Some(way).filter(|way| causes::STORE.contains(way)))
 }
 
 /// An answer of the target, which the next question gets again.
@@ -47,7 +67,9 @@ const DEFINITE_WAYS: [&Way; 4] =
 
 fn way(message: &str) -> Option<&'static Way> {
     let lower = message.to_ascii_lowercase();
-    let known = || REASONS.iter().find(|(parts, _)| parts.iter().any(|part| lower.contains(part)));
+    // all words of a part stand in it
+    let says = |part: &&str| part.split('…').all(|word| lower.contains(word));
+    let known = || REASONS.iter().find(|(parts, _)| parts.iter().any(says));
     unreached::of_dns(message).or_else(|| known().map(|(_, way)| *way))
 }
 
@@ -101,7 +123,7 @@ fn answer(message: &str) -> Option<&str> {
 }
 
 fn finding(cluster: &Cluster, target: &BackupTarget, message: &str, way: Option<&'static Way>) -> Finding {
-    let name = &target.metadata.name;
+    let (name, url) = (&target.metadata.name, &target.spec.backup_target_url);
     let users =
         cluster.objects.volumes.iter().filter(|volume| target_of(&volume.spec.backup_target_name) == name);
     let backed_up = users.filter(|volume| volume.status.last_backup_at.is_set()).count();
@@ -109,6 +131,9 @@ fn finding(cluster: &Cluster, target: &BackupTarget, message: &str, way: Option<
         &causes::TARGET_UNAVAILABLE,
         cluster.object::<BackupTarget>(name),
         match answer(message) {
+            _ if way.is_some_and(|way| causes::STORE.contains(&way)) => {
+                format!("backup target {name} rejects every request: {}", way.map_or("", |way| way.briefly))
+            }
             Some(answer) => format!("backup target {name} rejects every request ({answer})"),
             None => {
                 let dns = way.filter(|way| ways::UNRESOLVED.contains(way));
@@ -135,7 +160,7 @@ fn finding(cluster: &Cluster, target: &BackupTarget, message: &str, way: Option<
         Some(last) => format!("backup target {name} last answered at {last}"),
         None => format!("backup target {name} has never answered"),
     })
-    .fact(format!("backup target {name} has URL {}", target.spec.backup_target_url))
+    .fact(format!("backup target {name} has URL {url} and poll interval {}", target.spec.poll_interval))
     .with(Name::Key, target.spec.credential_secret.as_str())
 }
 

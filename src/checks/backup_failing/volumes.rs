@@ -10,7 +10,7 @@ use super::{causes, target};
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::{text, volumes};
-use crate::longhorn::{DataEngine, RecurringJob, Volume, VolumeRobustness, VolumeState};
+use crate::longhorn::{RecurringJob, Volume, VolumeRobustness, VolumeState};
 
 /// A run may take so long beyond its pause.
 const SLACK: SignedDuration = SignedDuration::from_hours(1);
@@ -25,8 +25,7 @@ pub(super) fn run<'a>(
     hurt: &BTreeSet<&str>,
     unavailable: &BTreeSet<&str>,
 ) -> BTreeSet<&'a str> {
-    let also_detached =
-        cluster.setting_value("allow-recurring-job-while-volume-detached", DataEngine::V1) == "true";
+    let also_detached = cluster.setting_is_on("allow-recurring-job-while-volume-detached", false);
     let mut old: BTreeMap<(usize, bool), Vec<&Volume>> = BTreeMap::new();
     let by_label = jobs::by_label(jobs);
     let first = first_ones(cluster);

@@ -65,6 +65,13 @@ causes! {
             read "kubectl -n <namespace> logs -l app=<object> --tail=30 --prefix",
             change "kubectl -n <namespace> rollout restart deployment <object>",
         ]
+        way SCALED_TO_ZERO "it is scaled to 0 replicas"
+            fix "Scale Deployment <object> back to <value> replicas, and csi-provisioner, csi-resizer and csi-snapshotter with it. Exclude Longhorn's \
+                 namespace from what scaled them down, such as kube-downscaler." [
+                change "kubectl -n <namespace> scale deployment <object> --replicas=<value>",
+                read "kubectl -n <namespace> get deployments -o wide",
+                read "kubectl get volumeattachments.storage.k8s.io",
+            ]
         ways KUBELET_SAYS ways NOT_STARTED;
     DELETED_IN_USE = critical "deleted_in_use" "Longhorn was deleted without its uninstaller, but volumes are still in use",
         explains_absence: true
@@ -80,13 +87,13 @@ causes! {
                  all tools that reinstall Longhorn. Save the commands' output, then copy the nodes' replica directories.";
     MANAGERS_DELETED = critical "managers_deleted" "all longhorn-managers were deleted, so no volume can attach, detach, rebuild or fail over",
         explains_absence: true
-        fix "Apply the manifest of <release> again with the tool that installed Longhorn: its DaemonSet and Services are missing. Running I/O continues \
-             until then. Delete nothing." [
+        fix "Apply the manifest of <release> again with the tool that installed Longhorn: its DaemonSet and Services are missing. Meanwhile, running I/O \
+             continues. Do not delete anything." [
             read "kubectl -n <namespace> get daemonsets,deployments,services,pods",
             read "kubectl -n <namespace> get settings.longhorn.io current-longhorn-version",
             read "kubectl -n <namespace> get volumes.longhorn.io",
         ];
-    UNINSTALL_BEGUN = critical "uninstall_begun" "Job longhorn-uninstall was started, which deletes every volume"
+    UNINSTALL_BEGUN = critical "uninstall_begun" "Job longhorn-uninstall, which deletes every volume, was started"
         but "warning if deleting-confirmation-flag refused it"
         fix "Delete Job longhorn-uninstall now, unless you want to lose all volumes. Then set deleting-confirmation-flag to false and bring the release \
              back (helm rollback)." [
@@ -119,8 +126,8 @@ causes! {
             read "kubectl -n kube-system get pods -o wide",
         ]
         way LOST_LEASES "they lose their leases"
-            fix "Find out why the API server or etcd answers slowly: often a slow disk under etcd. Change nothing in Longhorn: a sidecar ends when it \
-                 cannot renew its lease.";
+            fix "Find out why the API server or etcd answers slowly: often a slow disk under etcd. Do not change Longhorn: a sidecar ends when it cannot \
+                 renew its lease.";
 }
 
 pub const OF_NODES: &[&Cause] = &[&PLUGIN_CRASHING, &PLUGIN_NOT_RUNNING, &PLUGIN_MISSING, &NOT_REGISTERED];

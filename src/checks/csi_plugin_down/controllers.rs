@@ -7,15 +7,17 @@ use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::NODE_AWAY;
 use crate::facts::{api, looping, nodes, not_started, pods, removal};
-use crate::longhorn::{ConditionStatus, Deployment, Pod, PodPhase, condition};
+use crate::longhorn::{ConditionStatus, CsiAttachment, Deployment, Pod, PodPhase, condition};
 
 /// What ends within seconds of its start has done nothing before.
 pub(super) const SETTLED: SignedDuration = SignedDuration::from_secs(60);
 
+const ATTACHER: &str = "csi-attacher";
+
 /// What stops with each, and how bad that is.
 pub(super) const CONTROLLERS: [(&str, &Cause, &str); 4] = [
     (
-        "csi-attacher",
+        ATTACHER,
         &causes::CONTROLLER_DOWN,
         "no volume in the cluster can be attached or detached. Pods that move to another node are waiting",
     ),
@@ -38,11 +40,15 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) -> bool {
     let (mut controllers, mut sidecars) = (Vec::new(), Vec::new());
     for (name, cause, impact) in CONTROLLERS {
         let Some(deployment) = cluster.objects.deployments.get(name) else { continue };
-        // scaled to nothing by intent, or deleted after its pods, as the uninstaller does
-        if deployment.spec.replicas == Some(0) || deployment.metadata.is_deleting() {
+        // deleted after its pods, as the uninstaller does
+        if deployment.metadata.is_deleting() {
             continue;
         }
-        let Some(finding) = down(cluster, out, deployment, cause) else { continue };
+        let found = match deployment.spec.replicas {
+            Some(0) => scaled_to_zero(cluster, deployment),
+            _ => down(cluster, out, deployment, cause),
+        };
+        let Some(finding) = found else { continue };
         match cause == &causes::CONTROLLER_DOWN {
             true => controllers.push(finding.impact(impact)),
             false => sidecars.push((finding, impact)),
@@ -62,6 +68,36 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) -> bool {
         out.report(finding.facts(also.iter().map(|also| api(also.clone()))));
     }
     true
+}
+
+/// Scaled to nothing, which may be intent, while something waits for it.
+fn scaled_to_zero(cluster: &Cluster, deployment: &Deployment) -> Option<Finding> {
+    let asked = |csi: &CsiAttachment| {
+        let waits = !csi.status.attached || csi.metadata.is_deleting();
+        let since = csi.metadata.deletion_timestamp.get().or_else(|| csi.metadata.created());
+        since.filter(|_| waits)
+    };
+    let asked = cluster.objects.csi_attachments.iter().filter_map(asked);
+    let waiting: Vec<Timestamp> = asked.filter(|since| cluster.age(*since) >= NODE_AWAY).collect();
+    let name = deployment.metadata.name.as_str();
+    if waiting.is_empty() || name != ATTACHER {
+        return None;
+    }
+    let wanted = cluster.setting("csi-attacher-replica-count").map_or("3", |setting| setting.value.as_str());
+    let message = format!("{name} is down: it is scaled to 0 replicas");
+    let since = waiting.iter().min().copied();
+    Some(
+        Finding::about(&causes::CONTROLLER_DOWN, cluster.object::<Deployment>(name), message)
+            .since(since)
+            .way(&causes::SCALED_TO_ZERO)
+            .with(Name::Value, wanted)
+            .fact(format!("Deployment {name}: spec.replicas is 0"))
+            .fact(format!("{} in Kubernetes for csi-attacher", waits(waiting.len()))),
+    )
+}
+
+fn waits(count: usize) -> String {
+    format!("{} {}", counted(count, "VolumeAttachment"), if count == 1 { "waits" } else { "wait" })
 }
 
 fn down(

@@ -28,8 +28,8 @@ pub static CHECK: Check = Check {
               down everywhere or keeps restarting, or Longhorn was deleted, or its uninstaller started, while volumes were in use.",
     needs: &[Pods, DaemonSets, Deployments],
     uses: &[
-        CsiNodes, LonghornNodes, KubeNodes, Engines, Volumes, Replicas, Events, Services, Settings,
-        InstanceManagers,
+        CsiNodes, CsiAttachments, LonghornNodes, KubeNodes, Engines, Volumes, Replicas, Events, Services,
+        Settings, InstanceManagers,
     ],
     causes: causes::ALL,
     ways: &[causes::WAYS],

@@ -1,6 +1,8 @@
 //! CSI sidecars that end every few hours, while others of them work: one that leads and cannot renew its Lease ends, so that another can
 //! lead (kubernetes-csi/csi-lib-utils leaderelection/leader_election.go).
 
+use std::collections::BTreeSet;
+
 use jiff::SignedDuration;
 
 use super::causes;
@@ -23,13 +25,15 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
         cluster.pods_of(app).filter_map(move |pod| of_pod(cluster, app, pod))
     };
     let all: Vec<Restarts> = CONTROLLERS.into_iter().flat_map(of).collect();
+    let together = together(&all);
+    let all: Vec<Restarts> = all.into_iter().filter(|one| together || one.is_often).collect();
     let [first, _, ..] = all.as_slice() else { return };
     let logs = all.iter().flat_map(|one| cluster.history.logs_of(one.pod));
     let lost = logs.flat_map(|log| log.text.lines()).find(|line| {
         let line = line.to_ascii_lowercase();
         LOST.iter().any(|part| line.contains(part))
     });
-    let way = lost.map(|_| &causes::LOST_LEASES);
+    let way = (together || lost.is_some()).then_some(&causes::LOST_LEASES);
     let why = way.map_or(String::new(), |way| format!(": {}", way.briefly));
     let message = format!("{} keep restarting{why}", counted(all.len(), "CSI sidecar"));
     out.report(
@@ -47,7 +51,18 @@ struct Restarts<'a> {
     app: &'static str,
     pod: &'a Pod,
     times: i64,
+    /// More often than a rollout of API servers explains, since the pod was created.
+    is_often: bool,
     end: &'a Terminated,
+}
+
+/// True where sidecars of several kinds ended with an error in the same two minutes: they have nothing in common but the API server.
+fn together(all: &[Restarts]) -> bool {
+    const AT_ONCE: SignedDuration = SignedDuration::from_mins(2);
+    let ended: Vec<_> = all.iter().filter_map(|one| Some((one.app, one.end.finished_at.get()?))).collect();
+    let last = ended.iter().map(|(_, at)| *at).max();
+    let near = ended.iter().filter(|(_, at)| last.is_some_and(|last| last.duration_since(*at) <= AT_ONCE));
+    near.map(|(app, _)| *app).collect::<BTreeSet<_>>().len() >= 3
 }
 
 impl Restarts<'_> {
@@ -66,10 +81,6 @@ fn of_pod<'a>(cluster: &Cluster, app: &'static str, pod: &'a Pod) -> Option<Rest
     let recent = cluster.age(end.finished_at.get()?) < RECENT;
     // what ends within seconds waits for the plugin's socket, and what was lost with its node ended with that
     let lived = looping::length(end)? >= SETTLED && end.reason != "Unknown";
-    (recent && lived && times >= AT_LEAST.max(days.saturating_mul(A_DAY))).then_some(Restarts {
-        app,
-        pod,
-        times,
-        end,
-    })
+    let is_often = times >= days.saturating_mul(A_DAY);
+    (recent && lived && times >= AT_LEAST).then_some(Restarts { app, pod, times, is_often, end })
 }

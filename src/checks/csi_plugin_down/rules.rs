@@ -21,8 +21,8 @@ pub(super) const ALERTS: &[Alert] = &[
         when: When::Found(&[&MANAGERS_DELETED]),
         for_: "2m",
         summary: "All longhorn-managers were deleted, but volumes are still in use.",
-        description: "DaemonSet longhorn-manager and all its pods were deleted. Running I/O continues, but no volume can attach, rebuild or fail \
-                      over. Apply the installed release's manifest again, and delete nothing.",
+        description: "DaemonSet longhorn-manager and all its pods were deleted. Running I/O continues, but no volume can attach, rebuild or fail over. Apply \
+                      the installed release's manifest again, and do not delete anything.",
         why: "The finding waits three minutes, so that applying a manifest again does not trigger it.",
         runbook: include_str!("LonghornManagersDeleted.md"),
         ..Alert::DEFAULT
@@ -31,8 +31,8 @@ pub(super) const ALERTS: &[Alert] = &[
         name: "LonghornUninstallBegun",
         when: When::Found(&[&UNINSTALL_BEGUN]),
         summary: "Someone has started Longhorn's uninstaller.",
-        description: "Job longhorn-uninstall was started, which deletes every volume. While deleting-confirmation-flag is false, it is refused and \
-                      nothing is lost. Delete the Job and bring the Helm release back, unless you want this.",
+        description: "Job longhorn-uninstall, which deletes every volume, was started. While deleting-confirmation-flag is false, it is refused and nothing \
+                      is lost. Delete the Job and bring the Helm release back, unless you want this.",
         why: "Volumes go within seconds, so this alert must not wait. Uninstalls without volumes in use are not found.",
         runbook: include_str!("LonghornUninstallBegun.md"),
         ..Alert::DEFAULT
@@ -56,7 +56,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "Longhorn's CSI resizer or snapshotter is down.",
         description: "Deployment {{ $labels.object }} has no working pod. Claims cannot be resized (csi-resizer), or VolumeSnapshots cannot be \
                       taken (csi-snapshotter). Find out why its pods fail.",
-        why: "Running pods are not affected, so ten more minutes can let an upgrade finish.",
+        why: "Running pods are not affected, so the alert waits ten more minutes for an upgrade to finish.",
         runbook: include_str!("LonghornCsiSidecarDown.md"),
         ..Alert::DEFAULT
     },
@@ -83,7 +83,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "Longhorn's CSI plugin is down on a node.",
         description: "The CSI plugin{{ with $labels.node }} on node {{ . }}{{ end }} is down. Pods with a Longhorn volume cannot start or terminate \
                       on the node. Find out why its pod is failing or missing.",
-        why: "The finding allows five minutes for a reboot or a rollout. Five more minutes allow for a slow image pull.",
+        why: "The finding allows five minutes for a reboot or a rollout. The alert waits five more minutes for a slow image pull.",
         runbook: include_str!("LonghornCsiPluginDown.md"),
         ..Alert::DEFAULT
     },

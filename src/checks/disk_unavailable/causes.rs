@@ -2,6 +2,7 @@
 
 use crate::check::OfData::Unwritten;
 use crate::check::{Cause, causes};
+use crate::facts::ways::NODE_SAYS;
 
 /// What Longhorn says of a disk.
 const DISK: &str =
@@ -24,7 +25,15 @@ causes! {
         "a different disk is mounted"
         fix "Mount disk <disk> by UUID (fstab) at <value> on node <node>. If the disk was replaced, disable its scheduling. Once every volume is \
              healthy without it, remove and re-add it." [read DISK, read REPLICAS]
-            proven "the fix asks for a replaced disk, and that every volume is healthy without it";
+            proven "the fix asks for a replaced disk, and that every volume is healthy without it"
+        way NODE_RECREATED "its node was created again"
+            fix "Stop what replaces nodes (node-pool upgrade, autoscaler) before it takes the last copies. If <node>'s old disk exists, attach it again. \
+                 Otherwise add the new one once volumes are healthy."
+            [read "kubectl get nodes --sort-by=.metadata.creationTimestamp", read REPLICAS, read DISK]
+        way DEVICES_SWAPPED "its device name now means another disk"
+            fix "Compare the serial numbers behind <node>'s device names (lsblk, /dev/disk/by-id) with those before its restart. Restore their order. \
+                 Do not wipe or re-add the disks: they hold replicas."
+            [read "ssh <node> 'lsblk -o NAME,SERIAL,SIZE; ls -l /dev/disk/by-id'", read DISK, read REPLICAS];
     DISK_UUID_SHARED = warning "disk_uuid_shared"
         "disks on different nodes have the same UUID (as in cloned machines), so Longhorn confuses them"
         fix "Keep the UUID on one node. Renew it on the others, one node at a time, while every volume has a healthy replica elsewhere. 1. Disable \
@@ -71,7 +80,7 @@ causes! {
             fix "Wait while node <node>'s v2 instance manager writes to its log: each disk takes up to ten minutes (Longhorn issue 12837). Do not \
                  restart it: it would start over.";
     DISK_FAILING = warning "disk_failing"
-        "a device under the disk reports that it is failing (SMART, or SPDK's health page of an NVMe)"
+        "a device under the disk reports that it is failing (SMART, or the NVMe health log that SPDK reads)"
         fix "Check that other disks have space for disk <disk>'s replicas. Then disable scheduling on it and request \
              its eviction. Replace the device once every volume is healthy without it." [
             read "kubectl -n <namespace> get nodes.longhorn.io <node> -o jsonpath='{.status.diskStatus.<key>.healthData}'",
@@ -84,6 +93,12 @@ causes! {
              storage-over-provisioning-percentage only delays the shortage. Never delete replicas of degraded or faulted volumes."
             [read REPLICAS, read DISK, read LIMITS]
             proven "the fix asks for what is not needed; replicas of degraded and faulted volumes are ruled out"
+        way SNAPSHOTS "snapshots of one volume fill it"
+            fix "Delete old snapshots of <claim>, which hold most of it, and lower retain of its recurring snapshot job (or set snapshotMaxCount). Do not \
+                 lower storage-minimal-available-percentage."
+            [read "kubectl -n <namespace> get snapshots.longhorn.io -l longhornvolume=<volume> --sort-by=.status.creationTime", read REPLICAS,
+             read "kubectl -n <namespace> get recurringjobs.longhorn.io"]
+            proven "the snapshots deleted are old ones, and the volume keeps its data"
         way PROMISES_NOTHING "storage-over-provisioning-percentage is 0"
             fix "Raise setting storage-over-provisioning-percentage (default 100): at 0 Longhorn places no replica anywhere." [
                 read LIMITS,
@@ -119,7 +134,8 @@ causes! {
             ] proven "the replica never started, and holds no data"
         way NO_OTHER_NODE "every other node already has a replica of its volumes"
             fix "Bring node <node> back (check power, network, kubelet). If it is lost, add a node or lower numberOfReplicas before deleting it: \
-                 every other node has a replica of volume <volume>.";
+                 every other node has a replica of volume <volume>."
+        ways NODE_SAYS;
     NODE_PRESSURE = warning "node_pressure"
         "the kubelet reports pressure on the node, so Longhorn uses neither the node nor its disks"
         fix "Free up what node <node> is short of: disk space (kubelet or container runtime), memory, or process IDs. Until then, the kubelet may evict \
@@ -133,17 +149,17 @@ causes! {
                 change "ssh <node> 'sudo modprobe -a <key> && printf \"%s\\n\" <key> | sudo tee /etc/modules-load.d/longhorn.conf'",
                 read CONDITIONS,
             ]
-        way NOT_SHARED "its mounts are not shared"
+        way NOT_SHARED "mount propagation is off"
             fix "Make node <node>'s mounts shared, now and at every boot: systemd does this, but OpenRC, LXC and container nodes (kind, k3d) do not. \
                  Longhorn checks again every half hour." [change "ssh <node> 'sudo mount --make-rshared /'", read CONDITIONS]
-        way PACKAGES_APT "packages are missing (apt)" fix INSTALL [change APT, read CONDITIONS]
-        way PACKAGES_YUM "packages are missing (yum)" fix INSTALL [change YUM, read CONDITIONS]
+        way PACKAGES_APT "required apt packages are missing" fix INSTALL [change APT, read CONDITIONS]
+        way PACKAGES_YUM "required yum packages are missing" fix INSTALL [change YUM, read CONDITIONS]
         way PACKAGES "packages are missing" fix INSTALL [read WIDE, read CONDITIONS]
-        way NFS_APT "the NFS client is missing (apt)" fix INSTALL_NFS [change APT, read CONDITIONS]
-        way NFS_YUM "the NFS client is missing (yum)" fix INSTALL_NFS [change YUM, read CONDITIONS]
+        way NFS_APT "the NFS client is missing (an apt package)" fix INSTALL_NFS [change APT, read CONDITIONS]
+        way NFS_YUM "the NFS client is missing (a yum package)" fix INSTALL_NFS [change YUM, read CONDITIONS]
         way NFS "the NFS client is missing" fix INSTALL_NFS [read WIDE, read CONDITIONS]
         way MULTIPATHD "multipathd is running"
-            fix "Exclude Longhorn's devices in /etc/multipath.conf on node <node> and restart multipathd, which otherwise claims them (Longhorn's page \
+            fix "Blacklist Longhorn's devices in /etc/multipath.conf on node <node> and restart multipathd: otherwise it claims them (Longhorn's article \
                  troubleshooting-volume-with-multipath)." [read "ssh <node> 'sudo multipath -ll; lsblk'", read CONDITIONS];
 }
 

@@ -7,7 +7,7 @@ use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::NODE_AWAY;
 use crate::facts::placement::{self, Obstacle};
-use crate::facts::{nodes, text, volumes};
+use crate::facts::{api, nodes, text, volumes};
 use crate::longhorn::{
     Condition, ConditionStatus, KubeNode, LonghornNode, Owner, Replica, Volume, VolumeRobustness, condition,
 };
@@ -81,9 +81,13 @@ fn away<'c>(cluster: &'c Cluster, out: &mut Outcome, node: &'c LonghornNode) -> 
 
 fn not_ready(cluster: &Cluster, node: &LonghornNode, ready: &Condition) -> Finding {
     let name = &node.metadata.name;
+    let kubelet = nodes::said_by_kubelet(cluster, name);
     let finding = about(cluster, node, &causes::NODE_NOT_READY, format!("node {name} is not Ready"))
         .since(ready.last_transition_time.get())
-        .fact(said(&format!("node {name}"), ready));
+        .fact(api(said(&format!("node {name}"), ready)).quoting(kubelet.unwrap_or_default()));
+    if let Some(way) = kubelet.and_then(nodes::way_of_kubelet) {
+        return finding.way(way);
+    }
     let blocking = blocking(cluster, name);
     match blocking.first() {
         None => match nowhere_else(cluster, name) {

@@ -92,6 +92,12 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
             ))
             .quoting(&ready.message),
         );
+    if cause == &causes::DISK_UUID_MISMATCH {
+        finding = match recreated(cluster, disk) {
+            Some(fact) => finding.fact(fact).way(&causes::NODE_RECREATED),
+            None => finding.way(swapped(disk).then_some(&causes::DEVICES_SWAPPED)),
+        };
+    }
     if cause == &causes::DISK_NOT_READY && ready.message.contains("current state: creating") {
         finding = finding.way(&causes::V2_CREATING);
     }
@@ -104,6 +110,32 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
             .map(|trouble| format!("the condition may be outdated: {trouble}")),
     );
     out.report(finding.volumes(volumes));
+}
+
+/// That Kubernetes' node is younger than Longhorn's by more than the time that both are made in: another machine of the same name.
+fn recreated(cluster: &Cluster, disk: &Disk) -> Option<String> {
+    const TOGETHER: SignedDuration = SignedDuration::from_hours(1);
+    let kube = cluster.objects.kube_nodes.get(disk.node_name())?.metadata.created()?;
+    let known = disk.node.metadata.created()?;
+    (kube.duration_since(known) > TOGETHER).then(|| {
+        format!("node {} was created in Kubernetes at {kube}, and in Longhorn at {known}", disk.node_name())
+    })
+}
+
+/// True where several disks of the node are named by devices, as /dev/nvme1n1, which a restart can exchange, and none of those fits.
+fn swapped(disk: &Disk) -> bool {
+    let devices = disk
+        .node
+        .spec
+        .disks
+        .iter()
+        .filter(|(_, spec)| spec.path.starts_with("/dev/") && !spec.path.starts_with("/dev/disk/"));
+    let mismatched =
+        devices.filter_map(|(name, _)| disk.node.status.disk_status.get(name)).filter(|status| {
+            condition(&status.conditions, "Ready")
+                .is_some_and(|ready| ready.message.contains("record diskUUID doesn't match"))
+        });
+    mismatched.count() > 1
 }
 
 /// Devices that say that they fail, as longhorn-manager last asked them (v1.11.0 to v1.12.1 controller/monitor/disk_utils.go getDiskHealth:

@@ -52,14 +52,27 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
                 None => String::new(),
             };
             let said = text::shortened(full.message.trim(), 400);
-            disk.finding(cluster, &causes::DISK_FULL, format!("{} cannot take more replicas{why}", of()))
+            let hog = hog(cluster, disk).filter(|_| short == Some(true));
+            let found = disk.finding(cluster, &causes::DISK_FULL, format!("{} cannot take more replicas{why}", of()))
                 .since(since)
                 .impact(
                     "no replica can be placed or rebuilt on this disk. Volumes without another disk stay degraded, \
                      and the disk's own replicas may fill it",
                 )
                 .fact(format!("the disk's condition Schedulable is False, reason DiskPressure: \"{said}\""))
-                .way(zero.then_some(&causes::PROMISES_NOTHING))
+                .way(zero.then_some(&causes::PROMISES_NOTHING));
+            match hog {
+                Some((volume, by)) => {
+                    let user = cluster.volume_ref(volume);
+                    let held = format!("snapshots of {} hold {} on this disk", user.called(), bytes(by));
+                    found
+                        .fact(held)
+                        .with(Name::Claim, user.called())
+                        .with(Name::Volume, volume)
+                        .way(&causes::SNAPSHOTS)
+                }
+                None => found,
+            }
         }
         None if space.as_ref().is_some_and(|space| space.is_nearly_full(FULL_SHARE, LOW_MARGIN)) => disk
             .finding(
@@ -75,6 +88,18 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
         None => return,
     };
     out.report(finding.facts(space.map(|space| api(space.to_string()))));
+}
+
+/// The volume whose snapshots hold more of the disk than anything else is free of it, with how much: what a replica stores beyond the size of
+/// its volume is in snapshots (longhorn-manager v1.12.1 status.actualSize is the sum of all files of a replica).
+fn hog<'c>(cluster: &'c Cluster, disk: &Disk) -> Option<(&'c str, i64)> {
+    let on_disk = cluster.replicas_on_disk(&disk.status.disk_uuid);
+    let held = on_disk.filter_map(|replica| {
+        let volume = cluster.objects.volumes.get(&replica.spec.volume_name)?;
+        let beyond = volume.status.actual_size.0.saturating_sub(volume.spec.size.0);
+        (beyond > volume.spec.size.0).then_some((volume.metadata.name.as_str(), beyond))
+    });
+    held.max_by_key(|(_, beyond)| *beyond).filter(|(_, beyond)| *beyond > disk.status.storage_maximum.0 / 5)
 }
 
 /// A disk on which nothing is free: what is written there fails, whatever Longhorn says of the volumes until then (seen on 1.12.1: ENOSPC at

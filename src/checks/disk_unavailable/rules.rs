@@ -14,8 +14,8 @@ pub(super) const ALERTS: &[Alert] = &[
         description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} is \
                       unavailable to Longhorn. Its replicas are down until it is back. Check what is mounted at its path \
                       before you remove anything.",
-        why: "The finding allows five minutes for a reboot and a late mount. Three more minutes match the wait of the volume alerts, so the cause is not \
-              reported after its consequences.",
+        why: "The finding allows five minutes for a reboot and a late mount. The alert waits three more minutes to match the volume alerts, so the cause is \
+              not reported after its consequences.",
         runbook: include_str!("LonghornDiskUnavailable.md"),
         ..Alert::DEFAULT
     },
@@ -37,7 +37,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "Disks on different Longhorn nodes have the same UUID.",
         description: "A disk{{ with $labels.node }} of node {{ . }}{{ end }} has the same UUID as another node's disk. Longhorn confuses the two, \
                       and keeps deleting and rebuilding replicas. Before you remove a disk, find out where each replica is.",
-        why: "This does not clear by itself, but does no harm within minutes. A quarter of an hour tolerates a machine that is being replaced under \
+        why: "This does not clear by itself, but does no harm within minutes. The alert waits a quarter of an hour, in case a machine is being replaced under \
               another name.",
         runbook: include_str!("LonghornDiskUuidShared.md"),
         ..Alert::DEFAULT
@@ -74,7 +74,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "No node with Longhorn data is Ready.",
         description: "No node with Longhorn data is Ready, so all volumes are affected. Check what the nodes share (network, power, connection to \
                       the API server). Do not restart, drain or delete any node until you know the cause.",
-        why: "The finding allows five minutes for a reboot. One more minute tolerates an exporter's restart.",
+        why: "The finding allows five minutes for a reboot. The alert waits one more minute for an exporter's restart.",
         runbook: include_str!("LonghornNoNodeReady.md"),
         ..Alert::DEFAULT
     },
@@ -108,7 +108,7 @@ pub(super) const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Storage,
         title: "Disks by state",
-        description: "Longhorn disks that are ready, that cannot take more replicas (full), and that Longhorn cannot use (not_ready).",
+        description: "Longhorn disks by state: ready, full (cannot take more replicas) or not_ready (Longhorn cannot use them).",
         width: Width::Third,
         no_data: "the exporter cannot read nodes.longhorn.io",
         ..Panel::STAT.of(&DISKS)

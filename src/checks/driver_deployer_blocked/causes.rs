@@ -55,7 +55,7 @@ causes! {
             [read "kubectl version", read "kubectl -n <namespace> logs <object> -c longhorn-driver-deployer --tail=20 --previous"];
     UNKNOWN = warning "unknown"
         "the driver deployer crash-loops, and its log and the API do not show why"
-        fix "Read the end of the driver deployer's previous log: the cause is unknown."
+        fix "Read the end of the driver deployer's previous log to find the cause."
             [read "kubectl -n <namespace> logs <object> -c longhorn-driver-deployer --tail=20 --previous"]
         way UNKNOWN_ERROR "its log ends with an unknown error"
             fix "Correct the setting, object or address that the error names. If it names none, search Longhorn's GitHub issues for the error text.";

@@ -45,10 +45,10 @@ pub static CHECK: Check = Check {
         without: &["object"],
         for_: "10m",
         summary: "Longhorn's driver deployer is blocked.",
-        description: "longhorn-driver-deployer{{ with $labels.node }} on node {{ . }}{{ end }} cannot deploy the CSI driver. The driver stays \
-                      missing or outdated. Check the longhorn-manager pods, for which it is waiting, then DNS.",
-        why: "The finding begins after five minutes of waiting. In ten more minutes, an installation on slow nodes can finish. If the managers are \
-              the cause, as usual, their alert fires first.",
+        description: "longhorn-driver-deployer{{ with $labels.node }} on node {{ . }}{{ end }} cannot deploy the CSI driver. The driver stays missing or \
+                      outdated. Check the longhorn-manager pods that it is waiting for, then DNS.",
+        why: "The finding begins after five minutes of waiting. The alert waits ten more minutes so that an installation on slow nodes can finish. If the \
+              managers are the cause, as usual, their alert fires first.",
         runbook: include_str!("LonghornDriverDeployerBlocked.md"),
         ..Alert::DEFAULT
     }],

@@ -19,6 +19,14 @@ causes! {
         "the engine image is missing on a Ready node" but "info if no volume needs it there"
         fix "Read the Events of the image's pod on node <node>. Usually an image pull, a taint missing from setting taint-toleration, a node \
              selector or a full disk blocks it." [read PODS, read DAEMON_SET, read PLACED]
+        way TAINTED "setting taint-toleration lacks the node's taint"
+            fix "Remove the taint from <node>, or keep pods with Longhorn volumes off it. To tolerate it, add it to setting taint-toleration while \
+                 no volume is attached: that restarts Longhorn's pods."
+            [read "kubectl describe node <node>", read PLACED, read DAEMON_SET]
+        way NOT_EXECUTABLE "its engine cannot be executed"
+            fix "Check /var/lib/longhorn on <node> for mount option noexec (findmnt), and the audit log for a denial by SELinux, AppArmor or fapolicyd. Do \
+                 not delete replicas: they then start again."
+            [read "ssh <node> 'findmnt -T /var/lib/longhorn -o TARGET,OPTIONS'", read PODS]
         ways KUBELET_SAYS;
     IMAGE_UNKNOWN = warning "image_unknown" "volumes use an engine image that has no EngineImage object"
         fix "Add image <image> again, in Longhorn's UI or as an EngineImage. Once it is deployed, upgrade the engines of these volumes to the \
@@ -30,8 +38,8 @@ causes! {
     UPGRADE_STUCK = warning "upgrade_stuck"
         "the live upgrade of a volume's engine has been running for half an hour"
         but "info if Longhorn upgrades the engine only while the volume is detached"
-        fix "Find out why the new replicas are down (instance manager, cordon, failed start). If all are running, read the owning longhorn-manager's \
-             log. Or reattach the volume: that switches its image." [
+        fix "Find out why new replicas are down (instance manager, cordon, failed start). If all are running, read the owning manager's log. Or detach and \
+             reattach the volume (interrupts its workload)." [
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
             read IMAGES,
             change "kubectl -n <namespace> patch volumes.longhorn.io <object> --type merge -p '{\"spec\":{\"numberOfReplicas\":<value>}}'",

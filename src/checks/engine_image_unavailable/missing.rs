@@ -8,7 +8,9 @@ use super::{FIRST_START, causes, images_of};
 use crate::check::*;
 use crate::facts::age::{Age, Begun, Unknown, observe};
 use crate::facts::{api, nodes, not_started, pods, text};
-use crate::longhorn::{ConditionStatus, DataEngine, EngineImage, LonghornNode, Owner, Pod, Volume, status};
+use crate::longhorn::{
+    ConditionStatus, DataEngine, EngineImage, Event, LonghornNode, Owner, Pod, Volume, status,
+};
 
 /// The pods of engine images, by image and node.
 type Pods<'a> = BTreeMap<(&'a str, &'a str), &'a Pod>;
@@ -150,7 +152,7 @@ fn on_node(cluster: &Cluster, image: &EngineImage, missing: &Missing, users: &Us
     let finding = Finding::about(
         &causes::MISSING_ON_NODE,
         cluster.object::<EngineImage>(&image.metadata.name),
-        format!("image {} is missing on {node}{}", super::short(of), brief(cluster, missing.pod)),
+        format!("image {} is missing on {node}{}", super::short(of), why(cluster, missing)),
     )
     .severity(if by_design { Severity::Info } else { Severity::Warning })
     .node(node);
@@ -162,6 +164,30 @@ fn on_node(cluster: &Cluster, image: &EngineImage, missing: &Missing, users: &Us
         ),
     };
     told(cluster, image, finding, std::slice::from_ref(missing), volumes).impact(impact)
+}
+
+/// Why it is not on the node, to end a headline with.
+fn why(cluster: &Cluster, missing: &Missing) -> String {
+    match (missing.pod, not_executable(cluster, missing.pod)) {
+        (None, _) if nodes::taints(cluster, missing.node).is_some() => {
+            ": its taint is not tolerated".to_owned()
+        }
+        (_, Some(_)) => format!(": {}", causes::NOT_EXECUTABLE.briefly),
+        (pod, None) => brief(cluster, pod),
+    }
+}
+
+/// The probe that runs the engine's binary, where the host forbids that (longhorn-manager v1.3.3 to v1.12.1
+/// controller/engine_image_controller.go createEngineImageDaemonSetSpec).
+fn not_executable<'a>(cluster: &'a Cluster, pod: Option<&Pod>) -> Option<&'a str> {
+    let pod = pod?;
+    let of_pod = |event: &&Event| {
+        event.reason == "Unhealthy"
+            && event.involved_object.uid == pod.metadata.uid
+            && event.message.contains("ermission denied")
+    };
+    let last = cluster.objects.events.iter().filter(of_pod).max_by_key(|event| event.last_seen());
+    last?.message.lines().map(str::trim).find(|line| line.contains("ermission denied"))
 }
 
 /// Why its pod does not run, to end a headline with.
@@ -207,7 +233,15 @@ fn told(
                 .way(Some(why.way))
                 .with(Name::Pod, pod.metadata.name.as_str());
         }
+        if let Some(said) = not_executable(cluster, first.pod) {
+            let event =
+                EvidenceSource::Event.says(format!("event Unhealthy: {}", text::quoted(said))).quoting(said);
+            finding = finding.fact(event).way(&causes::NOT_EXECUTABLE);
+        }
         let tainted = first.pod.is_none().then(|| nodes::taints(cluster, first.node)).flatten();
+        if tainted.is_some() && finding.cause == &causes::MISSING_ON_NODE {
+            finding = finding.way(&causes::TAINTED);
+        }
         finding = finding.facts(tainted).fact(first.age.evidence());
     }
     finding

@@ -25,7 +25,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "A Longhorn engine image is missing where volumes need it.",
         description: "Engine image {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is missing, unknown or incompatible. \
                       Volumes that need it cannot attach{{ with $labels.node }} there{{ end }}. Find out why its pod is failing.",
-        why: "The finding allows ten minutes for pulling the image. Five more minutes let a rollout over many nodes finish.",
+        why: "The finding allows ten minutes for pulling the image. The alert waits five more minutes so that a rollout over many nodes can finish.",
         runbook: include_str!("LonghornEngineImageUnavailable.md"),
         ..Alert::DEFAULT
     },
@@ -36,7 +36,8 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "The live upgrade of a Longhorn engine is stuck.",
         description: "The engine upgrade of volume {{ $labels.object }} has been running for more than 30 min. The volume still serves I/O but \
                       cannot be migrated. Check that its new replicas are running.",
-        why: "An upgrade takes a minute or two. The finding allows half an hour, because many may run together. Another 15 min let the last of them finish.",
+        why: "An upgrade takes a minute or two. The finding allows half an hour, because many may run together. The alert waits another 15 min so that the \
+              last of them can finish.",
         runbook: include_str!("LonghornEngineUpgradeStuck.md"),
         ..Alert::DEFAULT
     },

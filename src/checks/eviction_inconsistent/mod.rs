@@ -43,7 +43,7 @@ pub static CHECK: Check = Check {
         description: "{{ $labels.object_kind }} {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }}{{ with $labels.disk }}, disk \
                       {{ . }}{{ end }} contradicts other objects about an eviction, and Longhorn does not resolve this by itself. Follow the \
                       runbook's section {{ $labels.cause }}. Do not remove the node or disk, even if it looks empty.",
-        why: "The findings already wait for minutes. Ten more minutes tolerate a restart of a manager or a node.",
+        why: "The findings already wait for minutes. The alert waits ten more minutes for a manager or a node to restart.",
         runbook: include_str!("LonghornEvictionInconsistent.md"),
         ..Alert::DEFAULT
     }],

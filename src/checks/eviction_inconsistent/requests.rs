@@ -50,7 +50,7 @@ fn suspended(cluster: &Cluster, disk: &EvictingDisk, copies: usize) -> Option<Ca
             .fact(left)
             .fact(format!("node {name}: condition Ready is False, reason {}", ready.reason))
             .fact(format!("evictionRequested is true on {}", requests(disk.node)))
-            .impact("replicas stay on the disk, although Longhorn reports nothing. Removing the node or disk now loses what is on it")
+            .impact("replicas stay on the disk, and Longhorn reports no error. Removing the node or disk now loses them")
             .not_before(ready.last_transition_time.get()),
     )
 }
@@ -161,6 +161,6 @@ fn auto_evicting(cluster: &Cluster, node: &LonghornNode) -> Option<Candidate> {
         .at(name, "")
         .fact("the Longhorn node's status.autoEvicting is true, but the Kubernetes node's spec.unschedulable is not")
         .maybe(manager_not_ready(cluster, name))
-        .impact("replicas may still be evicted, because the node's manager is not working"),
+        .impact("evictions may continue although the node is no longer cordoned: its manager is not working"),
     )
 }

@@ -35,15 +35,15 @@ causes! {
             fix "Detach the manually attached volumes from node <node> in Longhorn's UI: a drain does that only if setting \
                  detach-manually-attached-volumes-when-cordoned is true. Then move the other volumes' workloads."
         way ENGINE_LEFT_OVER "an engine process is orphaned"
-            fix "Delete the left-over process's Orphan (1.9 or later). On older releases, delete the instance \
-                 manager's pod while no volume is attached to the node, and wait for the rebuilds." [
+            fix "Delete the leftover process's Orphan object (1.9 or later). On older releases, delete the instance manager's pod while no volume is attached \
+                 to the node, and wait for the rebuilds." [
                 read "kubectl -n <namespace> get orphans.longhorn.io",
                 read "kubectl -n <namespace> get instancemanagers.longhorn.io <object> -o jsonpath='{.status.instanceEngines}'",
                 read "kubectl -n <namespace> get engines.longhorn.io -o wide",
             ]
         way ENGINE_STOPPED "a stopped engine is listed"
-            fix "Check that no volume is attached to the node. Then delete pod <object>: nothing else runs in it, and the drain continues. Longhorn \
-                 recreates it after the uncordon." [
+            fix "Check that no volume is attached to the node. Then delete pod <object>: it runs nothing, so the drain can continue. Longhorn recreates it \
+                 after the uncordon." [
                 read "kubectl -n <namespace> get engines.longhorn.io -o wide",
                 read "kubectl -n <namespace> get instancemanagers.longhorn.io <object> -o jsonpath='{.status}'",
                 change "kubectl -n <namespace> delete pod <object>",
@@ -51,7 +51,7 @@ causes! {
         way REPLICAS_LEAVE "replicas must be moved first"
             fix "Wait until the replicas are evicted. If the eviction stalls, a separate finding gives the fix."
         way ON_UNKNOWN_NODE "a copy's node is unknown"
-            fix "Start the workloads of these volumes once, so that they attach: Longhorn then drops the copy on the missing node and rebuilds it."
+            fix "Start these volumes' workloads so that the volumes attach: Longhorn then rebuilds the missing node's copies elsewhere."
         way UNPROTECTED "no safe copy elsewhere"
             fix "Wait until the rebuild gives these volumes a healthy replica on another node. Otherwise evict node <node>, or set a node-drain-policy that evicts replicas."
         way NOTHING_LEFT "Longhorn should have removed it"

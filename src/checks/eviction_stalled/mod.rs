@@ -17,8 +17,8 @@ use crate::longhorn::Resource::*;
 pub static CHECK: Check = Check {
     id: "eviction_stalled",
     title: "Eviction or drain stalled",
-    summary: "Replicas or backing image copies stay on a node or disk that is being evicted, or an instance manager's PodDisruptionBudget blocks a \
-              drain. The finding gives the reason. A cordon without a drain is info.",
+    summary: "Replicas or backing image copies stay on a node or disk that is being evicted, or an instance manager's PodDisruptionBudget blocks a drain. The \
+              finding gives the reason. A cordon without a drain has severity info.",
     needs: &[LonghornNodes, Replicas, BackingImages, Settings],
     uses: &[
         KubeNodes, InstanceManagers, PodDisruptionBudgets, Engines, EngineFrontends, Volumes, Events, Pods,
@@ -34,8 +34,8 @@ pub static CHECK: Check = Check {
             summary: "Eviction of a Longhorn node or disk has stalled.",
             description: "Eviction{{ with $labels.disk }} of disk {{ . }}{{ end }}{{ with $labels.node }} on node {{ . }}{{ end }} has stalled. Find out \
                           why no other disk takes its replicas (space, tags, anti-affinity). Do not remove the node or disk: it still holds data.",
-            why: "The findings wait half an hour without progress, and five minutes without a schedulable disk. A running rebuild counts as \
-                  progress. Another 15 min give someone time to add a disk.",
+            why: "The findings wait half an hour without progress, and five minutes without a schedulable disk. A running rebuild counts as progress. The \
+                  alert waits another 15 min to give someone time to add a disk.",
             runbook: include_str!("LonghornEvictionStalled.md"),
             ..Alert::DEFAULT
         },
@@ -49,7 +49,7 @@ pub static CHECK: Check = Check {
                           . }}{{ else }} its node{{ end }}. Longhorn deletes the budget once no volume is attached \
                           there and node-drain-policy is satisfied. Move the remaining volumes and replicas off the \
                           node, but do not delete the budget yourself.",
-            why: "The finding waits a quarter of an hour for the workloads to leave. Another 15 min allow for a usual drain.",
+            why: "The finding waits a quarter of an hour for the workloads to leave. The alert waits another 15 min for a usual drain.",
             runbook: include_str!("LonghornDrainBlocked.md"),
             ..Alert::DEFAULT
         },
@@ -106,7 +106,7 @@ gauges! {
         absent "no person requests eviction of the disk; automatic eviction leaves backing images alone",
         example "sum by (node) (longhorn_health_eviction_remaining_backing_image_copies)";
     PROGRESS = Gauge "longhorn_health_eviction_progress_timestamp_seconds" ["node", "disk"]
-        "Unix time at which the number of replicas and copies left on an evicted disk last changed.",
+        "Unix time when the number of replicas and copies left on an evicted disk last changed.",
         absent "the disk is not being evicted, nothing is left, or no time is known yet",
         example "time() - longhorn_health_eviction_progress_timestamp_seconds > 1800";
 }

@@ -1,7 +1,7 @@
 //! Why an instance manager does not run.
 
 use crate::check::causes;
-use crate::facts::ways::{KUBELET_SAYS, NOT_STARTED, REFUSED};
+use crate::facts::ways::{KUBELET_SAYS, NODE_SAYS, NOT_STARTED, REFUSED};
 
 causes! {
     PANIC = critical "panic"
@@ -45,8 +45,15 @@ causes! {
                 read "kubectl -n <namespace> get settings.longhorn.io guaranteed-instance-manager-cpu",
             ]
         way NO_HUGE_PAGES "the node lacks huge pages"
-            fix "Provide 2 MiB huge pages on <node> (vm.nr_hugepages) for the v2 data engine, and restart its kubelet. Longhorn then creates the pod." [
+            fix "Provide 2 MiB huge pages (vm.nr_hugepages) on <node> for the v2 data engine, and restart the node's kubelet. Longhorn then creates the \
+                 pod." [
                 read "kubectl get node <node> -o jsonpath='{.status.allocatable}'",
+            ]
+        way NO_SLOT "its node's pod limit is reached"
+            fix "Move other pods off <node>, or raise its kubelet's maxPods: Longhorn then creates the pod within two minutes, and its replicas are used \
+                 again. Do not delete any replica." [
+                read "kubectl get pods -A --field-selector spec.nodeName=<node>",
+                read "kubectl get node <node> -o jsonpath='{.status.allocatable.pods}'",
             ]
         way PRESSURE "the node is under pressure"
             fix "Free up what <node> is short of: disk space, memory, or process IDs. Longhorn then creates the pod."
@@ -65,7 +72,7 @@ causes! {
         ]
         way DENIED "an admission policy rejects the pod"
             fix "Exempt Longhorn's namespace from the policy in the evidence (a Kyverno PolicyException, or Gatekeeper's excludedNamespaces). Longhorn then \
-                 creates the pod. Until then, reboot no other node." [
+                 creates the pod. Until then, do not reboot other nodes." [
                 read "kubectl -n <namespace> logs <manager> -c longhorn-manager --tail=2000 | grep 'failed to create pod'",
                 read "kubectl get events -A --sort-by=.lastTimestamp | grep <object>",
                 read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
@@ -100,7 +107,8 @@ causes! {
                 read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node>",
                 read "kubectl -n <namespace> get volumes.longhorn.io",
                 read "kubectl -n <namespace> get nodes.longhorn.io <node>",
-            ] proven "the node is missing from Kubernetes, and the fix asks for every volume to be healthy without its replicas";
+            ] proven "the node is missing from Kubernetes, and the fix asks for every volume to be healthy without its replicas"
+        ways NODE_SAYS;
     LABEL_MISSING = warning "label_missing"
         "the instance manager lacks labels, so Longhorn will remove it or (before the fix of issue 9464) cannot sync its node"
         fix "Put the missing labels back now, as on the instance manager's pod. Do not restart managers or upgrade \

@@ -87,7 +87,7 @@ fn lost(cluster: &Cluster, im: &InstanceManager) -> ManagerTrouble {
     }
     let said = "the node is up, but the instance manager's state is unknown: Longhorn writes that whenever nodes.longhorn.io reports the node as \
                 deleted or not Ready, even for a moment";
-    let says = "has an unknown state since its node was down, although the node is up again";
+    let says = "is in state unknown, although its node is up";
     let mut trouble = ManagerTrouble::plain(&causes::NODE_DOWN, says, Hits::Attaching, vec![api(said)]);
     trouble.evidence.extend(nodes::manager_trouble(cluster, &im.spec.node_id));
     trouble
@@ -104,6 +104,11 @@ fn away(cluster: &Cluster, node: &str, down: Evidence) -> ManagerTrouble {
     if gone {
         // a reboot deletes no node
         return ManagerTrouble { way: Some(&causes::NODE_GONE), ..trouble };
+    }
+    if let Some(said) = nodes::said_by_kubelet(cluster, node) {
+        let text = format!("node {node}: Ready is False: {}", text::quoted(said));
+        trouble.evidence.push(api(text).quoting(said));
+        trouble.way = nodes::way_of_kubelet(said);
     }
     let since = nodes::not_ready_since(cluster, node).filter(|since| cluster.age(*since) < NODE_AWAY);
     if let Some((since, until)) = since.and_then(|since| Some((since, since.checked_add(NODE_AWAY).ok()?))) {

@@ -26,8 +26,8 @@ use diagnose::{Hits, ManagerTrouble};
 pub static CHECK: Check = Check {
     id: "instance_manager_down",
     title: "Instance managers down",
-    summary: "An instance manager is down although it should run. pod_failed and pod_missing are warnings for the first three minutes, in which \
-              Longhorn usually recreates the pod.",
+    summary: "An instance manager is down although it should run. pod_failed and pod_missing are warnings for the first three minutes, while Longhorn usually \
+              recreates the pod.",
     needs: &[InstanceManagers, Pods, Settings],
     uses: &[LonghornNodes, KubeNodes, Volumes, Engines, Replicas, DaemonSets, Events],
     causes: causes::ALL,
@@ -91,7 +91,8 @@ const DOWN: Alert = Alert {
     summary: "A Longhorn instance manager is down.",
     description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} is down, with all its engines and replicas. No \
                   volume can attach to the node. Check the instance manager's pod, then the node's longhorn-manager.",
-    why: "The finding is critical only after three minutes (five for a start), which is longer than Longhorn's back-off of two minutes. One more minute tolerates a single outlier.",
+    why: "The finding is critical only after three minutes (five for a start), which is longer than Longhorn's back-off of two minutes. The alert waits one \
+          more minute to ignore a single outlier.",
     runbook: include_str!("LonghornInstanceManagerDown.md"),
     ..Alert::DEFAULT
 };
@@ -232,7 +233,11 @@ fn finding<'a>(
     let (name, node) = (&im.metadata.name, &im.spec.node_id);
     let of_node = |state| at_node(cluster, attached, im, state);
     let (standing, waiting) = match trouble.hits {
-        Hits::Attached => ([of_node(VolumeState::Attached), of_node(VolumeState::Attaching)].concat(), Vec::new()),
+        Hits::Attached => {
+            let mut standing = of_node(VolumeState::Attached);
+            standing.extend(of_node(VolumeState::Attaching));
+            (standing, Vec::new())
+        }
         Hits::Attaching => (Vec::new(), of_node(VolumeState::Attaching)),
         // nothing of these is in an instance manager yet
         Hits::Starts | Hits::Running => (Vec::new(), Vec::new()),

@@ -22,10 +22,12 @@ pub struct Refusal {
 }
 
 /// What a kubelet writes when its node lacks something (kubernetes v1.36 pkg/kubelet/lifecycle/predicate.go, pkg/kubelet/eviction/eviction_manager.go).
-const LACKS: [(&str, &Way); 4] = [
+const LACKS: [(&str, &Way); 6] = [
     ("OutOfcpu", &causes::NO_CPU),
     ("resource: cpu", &causes::NO_CPU),
     ("hugepages", &causes::NO_HUGE_PAGES),
+    ("OutOfpods", &causes::NO_SLOT),
+    ("resource: pods", &causes::NO_SLOT),
     ("node had condition", &causes::PRESSURE),
 ];
 

@@ -12,8 +12,8 @@ causes! {
         ];
     STORAGE_NETWORK_MISSING = info "storage_network_missing"
         "the instance manager's pod has no storage-network address, so its engines and replicas use the pod network"
-        fix "Check that Multus on <node> provides the storage network. Once no engine and no volume's only healthy \
-             replica runs there, delete pod <object>: Longhorn recreates it with a storage-network address." [
+        fix "Check that Multus on <node> provides the storage network. Once pod <object> runs no engine and no volume's only healthy replica, delete it: \
+             Longhorn recreates it with a storage-network address." [
             read "kubectl -n <namespace> get pod <object> -o yaml | grep -A20 k8s.v1.cni.cncf.io",
             read "kubectl -n <namespace> get settings.longhorn.io storage-network",
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",

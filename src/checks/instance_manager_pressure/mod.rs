@@ -99,7 +99,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     WINDOW = Gauge "longhorn_health_instance_manager_min_probe_window_seconds" ["data_engine"]
-        "Shortest time, in seconds, for which a data engine's instance manager pods tolerate a failing liveness probe (period times threshold).",
+        "Shortest time, in seconds, that a data engine's instance manager pods tolerate a failing liveness probe (period times threshold).",
         absent "no instance manager pod of this data engine has a liveness probe",
         example "longhorn_health_instance_manager_min_probe_window_seconds < 30";
     INSTANCES = Gauge "longhorn_health_instance_manager_max_instances" ["data_engine"]

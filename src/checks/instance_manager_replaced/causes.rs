@@ -46,7 +46,8 @@ causes! {
         fix "Check that <node>'s volumes are attached again. If the node lacked a resource, free it. If a drain evicted the pod, make drains respect \
              Longhorn's PodDisruptionBudget." [read "kubectl describe node <node>", read "kubectl -n <namespace> get poddisruptionbudgets <object>"]
         way PREEMPTED "a pod with a higher PriorityClass preempted it"
-            fix "Check that <node>'s volumes are attached again. Then free CPU or memory on node <node>: a pod with a higher PriorityClass took it, which can happen again."
+            fix "Check that <node>'s volumes are attached again. Then free CPU or memory on <node>: a pod with a higher PriorityClass preempted the instance \
+                 manager, and can do so again."
             [read "kubectl describe node <node>", read "kubectl get priorityclasses"]
         ways MEANT;
     NODE_LOST = warning "node_lost"

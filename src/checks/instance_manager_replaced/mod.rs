@@ -33,9 +33,8 @@ use judge::{Judged, ReplacementVerdict};
 pub static CHECK: Check = Check {
     id: "instance_manager_replaced",
     title: "Instance managers replaced",
-    summary: "An instance manager's pod ended within the last 24 hours, with all engines and replicas in it. The finding is info if Longhorn \
-              intended it (settings, clean-up), a drain affected no volume, a lost node ended no engine and all replicas are back, or an exporter \
-              that just started finds no harm.",
+    summary: "An instance manager's pod ended within the last 24 hours, with all engines and replicas in it. The finding has severity info if Longhorn \
+              intended it (settings, clean-up), or if no volume was harmed.",
     needs: &[InstanceManagers, Pods, Replicas],
     uses: &[Events, Volumes, Engines, Settings, DaemonSets, LonghornNodes, KubeNodes, NodeEvents],
     causes: causes::ALL,
@@ -84,7 +83,7 @@ gauges! {
         absent "never (a cause that was not seen is 0)",
         example "increase(longhorn_health_instance_manager_replacements_total{planned=\"false\"}[1h]) > 0";
     LAST = Gauge "longhorn_health_instance_manager_last_replacement_timestamp_seconds" ["instance_manager", "node", "cause", "planned"]
-        "Unix time at which the instance manager's pod was last recreated, or at which it ended if there is no new one.",
+        "Unix time when the instance manager's pod was last recreated, or when it ended if it was not recreated.",
         absent "the instance manager was not replaced in the last 24 hours",
         example "time() - longhorn_health_instance_manager_last_replacement_timestamp_seconds{planned=\"false\"} < 3600";
 }
@@ -96,7 +95,7 @@ const LOOPING: Alert = Alert {
     summary: "A liveness probe keeps killing a Longhorn instance manager.",
     description: "The liveness probe keeps killing instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }}, with all its \
                   engines and replicas. If several nodes are affected, check the pod network. Otherwise take load off the node.",
-    why: "Three kills within an hour count as a loop. One minute tolerates a single outlier.",
+    why: "Three kills within an hour count as a loop. The alert waits one minute to ignore a single outlier.",
     runbook: include_str!("LonghornInstanceManagerProbeLoop.md"),
     ..Alert::DEFAULT
 };

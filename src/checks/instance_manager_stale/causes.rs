@@ -34,10 +34,10 @@ causes! {
         way UNSETTLED "an instance's object keeps changing state"
             fix "Find out whether Longhorn still needs the instance: read the volume's events and the log of the \
                  longhorn-manager that owns the volume."
-        way BESIDE_OTHERS "they have no Orphan object, and other instances run in it"
+        way BESIDE_OTHERS "they have no Orphan object, and their instance manager runs others"
             fix "Upgrade the engines of the listed volumes, then detach the volumes. Once only orphaned instances are \
                  left, delete the instance manager: without an Orphan object, nothing else stops them."
-        way ALONE "they have no Orphan object, and nothing else runs in it"
+        way ALONE "they have no Orphan object, and their instance manager runs nothing else"
             fix "Make sure that no volume uses the instances, then delete the instance manager: without an Orphan object, nothing else stops them.";
     CLEANUP_STUCK = warning "cleanup_stuck" "nothing runs in the old instance manager, but its node's longhorn-manager does not remove it"
         fix "Read the longhorn-manager's log on <node>: only that manager can remove the instance manager. If the manager is running but idle, \
@@ -45,7 +45,8 @@ causes! {
             [read MANAGER, read CONTENT, read NODE,
              change "kubectl -n <namespace> delete pod -l app=longhorn-manager --field-selector spec.nodeName=<node>"]
             proven "nothing holds the instance manager; a DaemonSet recreates the manager's pod, and I/O does not pass through it"
-        way NODELESS "it names no node" fix "Find out what created instance manager <object>: it names no node, so no longhorn-manager removes it."
+        way NODELESS "it names no node" fix "Find out what created instance manager <object> (read its metadata.managedFields): it names no node, so no \
+             longhorn-manager removes it."
         ways SHARDED;
     DELETION_STUCK = warning "deletion_stuck" "the old instance manager was deleted minutes ago but still exists"
         fix "Check that the admission webhook is answering. Then find out who set a finalizer on the instance manager: Longhorn sets none there."
@@ -66,8 +67,8 @@ causes! {
             proven "someone chose the moment; the command does not run if the StatefulSet would delete its claims";
     REPLICA_HELD = info "replica_held"
         "a replica runs in the old instance manager (expected until its volume is upgraded, rebuilt or attached again)"
-        fix "Upgrade the engine of each volume with a replica in this instance manager, or reattach the volume: the \
-             replica then moves to the default instance manager. Running I/O is safe."
+        fix "Upgrade the engines of volumes with a replica in this instance manager, or detach and reattach them: their replicas then move to the default \
+            instance manager. Running I/O is safe."
             [read VOLUMES, read CONTENT]
             proven "someone chose the moment; the command does not run if the StatefulSet would delete its claims"
         way NO_LIVE_UPGRADE "it serves the v2 data engine"

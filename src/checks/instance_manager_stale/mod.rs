@@ -26,8 +26,8 @@ use classify::StaleManager;
 pub static CHECK: Check = Check {
     id: "instance_manager_stale",
     title: "Old instance managers",
-    summary: "An instance manager that does not run the default image still exists. The finding says what runs in it, whether that clears by \
-              itself, and in which order to free it.",
+    summary: "An instance manager that does not run the default image still exists. The finding shows what runs in it, whether it clears by itself, and the \
+              steps to empty it.",
     needs: &[InstanceManagers, Engines, EngineFrontends, Replicas, Volumes, Settings],
     uses: &[LonghornNodes, KubeNodes, Pods, DaemonSets, Orphans],
     causes: causes::ALL,
@@ -76,7 +76,7 @@ gauges! {
         absent "no old instance manager has this cause",
         example "sum without (cause) (longhorn_health_old_instance_managers)";
     HOLDERS = Gauge "longhorn_health_old_instance_manager_holders" ["instance_manager", "node", "role", "cause"]
-        "Running or starting instances that keep an old instance manager in use, by role and by the reason that they stay (cause).",
+        "Running or starting instances that keep an old instance manager in use, by role and cause (why they stay).",
         absent "the instance manager is not old, or nothing holds it",
         example "sum by (cause) (longhorn_health_old_instance_manager_holders)";
 }
@@ -89,7 +89,7 @@ const STUCK: Alert = Alert {
     description: "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} is not being \
                   removed and keeps reserving CPU and memory. Run the command below to find out what keeps it. Do not \
                   delete it until you know the cause.",
-    why: "Longhorn removes an idle instance manager within 30 seconds. A quarter of an hour tolerates an upgrade, which restarts all managers.",
+    why: "Longhorn removes an idle instance manager within 30 seconds. The alert waits a quarter of an hour, because an upgrade restarts all managers.",
     runbook: include_str!("LonghornInstanceManagerStuck.md"),
     ..Alert::DEFAULT
 };

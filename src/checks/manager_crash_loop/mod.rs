@@ -72,19 +72,20 @@ gauges! {
         absent "pods cannot be read",
         example "longhorn_health_expected_managers - ignoring (state) longhorn_health_managers{state=\"ready\"}";
     EXPECTED = Gauge "longhorn_health_expected_managers" []
-        "Longhorn managers that should run: the nodes on which the DaemonSet wants one.",
+        "Longhorn managers that should run: the nodes where the DaemonSet wants one.",
         absent "the DaemonSet longhorn-manager cannot be read or does not exist",
         example "longhorn_health_expected_managers - on () sum(longhorn_health_managers)";
     CRASH_LOOPING = Gauge "longhorn_health_manager_crash_looping" ["node", "cause", "evidence", "severity"]
-        "1 for every node whose longhorn-manager crash-loops, also between two crashes. Label evidence: log, or fingerprint (exit code and run time). Aggregate cause, evidence and severity away in alerts: they change.",
+        "1 for every node whose longhorn-manager crash-loops, also between two crashes. Label evidence: log, or fingerprint (exit code and run time). In \
+         alerts, aggregate away cause, evidence and severity: they change.",
         absent "the node's manager is not in a crash loop",
         example "max without (instance, pod, cause, evidence, severity) (longhorn_health_manager_crash_looping) == 1";
     LAST_TERMINATION = Gauge "longhorn_health_manager_last_termination_timestamp_seconds" ["node"]
-        "Unix time at which a crash-looping longhorn-manager last terminated.",
+        "Unix time when a crash-looping longhorn-manager last terminated.",
         absent "the node's manager is not in a crash loop",
         example "time() - longhorn_health_manager_last_termination_timestamp_seconds";
     LAST_RUN = Gauge "longhorn_health_manager_last_run_seconds" ["node"]
-        "Seconds for which a crash-looping longhorn-manager last ran. About 60 or 120 points to the webhook.",
+        "Seconds that a crash-looping longhorn-manager last ran. About 60 or 120 points to the webhook.",
         absent "the node's manager is not in a crash loop",
         example "longhorn_health_manager_last_run_seconds > 110";
     LAST_EXIT_CODE = Gauge "longhorn_health_manager_last_exit_code" ["node"]

@@ -70,6 +70,15 @@ fn without_limit(cluster: &Cluster, pod: &Pod) -> Remedy {
     let Some(limit) = pod.spec.container(CONTAINER).and_then(Container::memory_limit) else {
         return Remedy::default();
     };
+    if cluster.manager_container().is_some_and(|container| container.memory_limit().is_none()) {
+        let namespace = &cluster.namespace;
+        return Remedy::new(format!(
+            "Remove the LimitRange or policy that limits the memory of container longhorn-manager ({limit}): its DaemonSet does not. Until then, do not \
+             restart an instance manager or drain a node: new pods get the limit, too."
+        ))
+        .read(format!("kubectl -n {namespace} get limitranges -o yaml"))
+        .change(format!("kubectl -n {namespace} rollout restart daemonset longhorn-manager"));
+    }
     let text = format!(
         "Raise or remove the memory limit of container longhorn-manager ({limit}): Longhorn ships none."
     );

@@ -104,7 +104,7 @@ pub static CHECK: Check = Check {
         description: "A longhorn-manager is Ready but not working, as {{ $labels.object_kind }} {{ $labels.object }}{{ with $labels.node }} on node \
                       {{ . }}{{ end }} shows. Volumes may fail to attach or detach, but running I/O continues. Save that manager's log before you \
                       restart it.",
-        why: "The finding waits five minutes for work that takes a manager a second. Five more minutes tolerate a burst of work.",
+        why: "The finding waits five minutes for work that takes a manager a second. The alert waits five more minutes, in case of a burst of work.",
         runbook: include_str!("LonghornManagerHalfAlive.md"),
         ..Alert::DEFAULT
     }],

@@ -22,7 +22,7 @@ gauges! {
         absent NO_PROBE,
         example "longhorn_health_manager_probe_tolerance_seconds{probe=\"startup\"} < 300";
     START_LIMIT = Gauge "longhorn_health_manager_start_limit_seconds" []
-        "Seconds for which a manager of this release waits for its webhook before it exits. It waits twice.",
+        "Seconds that a manager of this release waits for its webhook before it exits. A startup has two such waits.",
         absent "the release is unknown, or is 1.4 or earlier, which waits without limit",
         example "longhorn_health_manager_start_limit_seconds";
     SLOWEST = Gauge "longhorn_health_manager_start_to_ready_max_seconds" []

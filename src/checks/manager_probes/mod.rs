@@ -144,7 +144,7 @@ fn slow_start(cluster: &Cluster, start: &Done, limit: i64) -> Finding {
         .fact(format!("the pod has been Ready since {}", start.ready));
     if own < total {
         let text = format!(
-            "the startup took {total} s after the first {} s, in which another manager was starting",
+            "the startup took {total} s after the first {} s, while another manager was starting",
             total - own
         );
         finding = finding.fact(text);

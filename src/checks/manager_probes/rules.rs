@@ -25,8 +25,8 @@ pub const ALERTS: &[Alert] = &[
         for_: "5m",
         keep_firing_for: "10m",
         summary: "A probe of a Longhorn manager keeps failing.",
-        description: "A probe of manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} keeps failing after startup. If it is the \
-                      readiness probe, the pod does not serve the webhook and the API meanwhile. Read its Unhealthy events, and check the node's load.",
+        description: "A probe of manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} keeps failing after startup. If its \
+                      readiness probe fails, the pod serves neither the webhook nor the API. Read its Unhealthy events, and check the node's load.",
         why: "The finding needs about as many failures in ten minutes as the probe tolerates. Startups and single failures do not count. An Event \
               shows only its first and last occurrence, so the others are assumed to be spread evenly.",
         runbook: include_str!("LonghornManagerProbeFailing.md"),

@@ -75,7 +75,7 @@ gauges! {
         absent "there is no such Event within an hour, or node-problem-detector does not report them",
         example "sum by (node) (longhorn_health_node_iscsi_error_events{cause=\"iscsi_conn_error\"})";
     LAST = Gauge "longhorn_health_node_iscsi_error_last_timestamp_seconds" ["node", "cause"]
-        "Unix time at which the node last reported the error.",
+        "Unix time when the node last reported the error.",
         absent "there is no such Event within an hour, or node-problem-detector does not report them",
         example "time() - longhorn_health_node_iscsi_error_last_timestamp_seconds < 600";
 }

@@ -33,7 +33,12 @@ pub static CHECK: Check = Check {
     gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornNodeUnregistered",
-        when: When::Found(&[&causes::NEVER_STARTED, &causes::NODE_GONE, &causes::MANAGER_MISSING]),
+        when: When::Found(&[
+            &causes::NEVER_STARTED,
+            &causes::NODE_GONE,
+            &causes::MANAGER_MISSING,
+            &causes::UNINITIALIZED,
+        ]),
         runbook_only: &[&causes::UNINSTALLING],
         only: Some(Severity::Warning),
         for_: "3m",
@@ -78,6 +83,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     let never_started = find_never_started(cluster, out);
     let gone = find_gone(cluster, out);
     let unmanaged = unmanaged::run(cluster, out);
+    find_uninitialized(cluster, out);
     let registered = cluster.objects.longhorn_nodes.len().saturating_sub(gone + unmanaged);
     for (state, count) in [
         ("registered", registered),
@@ -127,6 +133,34 @@ fn find_never_started(cluster: &Cluster, out: &mut Outcome) -> usize {
         out.report(never_started(cluster, node, pod).since(since(pod)));
     }
     pods.len()
+}
+
+/// Nodes that their cloud controller has not taken on: its taint keeps every ordinary pod away (kubernetes
+/// staging/src/k8s.io/cloud-provider/api/well_known_taints.go TaintExternalCloudProvider).
+fn find_uninitialized(cluster: &Cluster, out: &mut Outcome) {
+    const TAINT: &str = "node.cloudprovider.kubernetes.io/uninitialized";
+    let objects = &cluster.objects;
+    let waits = |node: &&KubeNode| {
+        let name = node.metadata.name.as_str();
+        let long = node.metadata.created().is_some_and(|made| cluster.age(made) >= FIRST_START);
+        let unknown = objects.longhorn_nodes.get(name).is_none() && cluster.manager_pod_on(name).is_none();
+        long && unknown && node.spec.taints.iter().any(|taint| taint.key == TAINT)
+    };
+    if !cluster.knows_all(Resource::LonghornNodes) || cluster.manager_pods().next().is_none() {
+        return;
+    }
+    for node in objects.kube_nodes.iter().filter(waits) {
+        let name = &node.metadata.name;
+        let message =
+            format!("{name} is not registered in Longhorn: its cloud controller has not initialized it");
+        out.report(
+            Finding::about(&causes::UNINITIALIZED, cluster.object::<KubeNode>(name), message)
+                .node(name)
+                .since(node.metadata.created())
+                .impact(format!("Longhorn cannot use {name}: none of its pods starts there"))
+                .fact(format!("node {name} has the taint {TAINT}")),
+        );
+    }
 }
 
 /// False only where Kubernetes nodes can be read and this one is not among them.

@@ -21,8 +21,8 @@ causes! {
                  disks, or move replicas to larger ones. Then Kubernetes retries."
             [read "kubectl -n <namespace> get nodes.longhorn.io -o yaml | grep -E 'storage(Maximum|Reserved|Scheduled|Available)'"]
         way OVERSIZED "the engine's size exceeds the volume's"
-            fix "Take a backup. Then expand the claim to the engine's currentSize, which cannot be undone: replicas \
-                 are then rebuilt. Do not delete a replica that holds data.";
+            fix "Take a backup. Then expand the claim to the engine's currentSize (this cannot be undone): replicas are then rebuilt. Do not delete a replica \
+                 that holds data.";
     EXPANSION_STALLED = warning "expansion_stalled"
         "a volume's expansion has been stalled for half an hour"
         fix "Check that the volume is attached and its engine is running: an expansion needs both. Then read the log of the longhorn-manager on \

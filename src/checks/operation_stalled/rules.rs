@@ -15,7 +15,7 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
     summary: "A Longhorn operation has failed or stalled.",
     description: "An operation on {{ $labels.object }} has failed or stalled (expansion, restore, purge, clone, system backup, system restore or \
                   backing image). Until it succeeds, its result cannot be used. Run the command below to find the cause.",
-    why: "If no error is reported, the finding waits half an hour or more. Ten more minutes let Longhorn retry.",
+    why: "If no error is reported, the finding waits half an hour or more. The alert waits ten more minutes so that Longhorn can retry.",
     runbook: include_str!("LonghornOperationStalled.md"),
     ..Alert::DEFAULT
 }];

@@ -40,14 +40,14 @@ causes! {
             [read "kubectl -n <namespace> get settings.longhorn.io storage-over-provisioning-percentage", read NODES, read VOLUME]
             proven "the replica has failed and still counts on the disk that the next one needs, and the volume has a healthy one"
         way FAILED_COUNTS "its failed replica still counts on the disk"
-            fix "Delete failed replica <replica>: its size still counts against the disk. The volume has another healthy replica, and Longhorn replaces \
-                 the deleted one." [
+            fix "Delete the failed replica <replica>: its size still counts against the disk. The volume has a healthy replica, and Longhorn replaces the \
+                 deleted one." [
                 read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
                 change "kubectl -n <namespace> delete replicas.longhorn.io <replica>",
             ]
         way COUNTED_TWICE "this release counts a replica on every disk of its node"
-            fix "Upgrade to 1.11.1 or later: this release counts a replica on every disk (Longhorn issue 12653). Until then, add a disk elsewhere, or \
-                 raise storage-over-provisioning-percentage if disks have room."
+            fix "Upgrade to 1.11.1 or later: this release counts each replica on every disk (issue 12653). Until then, add a disk on another node, or raise \
+                 storage-over-provisioning-percentage if disks have room."
         way TOO_LARGE "it is larger than any disk can hold"
             fix "Create the volume again with at most <value> (the most that a disk can hold), or add a larger disk. Raising \
                  storage-over-provisioning-percentage helps only if the volume stays mostly empty.";
@@ -57,7 +57,14 @@ causes! {
             read "kubectl -n <namespace> get settings.longhorn.io replica-soft-anti-affinity replica-zone-soft-anti-affinity",
             read NODES,
             read VOLUME,
-        ];
+        ]
+        way ZONES "each zone has one"
+            fix "Add a node in another zone: replica-zone-soft-anti-affinity is false, and each zone has a replica. Setting it to true allows replicas \
+                 that are lost with one zone." [
+                read "kubectl get nodes -L topology.kubernetes.io/zone",
+                read "kubectl -n <namespace> get settings.longhorn.io replica-zone-soft-anti-affinity",
+                read VOLUME,
+            ];
     TAGS_UNMET = warning "tags_unmet" "no available node or disk has the tags that the volume selects"
         fix "Give a node and a disk the tags that the volume selects, or remove the selectors from the volume." [read NODES, read VOLUME];
     NODES_UNAVAILABLE = warning "nodes_unavailable"
@@ -72,6 +79,8 @@ causes! {
                 read "kubectl get nodes -L node.longhorn.io/create-default-disk",
                 read "kubectl -n <namespace> get nodes.longhorn.io -o yaml | grep -A3 'disks:'",
             ]
+        way FILE_SYSTEM "ext4's limit is 16 TiB"
+            fix "Create the claim again with less than 16 TiB, or add disks with XFS: ext4 limits each replica file to 16 TiB."
         way CORDONED "the others are cordoned"
             fix "Uncordon <node> if its maintenance is over: Longhorn then places the replica."
             [read "kubectl get nodes", change "kubectl uncordon <node>"];
@@ -108,7 +117,7 @@ pub static CHECK: Check = Check {
         summary: "Longhorn finds no disk for a volume's replica.",
         description: "Longhorn finds no disk for a replica of volume {{ $labels.object }}. The volume has fewer copies than it should, even if \
                       Longhorn reports it as healthy. Run the command below to find out what each disk lacks.",
-        why: "The finding waits ten minutes, enough for a node to reboot. Ten more minutes let someone finish adding a disk.",
+        why: "The finding waits ten minutes, enough for a node to reboot. The alert waits ten more minutes so that someone can finish adding a disk.",
         runbook: include_str!("LonghornReplicaUnschedulable.md"),
         ..Alert::DEFAULT
     }],
@@ -186,12 +195,18 @@ fn finding(
     let name = &volume.metadata.name;
     let only = placement::only_node(cluster, volume);
     // what another node would take does not count where it has to be this one
-    let refusals = placement::refusals_without(cluster, volume, |node| only.is_some_and(|only| only != node));
-    let (cause, mut why) = cause(refusals.as_deref(), only);
+    let refusals =
+        placement::refusals_or_taker(cluster, volume, |node| only.is_some_and(|only| only != node));
+    let taking = refusals.as_ref().err().copied();
+    let refusals = refusals.ok();
+    let (cause, mut why) = cause(refusals.as_deref(), only, taking);
     let none = |refusals: &[PlacementRefusal]| refusals.iter().all(PlacementRefusal::is_for_want_of_disks);
     let no_disk = only.is_none() && refusals.as_deref().is_some_and(|all| !all.is_empty() && none(all));
     let cordoned = cordoned(cluster, refusals.as_deref());
-    if no_disk {
+    let of_file_system = refusals.iter().flatten().any(PlacementRefusal::is_of_file_system);
+    if of_file_system {
+        why = FILE_SYSTEM.briefly.to_owned();
+    } else if no_disk {
         why = NO_DISK.briefly.to_owned();
     } else if cordoned.is_some() {
         why = CORDONED.briefly.to_owned();
@@ -229,9 +244,15 @@ fn finding(
     }
     let value = if too_large { bytes(most) } else { wanted.to_string() };
     let finding = finding.with(Name::Value, value);
-    let finding = if let Some(only) = only { finding.node(only) } else { finding };
+    let finding = only.or(taking).into_iter().fold(finding, Finding::node);
     if no_disk {
         return finding.way(&NO_DISK);
+    }
+    if cause == &ANTI_AFFINITY && refusals.as_deref().is_some_and(is_of_zones) {
+        return finding.way(&ZONES);
+    }
+    if of_file_system {
+        return finding.way(&FILE_SYSTEM);
     }
     if let Some(node) = cordoned {
         return finding.way(&CORDONED).node(node);
@@ -269,12 +290,17 @@ fn impact(whose: &str, placed: usize, wanted: i64, robustness: &str) -> String {
     }
 }
 
-fn cause(refusals: Option<&[PlacementRefusal]>, only: Option<&str>) -> (&'static Cause, String) {
+fn cause(
+    refusals: Option<&[PlacementRefusal]>,
+    only: Option<&str>,
+    taking: Option<&str>,
+) -> (&'static Cause, String) {
     if let Some(node) = only {
         return (&LOCAL_ONLY, format!("data locality requires {node}"));
     }
     let Some(refusals) = refusals else {
-        return (&UNEXPLAINED, "cause unknown".to_owned());
+        let room = taking.map_or(String::new(), |node| format!(" ({node} has room)"));
+        return (&UNEXPLAINED, format!("cause unknown{room}"));
     };
     match placement::nearest(refusals) {
         None => (&NODES_UNAVAILABLE, "Longhorn knows no node".to_owned()),
@@ -287,10 +313,34 @@ fn cause(refusals: Option<&[PlacementRefusal]>, only: Option<&str>) -> (&'static
             },
         ),
         Some(Obstacle::Tags) => (&TAGS_UNMET, "none has the volume's tags".to_owned()),
+        Some(Obstacle::AntiAffinity) if is_of_zones(refusals) => (&ANTI_AFFINITY, ZONES.briefly.to_owned()),
         Some(Obstacle::AntiAffinity) => (&ANTI_AFFINITY, "each has one".to_owned()),
-        Some(Obstacle::Node | Obstacle::Disk) => {
-            (&NODES_UNAVAILABLE, "the other disks are unavailable".to_owned())
-        }
+        Some(Obstacle::Node | Obstacle::Disk) => (&NODES_UNAVAILABLE, unavailable(refusals)),
+    }
+}
+
+/// True where a node without a replica is refused for its zone alone.
+fn is_of_zones(refusals: &[PlacementRefusal]) -> bool {
+    refusals.iter().any(|one| one.obstacle == Obstacle::AntiAffinity && one.reason.starts_with("zone "))
+}
+
+/// What the disks without a replica have in common: the node, the reason, or both.
+fn unavailable(refusals: &[PlacementRefusal]) -> String {
+    let mut near = refusals.iter().filter(|one| one.obstacle != Obstacle::AntiAffinity);
+    let first = near.next().map_or(("", ""), |first| (first.node.as_str(), first.reason.as_str()));
+    let (node, reason) = near.fold(first, |(node, reason), one| {
+        (if node == one.node { node } else { "" }, if reason == one.reason { reason } else { "" })
+    });
+    // the evidence has Longhorn's own word for it
+    let reason = reason.split(" (").next().unwrap_or_default();
+    let (of_node, of_disk) = (reason.strip_prefix("the node "), reason.strip_prefix("it "));
+    match (node, of_node, of_disk) {
+        ("", None, None) if !reason.is_empty() => reason.to_owned(),
+        ("", ..) => "the other disks are unavailable".to_owned(),
+        (node, Some(is), _) => format!("{node} {is}"),
+        (node, None, Some(is)) => format!("{node}'s disk {is}"),
+        (node, None, None) if reason.is_empty() => format!("{node}'s disks are unavailable"),
+        (node, None, None) => format!("{reason} on {node}"),
     }
 }
 
@@ -305,14 +355,15 @@ fn cordoned<'a>(cluster: &Cluster, refusals: Option<&'a [PlacementRefusal]>) -> 
     near().next().filter(|_| all).map(|one| one.node.as_str())
 }
 
-/// The one node or disk that comes into question, if there is but one.
+/// The only node that comes into question, with its first disk.
 fn place<'a>(cause: &'static Cause, refusals: &'a [PlacementRefusal]) -> Option<&'a PlacementRefusal> {
     if ![&SPACE_SHORT, &OVER_PROVISIONED, &NODES_UNAVAILABLE].contains(&cause) {
         return None;
     }
     let nearest = placement::nearest(refusals);
     let mut places = refusals.iter().filter(|refusal| Some(refusal.obstacle) == nearest);
-    places.next().filter(|_| places.next().is_none())
+    let first = places.next()?;
+    places.all(|other| other.node == first.node).then_some(first)
 }
 
 /// True for a volume that has all its replicas and wants one more where its workload runs. Longhorn creates it with a

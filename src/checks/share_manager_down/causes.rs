@@ -45,6 +45,10 @@ causes! {
             fix "Read the log of pod <pod>. If it says `mount point busy`, exclude Longhorn's devices in /etc/multipath.conf on <node> and restart \
                  multipathd. If no new lines appear, delete the pod."
             [read POD_LOG, read "ssh <node> 'sudo multipath -ll; lsblk'", change DELETE];
+    SERVICE_MISSING = critical "service_missing" "its Service is missing", of_data: NotServed
+        fix "Scale down the workloads that use the claim, then delete pod <pod>: Longhorn creates the Service only with that pod. Then scale them up."
+            [read "kubectl -n <namespace> get services", read SHARE, change DELETE]
+            proven "no client reaches the server without its Service; the data is in the volume, not in the pod";
     RESTARTING = critical "restarting"
         "the NFS server keeps being replaced, and its clients hang each time" but "warning if fewer than six times in half an hour"
         fix "Find out what ends the NFS server: memory, its node, a damaged file system, or an unreachable Service longhorn-recovery-backend. From 1.7 \
@@ -61,5 +65,7 @@ causes! {
 }
 
 /// The volume is not served at all.
-pub(super) const DOWN: &[&Cause] =
-    &[&NODE_DOWN, &VOLUME_NOT_ATTACHED, &POD_NOT_STARTED, &POD_FAILED, &POD_MISSING, &NOT_SERVING];
+pub(super) const DOWN: &[&Cause] = &[
+    &NODE_DOWN, &VOLUME_NOT_ATTACHED, &POD_NOT_STARTED, &POD_FAILED, &POD_MISSING, &NOT_SERVING,
+    &SERVICE_MISSING,
+];

@@ -2,10 +2,11 @@
 
 use super::{Share, WINDOW, backend, causes};
 use crate::check::*;
+use crate::cluster::Readability;
 use crate::facts::age::Age;
 use crate::facts::ways::DAMAGED;
 use crate::facts::{api, nodes, pods, text};
-use crate::longhorn::{ConditionStatus, Container, PodPhase, ShareManager, VolumeState, condition};
+use crate::longhorn::{ConditionStatus, Container, Pod, PodPhase, ShareManager, VolumeState, condition};
 
 /// The volume is not served.
 pub(super) fn down(cluster: &Cluster, share: &Share, age: &Age) -> Finding {
@@ -35,6 +36,7 @@ pub(super) fn down(cluster: &Cluster, share: &Share, age: &Age) -> Finding {
         .fact(format!("share manager {name}: state {}, owner {owner}", manager.status.state.as_str()))
         .fact(format!("volume {name}: state {}, robustness {robustness}", volume.status.state.as_str()))
         .fact(pod)
+        .facts((cause == &causes::SERVICE_MISSING).then(|| format!("Service {name} does not exist")))
         .facts(damage.map(|line| {
             EvidenceSource::Log.says(format!("log of the server: {}", text::quoted(line))).quoting(line)
         }))
@@ -146,6 +148,14 @@ fn about(cluster: &Cluster, share: &Share, cause: &'static Cause, message: Strin
         .with(Name::Owner, share.owner())
 }
 
+/// Its Service, named as the volume, is created only with its pod (longhorn-manager v1.3.3 to v1.12.1
+/// controller/share_manager_controller.go createShareManagerPod).
+pub(super) fn lacks_service(cluster: &Cluster, share: &Share) -> bool {
+    let has_service = cluster.objects.services.get(&share.manager.metadata.name).is_some();
+    let lacks = share.manager.lacks_endpoint() && !has_service && share.pod.is_some_and(Pod::is_ready);
+    lacks && cluster.readability(Resource::Services) == Readability::Readable
+}
+
 pub(super) fn cause(cluster: &Cluster, share: &Share) -> &'static Cause {
     let attached = share.volume.status.state == VolumeState::Attached;
     let Some(pod) = share.pod else {
@@ -158,6 +168,9 @@ pub(super) fn cause(cluster: &Cluster, share: &Share) -> &'static Cause {
     };
     if nodes::down(cluster, &pod.spec.node_name).is_some() {
         return &causes::NODE_DOWN;
+    }
+    if lacks_service(cluster, share) {
+        return &causes::SERVICE_MISSING;
     }
     match pod.status.phase {
         PodPhase::Failed | PodPhase::Succeeded => &causes::POD_FAILED,

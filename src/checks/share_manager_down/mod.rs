@@ -38,7 +38,10 @@ pub static CHECK: Check = Check {
     title: "Share managers down",
     summary: "The NFS server of an RWX volume in use is down, or keeps being replaced.",
     needs: &[ShareManagers, Volumes],
-    uses: &[Pods, VolumeAttachments, CsiAttachments, LonghornNodes, KubeNodes, Events, DaemonSets, Settings],
+    uses: &[
+        Pods, Services, VolumeAttachments, CsiAttachments, LonghornNodes, KubeNodes, Events, DaemonSets,
+        Settings,
+    ],
     causes: causes::ALL,
     ways: &[causes::WAYS],
     gauges: GAUGES,
@@ -102,18 +105,21 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         *states.entry(manager.status.state.as_str()).or_default() += 1;
         let name = &manager.metadata.name;
         let Some(volume) = cluster.objects.volumes.get(name) else { continue };
-        if !is_wanted(cluster, manager, volume) {
-            continue;
-        }
         let pod = cluster.objects.pods.get(&format!("share-manager-{name}"));
         let before = replaced.get(name.as_str()).into_iter().flatten();
         let replaced = before.filter(|uid| pod.is_none_or(|pod| pod.metadata.uid != **uid)).count();
         let mut share = Share { manager, volume, pod, replaced, remounts: None };
-        if !is_serving(&share) {
+        let unreached = finding::lacks_service(cluster, &share);
+        if !(is_wanted(cluster, manager, volume)
+            || unreached && volumes::asked_since(cluster, volume).is_some())
+        {
+            continue;
+        }
+        if unreached || !is_serving(&share) {
             share.remounts = remounts(cluster, volume);
             share.replaced = share.remounts.map_or(replaced, |(times, _)| times.max(replaced));
             // a pod that was replaced is young and says nothing about how long the volume has not been served
-            let young = share.pod.filter(|_| share.replaced == 0).and_then(pods::since);
+            let young = share.pod.filter(|_| share.replaced == 0 && !unreached).and_then(pods::since);
             let begun = match young {
                 Some(young) => Begun::At(Some(young)),
                 None => Begun::NotBefore(not_before(cluster, &share)),

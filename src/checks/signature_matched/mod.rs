@@ -17,15 +17,15 @@ use find::Match;
 
 causes! {
     CRITICAL = critical "critical_signature" "one of your own signatures (severity critical) matches"
-        fix "Follow the fix in the signature that matches." [
+        fix "Follow the fix of the matching signature: the finding shows it." [
             read "kubectl -n <namespace> describe <kind> <object>",
         ];
     WARNING = warning "warning_signature" "one of your own signatures (severity warning) matches"
-        fix "Follow the fix in the signature that matches." [
+        fix "Follow the fix of the matching signature: the finding shows it." [
             read "kubectl -n <namespace> describe <kind> <object>",
         ];
     INFO = info "info_signature" "one of your own signatures (severity info) matches"
-        fix "Follow the fix in the signature that matches." [
+        fix "Follow the fix of the matching signature: the finding shows it." [
             read "kubectl -n <namespace> describe <kind> <object>",
         ];
 }

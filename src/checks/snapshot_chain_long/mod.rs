@@ -22,8 +22,8 @@ use crate::longhorn::{
 causes! {
     CANNOT_OPEN = critical "cannot_open"
         "the volume cannot attach, because no replica can open its snapshot chain of more than 250 files"
-        fix "Scale the workload to 0 and pause its recurring jobs. Restore the newest backup as a new volume, or ask Longhorn for help (issue 10308). \
-             Do not delete replicas." [
+        fix "Scale the workload to 0 and pause the volume's recurring jobs. Restore the newest backup as a new volume, or ask Longhorn's maintainers (issue \
+             10308). Do not delete replicas." [
             read "kubectl -n <namespace> get backups.longhorn.io -l backup-volume=<volume>",
             read "kubectl -n <namespace> logs -l longhorn.io/component=instance-manager --tail=-1 --prefix | grep 'chain is too long'",
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<volume> -o wide",
@@ -34,7 +34,7 @@ causes! {
             read "kubectl -n <namespace> get snapshots.longhorn.io -l longhornvolume=<volume> --sort-by=.status.creationTime",
             read "kubectl -n <namespace> get recurringjobs.longhorn.io -o custom-columns='NAME:.metadata.name,TASK:.spec.task,RETAIN:.spec.retain,GROUPS:.spec.groups'",
         ] proven "the fix asks for what is not needed; backups are not touched"
-        way OPENS_NO_MORE "replicas cannot open its chain again"
+        way OPENS_NO_MORE "its replicas cannot reopen its snapshot chain"
             fix "Delete unneeded snapshots of <claim> now, while it is attached: once detached, no replica can open its chain of over 250 \
                  files. Then lower retain in its recurring jobs.";
     NEAR_LIMIT = warning "near_limit"
@@ -68,7 +68,7 @@ pub static CHECK: Check = Check {
         for_: "10m",
         summary: "A Longhorn volume is at or near its snapshot limit.",
         description: "Volume {{ $labels.object }} is at or near its snapshot limit. At the limit, its backups and rebuilds fail. Delete unneeded snapshots.",
-        why: "A recurring job deletes old snapshots right after it takes a new one. Ten minutes are longer than that.",
+        why: "A recurring job deletes old snapshots right after it takes a new one. The alert waits ten minutes for that.",
         runbook: include_str!("LonghornSnapshotChainLong.md"),
         ..Alert::DEFAULT
     }],

@@ -58,7 +58,7 @@ causes! {
                 read "kubectl -n <chart_namespace> logs job/<workload> --tail=50",
                 read "longhorn-health-exporter plan upgrade",
             ]
-        way PRE_UPGRADE "Longhorn's pre-upgrade check rejects it"
+        way PRE_UPGRADE "Longhorn's pre-upgrade check rejected it"
             fix "Run `longhorn-health-exporter plan upgrade` to learn what the pre-upgrade Job rejects, usually a skipped minor release. Upgrade one minor \
                  release at a time." [
                 read "longhorn-health-exporter plan upgrade",
@@ -85,7 +85,7 @@ pub static CHECK: Check = Check {
         summary: "Longhorn components run different releases.",
         description: "{{ $labels.object }} runs a different release from the rest of Longhorn. Calls between different releases may fail. Finish \
                       the upgrade.",
-        why: "The finding waits half an hour. Another half hour tolerates a rollout over many nodes.",
+        why: "The finding waits half an hour. The alert waits another half hour for a rollout over many nodes.",
         runbook: include_str!("LonghornVersionSkew.md"),
         ..Alert::DEFAULT
     }],

@@ -26,8 +26,7 @@ ways! { ENGINE_ERROR:
         fix "Read the denials on <node> and allow them: the SELinux policy is in Longhorn's article volume-attachment-fails-due-to-selinux-denials."
         [read "ssh <node> 'sudo ausearch -m avc -ts recent | grep -i iscsi'", read EVENTS];
     MULTIPATH "multipathd holds the device"
-        fix "Exclude Longhorn's devices in /etc/multipath.conf on <node> and restart multipathd (Longhorn's page \
-             troubleshooting-volume-with-multipath)."
+        fix "Blacklist Longhorn's devices in /etc/multipath.conf on <node> and restart multipathd (Longhorn's article troubleshooting-volume-with-multipath)."
         [read "ssh <node> 'sudo multipath -ll; lsblk'", read EVENTS];
     BUSY "its previous device is still busy"
         fix "Find out what still uses the device of <claim> on <node>: a mount, a process or multipathd. Stop it: the engine can then log \
@@ -79,6 +78,22 @@ pub(super) fn texts<'a>(cluster: &'a Cluster, engine: Option<&'a Engine>) -> Vec
     said.chain(created.map(|created| created.message.as_str()))
         .filter(|said| !said.trim().is_empty())
         .collect()
+}
+
+/// What a log of its node says of it: the manager repeats there what a process that crashed has written (longhorn-manager v1.3.3 to v1.12.1
+/// controller/instance_handler.go printInstanceLogs).
+pub(super) fn logged<'a>(cluster: &'a Cluster, engine: Option<&'a Engine>) -> Option<&'a str> {
+    let engine = engine?;
+    let managers = cluster.instance_managers_on(&engine.spec.node_id).map(|manager| &manager.metadata.name);
+    let pods = managers.filter_map(|name| cluster.objects.pods.get(name));
+    let pods = pods.chain(cluster.manager_pod_on(&engine.spec.node_id));
+    let lines = pods.flat_map(|pod| cluster.history.logs_of(pod)).flat_map(|log| log.text.lines());
+    let tells = |line: &&str| {
+        let line = line.to_ascii_lowercase();
+        line.contains(engine.metadata.name.as_str())
+            && SIGNS.iter().any(|(parts, _)| parts.iter().any(|part| line.contains(part)))
+    };
+    lines.filter(tells).last()
 }
 
 /// The way in which it fails. iSCSI has no part in a volume of v2, whose error speaks for itself.

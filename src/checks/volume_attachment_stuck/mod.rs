@@ -81,7 +81,7 @@ causes! {
              on <owner>, which owns the volume." [read VOLUME_OBJECTS, read EVENTS, read TICKETS];
     TICKET_WAITS = warning "ticket_waits"
         "a workload has waited ten minutes for a volume that is attached elsewhere or was never requested"
-        fix "Find out what still uses <claim> on its node, and stop it: a slow-ending pod, an attachment from Longhorn's UI, or a second pod of an \
+        fix "Find out what still uses <claim> on its node, and stop it: a pod stuck in Terminating, an attachment from Longhorn's UI, or a second pod of the \
              RWO claim." [read TICKETS, read OF_KUBERNETES, read VOLUME_OBJECTS]
             proven "a second replica of a strict-local volume, without data; of two active engines the one that no replica names; the pod of a \
                     virtual machine on the node that it should leave"
@@ -107,6 +107,9 @@ causes! {
         way UNHELD "it is still detached, although nothing holds it"
             fix "Read the log of the longhorn-manager that owns the volume: it shows why the volume does not attach. Nothing else holds the volume."
                 [read VOLUME_OBJECTS, read TICKETS, read OWNERS_LOG]
+        way BY_HAND "it was attached by hand"
+            fix "Find out whether <claim>'s attachment in Longhorn's UI is still needed. If not, detach it there: the workload then gets the volume. Do not \
+                 delete the VolumeAttachment." [read TICKETS, read VOLUME_OBJECTS]
         way OWN_WORK "Longhorn's own work holds it"
             fix "Find out why Longhorn's <kind> has not finished: its ticket <attachment> holds the volume until then. No workload holds the volume."
             [read "kubectl -n <namespace> get snapshots.longhorn.io,backups.longhorn.io | grep -e <volume> -e NAME", read TICKETS]
@@ -175,8 +178,8 @@ causes! {
             read VOLUME_OBJECTS,
         ] proven "the volume is mounted nowhere, and has a backup, before its file system is repaired"
         way DEVICE_BUSY "another process uses the device"
-            fix "Exclude Longhorn's devices in /etc/multipath.conf on <node> and restart multipathd, which usually holds the device (Longhorn's \
-                 page troubleshooting-volume-with-multipath)."
+            fix "Blacklist Longhorn's devices in /etc/multipath.conf on <node> and restart multipathd: it usually holds the device (Longhorn's article \
+                 troubleshooting-volume-with-multipath)."
         way NO_PASSPHRASE "the kubelet gets no passphrase"
             fix "Create the Secret that the PV's spec.csi.nodeStageSecretRef names. If that field is empty, set persistentVolumeReclaimPolicy \
                  to Retain, then recreate the PV with the field. Without Retain, data is deleted."
@@ -249,7 +252,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     STUCK = Gauge "longhorn_health_volume_attachment_stuck" ["volume", "pvc_namespace", "pvc", "cause", "severity"]
-        "1 for every volume that cannot attach or detach. Findings of severity info do not count. Aggregate cause and severity away in alerts: they change.",
+        "1 for every volume that cannot attach or detach. Findings of severity info do not count. In alerts, aggregate away cause and severity: they change.",
         absent "the volume attaches and detaches, or volumes or engines cannot be read",
         example "max without (instance, pod, cause, severity) (longhorn_health_volume_attachment_stuck) == 1";
 }

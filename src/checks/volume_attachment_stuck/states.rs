@@ -136,10 +136,14 @@ fn dies<'a>(
     }
     let text =
         format!("Event DetachedUnexpectedly: {} times within the last hour, last at {told}", seen.count);
-    let evidence = vec![EvidenceSource::Event.says(text)];
+    let mut evidence = vec![EvidenceSource::Event.says(text)];
     let failed = engine.and_then(|engine| events.failed.get(engine.metadata.name.as_str()));
     let texts = engine_error::texts(cluster, engine);
-    let said = texts.iter().copied().chain(failed.map(|failed| failed.said));
+    let logged = engine_error::logged(cluster, engine);
+    let said = texts.iter().copied().chain(failed.map(|failed| failed.said)).chain(logged);
+    evidence.extend(logged.map(|line| {
+        EvidenceSource::Log.says(format!("the engine's log: {}", text::quoted(line))).quoting(line)
+    }));
     let never_up = volumes::was_never_up(cluster, volume);
     // one of v2 that ran has no sign that tells a start from a death
     let failure =
@@ -156,7 +160,7 @@ fn dies<'a>(
         evidence,
     };
     if !never_up {
-        let why = "it keeps losing its engine (3 or more times in 1 h)".to_owned();
+        let why = format!("it keeps losing its engine (3 or more times in 1 h){}", briefly(failure));
         let exits = texts.iter().any(|said| said.contains("exit status"));
         let failure = failure.or(exits.then_some(&engine_error::EXITS));
         return Some(StuckVolume { failure, ..stuck(&ATTACH_LOOP, why, None, evidence) });

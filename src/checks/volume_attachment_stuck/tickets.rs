@@ -290,6 +290,8 @@ fn find(
     let bug = || known_issues::ALL.iter().find(|issue| issue.number == 12311);
     let has_bug =
         manager_release(cluster).is_some_and(|release| bug().is_some_and(|bug| bug.affects(release)));
+    // the ticket of the UI, and of others that ask the API (longhorn-manager v1.5.5 to v1.12.1 manager/volume.go Attach)
+    let by_hand = all.iter().any(|one| one.satisfied && one.kind == "longhorn-api" && one.node == *at);
     let inherited = once_failed(cluster, volume).filter(|_| migrates && has_bug);
     let why = match (broke, at.as_str()) {
         (_, at) if migrates => {
@@ -302,9 +304,8 @@ fn find(
         (_, at) if at == ticket.node => {
             format!("it is attached to {at} (attachment ticket unsatisfied)")
         }
-        (_, at) => {
-            format!("it is needed on {} but attached to {at}", ticket.node)
-        }
+        (_, at) if by_hand => format!("it is needed on {}, but attached by hand to {at}", ticket.node),
+        (_, at) => format!("it is needed on {} but attached to {at}", ticket.node),
     };
     let finding =
         Finding::about(cause, volumes::object(cluster, volume), super::states::headline(&whose, &why))
@@ -319,6 +320,7 @@ fn find(
         (Some(obstacle), _) => Some(obstacle.way),
         _ if refused => Some(&LONGHORN_REFUSES),
         (None, _) if at.is_empty() => Some(&UNHELD),
+        (None, _) if by_hand => Some(&BY_HAND),
         (None, own) => own.map(|_| &OWN_WORK),
     };
     let owner = cluster.manager_pod_on(&volume.status.owner_id).filter(|_| obstacle.is_none());

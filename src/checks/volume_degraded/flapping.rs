@@ -61,7 +61,9 @@ pub(super) fn look(cluster: &Cluster, volume: &Volume, losses: &[&Event]) -> Opt
         Finding::about(&FLAPPING, volumes::object(cluster, volume), message)
             .volumes(users)
             .since(Some(first))
-            .impact(format!("{whose} works, but is degraded each time, and rebuilds load disks and network"))
+            .impact(format!(
+                "{whose} works, but is degraded after each failure, and rebuilds load disks and network"
+            ))
             .fact(EvidenceSource::Event.says(format!("Event Degraded: {times} times, last at {last}")))
             .facts(failed),
     )

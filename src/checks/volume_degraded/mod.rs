@@ -35,7 +35,8 @@ const NODE: &str = "kubectl describe node <node>";
 
 ways! { FAILED_REBUILD:
     SOURCE_UNREADABLE "the healthy replica cannot be read"
-        fix "Check that a backup exists, or copy the volume's data now: the healthy replica cannot be read. Then replace its disk. Do not delete that replica."
+        fix "Check that a backup exists, or copy the data now: the healthy replica has read errors. Replace its disk only once the data is safe. Do not \
+             delete that replica."
         [read "kubectl -n <namespace> get backups.longhorn.io --sort-by=.metadata.creationTimestamp", read REPLICAS, read EVENTS];
     NO_SPACE "the receiving disk is full"
         fix "Free or add space on the disk that the error names, or disable its scheduling so that Longhorn rebuilds elsewhere."
@@ -48,6 +49,10 @@ ways! { FAILED_REBUILD:
         fix "Raise setting long-grpc-timeout (default 86400 s) above the time that the rebuild takes: the next rebuild uses it. Until it \
              ends, pause the volume's recurring jobs."
         [read "kubectl -n <namespace> get settings.longhorn.io long-grpc-timeout", read EVENTS, read REPLICAS];
+    ONE_NODE "one node takes part in all of them"
+        fix "Check <node>'s network for lost large packets (MTU, offload, storage network). Until it works, do not drain or reboot any node: <node> may \
+             hold a last copy."
+        [read "ssh <node> 'ip -o link'", read "kubectl get nodes -o wide", read REPLICAS, read EVENTS];
     UNREACHED "instance managers cannot connect"
         fix "Fix the network between the instance managers of both nodes: the pod network, or the storage network if that is set. Longhorn then rebuilds."
         [read "kubectl -n <namespace> get pods -o wide -l longhorn.io/component=instance-manager", read REPLICAS, read EVENTS];
@@ -58,7 +63,8 @@ ways! { FAILED_REBUILD:
 /// v1.12.1 pkg/replica/client/client.go SyncFiles; longhorn-manager v1.7.0 to v1.12.1 controller/engine_controller.go startRebuilding),
 /// and of a connection (errno of Linux, gRPC). All words of a part stand in it.
 const SIGNS: [(&[&str], &Way); 5] = [
-    (&["no data available", "critical medium error"], &SOURCE_UNREADABLE),
+    // who sends reads, and who receives writes
+    (&["no data available", "critical medium error", "read /…input/output error"], &SOURCE_UNREADABLE),
     (DISK, &DISK_ERRORS),
     (&["failed to sync files…deadline exceeded"], &TOO_SLOW),
     (&["no space left on device"], &NO_SPACE),
@@ -87,7 +93,7 @@ causes! {
         ways FAILED_REBUILD;
     REBUILD_DISABLED = warning "rebuild_disabled"
         "concurrent-replica-rebuild-per-node-limit is 0, which disables rebuilds", changed_by: BY_LIMIT
-        fix "Set concurrent-replica-rebuild-per-node-limit back to its default of 5, unless the work for which it was lowered is still in progress." [
+        fix "Set concurrent-replica-rebuild-per-node-limit back to its default of 5, unless it was lowered for work that is still in progress." [
             read "kubectl -n <namespace> get settings.longhorn.io concurrent-replica-rebuild-per-node-limit",
             change "kubectl -n <namespace> patch settings.longhorn.io concurrent-replica-rebuild-per-node-limit --type merge -p '{\"value\":\"5\"}'",
         ];
@@ -123,6 +129,12 @@ causes! {
             fix "Find out why the copy of the volume's backing image is not ready. If it has failed, clean it up in \
                  Longhorn's UI (Backing Image): Longhorn then sends it again."
             [read "kubectl -n <namespace> get backingimages.longhorn.io -o yaml | grep -B2 -A8 diskFileStatusMap", read REPLICAS]
+        way COPY_CORRUPT "its backing image has a checksum mismatch there"
+            fix "Disable scheduling on disk <disk> of <node>, then test that disk, memory and network: copies elsewhere match. Keep the good copies \
+                 and the expected checksum." [
+                read "kubectl -n <namespace> get backingimages.longhorn.io -o yaml | grep -B2 -A8 diskFileStatusMap",
+                change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '{\"spec\":{\"disks\":{\"<disk>\":{\"allowScheduling\":false}}}}'",
+            ]
         ways FAILED_REBUILD;
     FLAPPING = warning "flapping" "replicas of the volume fail and are rebuilt at least five times an hour"
         fix "Find out why replicas fail: the network between the instance managers (policies, MTU, drops longer than engine-replica-timeout), slow disks, or restarts of an instance manager."
@@ -159,7 +171,8 @@ gauges! {
         absent "no rebuild of the volume runs, or its engine does not report progress",
         example "delta(longhorn_health_volume_rebuild_progress_ratio[30m]) == 0";
     LAST_COPY = Gauge "longhorn_health_volume_last_copy" ["volume", "pvc_namespace", "pvc", "severity"]
-        "1 for every volume meant to have several copies that has only one healthy copy. Label severity becomes critical while another replica's node is down: aggregate it away in alerts.",
+        "1 for every multi-replica volume with only one healthy copy. Label severity becomes critical while another replica's node is down: aggregate it away \
+         in alerts.",
         absent "the volume has more healthy replicas or is meant to have one, is being deleted, or volumes or replicas cannot be read",
         example "max without (instance, pod, severity) (longhorn_health_volume_last_copy) == 1";
     STUCK = Gauge "longhorn_health_volume_not_recovering" ["volume", "pvc_namespace", "pvc", "cause"]

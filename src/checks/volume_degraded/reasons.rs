@@ -1,6 +1,6 @@
 //! Why a degraded volume does not recover.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 
@@ -81,6 +81,8 @@ pub(super) struct ClusterContext<'a> {
     rebuilding: bool,
     /// Events of failed rebuilds, by engine.
     failures: BTreeMap<&'a str, Vec<&'a Event>>,
+    /// The node that takes part in all of them, if it is one.
+    in_all: Option<&'a str>,
 }
 
 impl<'a> ClusterContext<'a> {
@@ -92,7 +94,8 @@ impl<'a> ClusterContext<'a> {
         for event in cluster.objects.events.iter().filter(|event| event.reason == FAILED) {
             failures.entry(event.involved_object.name.as_str()).or_default().push(event);
         }
-        ClusterContext { limit, patience: patience(cluster), rebuilding, failures }
+        let in_all = in_all(cluster, &failures);
+        ClusterContext { limit, patience: patience(cluster), rebuilding, failures, in_all }
     }
 }
 
@@ -225,6 +228,31 @@ fn looping(
         reason.evidence.push(EvidenceSource::Event.says(text).quoting(words));
     }
     let mut reason = reason.failed(cluster, volume, newest);
+    if reason.way == Some(&TOO_SLOW)
+        && age.since.is_some_and(|since| cluster.age(since) < call_timeout(cluster))
+    {
+        (reason.way, reason.why) = (Some(&UNREACHED), UNREACHED.briefly.to_owned());
+    }
+    if let Some(node) = wide.in_all.filter(|_| reason.way == Some(&UNREACHED)) {
+        let why = format!("rebuilds from and to {node} fail");
+        let text =
+            format!("{node} takes part in the rebuilds that fail of all {} volumes", wide.failures.len());
+        return Some(DegradedReason {
+            way: Some(&ONE_NODE),
+            why,
+            node: node.to_owned(),
+            ..reason.because(text)
+        });
+    }
+    if reason.way == Some(&SOURCE_UNREADABLE) {
+        let mut healthy =
+            cluster.replicas_of(&volume.metadata.name).filter(|replica| volumes::is_healthy(replica));
+        if let (Some(source), None) = (healthy.next(), healthy.next()) {
+            reason.node = source.spec.node_id.to_string();
+            reason.why = format!("the one on {} cannot be read", reason.node);
+        }
+        return Some(reason);
+    }
     if let Some(said) = disk_errors(cluster, worst).filter(|_| reason.way.is_none()) {
         (reason.way, reason.why) = (Some(&DISK_ERRORS), DISK_ERRORS.briefly.to_owned());
         reason.evidence.push(said);
@@ -242,6 +270,29 @@ fn looping(
         }
     }
     Some(reason)
+}
+
+/// How long the call that syncs the files of a rebuild may take: before 1.7.0 a day (longhorn-engine v1.6.2 pkg/replica/client/client.go
+/// GRPCServiceLongTimeout).
+fn call_timeout(cluster: &Cluster) -> SignedDuration {
+    let seconds = cluster.setting_value("long-grpc-timeout", DataEngine::V1).parse().unwrap_or(86_400);
+    SignedDuration::from_secs(seconds)
+}
+
+/// The only node that takes part in every rebuild that fails, of two volumes and more, with several on the other side.
+fn in_all<'a>(cluster: &'a Cluster, failures: &BTreeMap<&str, Vec<&Event>>) -> Option<&'a str> {
+    let pair = |engine: &&str| {
+        let engine = cluster.objects.engines.get(engine)?;
+        let failed =
+            |replica: &&Replica| !volumes::is_healthy(replica) && replica.spec.rebuild_retry_count.0 > 0;
+        let receiver = cluster.replicas_of(&engine.spec.volume_name).find(failed)?;
+        Some([engine.spec.node_id.as_str(), receiver.spec.node_id.as_str()])
+    };
+    let pairs: Vec<[&str; 2]> = failures.keys().filter_map(pair).collect();
+    let all: BTreeSet<&str> = pairs.iter().flatten().copied().collect();
+    let mut common = all.iter().copied().filter(|node| pairs.iter().all(|pair| pair.contains(node)));
+    let first = common.next().filter(|_| common.next().is_none());
+    first.filter(|_| pairs.len() >= 2 && all.len() >= 3)
 }
 
 /// What others than Longhorn say of the disk where a replica does not come up, which Longhorn calls ready as long as it can read its
@@ -379,6 +430,10 @@ fn not_rebuilding(
     // what is missing now comes before how an earlier rebuild failed
     if let Some(wait) = &waits {
         (reason.why, reason.way) = (wait.text(), Some(&COPY_MISSING));
+        if let Some(disk) = &wait.corrupt {
+            (reason.way, reason.disk) = (Some(&COPY_CORRUPT), disk.name.to_string());
+            reason.node = disk.node.metadata.name.to_string();
+        }
         reason.evidence.extend(wait.facts(cluster));
     }
     let runs_none = |node: &str| {

@@ -13,7 +13,8 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "A degraded Longhorn volume is not recovering.",
         description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} has too few replicas and \
                       is not recovering. It works, but the next failure may destroy its data. Run the command below to find out what blocks the rebuild.",
-        why: "The finding waits a quarter of an hour for a rebuild to begin, and half an hour for it to advance. Ten more minutes tolerate changes that someone is making by hand.",
+        why: "The finding waits a quarter of an hour for a rebuild to begin, and half an hour for it to advance. The alert waits ten more minutes, in case \
+              someone is making changes by hand.",
         runbook: include_str!("LonghornVolumeNotRecovering.md"),
         ..Alert::DEFAULT
     },

@@ -32,8 +32,8 @@ const REPLICAS: &str = "kubectl -n <namespace> get replicas.longhorn.io -l longh
 
 ways! { NEWER:
     NEWER_AWAY "a newer copy cannot be used now"
-        fix "Bring back replica <replica> on <node>, which alone has the latest writes (<reason>). Until then, scale the workload down and \
-             disable auto-salvage, which would use an older copy."
+        fix "Bring back replica <replica> on <node>: no other copy has the latest writes (<reason>). Until then, scale the workload down and disable \
+             auto-salvage, which would use an older copy."
         [read "kubectl describe node <node>", read REPLICAS];
 }
 
@@ -63,34 +63,34 @@ causes! {
             fix "Salvage replica <replica>: it failed because its node went down, not because of the restore. The volume then attaches again and the restore continues."
         ways NEWER;
     SALVAGE_PENDING = critical "salvage_pending"
-        "a replica is usable, but auto-salvage has not used it" but "info in the first minute, in which Longhorn salvages"
+        "a replica is usable, but auto-salvage has not used it" but "info in the first minute, while Longhorn salvages"
         fix "Scale the workload of <claim> down: Longhorn salvages only detached volumes. If the volume is already detached, read the log of \
              the longhorn-manager on <owner>, which owns it."
             [read VOLUME, read REPLICAS] proven "a replica is usable; the workload has no I/O anyway, and Longhorn salvages only detached volumes"
         ways NEWER;
     ENGINE_DIED = critical "engine_died"
         "the engine stopped unexpectedly, but replicas with the data have not failed"
-        but "info in the first minute, in which Longhorn attaches the volume again"
+        but "info in the first minute, while Longhorn attaches the volume again"
         fix "Wait a minute: Longhorn detaches and attaches the volume. If the volume stays faulted, check the instance manager on the engine's \
              node and the longhorn-manager on <owner>."
             [read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<object> -o wide", read VOLUME];
     RESTORE_FAILED = critical "restore_failed"
-        "every replica failed while data was being restored into the volume, which auto-salvage does not cover"
+        "every replica failed while data was being restored into the volume, a case that auto-salvage does not cover"
         fix "Fix the restore error's cause. Then restore the backup (an older one if a block is damaged) into a new volume. Delete this volume once the new one is healthy."
             [read VOLUME, read REPLICAS]
             proven "every replica failed during the restore, so the data is in the backup; this volume is deleted once the new one is healthy";
     NO_DATA = critical "no_data"
         "none of the remaining replicas ever held all of the volume's data"
-        fix "Search disks (replicas/<object>-*) and orphans for a deleted replica's directory: one is enough to export the volume. Otherwise restore \
-             the last backup into a new volume. Until then, delete nothing."
+        fix "Search disks (replicas/<object>-*) and orphans for a deleted replica's directory: one is enough to export the volume. Otherwise restore the last \
+             backup into a new volume. Do not delete anything."
             [read "kubectl -n <namespace> get orphans.longhorn.io -o wide", read REPLICAS, read VOLUME]
             proven "the volume was up once, and every healthy replica is deleted; orphans and directories come first, the backup is restored into a \
                   new volume, and nothing is deleted";
     NEVER_UP = warning "never_up"
         "the volume has never been up (no data is lost), because its engine or replicas cannot start"
         but "info in the first minute"
-        fix "Find out why the volume's engine and replicas are not starting: check condition InstanceCreation, engine image, instance managers and \
-             the longhorn-manager on <owner>. Delete nothing: the data is intact." [
+        fix "Find out why the volume's engine and replicas are not starting: check condition InstanceCreation, engine image, instance managers and <owner>'s \
+             longhorn-manager. Do not delete anything: the data is intact." [
             read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<object> -o yaml | grep -A5 InstanceCreation",
             read REPLICAS,
         ]

@@ -49,7 +49,7 @@ pub static CHECK: Check = Check {
         summary: "A Longhorn volume's file system is read-only.",
         description: "The file system on volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is \
                       mounted read-only, so its workloads cannot write. Find the I/O error in the node's kernel log, then restart the volume's pods.",
-        why: "The finding gives Longhorn three minutes to remount the file system. Five more minutes let the pod restart.",
+        why: "The finding gives Longhorn three minutes to remount the file system. The alert waits five more minutes so that the pod can restart.",
         runbook: include_str!("LonghornVolumeReadOnly.md"),
         ..Alert::DEFAULT
     }],

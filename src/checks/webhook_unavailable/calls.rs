@@ -67,10 +67,14 @@ pub fn judge(cluster: &Cluster, out: &mut Outcome) {
     }
     let meshed = cluster.manager_pods().find_map(mesh);
     let way = unreached::of_call(calls.said).filter(|_| meshed.is_none());
-    let why = match (meshed, way) {
-        (Some(_), _) => causes::MESH.briefly,
-        (None, Some(way)) => way.briefly,
-        (None, None) => "managers are Ready",
+    // what is dropped ends in a timeout
+    let policy = policy(cluster)
+        .filter(|_| calls.said.contains("deadline exceeded") || calls.said.contains("timeout"));
+    let why = match (meshed, policy, way) {
+        (Some(_), ..) => causes::MESH.briefly,
+        (None, Some(_), _) => causes::POLICY.briefly,
+        (None, None, Some(way)) => way.briefly,
+        (None, None, None) => "managers are Ready",
     };
     let object = cluster.object_of(Resource::ValidatingWebhookConfigurations, VALIDATOR);
     out.report(
@@ -83,8 +87,25 @@ pub fn judge(cluster: &Cluster, out: &mut Outcome) {
         .impact(impact::of(cluster, WebhookRole::Admission, manager_release(cluster)))
         .fact(calls.evidence())
         .facts(meshed.map(|mesh| format!("the managers' pods are in a service mesh ({mesh})")))
-        .way(meshed.map(|_| &causes::MESH)),
+        .facts(policy.map(|name| {
+            format!(
+                "NetworkPolicy {name} selects the managers' pods, and none admits other namespaces or nodes"
+            )
+        }))
+        .with(Name::Value, policy.unwrap_or_default())
+        .way(meshed.map(|_| &causes::MESH).or_else(|| policy.map(|_| &causes::POLICY))),
     );
+}
+
+/// A policy that selects the managers where none lets in who is no pod of the namespace, as the API server is.
+fn policy(cluster: &Cluster) -> Option<&str> {
+    let pod = cluster.manager_pods().next()?;
+    let policies = cluster.objects.network_policies.iter();
+    let guards: Vec<_> = policies.filter(|policy| policy.guards(&pod.metadata.labels)).collect();
+    let shut = !guards.iter().any(|policy| policy.admits_others());
+    // of those that only add, the one that shuts
+    let first = guards.iter().find(|policy| policy.spec.ingress.is_empty()).or(guards.first());
+    first.filter(|_| shut).map(|policy| policy.metadata.name.as_str())
 }
 
 /// The mesh that takes over the pod's connections, by its proxy or by what the ambient mesh notes at the pod.

@@ -99,13 +99,13 @@ causes! {
             proven "a configuration is missing, and a starting manager writes it";
     CONFIGURATION_FOREIGN = critical "configuration_foreign"
         "one of Longhorn's webhook configurations names a Service in another namespace"
-        fix "Check whether another Longhorn is running in namespace <value>. If so, remove one: they overwrite each other's configuration. \
-             Otherwise delete the webhook configuration and restart one manager: it writes another." [
+        fix "Check whether namespace <value> runs another Longhorn. If so, decide which to keep: they overwrite each other's configuration. Otherwise delete \
+             the webhook configuration and restart one manager: that recreates it." [
             read "kubectl -n <value> get service,pods -l app=longhorn-manager",
             read "kubectl get <webhook> -o jsonpath='{.webhooks[*].clientConfig.service}'",
             change "kubectl delete <webhook>",
             change DELETE_MANAGER,
-        ] proven "the configuration names a Service of another namespace, and no other Longhorn runs there";
+        ] proven "the configuration names a Service in another namespace, and no other Longhorn runs there";
     CONFIGURATION_UNTRUSTED = critical "configuration_untrusted"
         "one of Longhorn's webhook configurations has no CA bundle, so the API server does not trust the webhook"
         fix "Restart one manager: its startup writes the CA of Secret longhorn-webhook-ca. If the bundle disappears again, find out who removes it \
@@ -134,6 +134,13 @@ causes! {
             change RESTART_ALL,
         ] proven "one of the two cannot trust the managers' answers, or the API server reports so itself; managers create the Secret during \
                   startup, and I/O does not pass through them"
+        way CLOCK_AHEAD "a node's clock is ahead"
+            fix "Set the clock of <node> right (chrony, NTP): the manager there issued the certificate. Only then delete the webhook's Secrets and restart \
+                 all managers: they create a new certificate." [
+                read "ssh <node> 'date -u; timedatectl'",
+                change DELETE_SECRETS,
+                change RESTART_ALL,
+            ]
         way SERVING_EXPIRED "its dates do not fit"
             fix "Correct the control plane's clock if it is wrong. Otherwise delete Secret longhorn-webhook-tls and restart all managers: they create a \
                  new certificate. I/O is not affected." [
@@ -148,21 +155,25 @@ causes! {
             read "kubectl get --raw /api/v1/namespaces/<namespace>/services/https:longhorn-admission-webhook:9502/proxy/v1/healthz",
             read MANAGERS,
         ]
+        way POLICY "a NetworkPolicy blocks the API server"
+            fix "Let the API server's nodes reach port 9502 of the managers: exempt them from NetworkPolicy <value>, where it is managed (Git, Argo CD). \
+                 Do not delete the webhook configurations."
+            [read "kubectl -n <namespace> get networkpolicies <value> -o yaml", read "kubectl get --raw /api/v1/namespaces/<namespace>/services/https:longhorn-admission-webhook:9502/proxy/v1/healthz"]
         way MESH "the managers are in a service mesh"
             fix "Take Longhorn's namespace out of the service mesh, or let the API server reach port 9502 without mutual TLS. Do not delete the \
                  webhook configurations."
             [read "kubectl get namespace <namespace> --show-labels", read LABELS];
     CA_EXPIRES_SOON = warning "ca_expires_soon"
         "a webhook configuration's CA expires within 30 days, after which every change to a Longhorn object is rejected"
-        fix "Restart one manager in working hours: from 1.11.3 on that issues a new CA. Before 1.11.3, delete Secrets longhorn-webhook-ca and \
-             longhorn-webhook-tls and restart all managers. I/O is not affected." [
+        fix "If Longhorn is 1.11.3 or later, restart one manager in working hours: that issues a new CA. Otherwise delete Secrets longhorn-webhook-ca and \
+             longhorn-webhook-tls, then restart all managers. I/O continues." [
             read "kubectl -n <namespace> get secret longhorn-webhook-ca -o jsonpath='{.data.tls\\.crt}' | base64 -d | openssl x509 -noout -subject -dates",
             change DELETE_MANAGER,
             change DELETE_SECRETS,
             change RESTART_ALL,
         ] proven "the configuration holds the date; managers create both Secrets during startup, and I/O does not pass through them";
     ROLLOUT = info "rollout"
-        "for less than three minutes, a webhook has lacked a ready endpoint or a configuration (expected during a rollout)"
+        "a webhook has lacked a ready endpoint or its configuration for less than three minutes (expected during a rollout)"
         fix "Wait: a rollout restarts all managers together and ends within three minutes." [read MANAGERS]
         ways HELD_UP ways UNREACHED;
 }

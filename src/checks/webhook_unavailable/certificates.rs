@@ -12,9 +12,9 @@ use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::ca_bundle::{self, Ca};
 use crate::facts::patience::DEFINITE;
-use crate::facts::{api, certificates};
-use crate::longhorn::Webhook;
+use crate::facts::{api, certificates, text};
 use crate::longhorn::resource::VALIDATOR;
+use crate::longhorn::{Pod, Webhook};
 
 /// A CA is valid from when a manager created it, by the clock of its node.
 const CLOCKS: SignedDuration = SignedDuration::from_mins(10);
@@ -51,14 +51,14 @@ fn dates(cluster: &Cluster, kind: Resource, name: &'static str, bundle: &[Ca]) -
     let (cause, message, since) = match last {
         None => {
             let from = bundle.iter().map(|ca| ca.from).min()?;
-            (&causes::CA_EXPIRED, format!("the CA of Longhorn's {name} is not valid before {from}"), None)
+            (&causes::CA_EXPIRED, format!("the CA certificate in {name} is not valid before {from}"), None)
         }
         Some(until) if until <= now => {
-            (&causes::CA_EXPIRED, format!("the CA of Longhorn's {name} expired at {until}"), Some(until))
+            (&causes::CA_EXPIRED, format!("the CA certificate in {name} expired at {until}"), Some(until))
         }
         Some(until) if until.duration_since(now) <= SOON => {
             let days = until.duration_since(now).as_hours() / 24;
-            let message = format!("the CA of Longhorn's {name} expires in {}", counted(days, "day"));
+            let message = format!("the CA certificate in {name} expires in {}", counted(days, "day"));
             (&causes::CA_EXPIRES_SOON, message, None)
         }
         Some(_) => return None,
@@ -91,8 +91,8 @@ fn refused(
                 finding
                     .since(age.since)
                     .impact(
-                        "every create and update of a Longhorn object fails because one webhook configuration rejects the managers' certificate \
-                         (x509: certificate signed by unknown authority)",
+                        "no Longhorn object can be created or updated: the API server rejects a webhook's certificate (x509: certificate signed by unknown \
+                         authority)",
                     )
                     .fact("the two caBundles share no certificate, although a manager writes the same CA to both")
                     .fact(age.evidence()),
@@ -101,15 +101,37 @@ fn refused(
     }
     let calls = calls::failed(cluster, |said| said.contains("x509: "))?;
     certificates::refused(calls.said)?;
-    let message = "the API server rejects the certificate of Longhorn's admission webhook".to_owned();
+    let dates = calls.said.contains("certificate has expired");
+    let ahead = ahead(cluster).filter(|_| dates && calls.said.contains(" is before "));
+    let why = ahead.as_ref().map_or(String::new(), |(node, by)| {
+        format!(": the clock of {node} is {} ahead", text::duration(*by))
+    });
+    let message = format!("the API server rejects the certificate of Longhorn's admission webhook{why}");
     let kind = Resource::ValidatingWebhookConfigurations;
-    Some(
-        about(cluster, &causes::CERTIFICATE_REFUSED, kind, VALIDATOR, message)
-            .since(Some(calls.since))
-            .impact("every create and update of a Longhorn object is rejected")
-            .fact(calls.evidence())
-            .way(calls.said.contains("certificate has expired").then_some(&causes::SERVING_EXPIRED)),
-    )
+    let finding = about(cluster, &causes::CERTIFICATE_REFUSED, kind, VALIDATOR, message)
+        .since(Some(calls.since))
+        .impact("every create and update of a Longhorn object is rejected")
+        .fact(calls.evidence());
+    Some(match ahead {
+        Some((node, _)) => finding
+            .with(Name::Node, node)
+            .fact(format!("containers on {node} started in the future, by its kubelet's clock"))
+            .way(&causes::CLOCK_AHEAD),
+        None => finding.way(dates.then_some(&causes::SERVING_EXPIRED)),
+    })
+}
+
+/// The node whose kubelet lets containers start furthest in the future.
+fn ahead(cluster: &Cluster) -> Option<(&str, SignedDuration)> {
+    let started = |pod: &'_ Pod| {
+        let statuses = pod.status.container_statuses.iter();
+        statuses.filter_map(|status| status.running_since()).max()
+    };
+    let ahead = cluster.objects.pods.iter().filter_map(|pod| {
+        let by = started(pod)?.duration_since(cluster.now);
+        (by > CLOCKS).then_some((pod.spec.node_name.as_str(), by))
+    });
+    ahead.max_by_key(|(_, by)| *by)
 }
 
 fn about(

@@ -40,6 +40,7 @@ pub static CHECK: Check = Check {
         Services, DaemonSets, Deployments, Settings, Leases, KubeNodes, ValidatingWebhookConfigurations,
         MutatingWebhookConfigurations, LonghornNodes, Events, ShareManagers, CsiAttachments,
     ],
+    glances: &[NetworkPolicies],
     causes: causes::ALL,
     ways: &[causes::WAYS],
     gauges: gauges::GAUGES,

@@ -123,7 +123,7 @@ fn lock_stuck(cluster: &Cluster, node: &str, pod: Option<&Pod>, held: SignedDura
         format!("{node} has held the webhook start Lease for {} without a working manager", duration(held)),
     )
     .node(node)
-    .impact("managers that start on other nodes are waiting for this Lease")
+    .impact("managers starting on other nodes are waiting for this Lease")
     .fact(format!("{node} holds Lease {WEBHOOK_LOCK} and keeps renewing it"))
     .fact(state)
 }

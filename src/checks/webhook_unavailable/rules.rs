@@ -25,7 +25,8 @@ pub const ALERTS: &[Alert] = &[
         description: "Longhorn's admission webhook is unavailable ({{ $labels.object_kind }} {{ $labels.object }}). Changes to Longhorn objects \
                       and, from 1.8 on, all PVC updates are rejected (or accepted unchecked if its configuration is missing). Check the \
                       longhorn-manager pods.",
-        why: "The check itself waits three minutes for a rollout to end. Three more minutes match the alerts on crashing or hanging managers, which cause this one.",
+        why: "The check itself waits three minutes for a rollout to end. The alert waits three more minutes to match the alerts on crashing or hanging \
+              managers, which cause this one.",
         runbook: include_str!("LonghornWebhookUnavailable.md"),
         ..Alert::DEFAULT
     },
@@ -49,7 +50,7 @@ pub const ALERTS: &[Alert] = &[
         summary: "Longhorn managers are waiting for a webhook that none of them serves.",
         description: "Service {{ $labels.object }} has no Ready manager. Changes to Longhorn objects (from 1.8 on, also PVC updates) are rejected. \
                       Fix what the Unhealthy events show, then delete one manager pod to skip its back-off.",
-        why: "The back-off between two attempts is up to five minutes. A keep_firing_for of ten minutes bridges the times in which a manager is running.",
+        why: "The back-off between two attempts is up to five minutes. A keep_firing_for of ten minutes bridges the times when a manager is running.",
         runbook: include_str!("LonghornWebhookDeadlock.md"),
         ..Alert::DEFAULT
     },
@@ -72,7 +73,7 @@ pub const ALERTS: &[Alert] = &[
         description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is Ready but \
                       lacks label longhorn.io/admission-webhook, so the webhook lacks one endpoint. Make sure that no \
                       share manager on its node is failing over. Then delete the pod: the next one sets the label.",
-        why: "Fast failover of share managers removes the label for a moment: ten minutes is longer than that.",
+        why: "Fast failover of share managers removes the label for a moment, so the alert waits ten minutes.",
         runbook: include_str!("LonghornWebhookLabelMissing.md"),
         ..Alert::DEFAULT
     },

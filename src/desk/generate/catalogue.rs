@@ -18,7 +18,7 @@ impl Declared {
         let alone = Check {
             id: ALONE_ID,
             title: "kube-state-metrics alone",
-            summary: "Two alerts for clusters in which the exporter does not run (yet).",
+            summary: "Two alerts for clusters where the exporter is not running.",
             alerts: of.without_exporter,
             incident: of.incident,
             ..Check::DEFAULT

@@ -60,8 +60,7 @@ pub const ALERTS: &[Alert] = &[
         summary: "The Longhorn health exporter has not read the cluster since it started.",
         description: "Since it started, longhorn-health-exporter has had no answer from the Kubernetes API for {{ $labels.resource }}. It reports \
                       no findings until then. Read the exporter's log.",
-        why: "A first sync takes seconds, on the largest clusters a minute. 8 min are longer than an API \
-              server takes to restart.",
+        why: "A first sync takes seconds, on the largest clusters a minute. The alert waits 8 min, which is longer than an API server restart.",
         runbook: include_str!("LonghornHealthNotSynced.md"),
         ..Alert::DEFAULT
     },
@@ -72,9 +71,8 @@ pub const ALERTS: &[Alert] = &[
         summary: "The Longhorn health exporter is working with old data.",
         description: "The Kubernetes API has stopped answering longhorn-health-exporter for {{ $labels.resource }}. Checks that need this kind of object are \
                       unknown. Read the reason in the exporter's log or in longhorn_health_exporter_api_errors_total.",
-        why: "The exporter reports a kind as stale only after 3 min without an answer \
-              (--stale-after). 5 more minutes are longer than an API server takes to restart. With a scrape and evaluation \
-              interval of 1 min, this fires within 10 min of the first missed answer.",
+        why: "The exporter reports a kind as stale only after 3 min without an answer (--stale-after). The alert waits 5 min more, which is longer than an \
+              API server restart. With a scrape and evaluation interval of 1 min, this fires within 10 min of the first missed answer.",
         runbook: include_str!("LonghornHealthResourceStale.md"),
         ..Alert::DEFAULT
     },
@@ -86,8 +84,8 @@ pub const ALERTS: &[Alert] = &[
         summary: "The Longhorn health exporter lacks access to a kind of object.",
         description: "The Kubernetes API denies longhorn-health-exporter access to {{ $labels.resource }}. Grant access. If you denied it \
                       deliberately, switch this alert off.",
-        why: "Access to cluster-wide kinds can be denied deliberately, so this alert is only info. If a check becomes unknown, \
-              LonghornHealthCheckUnknown fires. A wait of 15 min tolerates changes of roles.",
+        why: "Access to cluster-wide kinds can be denied deliberately, so this alert has only severity info. If a check becomes unknown, \
+              LonghornHealthCheckUnknown fires. The alert waits 15 min, in case roles are being changed.",
         runbook: include_str!("LonghornHealthAccessDenied.md"),
         ..Alert::DEFAULT
     },
@@ -98,9 +96,8 @@ pub const ALERTS: &[Alert] = &[
         summary: "A Longhorn health check cannot read what it needs.",
         description: "Check {{ $labels.check }} is unknown, because it cannot read what it needs. It may miss a failure. Read the reason on the \
                       exporter's page.",
-        why: "Checks become unknown 3 min after a kind stops answering. 5 more minutes are longer than \
-              an API server takes to restart. With a scrape and evaluation interval of 1 min, this fires within 10 min \
-              of the first missed answer.",
+        why: "Checks become unknown 3 min after a kind stops answering. The alert waits 5 min more, which is longer than an API server restart. With a scrape \
+              and evaluation interval of 1 min, this fires within 10 min of the first missed answer.",
         runbook: include_str!("LonghornHealthCheckUnknown.md"),
         ..Alert::DEFAULT
     },
@@ -145,8 +142,8 @@ pub const ALERTS: &[Alert] = &[
         summary: "The Longhorn health exporter cannot load its changed web configuration.",
         description: "longhorn-health-exporter cannot use its changed web configuration, certificate or key. It keeps the previous one until the \
                       certificate expires or the pod restarts. Read the exporter's log, which names the file and the reason.",
-        why: "While several files are being replaced, they do not match for a moment. 10 min is longer than that. One pod of two is enough to fire, \
-              because each pod reads its own files.",
+        why: "While several files are being replaced, they do not match for a moment, so the alert waits 10 min. One pod of two is enough to fire, because \
+              each pod reads its own files.",
         runbook: include_str!("LonghornHealthBadWebConfig.md"),
         ..Alert::DEFAULT
     },

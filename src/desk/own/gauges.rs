@@ -16,7 +16,7 @@ gauges! {
         absent BEFORE_SYNC,
         example "max without (instance, pod) (longhorn_health_incidents{severity=\"critical\"}) > 0";
     INCIDENT = Gauge "longhorn_health_incident_findings" ["check", "cause", "severity"]
-        "Number of findings of an incident's root cause. Label severity is the highest among the root and its consequences.",
+        "Number of findings that are an incident's root cause. Label severity is the highest of the root cause and its consequences.",
         absent "there is no such incident",
         example "count by (severity) (max without (instance, pod) (longhorn_health_incident_findings))";
     INCIDENT_INFO = Gauge "longhorn_health_incident_info" ["check", "cause", "severity", "object", "node", "title", "follows", "claim", "data", "fix", "runbook"]
@@ -24,7 +24,7 @@ gauges! {
         absent "there is no such incident",
         example "max without (instance, pod) (longhorn_health_incident_info{severity=\"critical\"}) == 1";
     FINDINGS = Gauge "longhorn_health_check_findings" ["check", "severity"]
-        "Number of findings of a check by severity.",
+        "Number of findings by check and severity.",
         absent "the check has no finding of this severity, or is unknown (longhorn_health_check_unknown)",
         example "sum by (severity) (max without (instance, pod) (longhorn_health_check_findings))";
     FINDING = Gauge "longhorn_health_finding" ["check", "cause", "severity", "object_kind", "object", "node", "disk"]
@@ -44,7 +44,7 @@ gauges! {
         absent "no check has more than 2,000 findings, or findings with more than 500 volumes",
         example "longhorn_health_exporter_truncated_findings > 0";
     SERIES_TRUNCATED = Gauge "longhorn_health_exporter_truncated_series" ["metric"]
-        "Series of a metric family that were left out, because the metrics page would become too large.",
+        "Series left out of a metric family because the metrics page would become too large.",
         absent "no family has more than 5,000 series",
         example "longhorn_health_exporter_truncated_series > 0";
     CAUSE_INFO = Gauge "longhorn_health_cause_info" ["check", "cause", "title", "runbook", "dashboard"]
@@ -79,8 +79,8 @@ gauges! {
         absent "there is no such volume, or needed data could not be read",
         example "sum by (failure_domain) (max without (instance, pod) (longhorn_health_volumes_at_risk_bytes))";
     RESOURCE_UNREADABLE = Gauge "longhorn_health_exporter_resource_unreadable" ["resource", "reason"]
-        "1 for every kind that cannot be read, by reason: pending, forbidden, stale, not_installed or not_recorded. \
-         Checks that lack it are in longhorn_health_check_unknown.",
+        "1 for every resource kind that cannot be read, by reason: pending, forbidden, stale, not_installed or not_recorded. longhorn_health_check_unknown \
+         lists the checks that need it.",
         absent "the kind is readable",
         example "longhorn_health_exporter_resource_unreadable{reason=\"forbidden\"} == 1";
     LAST_SUCCESS = Gauge "longhorn_health_exporter_last_success_timestamp_seconds" []
@@ -128,11 +128,11 @@ gauges! {
         absent NO_WEB_CONFIG,
         example "longhorn_health_exporter_web_config_last_reload_successful == 0";
     WEB_CONFIG_LAST_SUCCESS = Gauge "longhorn_health_exporter_web_config_last_reload_success_timestamp_seconds" []
-        "Unix time at which the exporter read the web configuration that it uses now.",
+        "Unix time when the exporter read the web configuration that it uses now.",
         absent NO_WEB_CONFIG,
         example "time() - longhorn_health_exporter_web_config_last_reload_success_timestamp_seconds";
     EVALUATED = Gauge "longhorn_health_exporter_last_evaluation_timestamp_seconds" []
-        "Unix time at which the checks last ran, at most 45 s ago, whether on live data, a recording or the demo. The age of live data is in \
+        "Unix time when the checks last ran, at most 45 s ago, whether on live data, a recording or the demo. The age of live data is in \
          longhorn_health_exporter_last_success_timestamp_seconds.",
         absent "--web.disable-exporter-metrics is set",
         example "time() - longhorn_health_exporter_last_evaluation_timestamp_seconds > 60";

@@ -218,8 +218,7 @@ pub const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Exporter,
         title: "Unusable web configurations",
-        description: "Exporter pods that cannot use their changed --web.config.file or one of its certificates. \
-                      These pods keep the previous one.",
+        description: "Exporter pods that cannot load their changed --web.config.file or one of its certificates. These pods keep using the previous version.",
         expr: "sum by ($cluster job) (1 - min by ($cluster job, instance) (longhorn_health_exporter_web_config_last_reload_successful{$job}))",
         legend: "unusable",
         steps: WARN_FROM_ONE,

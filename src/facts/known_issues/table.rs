@@ -167,7 +167,7 @@ pub const ALL: &[KnownIssue] = &[
         frames: &["syncBackingImageEvictionRequested"],
         trigger: backing_image_eviction,
     }),
-    issue!(11169, "v1.9.1", until "delete left-over supportbundles.longhorn.io objects.", [
+    issue!(11169, "v1.9.1", until "delete leftover supportbundles.longhorn.io objects.", [
         read "kubectl -n <namespace> get supportbundles.longhorn.io",
     ], {
         effect: "support bundles can make managers panic",

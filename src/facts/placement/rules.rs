@@ -1,5 +1,7 @@
 //! The rules by which a node and a disk take a replica of a volume, and what of the volume is there already.
 
+use std::collections::BTreeSet;
+
 use super::super::releases::manager_release;
 use super::space::DiskSpace;
 use super::taken::Taken;
@@ -7,9 +9,11 @@ use super::{Obstacle, PlacementRefusal};
 use crate::check::bytes;
 use crate::cluster::Cluster;
 use crate::longhorn::{
-    ConditionStatus, DataEngine, DiskSpec, DiskStatus, LonghornNode, SharedText, Volume, condition, status,
+    ConditionStatus, DataEngine, DiskSpec, DiskStatus, KubeNode, LonghornNode, SharedText, Volume, condition,
+    status,
 };
 
+const WITHOUT_V2: &str = "node.longhorn.io/disable-v2-data-engine";
 /// Every disk is fuller than that.
 const EVERY_NODE: i64 = -1;
 /// A file on ext4 is smaller (longhorn-manager v1.8.2 util/util.go MaxExt4VolumeSize).
@@ -25,6 +29,9 @@ pub struct Rules {
     /// Where auto-balance is best-effort, nodes with a disk fuller than this percentage may take another replica; 0 for
     /// none (longhorn-manager v1.7.0 and v1.10.2 getDiskCandidates).
     balance: Option<i64>,
+    /// Kubernetes nodes that take no replica of v2, for a volume of that (longhorn-manager v1.6.4 to v1.12.1
+    /// scheduler/replica_scheduler.go getNodeCandidates).
+    without_v2: BTreeSet<String>,
     /// A size that no ext4 holds is refused there.
     knows_file_systems: bool,
     /// Whether what refuses is put into words, which costs far more than to compare the figures.
@@ -62,7 +69,7 @@ impl SoftAntiAffinity {
         let soft = |own: &str, setting, default: bool| match own {
             "enabled" => true,
             "disabled" => false,
-            _ => cluster.setting_value(setting, DataEngine::V1).parse().unwrap_or(default),
+            _ => cluster.setting_is_on(setting, default),
         };
         let spec = &volume.spec;
         SoftAntiAffinity {
@@ -78,7 +85,7 @@ impl Rules {
     pub fn of(cluster: &Cluster, volume: &Volume) -> Self {
         let value = |setting| cluster.setting_value(setting, DataEngine::V1);
         let number = |setting, default: i64| value(setting).parse().unwrap_or(default);
-        let allowed = |setting| value(setting).parse().unwrap_or(true);
+        let allowed = |setting| cluster.setting_is_on(setting, true);
         let balance = match volume.spec.replica_auto_balance.as_str() {
             "" | "ignored" => value("replica-auto-balance"),
             own => own.to_owned(),
@@ -89,14 +96,23 @@ impl Rules {
             true => number("replica-auto-balance-disk-pressure-percentage", 90),
             false => EVERY_NODE,
         });
+        let labelled = |node: &&KubeNode| node.metadata.label(WITHOUT_V2) == Some("true");
+        let v2 = volume.spec.data_engine == DataEngine::V2
+            && release.is_none_or(|release| release.at_least(1, 6, 0));
+        let labelled = v2.then(|| cluster.objects.kube_nodes.iter().filter(labelled));
         Rules {
-            over_provisioning: number("storage-over-provisioning-percentage", 100),
+            without_v2: labelled.into_iter().flatten().map(|node| node.metadata.name.to_string()).collect(),
+            // its default was 200 (longhorn-manager v1.3.3, v1.4.4 types/setting.go)
+            over_provisioning: number(
+                "storage-over-provisioning-percentage",
+                if release.is_some_and(|release| !release.at_least(1, 5, 0)) { 200 } else { 100 },
+            ),
             minimal_available: number("storage-minimal-available-percentage", 25),
             soft: SoftAntiAffinity::of(cluster, volume),
             empty_node_selector: allowed("allow-empty-node-selector-volume"),
             empty_disk_selector: allowed("allow-empty-disk-selector-volume"),
             balance,
-            knows_file_systems: release.is_some_and(|release| release.at_least(1, 5, 5)),
+            knows_file_systems: release.is_some_and(|release| release.at_least(1, 5, 4)),
             in_words: true,
         }
     }
@@ -147,6 +163,8 @@ impl Rules {
     }
 }
 
+pub(super) const TOO_LARGE_FOR_EXT4: &str = "ext4 holds no volume of 16 TiB or more";
+
 const COUNTED_TWICE: &str = "Longhorn issue 12653";
 
 /// True where a disk refuses a replica for one that lies on another disk of its node.
@@ -164,7 +182,8 @@ pub(super) fn unmet(node: &LonghornNode) -> Option<String> {
         })
     };
     let closed = || (!node.spec.allow_scheduling).then(|| "scheduling is disabled".to_owned());
-    unmet("Ready").or_else(|| unmet("Schedulable")).or_else(closed)
+    let leaves = || node.metadata.is_deleting().then(|| "the node is being deleted".to_owned());
+    leaves().or_else(|| unmet("Ready")).or_else(|| unmet("Schedulable")).or_else(closed)
 }
 
 /// The rank of the node, or what keeps the replica from it.
@@ -186,6 +205,9 @@ pub(super) fn node_rank(
     };
     if let Some(unmet) = unmet(node) {
         return Err((Obstacle::Node, unmet));
+    }
+    if rules.without_v2.contains(node.metadata.name.as_str()) {
+        return Err((Obstacle::Node, format!("label {WITHOUT_V2} is true")));
     }
     match missing_tags(&node.spec.tags, &volume.spec.node_selector, rules.empty_node_selector) {
         None => Ok(rank),
@@ -221,7 +243,7 @@ pub(super) fn disk_obstacle(
     }
     let file_system = now.filesystem_type.as_str();
     if rules.knows_file_systems && !v2 && file_system.starts_with("ext") && volume.spec.size.0 >= MAX_EXT4 {
-        return say(Obstacle::Disk, "ext4 holds no volume of 16 TiB or more");
+        return say(Obstacle::Disk, TOO_LARGE_FOR_EXT4);
     }
     if !rules.soft.disks && taken.disks.contains(now.disk_uuid.as_str()) {
         return say(Obstacle::AntiAffinity, "it already has a replica of the volume");

@@ -95,6 +95,11 @@ impl DiskSpace {
         let [free, least, maximum, scheduled, most] = self.figures();
         if obstacle == Obstacle::Space {
             let (data, share) = (bytes(actual), self.minimal_available);
+            if actual <= 0 {
+                return format!(
+                    "{free} is free, which is not more than the minimum of {least} ({share} % of {maximum}, storage-minimal-available-percentage)"
+                );
+            }
             return format!(
                 "{free} is free, but {data} of data would leave less than the minimum of {least} ({share} % of {maximum}, storage-minimal-available-percentage)"
             );

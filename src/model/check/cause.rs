@@ -69,7 +69,7 @@ pub enum OfData {
 ///         read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
 ///         change "kubectl delete volumeattachments.storage.k8s.io <attachment>",
 ///     ] proven "Kubernetes has no such node; the fix asks for the machine to be off"
-///     way NODE_RENAMED "a node of another name has its disks" fix "Detach the volumes, then …";
+///     way NODE_RENAMED "a node with another name has its disks" fix "Detach the volumes, then …";
 /// ```
 #[macro_export]
 macro_rules! causes {

@@ -14,7 +14,8 @@ const SHORTEST: usize = 30;
 /// hand puts its own words in front.
 pub fn essence(text: &str) -> Option<String> {
     let message = of_log_line(text);
-    let text = of_command(of_answer(&message));
+    let of_sdk = of_sdk(&message).or_else(|| of_sdk(text));
+    let text = of_sdk.as_deref().unwrap_or_else(|| of_command(of_answer(&message)));
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
     // parameters of a request in braces, as an SDK prints them over several lines
     let line = if line.ends_with('{') { text } else { line };
@@ -94,6 +95,20 @@ fn of_answer(text: &str) -> &str {
     let Some((_, said)) = body.and_then(|body| body.split_once("message=")) else { return text };
     let ends = [", code=", ", detail="].iter().filter_map(|key| said.find(key)).min();
     said.get(..ends.unwrap_or(said.len())).unwrap_or(said)
+}
+
+/// What an object store answered, as the SDKs for S3 print it: `AWS Error:  CODE MESSAGE <nil>` with the status of HTTP on the next line
+/// (longhorn/backupstore s3/s3_service.go parseAwsError), or `api error CODE: MESSAGE` (smithy-go errors.go). What comes behind, as the log of a
+/// command, says less. A request that got no answer has no such code, but an error of its own.
+fn of_sdk(text: &str) -> Option<String> {
+    let said =
+        ["AWS Error:", "api error "].iter().find_map(|mark| Some(text.rsplit_once(mark)?.1.trim_start()))?;
+    let ends = ["\n", "\\n", " <nil>", ", stderr "].iter().filter_map(|end| said.find(end)).min();
+    let said = without_status(said.get(..ends.unwrap_or(said.len()))?);
+    let (code, said) = said.split_once(' ')?;
+    let code = code.trim_end_matches(':');
+    let is_code = code.len() > 3 && code.chars().all(|c| c.is_ascii_alphanumeric()) && code != "RequestError";
+    (is_code && said.contains(char::is_alphabetic)).then(|| format!("{code}: {}", said.trim()))
 }
 
 /// What a command wrote, where a message repeats command, output and errors: `…, output X, stderr Y: exit status 1`.
@@ -267,6 +282,23 @@ mod tests {
                 ),
                 Some(
                     "failed to process sync file: the expected checksum abababab… doesn't match the file actual checksum cdcdcdcd…",
+                ),
+            ),
+            (
+                "failed to execute: longhorn [system-backup list s3://b@eu/], output failed to list objects with param: {\n  Bucket: \"b\",\n} error: \
+                 AWS Error:  AccessDenied Transaction cap exceeded, see the Caps & Alerts page. <nil>\n403 b1c4 , stderr time=\"2026-11-28T11:59:51Z\" \
+                 level=error msg=\"Failed to list s3\" func=List pkg=s3\n, : exit status 1",
+                Some("AccessDenied: Transaction cap exceeded, see the Caps & Alerts page."),
+            ),
+            (
+                "operation error S3: ListObjectsV2, https response error StatusCode: 503, RequestID: 1, HostID: x, api error SlowDown: Please reduce your \
+                 request rate.",
+                Some("SlowDown: Please reduce your request rate."),
+            ),
+            (
+                "failed to put object: AWS Error:  RequestError send request failed dial tcp: lookup minio: no such host",
+                Some(
+                    "failed to put object: AWS Error: RequestError send request failed dial tcp: lookup minio: no such host",
                 ),
             ),
             (

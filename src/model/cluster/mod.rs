@@ -223,6 +223,11 @@ impl Cluster {
         self.setting(name).map(|setting| setting.value_for(engine)).unwrap_or_default()
     }
 
+    /// The value of a setting that is a boolean; the default where it is missing or none that Longhorn can read.
+    pub fn setting_is_on(&self, name: &str, default: bool) -> bool {
+        setting::boolean(&self.setting_value(name, DataEngine::V1)).unwrap_or(default)
+    }
+
     /// The DaemonSet `longhorn-manager`.
     pub fn manager_daemon_set(&self) -> Option<&DaemonSet> {
         self.objects.daemon_sets.get("longhorn-manager")

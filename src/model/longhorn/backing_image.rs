@@ -86,6 +86,12 @@ open_enum! {
     }
 }
 
+impl CopyState {
+    pub fn has_failed(self) -> bool {
+        matches!(self, CopyState::Failed | CopyState::FailedAndCleanup)
+    }
+}
+
 open_enum! {
     /// `status.currentState` of a backing image manager.
     pub enum BackingImageManagerState {

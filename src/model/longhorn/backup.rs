@@ -62,6 +62,8 @@ narrow! {
         /// Empty where backups are not wanted.
         pub backup_target_url: SharedText = "backupTargetURL",
         pub credential_secret: SharedText as name,
+        /// How often it is asked, as Go writes it: `5m0s`; 0 is never.
+        pub poll_interval: SharedText as name,
         /// When Longhorn was last told to ask.
         pub sync_requested_at: Time,
     }
@@ -168,6 +170,27 @@ impl Backup {
     pub fn is_under_way_or_failed(&self) -> bool {
         let done = matches!(self.status.state, BackupState::Completed | BackupState::Deleting);
         !done && !self.spec.snapshot_name.is_empty() && !self.metadata.is_deleting()
+    }
+}
+
+impl BackupStatus {
+    /// Whether its Snapshot was missing when it was to begin (longhorn-manager v1.7.3 to v1.12.1 controller/backup_controller.go
+    /// FailedToGetSnapshotMessage).
+    pub fn lacked_snapshot(&self) -> bool {
+        self.error.trim().starts_with("Failed to get the Snapshot")
+    }
+}
+
+impl BackupTargetSpec {
+    /// How often it is asked; 0 is never.
+    pub fn interval(&self) -> Option<jiff::SignedDuration> {
+        self.poll_interval.parse().ok()
+    }
+
+    /// SERVICE and NAMESPACE, where the URL names one of this cluster: `nfs://SERVICE.NAMESPACE.svc.cluster.local:/path`.
+    pub fn service(&self) -> Option<(&str, &str)> {
+        let (_, rest) = self.backup_target_url.split_once("://")?;
+        rest.split([':', '/']).next()?.split_once(".svc")?.0.split_once('.')
     }
 }
 

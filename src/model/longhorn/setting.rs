@@ -35,6 +35,16 @@ impl Setting {
     }
 }
 
+/// A boolean in any spelling that Longhorn accepts: from 1.10 on those of Go (longhorn-manager v1.10.1 to v1.12.1 types/setting.go
+/// validateBool, strconv.ParseBool), before `true` and `false`.
+pub fn boolean(value: &str) -> Option<bool> {
+    match value {
+        "1" | "t" | "T" | "true" | "True" | "TRUE" => Some(true),
+        "0" | "f" | "F" | "false" | "False" | "FALSE" => Some(false),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

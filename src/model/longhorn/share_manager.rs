@@ -12,6 +12,16 @@ narrow! {
     pub struct ShareManagerStatus {
         pub owner_id: SharedText as name = "ownerID",
         pub state: ShareManagerState,
+        /// Where its clients mount it; empty where it is not running, or has no Service.
+        pub endpoint: SharedText,
+    }
+}
+
+impl ShareManager {
+    /// Whether it runs and no client can reach it: a running share without a Service has no endpoint (longhorn-manager v1.3.3 to v1.12.1
+    /// controller/share_manager_controller.go syncShareManagerEndpoint).
+    pub fn lacks_endpoint(&self) -> bool {
+        self.status.state == ShareManagerState::Running && self.status.endpoint.is_empty()
     }
 }
 

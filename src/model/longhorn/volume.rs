@@ -199,6 +199,12 @@ impl VolumeStatus {
 }
 
 impl Volume {
+    /// Whether it uses 95 % of its size, snapshots included.
+    pub fn is_full(&self) -> bool {
+        let size = self.spec.size.0;
+        size > 0 && self.status.actual_size.0 >= size - size / 20
+    }
+
     /// True for a volume that a share manager serves by NFS (longhorn-manager v1.12.1 controller/volume_controller.go
     /// isRegularRWXVolume).
     pub fn is_shared(&self) -> bool {

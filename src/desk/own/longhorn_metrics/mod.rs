@@ -90,7 +90,7 @@ pub const ALERTS: &[Alert] = &[
         summary: "Replicas on a Longhorn node can grow beyond its disks.",
         description: "The replicas on node {{ $labels.node }} can grow to {{ $value | humanize1024 }}B, far more than its disks can hold. As pods \
                       write more, the disks run full and replicas fail. Add disks or move replicas.",
-        why: "While Longhorn balances replicas, they come and go within minutes. Longhorn has had the metric since 1.10.1.",
+        why: "While Longhorn balances replicas, a replica can exist for only minutes. The metric needs Longhorn 1.10.1 or later.",
         runbook: include_str!("LonghornNodeOvercommitted.md"),
         ..Alert::DEFAULT
     },
@@ -107,7 +107,7 @@ pub const ALERTS: &[Alert] = &[
         description: "Each replica of volume {{ $labels.volume }} uses {{ $value | humanize1024 }}B, far more than \
                       the volume's size. Its snapshots and untrimmed blocks fill the disks. Delete unneeded \
                       snapshots, then trim the file system.",
-        why: "A backup needs its snapshot only while it is running. 6 h are longer than most backups.",
+        why: "A backup needs its snapshot only while it is running. The alert waits 6 h, which is longer than most backups.",
         runbook: include_str!("LonghornVolumeSnapshotsLarge.md"),
         ..Alert::DEFAULT
     },
@@ -173,7 +173,8 @@ pub const ALERTS: &[Alert] = &[
         description: "Instance manager {{ $labels.instance_manager }} on node {{ $labels.node }} is using far more \
                       CPU than it requests. If the node gets busy, its liveness probe can fail, and all its volumes \
                       detach. Raise guaranteed-instance-manager-cpu.",
-        why: "A short burst, as during a rebuild, does not count. Instance managers without a CPU request (v2, or setting 0) are left out.",
+        why: "Short bursts, such as during a rebuild, do not count. Instance managers without a CPU request (v2, or guaranteed-instance-manager-cpu 0) are \
+              left out.",
         runbook: include_str!("LonghornInstanceManagerCpuHigh.md"),
         ..Alert::DEFAULT
     },

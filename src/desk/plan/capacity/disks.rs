@@ -60,8 +60,10 @@ pub struct Largest {
     pub size: i64,
 }
 
-pub fn largest(cluster: &Cluster) -> Vec<Largest> {
-    let of = |replicas| Largest { replicas, size: Scheduler::largest(cluster, &Volume::default(), replicas) };
+pub fn largest(cluster: &Cluster, volume: Option<&Volume>) -> Vec<Largest> {
+    let any = Volume::default();
+    let like = volume.unwrap_or(&any);
+    let of = |replicas| Largest { replicas, size: Scheduler::largest(cluster, like, replicas) };
     REPLICAS.map(of).into()
 }
 

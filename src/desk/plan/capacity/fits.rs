@@ -30,6 +30,10 @@ impl Place {
 /// Says which replica finds no disk, and why each disk refuses it.
 pub fn does_not_fit(room: &Room<'_>, out: &mut Found) {
     let Some(wanted) = room.wanted else { return };
+    if let Some(setting) = wanted.disabled(room.cluster) {
+        out.say(format!("setting {setting} is false, so Longhorn rejects new volumes of that data engine"));
+        return;
+    }
     let (placed, refusals) = &room.placed;
     let (found, all) = (placed.len(), wanted.replicas());
     if found >= all {

@@ -25,7 +25,7 @@ pub struct Capacity {
     pub volume: Option<Wanted>,
     /// Where its replicas would go, as far as they find a disk.
     pub replicas: Vec<Place>,
-    /// The largest new volume that fits, by its number of replicas: one that selects no tags.
+    /// The largest new volume that fits, by its number of replicas: with the tags and data engine asked for.
     pub largest: Vec<Largest>,
     /// When the earlier recording was made, if one was given.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,7 +57,7 @@ conditions! {
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go (FindDiskCandidates)"
         needs [LonghornNodes, Settings] Capacity(fits::does_not_fit);
     WITHOUT_NODE = NotYet "no_room_without_node" "the other disks lack room for the replicas of a lost node"
-        fix "Add disks, or delete unneeded snapshots and volumes, before that node fails."
+        fix "Add disks, or delete unneeded snapshots and volumes, before a node fails."
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go (IsSchedulableToDisk)"
         needs [Volumes, Replicas, LonghornNodes, Settings] Capacity(without_node);
@@ -76,7 +76,7 @@ conditions! {
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"
         source "longhorn-manager v1.12.1 k8s/pkg/apis/longhorn/v1beta2/node.go (DiskStatus.StorageAvailable)"
         needs [LonghornNodes] Capacity(pace::full_soon);
-    OVERCOMMITTED = Note "overcommitted" "more is allocated to volumes than the disks hold"
+    OVERCOMMITTED = Note "overcommitted" "volumes are allocated more space than the disks have"
         fix "Watch the free space of these disks: volumes fail once a disk is full, whatever its allocation limit."
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"
         source "longhorn-manager v1.12.1 scheduler/replica_scheduler.go (StorageScheduled, StorageMaximum)"
@@ -97,7 +97,9 @@ pub fn plan(looked: Looked<'_>, wanted: Option<Wanted>) -> Plan {
     let wanted = wanted.map(|wanted| wanted.completed(cluster));
     let volume = wanted.as_ref().map(Wanted::volume);
     let count = wanted.as_ref().map_or(0, Wanted::replicas);
-    let placed = volume.as_ref().map(|volume| Scheduler::of(cluster).place(volume, count));
+    let accepted = wanted.as_ref().is_some_and(|wanted| wanted.disabled(cluster).is_none());
+    let placed =
+        volume.as_ref().filter(|_| accepted).map(|volume| Scheduler::of(cluster).place(volume, count));
     let earlier = looked.earlier;
     let mut disks = disks::rooms(cluster, volume.as_ref());
     if let Some(earlier) = earlier {
@@ -120,7 +122,7 @@ pub fn plan(looked: Looked<'_>, wanted: Option<Wanted>) -> Plan {
         since: earlier.map(|earlier| earlier.now),
         now: cluster.now,
         replicas: room.placed.0.iter().map(Place::of).collect(),
-        largest: disks::largest(cluster),
+        largest: disks::largest(cluster, volume.as_ref()),
         disks: room.disks,
         volume: wanted,
     };

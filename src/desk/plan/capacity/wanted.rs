@@ -54,6 +54,15 @@ impl Wanted {
         if self.v2 { DataEngine::V2 } else { DataEngine::V1 }
     }
 
+    /// The setting that disables its data engine: the webhook rejects its volumes then (longhorn-manager v1.5.5
+    /// webhook/resources/volume/validator.go for v2; v1.6.4 to v1.12.1 webhook/common/common.go ValidateRequiredDataEngineEnabled).
+    pub fn disabled(&self, cluster: &Cluster) -> Option<&'static str> {
+        let (setting, since, default) =
+            if self.v2 { ("v2-data-engine", 5, false) } else { ("v1-data-engine", 6, true) };
+        let asked = cluster.release().is_some_and(|release| release.at_least(1, since, 0));
+        (asked && !cluster.setting_is_on(setting, default)).then_some(setting)
+    }
+
     pub fn replicas(&self) -> usize {
         self.replicas.unwrap_or(USUAL_REPLICAS) as usize
     }

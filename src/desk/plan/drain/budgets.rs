@@ -89,7 +89,7 @@ pub fn engine_left_over(draining: &Draining<'_>, out: &mut Found) {
     let Some((manager, _)) = left.first() else { return };
     let names: Vec<&str> = left.iter().map(|(_, name)| *name).collect();
     let text =
-        held(left.len(), "left-over engine process", &format!("is|are still running on {}", draining.node));
+        held(left.len(), "leftover engine process", &format!("is|are still running on {}", draining.node));
     out.say(text)
         .fact(format!("no Engine on {} owns process {} in {}", draining.node, listed(&names), manager.metadata.name))
         .fact("Longhorn counts the process as an attached volume, so it keeps every PodDisruptionBudget on the node");

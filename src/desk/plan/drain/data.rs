@@ -8,7 +8,7 @@ use super::{Draining, Intent};
 use crate::check::{bytes, counted};
 use crate::facts::backing_images::irreplaceable_on;
 use crate::facts::nodes::down;
-use crate::facts::placement::{nearest, refusals_without};
+use crate::facts::placement::{Obstacle, nearest, refusals_without};
 use crate::facts::text::listed;
 use crate::facts::volumes::{attached_on, is_healthy, rebuild};
 use crate::longhorn::{
@@ -243,9 +243,11 @@ pub fn no_place(draining: &Draining<'_>, out: &mut Found) {
     };
     let mut homeless = Vec::new();
     let mut why = BTreeMap::new();
+    let mut apart = true;
     for volume in wanted.iter().copied() {
         if let Some(refusals) = refusals_without(draining.cluster, volume, leaves) {
             let near = nearest(&refusals);
+            apart &= near == Some(Obstacle::AntiAffinity);
             let nearest = refusals.into_iter().filter(|refusal| Some(refusal.obstacle) == near);
             nearest.take(1).for_each(|refusal| *why.entry(refusal.text).or_insert(0) += 1);
             homeless.push(volume);
@@ -255,6 +257,9 @@ pub fn no_place(draining: &Draining<'_>, out: &mut Found) {
         let holds = format!("has|have no other node or disk for the replica on {}", draining.node);
         let reason = out.say(held(homeless.len(), "volume", &holds));
         reason.volumes(draining.cluster, &homeless);
+        if apart {
+            reason.fix("Add a node, or lower these volumes' numberOfReplicas: every other node already has a replica of them.");
+        }
         why.keys().take(3).for_each(|text: &String| {
             reason.fact(text.as_str());
         });

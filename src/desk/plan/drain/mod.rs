@@ -143,19 +143,19 @@ conditions! {
         source "longhorn-manager v1.3.3 to v1.12.1 controller/instance_manager_controller.go (canDeleteInstanceManagerPDB)"
         needs [InstanceManagers, Replicas, PodDisruptionBudgets, Settings, KubeNodes] Drain(budgets::stays);
     UNKNOWN_NODE = NotYet "copy_on_unknown_node" "a detached volume has a copy on a node that is missing from Kubernetes, so kubectl drain would never finish"
-        fix "Start the workloads of these volumes once: Longhorn then rebuilds the missing node's copies elsewhere."
+        fix "Start these volumes' workloads so that the volumes attach: Longhorn then rebuilds the missing node's copies elsewhere."
         read "kubectl -n <namespace> get replicas.longhorn.io -o wide"
         source "longhorn-manager v1.3.3 to v1.12.1 datastore/longhorn.go (ListVolumePDBProtectedHealthyReplicasRO); issue 10833"
         needs [Replicas, KubeNodes] Drain(budgets::unknown_node);
-    ENGINE_LEFT = NotYet "engine_left_over" "a left-over engine process is running on the node, so kubectl drain would never finish"
-        fix "Delete the left-over process's Orphan (v1.9 or later). Before v1.9, wait until no volume is attached to \
-             the node, then delete the instance manager pod. Then wait for the rebuilds."
+    ENGINE_LEFT = NotYet "engine_left_over" "a leftover engine process is running on the node, so kubectl drain would never finish"
+        fix "On v1.9 or later, delete the leftover process's Orphan object. On older releases, wait until no volume is attached to the node, then delete the \
+             instance manager pod. After either, wait for the rebuilds."
         read "kubectl -n <namespace> get orphans.longhorn.io"
         read "kubectl -n <namespace> get engines.longhorn.io -o wide"
         source "longhorn-manager v1.3.3 to v1.12.1 controller/instance_manager_controller.go (areAllInstanceRemovedFromNodeByType); issue 6764"
         needs [InstanceManagers, Engines] Drain(budgets::engine_left_over);
     CSI_BUDGET = NotYet "csi_budget" "only one pod of csi-attacher or csi-provisioner is Ready, so its PodDisruptionBudget never lets it go"
-        fix "Scale that Deployment to 2, and wait until both pods are Ready. To keep it so, set csi.attacherReplicaCount or \
+        fix "Scale that Deployment to 2, and wait until both pods are Ready. To make this permanent, set csi.attacherReplicaCount or \
              csi.provisionerReplicaCount in the chart's values."
         read "kubectl -n <namespace> get deployments,poddisruptionbudgets"
         source "longhorn-manager v1.5.5 to v1.12.1 controller/kubernetes_pdb_controller.go (reconcile)"

@@ -80,7 +80,7 @@ pub fn faulted(audit: &Audit<'_>, out: &mut Found) {
 
 pub fn together(audit: &Audit<'_>, out: &mut Found) {
     let volumes = places::together(audit).unwrap_or_default();
-    out.volumes(audit.cluster, &volumes, "has all copies on these nodes|have all copies on these nodes");
+    out.volumes(audit.cluster, &volumes, "has|have all copies on these nodes");
 }
 
 pub fn one_copy(audit: &Audit<'_>, out: &mut Found) {

@@ -40,18 +40,17 @@ conditions! {
         source "longhorn-manager v1.12.1 k8s/pkg/apis/longhorn/v1beta2/volume.go"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::by_choice);
     ONE_DISK = NotYet "one_disk" "volumes have all their copies on one disk"
-        fix "Set replica-disk-soft-anti-affinity to false. Once another disk has room, delete one replica of each \
-             volume: Longhorn recreates it there."
+        fix "Set replica-disk-soft-anti-affinity to false. Once another disk has room, delete one replica of each of these volumes: Longhorn recreates it \
+             there."
         source "longhorn-manager v1.6.0 to v1.12.1 scheduler/replica_scheduler.go"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::one_disk);
     ONE_NODE = NotYet "one_node" "volumes have all their copies on one node"
-        fix "Set replica-soft-anti-affinity to false. Once another node has room, delete one replica of each volume: \
-             Longhorn recreates it there."
+        fix "Set replica-soft-anti-affinity to false. Once another node has room, delete one replica of each of these volumes: Longhorn recreates it there."
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::one_node);
     ONE_ZONE = NotYet "one_zone" "volumes have all their copies in one zone, although other zones exist"
-        fix "If volumes must survive the loss of a zone, set replica-zone-soft-anti-affinity to false. Then delete \
-             one replica of each volume: Longhorn recreates it in another zone."
+        fix "If volumes must survive the loss of a zone, set replica-zone-soft-anti-affinity to false. Then delete one replica of each of these volumes: \
+             Longhorn recreates it in another zone."
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::one_zone);
     TOGETHER = NotYet "lost_together" "volumes have all their copies on the named nodes"
@@ -60,7 +59,7 @@ conditions! {
         source "longhorn-manager v1.12.1 controller/volume_controller.go (isHealthyAndActiveReplica)"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::together);
     NO_ROOM = NotYet "no_room_to_rebuild" "the other disks lack room to rebuild a lost node's replicas"
-        fix "Add disks, or delete unneeded snapshots and volumes, before that node fails."
+        fix "Add disks, or delete unneeded snapshots and volumes, before a node fails."
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go (IsSchedulableToDisk)"
         needs [Volumes, Replicas, LonghornNodes, Settings] Loss(no_room);

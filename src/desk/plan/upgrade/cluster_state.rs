@@ -147,8 +147,7 @@ pub fn backups(rung: &Rung<'_>, out: &mut Found) {
 }
 
 pub fn deleting_flag(rung: &Rung<'_>, out: &mut Found) {
-    let set =
-        rung.cluster.setting("deleting-confirmation-flag").is_some_and(|setting| setting.value == "true");
+    let set = rung.cluster.setting_is_on("deleting-confirmation-flag", false);
     if set {
         out.say("deleting-confirmation-flag is true, which allows an uninstall");
     }
@@ -176,7 +175,7 @@ pub fn second_managers(rung: &Rung<'_>, out: &mut Found) {
 pub fn orphans_refused(rung: &Rung<'_>, out: &mut Found) {
     let orphans = rung.cluster.objects.orphans.len();
     if orphans > 0 {
-        let holds = format!("exists|exist, which makes|make managers of {} fail (fixed in v1.5.1)", rung.to);
+        let holds = format!("exists|exist, which makes|make {} managers fail (fixed in v1.5.1)", rung.to);
         out.say(held(orphans, "orphan", &holds));
     }
 }

@@ -41,35 +41,34 @@ conditions! {
         fix "Upgrade one minor release at a time: <instead>."
         source "longhorn-manager v1.5.0 to v1.12.1 upgrade/util/util.go (checkLHUpgradePath)"
         needs [Settings] EachStep(target::path_refused);
-    TARGET_UNKNOWN = Unknown "target_unknown" "this build of longhorn-health-exporter does not know the target"
+    TARGET_UNKNOWN = Unknown "target_unknown" "this build of longhorn-health-exporter does not know the target release"
         fix "Use a newer longhorn-health-exporter, or read the release notes and important notes of <to>."
         source "the releases known to this build"
         needs [] EachStep(target::unknown);
-    KUBERNETES_TOO_OLD = NotYet "kubernetes" "the target does not support this Kubernetes release"
+    KUBERNETES_TOO_OLD = NotYet "kubernetes" "the target release does not support this Kubernetes release"
         fix "Upgrade Kubernetes to <kubernetes> first<instead>."
         read "kubectl version"
         read "kubectl get nodes"
         source "longhorn chart/Chart.yaml kubeVersion at each tag; CHANGELOG of v1.11.3; issue 13576"
         needs [] EachStep(target::kubernetes);
     STORED_VERSIONS = NotYet "stored_versions" "Longhorn CustomResourceDefinitions still list v1beta1 as stored, which 1.10 removes"
-        fix "Rewrite these kinds' objects while Longhorn is still on <from>, and remove v1beta1 from \
-             status.storedVersions, as the important notes of 1.10 describe. Otherwise the API server rejects the new \
-             CustomResourceDefinitions."
+        fix "Rewrite all objects of these kinds while Longhorn is still on <from>, and remove v1beta1 from status.storedVersions (see the important notes of \
+             1.10). Otherwise the API server rejects the new CustomResourceDefinitions."
         read "kubectl get crds -l longhorn-manager -o custom-columns=NAME:.metadata.name,STORED:.status.storedVersions"
         source "longhorn v1.9.2 and v1.10.0 deploy/longhorn.yaml (spec.versions); issues 11886, 11923"
         needs [CustomResourceDefinitions] EachStep(target::stored_versions);
-    ENGINE_TOO_OLD = NotYet "engine_api" "an engine image in use has an API version that the target does not support"
+    ENGINE_TOO_OLD = NotYet "engine_api" "an engine image in use has an API version that the target release does not support"
         fix "Upgrade these volumes' engines to the default engine image. Then wait until no volume uses the old image."
         read "kubectl -n <namespace> get engineimages.longhorn.io"
         source "longhorn-manager v1.6.0 to v1.12.1 upgrade/util/util.go (checkEngineUpgradePath)"
         needs [EngineImages, Volumes] EachStep(target::engine_api);
-    TARGET_BUG = NotYet "target_bug" "the target has a known bug that this cluster triggers"
+    TARGET_BUG = NotYet "target_bug" "the target release has a known bug that this cluster triggers"
         fix "Upgrade to <instead> instead, or remove the bug's trigger first."
         source "src/facts/known_issues and src/desk/plan/upgrade/traps.rs, each with issue, file and releases"
         needs [] EachStep(traps::target_bug);
     REINSTALLS = NotYet "helm_chart_reinstalls" "K3s or RKE2 uninstalls Longhorn if the upgrade fails"
-        fix "Set spec.failurePolicy of HelmChart <object> to abort before the upgrade. With the default, reinstall, \
-             the Helm controller uninstalls Longhorn after a failed upgrade, which can delete all volumes."
+        fix "Set spec.failurePolicy of HelmChart <object> to abort before the upgrade. With the default, reinstall, the Helm controller uninstalls Longhorn \
+             after a failed upgrade, and that can delete all volumes."
         read "kubectl -n <chart_namespace> get helmchart <object> -o yaml"
         change "kubectl -n <chart_namespace> patch helmchart <object> --type merge -p '{\"spec\":{\"failurePolicy\":\"abort\"}}'"
         source "Longhorn documentation, upgrade of Longhorn manager; k3s-io/helm-controller api/v1 HelmChartSpec"
@@ -85,7 +84,7 @@ conditions! {
         read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide"
         source "longhorn-manager v1.12.1 upgrade/upgrade.go (the setting current-longhorn-version is written last)"
         needs [Settings, Pods, DaemonSets] Now(after::unfinished);
-    DEFINITIONS_AHEAD = NotYet "definitions_ahead" "CustomResourceDefinitions are newer than the target, as a failed upgrade leaves them"
+    DEFINITIONS_AHEAD = NotYet "definitions_ahead" "CustomResourceDefinitions are newer than the target release (probably left by a failed upgrade)"
         fix "Apply the CustomResourceDefinitions of <to> first, and upgrade the managers right after. Do not delete \
              any CustomResourceDefinition: that deletes all objects of its kind."
         read "kubectl get crds -l longhorn-manager -o custom-columns=NAME:.metadata.name,RELEASE:.metadata.labels.app\\.kubernetes\\.io/version"
@@ -134,7 +133,7 @@ conditions! {
         read "kubectl -n <namespace> get replicas.longhorn.io"
         source "longhorn-manager v1.5.5, v1.6.2 upgrade (lastHealthyAt); Longhorn documentation, upgrade"
         needs [Replicas, Volumes] Now(volumes::failed_replicas);
-    BACKING_IMAGES = NotYet "backing_images" "backing images have failed copies, are being copied, or are not supported by the target"
+    BACKING_IMAGES = NotYet "backing_images" "backing images have failed copies, are being copied, or are not supported by the target release"
         fix "Wait until the copies in progress are complete. Delete failed copies, and v2 backing images, if no \
              volume needs them."
         read "kubectl -n <namespace> get backingimages.longhorn.io -o yaml"
@@ -145,7 +144,7 @@ conditions! {
         read "kubectl -n <namespace> get backups.longhorn.io"
         source "longhorn-manager v1.12.1 controller/backup_controller.go: a backup dies with its engine's proxy"
         needs [Backups] Now(cluster_state::backups);
-    ORPHANS_REFUSED = NotYet "orphans_refused" "orphans make managers of v1.5.0 fail"
+    ORPHANS_REFUSED = NotYet "orphans_refused" "orphans make v1.5.0 managers fail"
         fix "Upgrade to v1.5.1 or later instead, or delete the orphans whose data no one needs."
         read "kubectl -n <namespace> get orphans.longhorn.io"
         source "issue 6246; longhorn-manager v1.5.1 upgrade/v14xto150"
@@ -163,17 +162,17 @@ conditions! {
         fix ""
         source "the checks danger_zone_pending and instance_manager_stale of this program"
         needs [] Now(cluster_state::pending);
-    SETTINGS_GONE = Note "settings_removed" "the target removes or renames settings that this cluster uses"
+    SETTINGS_GONE = Note "settings_removed" "the target release removes or renames settings that this cluster uses"
         fix "Move the values to the new names in your Helm values or GitOps source: Longhorn only logs unknown names."
         source "longhorn-manager types/setting.go at each tag; datastore/longhorn.go (DeleteRemovedSettings)"
         needs [Settings] EachStep(traps::settings_removed);
-    CHANGES = Note "changes" "the target changes behaviour without a warning"
+    CHANGES = Note "changes" "the target release changes behaviour without warning"
         fix ""
         source "release notes of each release; src/desk/plan/upgrade/traps.rs"
         needs [Volumes, LonghornNodes] EachStep(traps::changes);
     CONVERSION = Note "conversion_left" "CustomResourceDefinitions still use the conversion webhook, which 1.10 removes"
-        fix "Remove spec.conversion from these CustomResourceDefinitions right before the step: server-side apply \
-             keeps part of it, which the API server rejects."
+        fix "Remove spec.conversion from these CustomResourceDefinitions right before this upgrade step: server-side apply would keep part of it, and the API \
+             server rejects that."
         source "longhorn v1.9.2 and v1.10.0 deploy/longhorn.yaml (spec.conversion); issue 12812"
         needs [CustomResourceDefinitions] EachStep(installed::conversion_left);
     ROOM_FOR_MANAGERS = Note "second_instance_managers" "each node needs free CPU for a second set of instance managers"
@@ -181,16 +180,16 @@ conditions! {
         read "kubectl describe nodes"
         source "longhorn-manager v1.6.0 to v1.12.1 types/setting.go (guaranteed-instance-manager-cpu)"
         needs [Settings] Now(cluster_state::second_managers);
-    NEWER_PATCH = Note "newer_patch" "the target is not the newest patch"
+    NEWER_PATCH = Note "newer_patch" "the target release is not the newest patch"
         fix "Upgrade to <instead> instead."
         source "the releases known to this build"
         needs [] EachStep(target::newer_patch);
-    METRICS_CUT_OFF = Note "metrics_cut_off" "the target blocks scrapes of Longhorn's own metrics from other namespaces"
+    METRICS_CUT_OFF = Note "metrics_cut_off" "the target release blocks scrapes of Longhorn's own metrics from other namespaces"
         fix "Allow your Prometheus with your own NetworkPolicy, or set networkPolicies.restrictInternalTraffic to false."
         read "kubectl -n <namespace> get networkpolicies"
         source "longhorn v1.12.1 chart/templates/network-policies, deploy/longhorn.yaml; issues 13438, 13740"
         needs [NetworkPolicies, Pods] EachStep(installed::metrics_cut_off);
-    STORAGE_CLASS = Note "storage_class_changed" "StorageClass longhorn was changed by hand, and managers undo that"
+    STORAGE_CLASS = Note "storage_class_changed" "StorageClass longhorn was changed by hand, and managers will revert that"
         fix "Make the change in Helm values persistence.* or in another StorageClass: managers recreate this one when ConfigMap longhorn-storageclass changes."
         read "kubectl get storageclass longhorn -o yaml"
         source "longhorn-manager v1.3.3 to v1.12.1 controller/kubernetes_configmap_controller.go (needToUpdateStorageClass)"

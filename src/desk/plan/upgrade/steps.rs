@@ -49,8 +49,8 @@ fn unconverted(rung: &Rung<'_>) -> Option<Step> {
     let converted = installation::converted(rung.cluster, Some(rung.from));
     (on_server && rung.to >= NO_CONVERSION && !converted.is_empty()).then(|| {
         Step::change(
-            "Remove spec.conversion from these CustomResourceDefinitions right before the next step: server-side apply keeps part of it, which the API \
-             server rejects. Longhorn no longer needs it.",
+            "Remove spec.conversion from these CustomResourceDefinitions right before the next step: server-side apply would keep part of it, and the API \
+             server rejects that. Longhorn no longer needs it.",
             installation::unconverted(&converted),
         )
     })

@@ -108,7 +108,9 @@ pub fn kubernetes(rung: &Rung<'_>, out: &mut Found) {
     };
     if is < Release::new(1, least, 0) {
         let other = line.advised(rung.kubernetes);
-        let runs = is >= Release::new(1, line.kubernetes_for(other.patch), 0) && other != rung.to;
+        let runs = is >= Release::new(1, line.kubernetes_for(other.patch), 0)
+            && other != rung.to
+            && other != rung.from;
         let instead = if runs {
             format!(", or upgrade Longhorn to {other}, which supports {is}")
         } else {

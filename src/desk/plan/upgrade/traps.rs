@@ -206,7 +206,7 @@ const OF_VOLUMES: &[OfVolumes] = &[
         // nfs-ganesha 6 in longhorn-share-manager v1.7.3, v1.8.0 and v1.8.1
         step: |_, to| to == r(7, 3) || (r(8, 0) <= to && to < r(8, 2)),
         met: Volume::is_shared,
-        holds: "is|are shared (RWX), and the target can deny access to users other than root (issue 10621)",
+        holds: "is|are shared (RWX), and the target release can deny access to users other than root (issue 10621)",
         fix: "Upgrade to v1.8.2 or later instead, or use the image longhorn-share-manager:v1.7.3-hotfix-1.",
     },
     OfVolumes {
@@ -248,7 +248,7 @@ pub fn changes(rung: &Rung<'_>, out: &mut Found) {
     let images = !rung.cluster.objects.backing_images.is_empty();
     if images && rung.from.minor == 6 && rung.to.minor == 7 && rung.to < Release::new(1, 7, 4) {
         let what = "new managers delete backing image files while the CustomResourceDefinitions are old (issue 10644)";
-        let fix = "Apply the target's CustomResourceDefinitions first. Upgrade the managers only after that.";
+        let fix = "Apply the target release's CustomResourceDefinitions first. Upgrade the managers only after that.";
         out.note(format!("in {}, {what}", rung.to)).fix(fix);
     }
 }
