@@ -134,7 +134,7 @@ fn denies(said: &str) -> bool {
 }
 
 /// What the API server says of a refusal that is not about one pod alone.
-const OF_ALL: [&str; 3] = ["failed calling webhook", "PodSecurity", "exceeded quota"];
+const OF_ALL: [&str; 4] = ["failed calling webhook", "PodSecurity", "exceeded quota", "failed quota"];
 
 /// Why the API server rejects the pod of this instance manager, in the words of the manager's log or of a policy engine's Event (Kyverno
 /// pkg/event/events.go, Gatekeeper pkg/webhook/policy.go), and whether it is a policy that does.
@@ -180,7 +180,7 @@ fn last_refusal(cluster: &Cluster, whose: impl Fn(&str, &str) -> bool) -> Option
 fn by_refusal(kind: &str, set: &str, message: &str) -> NotStarted {
     let way = match () {
         _ if message.contains("PodSecurity") => &ways::POD_SECURITY,
-        _ if message.contains("exceeded quota") => &ways::QUOTA,
+        _ if message.contains("exceeded quota") || message.contains("failed quota") => &ways::QUOTA,
         _ => &ways::ADMISSION,
     };
     let text = if way == &ways::ADMISSION { "the API server rejects its pods" } else { way.briefly };

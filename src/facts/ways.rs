@@ -61,7 +61,7 @@ const REPLICAS: &str = "kubectl -n <namespace> get replicas.longhorn.io -l longh
 // Why the API server takes no pods of a DaemonSet.
 ways! { REFUSED:
     QUOTA "a ResourceQuota leaves no room"
-        fix "Raise or remove the ResourceQuota of Longhorn's namespace. The DaemonSet controller retries within minutes."
+        fix "Exempt Longhorn's namespace from the ResourceQuota, or raise it. The DaemonSet controller retries within minutes."
         [read "kubectl -n <namespace> describe resourcequota"];
     POD_SECURITY "privileged pods are not allowed"
         fix "Allow privileged pods in Longhorn's namespace: Longhorn requires them. Then restart the DaemonSet's rollout: its controller otherwise retries only at growing intervals." [

@@ -87,11 +87,12 @@ causes! {
             fix "Correct the clocks (chrony, NTP) of node <node> and of the volume's replica nodes: the object store \
                  rejects requests that are over 15 minutes off. Then take another backup."
         way STORE_CLAIM_FULL "the backup store's own claim is full"
-            fix "Free space in claim <claim>, which probably holds the backup store, or resize it. Then take another backup."
+            fix "Resize claim <claim>, which probably holds the backup store. Do not delete objects in the store by hand: Longhorn's backups share them. Then take \
+                 another backup."
             [read "kubectl -n <namespace> get volumes.longhorn.io", read TARGETS]
         way SNAPSHOT_DELETED "a recurring job deleted its snapshot"
             fix "Remove the volume from recurring job <workload>, or raise the job's retain: it removes snapshots before they are backed up."
-            [read "kubectl -n <namespace> get recurringjobs.longhorn.io <workload> -o yaml", read BACKUPS]
+            [read "kubectl -n <namespace> get recurringjobs.longhorn.io", read BACKUPS]
         ways STORE;
     RECURRING_JOB_OVERDUE = warning "recurring_job_overdue"
         "a recurring job has missed its schedule, or every run fails"
@@ -121,6 +122,10 @@ causes! {
         way PODS_REFUSED "Kubernetes rejects its Job's pods"
             fix "Read the Job's Event. Then exempt Longhorn's namespace in the policy, raise the quota, or start the \
                  webhook that is not answering. Kubernetes then creates the pod within minutes." [read "kubectl -n <namespace> describe job <workload>", read CRON_JOB]
+        way QUOTA_REFUSES "a ResourceQuota rejects its pods"
+            fix "Exempt Longhorn's namespace from the ResourceQuota (in Rancher: move it to a project without one). Until then, do not restart Longhorn's \
+                 pods or drain a node: new pods are rejected, too."
+            [read "kubectl -n <namespace> get resourcequotas -o yaml", read "kubectl -n <namespace> describe job <workload>"]
         ways KUBELET_SAYS ways NOT_STARTED;
     RECURRING_JOB_SUSPENDED = info "recurring_job_suspended" "the CronJob of a recurring job is suspended"
         fix "Find out who suspended the job and why. If it should run, resume it."

@@ -75,6 +75,8 @@ fn not_running(
     // the name of the CronJob, or that of its Job
     let way = refusal.map(|event| match event.involved_object.name == *name {
         true => &causes::JOBS_REFUSED,
+        // without limits in a quota for them (kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go)
+        false if event.message.contains("failed quota") => &causes::QUOTA_REFUSES,
         false => &causes::PODS_REFUSED,
     });
     let pod = pod_of(cluster, cron).filter(|_| !writes && way.is_none());
@@ -84,6 +86,7 @@ fn not_running(
     let still = match (way, &waits) {
         _ if writes => ": its last run is unfinished".to_owned(),
         (Some(&causes::PODS_REFUSED), _) => ": Kubernetes rejects its pods".to_owned(),
+        (Some(&causes::QUOTA_REFUSES), _) => ": a ResourceQuota rejects its pods".to_owned(),
         (None, Some(waits)) => format!(": {}", waits.way.briefly),
         _ => sidecar.map_or(String::new(), |sidecar| format!(": sidecar {sidecar} never ends")),
     };

@@ -66,9 +66,9 @@ causes! {
             change "kubectl -n <namespace> rollout restart deployment <object>",
         ]
         way SCALED_TO_ZERO "it is scaled to 0 replicas"
-            fix "Scale Deployment <object> back to <value> replicas, and csi-provisioner, csi-resizer and csi-snapshotter with it. Exclude Longhorn's \
+            fix "Scale Deployment <object> back up (Longhorn's default is 3), and csi-provisioner, csi-resizer and csi-snapshotter with it. Exclude Longhorn's \
                  namespace from what scaled them down, such as kube-downscaler." [
-                change "kubectl -n <namespace> scale deployment <object> --replicas=<value>",
+                change "kubectl -n <namespace> scale deployment <object> --replicas=3",
                 read "kubectl -n <namespace> get deployments -o wide",
                 read "kubectl get volumeattachments.storage.k8s.io",
             ]

@@ -83,14 +83,12 @@ fn scaled_to_zero(cluster: &Cluster, deployment: &Deployment) -> Option<Finding>
     if waiting.is_empty() || name != ATTACHER {
         return None;
     }
-    let wanted = cluster.setting("csi-attacher-replica-count").map_or("3", |setting| setting.value.as_str());
     let message = format!("{name} is down: it is scaled to 0 replicas");
     let since = waiting.iter().min().copied();
     Some(
         Finding::about(&causes::CONTROLLER_DOWN, cluster.object::<Deployment>(name), message)
             .since(since)
             .way(&causes::SCALED_TO_ZERO)
-            .with(Name::Value, wanted)
             .fact(format!("Deployment {name}: spec.replicas is 0"))
             .fact(format!("{} in Kubernetes for csi-attacher", waits(waiting.len()))),
     )

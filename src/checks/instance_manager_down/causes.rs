@@ -53,7 +53,7 @@ causes! {
             fix "Move other pods off <node>, or raise its kubelet's maxPods: Longhorn then creates the pod within two minutes, and its replicas are used \
                  again. Do not delete any replica." [
                 read "kubectl get pods -A --field-selector spec.nodeName=<node>",
-                read "kubectl get node <node> -o jsonpath='{.status.allocatable.pods}'",
+                read "kubectl describe node <node>",
             ]
         way PRESSURE "the node is under pressure"
             fix "Free up what <node> is short of: disk space, memory, or process IDs. Longhorn then creates the pod."

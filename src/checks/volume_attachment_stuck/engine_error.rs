@@ -19,6 +19,10 @@ ways! { ENGINE_ERROR:
     NO_MODULE "kernel module iscsi_tcp is not loaded"
         fix "Load kernel module iscsi_tcp on <node>, now and at every boot. The volume then attaches automatically."
         [change "ssh <node> 'sudo modprobe iscsi_tcp && echo iscsi_tcp | sudo tee /etc/modules-load.d/iscsi_tcp.conf'", read EVENTS];
+    KERNEL_LACKS_MODULE "its node's kernel lacks module iscsi_tcp"
+        fix "Cordon <node>, so that its pods start elsewhere. Then boot a kernel with module iscsi_tcp there, or install the package that has it \
+             (linux-modules-extra on Ubuntu)."
+        [read "kubectl get nodes -o wide", change "kubectl cordon <node>", read EVENTS];
     NO_DAEMON "iscsid is not running"
         fix "Start iscsid on <node>, now and at every boot. The volume then attaches automatically."
         [change "ssh <node> 'sudo systemctl enable --now iscsid'", read ISCSI_LOG];
@@ -48,13 +52,15 @@ ways! { ENGINE_ERROR:
 /// What stands in the error of an engine of v1, in lower case, the more particular first. The engine calls iscsiadm in the namespaces of its
 /// node (longhorn/go-iscsi-helper iscsi/initiator.go; open-iscsi usr/iscsiadm.c and include/iscsi_err.h; Longhorn engine issue 226,
 /// longhorn issues 6417, 12548 and 13420).
-const SIGNS: [(&[&str], &Way); 8] = [
+const SIGNS: [(&[&str], &Way); 9] = [
     (&["unknown parameter name node.", "to delete node: no such file", "/default invalid"], &STALE_RECORD),
     (
         &["iscsiadm: not found", "iscsiadm: no such file", "iscsiadm\": executable file not found"],
         &NO_ISCSIADM,
     ),
-    (&["iscsi driver not found", "could not load transport", "module iscsi_tcp not found"], &NO_MODULE),
+    // ENOENT of libkmod
+    (&["kmod error -2", "module iscsi_tcp not found"], &KERNEL_LACKS_MODULE),
+    (&["iscsi driver not found", "could not load transport"], &NO_MODULE),
     (&["connect to iscsid", "connect to iscsi daemon", "iscsid is not running"], &NO_DAEMON),
     (&["avc: ", "selinux", "iscsiadm: permission denied", "nsenter: permission denied"], &DENIED),
     (&["multipath", "mpath"], &MULTIPATH),

@@ -158,7 +158,7 @@ causes! {
         way POLICY "a NetworkPolicy blocks the API server"
             fix "Let the API server's nodes reach port 9502 of the managers: exempt them from NetworkPolicy <value>, where it is managed (Git, Argo CD). \
                  Do not delete the webhook configurations."
-            [read "kubectl -n <namespace> get networkpolicies <value> -o yaml", read "kubectl get --raw /api/v1/namespaces/<namespace>/services/https:longhorn-admission-webhook:9502/proxy/v1/healthz"]
+            [read "kubectl -n <namespace> get networkpolicies -o yaml", read "kubectl get --raw /api/v1/namespaces/<namespace>/services/https:longhorn-admission-webhook:9502/proxy/v1/healthz"]
         way MESH "the managers are in a service mesh"
             fix "Take Longhorn's namespace out of the service mesh, or let the API server reach port 9502 without mutual TLS. Do not delete the \
                  webhook configurations."

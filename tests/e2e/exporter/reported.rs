@@ -11,6 +11,9 @@ use crate::corpus::{Case, cases, cluster};
 use crate::support::Bench;
 use crate::support::apply::objects;
 
+/// What the API server of the tests has itself, and what others install.
+const NOT_APPLIED: [&str; 4] = ["CustomResourceDefinition", "HelmChart", "HelmRelease", "Application"];
+
 /// Cluster-wide kinds of the cases.
 const CLUSTER_WIDE: [&str; 4] =
     ["PriorityClass", "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "CSINode"];
@@ -65,8 +68,9 @@ type Files = Vec<(String, String)>;
 pub fn recorded(case: &Case) -> Result<(Files, Vec<Value>)> {
     let files = cluster::files(case, true);
     let (_, text) = files.iter().find(|(name, _)| name == "cluster.yaml").context("no objects")?;
-    let objects = objects(text)?.into_iter().map(in_namespace).collect();
-    Ok((files, objects))
+    let objects = objects(text)?.into_iter();
+    let objects = objects.filter(|object| !NOT_APPLIED.iter().any(|kind| object["kind"] == **kind));
+    Ok((files, objects.map(in_namespace).collect()))
 }
 
 /// Cases leave the namespace out.
