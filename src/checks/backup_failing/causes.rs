@@ -87,7 +87,7 @@ causes! {
             fix "Correct the clocks (chrony, NTP) of node <node> and of the volume's replica nodes: the object store \
                  rejects requests that are over 15 minutes off. Then take another backup."
         way STORE_CLAIM_FULL "the backup store's own claim is full"
-            fix "Resize claim <claim>, which probably holds the backup store. Do not delete objects in the store by hand: Longhorn's backups share them. Then take \
+            fix "Expand claim <claim>, which probably holds the backup store. Do not delete objects in the store by hand: Longhorn's backups share them. Then take \
                  another backup."
             [read "kubectl -n <namespace> get volumes.longhorn.io", read TARGETS]
         way SNAPSHOT_DELETED "a recurring job deleted its snapshot"
@@ -124,8 +124,8 @@ causes! {
                  webhook that is not answering. Kubernetes then creates the pod within minutes." [read "kubectl -n <namespace> describe job <workload>", read CRON_JOB]
         way QUOTA_REFUSES "a ResourceQuota rejects its pods"
             fix "Exempt Longhorn's namespace from the ResourceQuota (in Rancher: move it to a project without one). Until then, do not restart Longhorn's \
-                 pods or drain a node: new pods are rejected, too."
-            [read "kubectl -n <namespace> get resourcequotas -o yaml", read "kubectl -n <namespace> describe job <workload>"]
+                 pods or drain a node: new pods are rejected."
+            [read "kubectl -n <namespace> describe resourcequota", read "kubectl -n <namespace> describe job <workload>"]
         ways KUBELET_SAYS ways NOT_STARTED;
     RECURRING_JOB_SUSPENDED = info "recurring_job_suspended" "the CronJob of a recurring job is suspended"
         fix "Find out who suspended the job and why. If it should run, resume it."

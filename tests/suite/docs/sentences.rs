@@ -10,8 +10,8 @@ use regex::Regex;
 const BEGINNINGS: &[&str] = &[
     "Add", "Allow", "Apply", "Attach", "Back", "Before", "Blacklist", "Bring", "Build", "Cancel", "Change",
     "Check", "Clear", "Compare", "Cordon", "Correct", "Create", "Decide", "Delete", "Detach", "Disable",
-    "Do", "Evict", "Exclude", "Exempt", "Extend", "Find", "Finish", "Fix", "Follow", "Free", "Get", "Give",
-    "Go", "If", "Install", "Keep", "Let", "Load", "Look", "Make", "Mount", "Move", "Open", "Pause",
+    "Do", "Evict", "Exclude", "Exempt", "Expand", "Extend", "Find", "Finish", "Fix", "Follow", "Free", "Get",
+    "Give", "Go", "If", "Install", "Keep", "Let", "Load", "Look", "Make", "Mount", "Move", "Open", "Pause",
     "Provide", "Put", "Raise", "Read", "Remount", "Remove", "Reset", "Restart", "Restore", "Run", "Salvage",
     "Save", "Scale", "Search", "Set", "Start", "Stop", "Take", "Test", "Uncordon", "Upgrade", "Use", "Wait",
 ];
