@@ -235,6 +235,7 @@ fn ago(cluster: &Cluster, moment: Option<Timestamp>) -> String {
     }
 }
 
+/// The volumes that the job covers, by name.
 pub(super) fn volumes_of<'a>(cluster: &'a Cluster, job: &RecurringJob) -> Vec<&'a str> {
     cluster.objects.volumes.iter().filter(covers(job)).map(|volume| volume.metadata.name.as_str()).collect()
 }

@@ -130,12 +130,9 @@ fn swapped(disk: &Disk) -> bool {
         .disks
         .iter()
         .filter(|(_, spec)| spec.path.starts_with("/dev/") && !spec.path.starts_with("/dev/disk/"));
-    let mismatched =
-        devices.filter_map(|(name, _)| disk.node.status.disk_status.get(name)).filter(|status| {
-            condition(&status.conditions, "Ready")
-                .is_some_and(|ready| ready.message.contains("record diskUUID doesn't match"))
-        });
-    mismatched.count() > 1
+    let now = devices.filter_map(|(name, _)| disk.node.status.disk_status.get(name));
+    let ready = now.filter_map(|status| condition(&status.conditions, "Ready"));
+    ready.filter(|ready| cause(ready) == Some(&causes::DISK_UUID_MISMATCH)).count() > 1
 }
 
 /// Devices that say that they fail, as longhorn-manager last asked them (v1.11.0 to v1.12.1 controller/monitor/disk_utils.go getDiskHealth:

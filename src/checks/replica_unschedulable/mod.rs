@@ -203,7 +203,9 @@ fn finding(
     let none = |refusals: &[PlacementRefusal]| refusals.iter().all(PlacementRefusal::is_for_want_of_disks);
     let no_disk = only.is_none() && refusals.as_deref().is_some_and(|all| !all.is_empty() && none(all));
     let cordoned = cordoned(cluster, refusals.as_deref());
-    let of_file_system = refusals.iter().flatten().any(PlacementRefusal::is_of_file_system);
+    // where another disk only lacks space, that comes nearer
+    let of_file_system =
+        cause == &NODES_UNAVAILABLE && refusals.iter().flatten().any(PlacementRefusal::is_of_file_system);
     if of_file_system {
         why = FILE_SYSTEM.briefly.to_owned();
     } else if no_disk {
