@@ -124,7 +124,7 @@ const NOT_CREATED: [&str; 2] =
     ["failed to create pod for instance manager", "failed to sync instance manager for"];
 /// Whether a line of a manager's log tells of a pod that the API server rejects.
 pub fn is_rejection(line: &str) -> bool {
-    let rejects = denies(line) || OF_ALL.iter().any(|part| line.contains(part));
+    let rejects = denies(line) || is_of_all(line);
     rejects && NOT_CREATED.iter().any(|part| line.contains(part))
 }
 
@@ -133,8 +133,16 @@ fn denies(said: &str) -> bool {
     said.contains("denied the request") || said.contains("denied request")
 }
 
-/// What the API server says of a refusal that is not about one pod alone.
-const OF_ALL: [&str; 4] = ["failed calling webhook", "PodSecurity", "exceeded quota", "failed quota"];
+/// What the API server says of a ResourceQuota: it leaves no room, or the pod lacks what it counts (kubernetes
+/// staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go).
+pub fn is_of_quota(said: &str) -> bool {
+    said.contains("exceeded quota") || said.contains("failed quota")
+}
+
+/// A refusal that is not about one pod alone.
+fn is_of_all(said: &str) -> bool {
+    ["failed calling webhook", "PodSecurity"].iter().any(|part| said.contains(part)) || is_of_quota(said)
+}
 
 /// Why the API server rejects the pod of this instance manager, in the words of the manager's log or of a policy engine's Event (Kyverno
 /// pkg/event/events.go, Gatekeeper pkg/webhook/policy.go), and whether it is a policy that does.
@@ -163,7 +171,7 @@ pub fn refused_by_all(cluster: &Cluster) -> Option<&Event> {
     let refused = last_refusal(cluster, |_, _| true)?;
     let now = refused.last_seen().is_some_and(|at| cluster.age(at) < RECENT);
     let here = refused.metadata.namespace == cluster.namespace;
-    (now && here && OF_ALL.iter().any(|part| refused.message.contains(part))).then_some(refused)
+    (now && here && is_of_all(&refused.message)).then_some(refused)
 }
 
 fn last_refusal(cluster: &Cluster, whose: impl Fn(&str, &str) -> bool) -> Option<&Event> {
@@ -180,7 +188,7 @@ fn last_refusal(cluster: &Cluster, whose: impl Fn(&str, &str) -> bool) -> Option
 fn by_refusal(kind: &str, set: &str, message: &str) -> NotStarted {
     let way = match () {
         _ if message.contains("PodSecurity") => &ways::POD_SECURITY,
-        _ if message.contains("exceeded quota") || message.contains("failed quota") => &ways::QUOTA,
+        _ if is_of_quota(message) => &ways::QUOTA,
         _ => &ways::ADMISSION,
     };
     let text = if way == &ways::ADMISSION { "the API server rejects its pods" } else { way.briefly };

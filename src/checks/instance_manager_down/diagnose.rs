@@ -243,7 +243,7 @@ fn missing(
         trouble.evidence.push(source.says(text).quoting(said));
         let way = match () {
             () if said.contains("PodSecurity") => &ways::POD_SECURITY,
-            () if said.contains("exceeded quota") || said.contains("failed quota") => &ways::QUOTA,
+            () if not_started::is_of_quota(said) => &ways::QUOTA,
             () if by_policy => &causes::DENIED,
             () if said.contains("failed calling webhook") => &causes::WEBHOOK_UNANSWERED,
             () => &causes::CREATION_REJECTED,

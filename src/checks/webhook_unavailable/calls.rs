@@ -99,9 +99,7 @@ pub fn judge(cluster: &Cluster, out: &mut Outcome) {
 
 /// A policy that selects the managers where none lets in who is no pod of the namespace, as the API server is.
 fn policy(cluster: &Cluster) -> Option<&str> {
-    let pod = cluster.manager_pods().next()?;
-    let policies = cluster.objects.network_policies.iter();
-    let guards: Vec<_> = policies.filter(|policy| policy.guards(&pod.metadata.labels)).collect();
+    let guards = cluster.manager_policies();
     let shut = !guards.iter().any(|policy| policy.admits_others());
     // of those that only add, the one that shuts
     let first = guards.iter().find(|policy| policy.spec.ingress.is_empty()).or(guards.first());

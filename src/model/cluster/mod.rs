@@ -228,6 +228,13 @@ impl Cluster {
         setting::boolean(&self.setting_value(name, DataEngine::V1)).unwrap_or(default)
     }
 
+    /// The policies that decide who reaches the managers, by the labels of a manager pod.
+    pub fn manager_policies(&self) -> Vec<&NetworkPolicy> {
+        let Some(pod) = self.manager_pods().next() else { return Vec::new() };
+        let policies = self.objects.network_policies.iter();
+        policies.filter(|policy| policy.guards(&pod.metadata.labels)).collect()
+    }
+
     /// The DaemonSet `longhorn-manager`.
     pub fn manager_daemon_set(&self) -> Option<&DaemonSet> {
         self.objects.daemon_sets.get("longhorn-manager")

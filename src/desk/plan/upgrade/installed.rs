@@ -6,7 +6,7 @@ use crate::check::{Command, Name};
 use crate::cluster::{Cluster, Readability};
 use crate::facts::installation::{self, Installer, installer};
 use crate::facts::text::listed;
-use crate::longhorn::{NetworkPolicy, Resource, StorageClass};
+use crate::longhorn::{Resource, StorageClass};
 
 /// The class that managers make of their ConfigMap.
 const DEFAULT_CLASS: &str = "longhorn";
@@ -188,24 +188,17 @@ fn differences(class: &StorageClass, made: &StorageClass) -> Vec<(String, String
     differs
 }
 
-/// The policies that decide who reaches the managers, by the labels of a manager pod.
-fn guards(cluster: &Cluster) -> Vec<&NetworkPolicy> {
-    let Some(pod) = cluster.manager_pods().next() else { return Vec::new() };
-    let policies = cluster.objects.network_policies.iter();
-    policies.filter(|policy| policy.guards(&pod.metadata.labels)).collect()
-}
-
 /// Where a policy guards the managers already, those of the target let no one in who is not let in today, and keep out
 /// no one who is: policies add up.
 pub fn metrics_cut_off(rung: &Rung<'_>, out: &mut Found) {
-    if guards(rung.cluster).is_empty() {
+    if rung.cluster.manager_policies().is_empty() {
         let text = "from v1.12.1 on, default NetworkPolicies block scrapes of Longhorn's metrics from other namespaces (issues 13438, 13740)";
         out.say(text);
     }
 }
 
 pub fn metrics_dark(rung: &Rung<'_>, out: &mut Found) {
-    let guards = guards(rung.cluster);
+    let guards = rung.cluster.manager_policies();
     if guards.is_empty() || guards.iter().any(|policy| policy.admits_others()) {
         return;
     }
