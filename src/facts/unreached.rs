@@ -45,9 +45,20 @@ const OF_THE_API_SERVER: &[Words] = &[
 
 /// Reads the last failed attempt before the fatal line: a manager writes one every two seconds while it waits.
 pub fn read(log: &str) -> Option<&'static Way> {
-    let attempt = |line: &&str| line.contains(".svc:950") && line.contains("error=");
-    let last = log.lines().rev().find(attempt)?;
-    if is_outside(last) { Some(&ways::OUTSIDE) } else { of(last, OF_MANAGERS) }
+    let mut attempts = log.lines().rev().filter(|line| line.contains(".svc:950") && line.contains("error="));
+    let last = attempts.next()?;
+    if is_outside(last) {
+        return Some(&ways::OUTSIDE);
+    }
+    let way = of(last, OF_MANAGERS)?;
+    // where packets to DNS and to the Service are lost in turn, DNS is only one of those that are not reached
+    let both = of_dns(last) == Some(&ways::DNS_SILENT) && attempts.any(is_lost);
+    Some(if both { &ways::TIMEOUT } else { way })
+}
+
+/// True for an attempt whose name was resolved, and that nobody answered.
+fn is_lost(attempt: &str) -> bool {
+    !attempt.contains("lookup ") && of(attempt, OF_MANAGERS) == Some(&ways::TIMEOUT)
 }
 
 /// True where the address that was dialled is none that a Service has: those are of private networks.
@@ -175,6 +186,11 @@ mod tests {
         assert_eq!(read(&silent), Some(&ways::NO_DNS));
         assert_eq!(read(&(dns + &refused)), Some(&causes::REFUSED));
         assert_eq!(read(&slow), Some(&ways::TIMEOUT));
+        let lost = attempt(
+            "dial tcp: lookup x.svc on 10.96.0.10:53: read udp 10.2.3.4:3->10.96.0.10:53: i/o timeout",
+        );
+        assert_eq!(read(&lost), Some(&ways::NO_DNS));
+        assert_eq!(read(&(slow.clone() + &lost)), Some(&ways::TIMEOUT));
         let rejected = attempt("dial tcp 10.43.1.1:9501: connect: no route to host");
         assert_eq!(read(&rejected), Some(&ways::NO_ROUTE));
         assert_eq!(read("level=fatal msg=\"admission webhook service is not accessible after 1m0s\""), None);

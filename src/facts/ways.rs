@@ -34,7 +34,8 @@ ways! { UNREACHED:
         [read ON_NODE, read SLICES, read WAITS, read GAVE_UP];
     TIMEOUT "packets to the webhook are lost"
         means "the last attempt timed out: packets to the Service or its pod are being lost"
-        fix "Check <node>'s pod network: firewall, kube-proxy and CNI. If the only endpoint is on the same node, check hairpin traffic too."
+        fix "Check the pod network between <node> and the other nodes: CNI pods, firewall, MTU, VXLAN checksum offload. If the only endpoint is on the \
+             same node, check hairpin traffic too."
         [read ON_NODE, read SLICES, read WAITS, read GAVE_UP];
 }
 

@@ -56,7 +56,12 @@ causes! {
              directory with the driver deployer's --kubelet-root-dir."
             [read "kubectl -n <namespace> logs <pod> -c node-driver-registrar --tail=30",
              read "kubectl get csinode <node> -o yaml", change "kubectl -n <namespace> delete pod <pod>"]
-            proven "the plugin runs and its CSINode lacks the driver; a DaemonSet recreates the pod, and mounts stay";
+            proven "the plugin runs and its CSINode lacks the driver; a DaemonSet recreates the pod, and mounts stay"
+        way OTHER_ROOT "it was started after the kubelet, so the kubelet probably looks elsewhere"
+            fix "Cordon node <node>: pods with Longhorn volumes cannot start there. Compare its kubelet's --root-dir with <value>, which the plugin \
+                 uses, and correct the kubelet. Then uncordon it."
+            [read "ssh <node> 'ps -o args= -C kubelet,k3s,rke2,k0s | tr \" \" \"\\n\" | grep -A1 root-dir'",
+             read "kubectl -n <namespace> logs <pod> -c node-driver-registrar --tail=30", read "kubectl get csinode <node> -o yaml"];
     CONTROLLER_DOWN = critical "controller_down"
         "csi-attacher or csi-provisioner is down, so volumes cannot be attached or cannot be created"
         fix "Read the Events and logs of <object>'s pods. If the CSI plugin on their node is down, fix that first. If \
@@ -108,7 +113,14 @@ causes! {
                 read "kubectl -n <namespace> logs job/longhorn-uninstall --tail=5",
                 read "helm -n <namespace> list --all",
                 change "kubectl -n <namespace> delete job longhorn-uninstall",
-            ] proven "the uninstaller was refused before it deleted anything, and its Job holds no data";
+            ] proven "the uninstaller was refused before it deleted anything, and its Job holds no data"
+        way HELM_CHART_REINSTALLS "HelmChart <value> reinstalls after a failed upgrade"
+            fix "Set failurePolicy of HelmChart <value> to abort: its default, reinstall, uninstalls Longhorn after a failed upgrade. Keep \
+                 deleting-confirmation-flag false. Do not delete the HelmChart." [
+                change "kubectl -n <chart_namespace> patch helmchart <value> --type merge -p '{\"spec\":{\"failurePolicy\":\"abort\"}}'",
+                read "kubectl -n <namespace> logs job/longhorn-uninstall --tail=5",
+                read "helm -n <namespace> list --all",
+            ] proven "nothing is deleted: the uninstaller was refused, and the patch only stops the next";
     SIDECAR_DOWN = warning "sidecar_down"
         "csi-resizer or csi-snapshotter is down, so volumes cannot be expanded or VolumeSnapshots cannot be taken"
         fix "Read the Events and logs of <object>'s pods. If the CSI plugin on their node is down, fix that first. If \

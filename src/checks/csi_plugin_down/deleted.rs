@@ -9,7 +9,9 @@
 
 use std::collections::BTreeSet;
 
-use super::causes::{DELETED_IN_USE, MANAGERS_DELETED, MANAGERS_RUN, UNINSTALL_BEGUN, UNINSTALL_REFUSED};
+use super::causes::{
+    DELETED_IN_USE, HELM_CHART_REINSTALLS, MANAGERS_DELETED, MANAGERS_RUN, UNINSTALL_BEGUN, UNINSTALL_REFUSED,
+};
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::NEXT_POD;
@@ -99,10 +101,23 @@ fn uninstaller(cluster: &Cluster, out: &mut Outcome) -> bool {
         || format!("the uninstaller deletes every volume, with the data of {}", text::users_of(&users));
     let waits = "none yet: nothing is deleted, but the release stays in uninstalling and cannot be upgraded";
     out.report(match refused {
-        true => finding.severity(Severity::Warning).way(&UNINSTALL_REFUSED).impact(waits),
+        true => by_whom(cluster, finding.severity(Severity::Warning).impact(waits)),
         false => finding.impact(deletes()).volumes(users),
     });
     !refused
+}
+
+/// What asked for a refused uninstall: the Helm controller of K3s and RKE2 uninstalls after an upgrade that failed, unless the HelmChart
+/// says abort (k3s-io/helm-controller pkg/apis/helm.cattle.io/v1/types.go FailurePolicy).
+fn by_whom(cluster: &Cluster, finding: Finding) -> Finding {
+    let reinstalls = cluster.objects.helm_charts.iter().find(|chart| chart.spec.failure_policy != "abort");
+    let Some(chart) = reinstalls else { return finding.way(&UNINSTALL_REFUSED) };
+    let (namespace, name) = (chart.metadata.namespace.as_str(), chart.metadata.name.as_str());
+    finding
+        .way(&HELM_CHART_REINSTALLS)
+        .with(Name::Value, name)
+        .with(Name::ChartNamespace, namespace)
+        .fact(format!("HelmChart {namespace}/{name} does not have failurePolicy abort"))
 }
 
 /// What is left of the data, as a fact and for the impact.

@@ -177,6 +177,7 @@ fn not_registered(cluster: &Cluster, out: &mut Outcome, pod: &Pod) -> Option<Fin
     if !age.at_least(NODE_AWAY, Unknown::Counts) {
         return None;
     }
+    let other = asks_elsewhere(cluster, pod);
     let drivers: Vec<&str> = registered.iter().map(|driver| driver.name.as_str()).collect();
     let drivers = if drivers.is_empty() { "none".to_owned() } else { text::listed(&drivers) };
     Some(
@@ -188,10 +189,27 @@ fn not_registered(cluster: &Cluster, out: &mut Outcome, pod: &Pod) -> Option<Fin
         .since(age.since)
         .node(node)
         .with(Name::Pod, name.to_string())
+        .way(other.is_some().then_some(&causes::OTHER_ROOT))
+        .with(Name::Value, other.unwrap_or_default())
         .fact(format!("CSINode {node} lacks driver.longhorn.io (its drivers: {drivers})"))
         .fact(format!("pod {name} is Ready"))
         .fact(age.evidence()),
     )
+}
+
+/// The root directory in which the plugin offers a socket that its kubelet does not find: its registrar was started after the kubelet's last start, so starting it again
+/// changes nothing. Events last an hour.
+fn asks_elsewhere<'a>(cluster: &Cluster, pod: &'a Pod) -> Option<&'a str> {
+    const EVENTS: SignedDuration = SignedDuration::from_hours(1);
+    let registrar = "node-driver-registrar";
+    let node = pod.spec.node_name.as_str();
+    let began = pod.container_status(registrar)?.state.running.as_ref()?.started_at.get()?;
+    let kubelet = cluster.events_about(node).filter(|event| event.reason == "Starting");
+    let last = kubelet.filter_map(|event| event.last_seen()).max().max(nodes::ready_since(cluster, node))?;
+    let args = &pod.spec.container(registrar)?.args;
+    let path = args.iter().find_map(|arg| arg.strip_prefix("--kubelet-registration-path="))?;
+    let root = path.split("/plugins/").next()?;
+    (began > last && cluster.age(began) < EVENTS).then_some(root)
 }
 
 /// Nodes that Longhorn uses and on which no pod of the plugin is, where it was ever deployed. A taint that keeps the manager away,

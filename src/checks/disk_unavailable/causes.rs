@@ -26,17 +26,18 @@ causes! {
         fix "Mount disk <disk> by UUID (fstab) at <value> on node <node>. If the disk was replaced, disable its scheduling. Once every volume is \
              healthy without it, remove and re-add it." [read DISK, read REPLICAS]
             proven "the fix asks for a replaced disk, and that every volume is healthy without it"
-        way NODE_RECREATED "its node was created again"
+        way NODE_RECREATED "its node was recreated without it"
             fix "Stop what replaces nodes (node-pool upgrade, autoscaler) before it takes the last copies. If <node>'s old disk exists, attach it again. \
-                 Otherwise add the new one once volumes are healthy."
+                 Otherwise remove its entry and add the new disk: volumes with a healthy copy elsewhere rebuild onto it."
             [read "kubectl get nodes --sort-by=.metadata.creationTimestamp", read REPLICAS, read DISK]
+            proven "the machine is another one; the old disk comes first, and Longhorn rejects to remove an entry that has replicas"
         way DEVICES_SWAPPED "its device name now means another disk"
             fix "Compare the serial numbers behind <node>'s device names (lsblk, /dev/disk/by-id) with those before its restart. Restore their order. \
                  Do not wipe or re-add the disks: they hold replicas."
             [read "ssh <node> 'lsblk -o NAME,SERIAL,SIZE; ls -l /dev/disk/by-id'", read DISK, read REPLICAS];
     DISK_UUID_SHARED = warning "disk_uuid_shared"
         "disks on different nodes have the same UUID (as in cloned machines), so Longhorn confuses them"
-        fix "Keep the UUID on one node. Renew it on the others, one node at a time, while every volume has a healthy replica elsewhere. 1. Disable \
+        fix "Keep the UUID on the original machine (probably <node>, the oldest). Renew it on the others, one node at a time, while every volume has a healthy replica elsewhere. 1. Disable \
              scheduling on that node's disk and delete longhorn-disk.cfg at its path. 2. Once the disk is not ready, remove it from the node in \
              Longhorn and add it again." [
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhorndiskuuid=<value> -o wide",

@@ -76,12 +76,10 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
     }
     let volumes = disk.volumes(cluster);
     let alone = alone(cluster, disk);
+    let recreated = recreated(cluster, disk).filter(|_| cause == &causes::DISK_UUID_MISMATCH);
+    let why = if recreated.is_some() { causes::NODE_RECREATED.briefly.to_owned() } else { of_it(cause) };
     let mut finding = disk
-        .finding(
-            cluster,
-            cause,
-            format!("disk {} on {} is unusable: {}", disk.name, disk.node_name(), of_it(cause)),
-        )
+        .finding(cluster, cause, format!("disk {} on {} is unusable: {why}", disk.name, disk.node_name()))
         .since(since)
         .impact(impact(&volumes, &alone))
         .fact(
@@ -93,7 +91,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
             .quoting(&ready.message),
         );
     if cause == &causes::DISK_UUID_MISMATCH {
-        finding = match recreated(cluster, disk) {
+        finding = match recreated {
             Some(fact) => finding.fact(fact).way(&causes::NODE_RECREATED),
             None => finding.way(swapped(disk).then_some(&causes::DEVICES_SWAPPED)),
         };
@@ -191,8 +189,10 @@ pub(super) fn find_shared(cluster: &Cluster, out: &mut Outcome, disks: &[Disk]) 
     let mut nodes: Vec<&str> =
         disks.iter().map(Disk::node_name).filter(|node| nodes::down(cluster, node).is_none()).collect();
     nodes.dedup();
-    let first = disks.iter().find(|disk| nodes.first() == Some(&disk.node_name()));
-    let (Some(disk), true) = (first, nodes.len() > 1) else { return };
+    // a clone is younger than what it was made from
+    let created = |disk: &&Disk| cluster.objects.kube_nodes.get(disk.node_name())?.metadata.created();
+    let oldest = disks.iter().filter(|disk| nodes.contains(&disk.node_name())).min_by_key(created);
+    let (Some(disk), true) = (oldest, nodes.len() > 1) else { return };
     let (name, names) = (disk.node_name(), text::listed(&nodes));
     let object = cluster.object::<LonghornNode>(name);
     out.report(

@@ -37,57 +37,55 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
         return;
     }
     let space = DiskSpace::of(cluster, spec, disk.status);
-    let of = || format!("disk {} on {}", disk.name, disk.node_name());
     let finding = match pressure(disk) {
         Some(full) => {
             let since = full.last_transition_time.get();
             if since.is_some_and(|since| cluster.age(since) < NODE_AWAY) {
                 return;
             }
-            let short = space.as_ref().map(DiskSpace::is_short);
-            let zero = short == Some(false) && space.as_ref().is_some_and(DiskSpace::promises_nothing);
-            let why = match &space {
-                _ if zero => ": storage-over-provisioning-percentage is 0".to_owned(),
-                Some(space) => format!(": {}", space.limit_reached()),
-                None => String::new(),
-            };
-            let said = text::shortened(full.message.trim(), 400);
-            let hog = hog(cluster, disk).filter(|_| short == Some(true));
-            let found = disk.finding(cluster, &causes::DISK_FULL, format!("{} cannot take more replicas{why}", of()))
-                .since(since)
-                .impact(
-                    "no replica can be placed or rebuilt on this disk. Volumes without another disk stay degraded, \
-                     and the disk's own replicas may fill it",
-                )
-                .fact(format!("the disk's condition Schedulable is False, reason DiskPressure: \"{said}\""))
-                .way(zero.then_some(&causes::PROMISES_NOTHING));
-            match hog {
-                Some((volume, by)) => {
-                    let user = cluster.volume_ref(volume);
-                    let held = format!("snapshots of {} hold {} on this disk", user.called(), bytes(by));
-                    found
-                        .fact(held)
-                        .with(Name::Claim, user.called())
-                        .with(Name::Volume, volume)
-                        .way(&causes::SNAPSHOTS)
-                }
-                None => found,
-            }
+            full_disk(cluster, disk, full, space.as_ref()).since(since)
         }
-        None if space.as_ref().is_some_and(|space| space.is_nearly_full(FULL_SHARE, LOW_MARGIN)) => disk
-            .finding(
-                cluster,
-                &causes::DISK_NEARLY_FULL,
-                format!(
-                    "{} is almost full: {} left for replicas",
-                    of(),
-                    bytes(space.as_ref().map_or(0, DiskSpace::room))
-                ),
-            )
-            .impact("none yet. Larger new volumes and rebuilds may soon find no space"),
+        None if space.as_ref().is_some_and(|space| space.is_nearly_full(FULL_SHARE, LOW_MARGIN)) => {
+            let left = bytes(space.as_ref().map_or(0, DiskSpace::room));
+            let message = format!("{} is almost full: {left} left for replicas", called(disk));
+            disk.finding(cluster, &causes::DISK_NEARLY_FULL, message)
+                .impact("none yet. Larger new volumes and rebuilds may soon find no space")
+        }
         None => return,
     };
     out.report(finding.facts(space.map(|space| api(space.to_string()))));
+}
+
+fn called(disk: &Disk) -> String {
+    format!("disk {} on {}", disk.name, disk.node_name())
+}
+
+fn full_disk(cluster: &Cluster, disk: &Disk, full: &Condition, space: Option<&DiskSpace>) -> Finding {
+    let short = space.map(DiskSpace::is_short);
+    let zero = short == Some(false) && space.is_some_and(DiskSpace::promises_nothing);
+    let why = match space {
+        _ if zero => ": storage-over-provisioning-percentage is 0".to_owned(),
+        Some(space) => format!(": {}", space.limit_reached()),
+        None => String::new(),
+    };
+    let said = text::shortened(full.message.trim(), 400);
+    let message = format!("{} cannot take more replicas{why}", called(disk));
+    let found = disk
+        .finding(cluster, &causes::DISK_FULL, message)
+        .impact(
+            "no replica can be placed or rebuilt on this disk. Volumes without another disk stay degraded, \
+             and the disk's own replicas may fill it",
+        )
+        .fact(format!("the disk's condition Schedulable is False, reason DiskPressure: \"{said}\""));
+    let Some((volume, by)) = hog(cluster, disk).filter(|_| short == Some(true)) else {
+        return found.way(zero.then_some(&causes::PROMISES_NOTHING));
+    };
+    let user = cluster.volume_ref(volume);
+    found
+        .fact(format!("snapshots of {} hold {} on this disk", user.called(), bytes(by)))
+        .with(Name::Claim, user.called())
+        .with(Name::Volume, volume)
+        .way(&causes::SNAPSHOTS)
 }
 
 /// The volume whose snapshots hold more of the disk than anything else is free of it, with how much: what a replica stores beyond the size of
@@ -119,7 +117,7 @@ fn is_exhausted(cluster: &Cluster, out: &mut Outcome, disk: &Disk) -> bool {
     let volumes = disk.volumes(cluster);
     let alone = disks::alone(cluster, disk);
     let stuck = cluster.volume_refs(alone.iter().map(String::as_str));
-    let of = || format!("disk {} on {}", disk.name, disk.node_name());
+    let of = || called(disk);
     let (severity, impact) = match (volumes.len(), alone.len()) {
         (0, _) => (Severity::Warning, "none yet: no volume has a replica on this disk".to_owned()),
         (all, 0) => (

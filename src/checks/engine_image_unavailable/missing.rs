@@ -47,7 +47,8 @@ pub(super) fn run<'a>(
             let begun = Begun::NotBefore(began(cluster, image, node, pod));
             let age = observe(cluster, out, "missing", &object, begun);
             if age.at_least(FIRST_START, Unknown::Counts) {
-                missing.push(Missing { node: &node.metadata.name, pod, age });
+                let not_executable = not_executable(cluster, pod);
+                missing.push(Missing { node: &node.metadata.name, pod, not_executable, age });
             }
         }
         match missing.as_slice() {
@@ -67,6 +68,8 @@ pub(super) fn run<'a>(
 struct Missing<'a> {
     node: &'a str,
     pod: Option<&'a Pod>,
+    /// What its probe says of an engine that the host does not let run.
+    not_executable: Option<&'a str>,
     age: Age,
 }
 
@@ -168,7 +171,7 @@ fn on_node(cluster: &Cluster, image: &EngineImage, missing: &Missing, users: &Us
 
 /// Why it is not on the node, to end a headline with.
 fn why(cluster: &Cluster, missing: &Missing) -> String {
-    match (missing.pod, not_executable(cluster, missing.pod)) {
+    match (missing.pod, missing.not_executable) {
         (None, _) if nodes::taints(cluster, missing.node).is_some() => {
             ": its taint is not tolerated".to_owned()
         }
@@ -233,7 +236,7 @@ fn told(
                 .way(Some(why.way))
                 .with(Name::Pod, pod.metadata.name.as_str());
         }
-        if let Some(said) = not_executable(cluster, first.pod) {
+        if let Some(said) = first.not_executable {
             let event =
                 EvidenceSource::Event.says(format!("event Unhealthy: {}", text::quoted(said))).quoting(said);
             finding = finding.fact(event).way(&causes::NOT_EXECUTABLE);

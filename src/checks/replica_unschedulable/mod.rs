@@ -48,7 +48,7 @@ causes! {
         way COUNTED_TWICE "this release counts a replica on every disk of its node"
             fix "Upgrade to 1.11.1 or later: this release counts each replica on every disk (issue 12653). Until then, add a disk on another node, or raise \
                  storage-over-provisioning-percentage if disks have room."
-        way TOO_LARGE "it is larger than any disk can hold"
+        way TOO_LARGE "the volume is too large"
             fix "Create the volume again with at most <value> (the most that a disk can hold), or add a larger disk. Raising \
                  storage-over-provisioning-percentage helps only if the volume stays mostly empty.";
     ANTI_AFFINITY = warning "anti_affinity"
@@ -199,82 +199,78 @@ fn finding(
         placement::refusals_or_taker(cluster, volume, |node| only.is_some_and(|only| only != node));
     let taking = refusals.as_ref().err().copied();
     let refusals = refusals.ok();
-    let (cause, mut why) = cause(refusals.as_deref(), only, taking);
-    let none = |refusals: &[PlacementRefusal]| refusals.iter().all(PlacementRefusal::is_for_want_of_disks);
-    let no_disk = only.is_none() && refusals.as_deref().is_some_and(|all| !all.is_empty() && none(all));
-    let cordoned = cordoned(cluster, refusals.as_deref());
-    // where another disk only lacks space, that comes nearer
-    let of_file_system =
-        cause == &NODES_UNAVAILABLE && refusals.iter().flatten().any(PlacementRefusal::is_of_file_system);
-    if of_file_system {
-        why = FILE_SYSTEM.briefly.to_owned();
-    } else if no_disk {
-        why = NO_DISK.briefly.to_owned();
-    } else if cordoned.is_some() {
-        why = CORDONED.briefly.to_owned();
-    }
-    let (size, most) = (volume.spec.size.0, *most.get_or_init(|| placement::most_of_a_disk(cluster)));
-    let too_large = cause == &OVER_PROVISIONED && 0 < most && most < size;
-    if too_large {
-        why = "the volume is too large".to_owned();
-    }
+    let (cause, why) = cause(refusals.as_deref(), only, taking);
+    let refusals = refusals.unwrap_or_default();
+    let most = *most.get_or_init(|| placement::most_of_a_disk(cluster));
+    let placed = cluster.replicas_of(name).filter(|replica| volumes::is_healthy(replica)).count();
+    let failed = counted_failure(cluster, volume, placed);
+    let way = way(cluster, volume, cause, &refusals, most, failed);
+    let why = way.filter(|way| !WAYS_OF_SPACE.contains(way)).map_or(why, |way| way.briefly.to_owned());
     let users = vec![cluster.volume_ref(name)];
     let whose = text::claims_of(&users);
     let wanted = volume.spec.number_of_replicas.0;
-    let placed = cluster.replicas_of(name).filter(|replica| volumes::is_healthy(replica)).count();
-    let mut finding = Finding::about(
+    let shown: Vec<&PlacementRefusal> =
+        refusals.iter().filter(|refusal| only.is_none_or(|node| node == refusal.node)).collect();
+    let place = place(cause, &refusals);
+    let node = cordoned(cluster, &refusals).filter(|_| way == Some(&CORDONED));
+    let node = node.or(only).or(taking).or(place.map(|place| place.node.as_str()));
+    let (size, too_large) = (volume.spec.size.0, way == Some(&TOO_LARGE));
+    let finding = Finding::about(
         cause,
         volumes::object(cluster, volume),
         format!("no disk can take a replica of {whose}: {why}"),
     )
     .volumes(users)
     .since(since)
+    .way(way)
     .fact(text::with_quote(
         format!("condition Scheduled is False ({})", scheduled.reason),
         &scheduled.message,
     ))
-    .impact(impact(&whose, placed, wanted, volume.status.robustness.as_str()));
-    let shown: Vec<&PlacementRefusal> =
-        refusals.iter().flatten().filter(|refusal| only.is_none_or(|node| node == refusal.node)).collect();
-    finding = finding.facts(text::first_ten(&shown, "disk", |refusal| refusal.text.clone()));
-    if let Some(place) = place(cause, refusals.as_deref().unwrap_or_default()) {
-        finding = finding.node(&place.node).disk(&place.disk);
-    }
+    .impact(impact(&whose, placed, wanted, volume.status.robustness.as_str()))
+    .facts(text::first_ten(&shown, "disk", |refusal| refusal.text.clone()))
+    .facts(too_large.then(|| format!("the volume has {}, and a disk may hold {}", bytes(size), bytes(most))))
+    .with(Name::Value, if too_large { bytes(most) } else { wanted.to_string() })
+    .with(Name::Replica, failed.unwrap_or_default());
+    let finding = place.into_iter().fold(finding, |finding, place| finding.disk(&place.disk));
+    let finding = node.into_iter().fold(finding, Finding::node);
     let planned = cause == &NODES_UNAVAILABLE && is_planned(cluster, since, &shown);
-    if planned || cause == &LOCAL_ONLY && is_one_more(volume, placed) {
-        finding = finding.severity(Severity::Info);
+    match planned || cause == &LOCAL_ONLY && is_one_more(volume, placed) {
+        true => finding.severity(Severity::Info),
+        false => finding,
     }
-    let value = if too_large { bytes(most) } else { wanted.to_string() };
-    let finding = finding.with(Name::Value, value);
-    let finding = only.or(taking).into_iter().fold(finding, Finding::node);
-    if no_disk {
-        return finding.way(&NO_DISK);
+}
+
+/// Ways of a cause whose headline says more of it.
+const WAYS_OF_SPACE: [&Way; 2] = [&FAILED_COUNTS, &COUNTED_TWICE];
+
+/// The way in which the cause came about, where it is one of several.
+fn way(
+    cluster: &Cluster,
+    volume: &Volume,
+    cause: &Cause,
+    refusals: &[PlacementRefusal],
+    most: i64,
+    failed: Option<&str>,
+) -> Option<&'static Way> {
+    let no_disk = || !refusals.is_empty() && refusals.iter().all(PlacementRefusal::is_for_want_of_disks);
+    match *cause {
+        NODES_UNAVAILABLE if no_disk() => Some(&NO_DISK),
+        // where another disk only lacks space, that comes nearer
+        NODES_UNAVAILABLE if refusals.iter().any(PlacementRefusal::is_of_file_system) => Some(&FILE_SYSTEM),
+        NODES_UNAVAILABLE => cordoned(cluster, refusals).map(|_| &CORDONED),
+        ANTI_AFFINITY if is_of_zones(refusals) => Some(&ZONES),
+        OVER_PROVISIONED if 0 < most && most < volume.spec.size.0 => Some(&TOO_LARGE),
+        OVER_PROVISIONED if failed.is_some() => Some(&FAILED_COUNTS),
+        OVER_PROVISIONED if placement::is_counted_twice(refusals) => Some(&COUNTED_TWICE),
+        _ => None,
     }
-    if cause == &ANTI_AFFINITY && refusals.as_deref().is_some_and(is_of_zones) {
-        return finding.way(&ZONES);
-    }
-    if of_file_system {
-        return finding.way(&FILE_SYSTEM);
-    }
-    if let Some(node) = cordoned {
-        return finding.way(&CORDONED).node(node);
-    }
-    if cause != &OVER_PROVISIONED {
-        return finding;
-    }
-    if too_large {
-        let text = format!("the volume has {}, and a disk may hold {}", bytes(size), bytes(most));
-        return finding.fact(text).way(&TOO_LARGE);
-    }
-    // the validator lets nothing be deleted that is the last healthy one, and a healthy one is there
+}
+
+/// The failed replica that is in the way of the next: the validator lets nothing be deleted that is the last healthy one, so one must be there.
+fn counted_failure<'a>(cluster: &'a Cluster, volume: &Volume, placed: usize) -> Option<&'a str> {
     let degraded = volume.status.robustness == VolumeRobustness::Degraded && placed > 0;
-    match placement::in_its_own_way(cluster, volume).filter(|_| degraded) {
-        Some(failed) => finding.way(&FAILED_COUNTS).with(Name::Replica, failed),
-        None if placement::is_counted_twice(refusals.as_deref().unwrap_or_default()) => {
-            finding.way(&COUNTED_TWICE)
-        }
-        None => finding,
-    }
+    placement::in_its_own_way(cluster, volume).filter(|_| degraded)
 }
 
 fn impact(whose: &str, placed: usize, wanted: i64, robustness: &str) -> String {
@@ -347,12 +343,8 @@ fn unavailable(refusals: &[PlacementRefusal]) -> String {
 }
 
 /// A node that could take the replica, where all of those are cordoned.
-fn cordoned<'a>(cluster: &Cluster, refusals: Option<&'a [PlacementRefusal]>) -> Option<&'a str> {
-    let nearest = placement::nearest(refusals?)?;
-    if ![Obstacle::Node, Obstacle::Disk].contains(&nearest) {
-        return None;
-    }
-    let near = || refusals.into_iter().flatten().filter(|one| one.obstacle != Obstacle::AntiAffinity);
+fn cordoned<'a>(cluster: &Cluster, refusals: &'a [PlacementRefusal]) -> Option<&'a str> {
+    let near = || refusals.iter().filter(|one| one.obstacle != Obstacle::AntiAffinity);
     let all = near().all(|one| nodes::is_cordoned(cluster, &one.node));
     near().next().filter(|_| all).map(|one| one.node.as_str())
 }
