@@ -90,7 +90,7 @@ relations! {
     volume_attachment_stuck [mount_failing] ShownWith volume_attachment_stuck [attach_loop], same Volume, "volume cannot be mounted";
     volume_attachment_stuck [attach_loop] ShownWith
         instance_manager_replaced [liveness_probe, liveness_loop, oom_killed, evicted, tainted, sandbox_lost, panic, deleted, unknown], same Node, "engines keep dying" on nodes;
-    driver_deployer_blocked [mount_propagation] ShownWith disk_unavailable [node_environment], same Cluster, "driver deployer ends";
+    driver_deployer_blocked [mount_propagation] ShownWith disk_unavailable [node_environment], same Cluster, "driver deployer exits";
     // Where no node is Ready, each single one follows from what all share, and so does a Service whose pods are all called not Ready.
     disk_unavailable [node_not_ready] CausedBy disk_unavailable [no_node_ready], same Cluster, "node not Ready" on nodes;
     webhook_unavailable [no_ready_endpoint] CausedBy disk_unavailable [no_node_ready], same Cluster, "no webhook";
@@ -188,7 +188,7 @@ relations! {
 
     // The manager of the node writes what it saw of an instance manager only after it has reached it, so that it leaves that undone
     // without being to blame (longhorn-manager v1.6.1 controller/instance_manager_controller.go syncInstanceManager; longhorn issue 8455).
-    manager_half_alive [work_undone] CausedBy instance_manager_down [starting_stuck], same Node, "its manager does not do that work";
+    manager_half_alive [work_undone] CausedBy instance_manager_down [starting_stuck], same Node, "the node's longhorn-manager cannot finish its work";
 
     // iSCSI targets live in the instance manager, and end with it.
     node_iscsi_errors [iscsi_conn_error, shim_disconnected] CausedBy
@@ -221,12 +221,12 @@ relations! {
         same Cluster, "crash loop" on nodes;
     manager_crash_loop [webhook_denied] ShownWith eviction_inconsistent [disk_keys_differ], same Cluster, "crash loop" on nodes;
     // All managers have one service account and one set of definitions.
-    manager_start_stuck [unknown] ShownWith manager_start_stuck [access_denied, crd_mismatch], same Cluster, "hangs, too" on nodes;
+    manager_start_stuck [unknown] ShownWith manager_start_stuck [access_denied, crd_mismatch], same Cluster, "also hanging" on nodes;
     manager_crash_loop [backing_image_eviction_panic] CausedBy backing_image_eviction_crash [at_risk],
         same Node, "crash loop" on nodes;
     // A node's manager registers it, after it has started.
     node_unregistered [never_started] CausedBy manager_crash_loop [*] manager_start_stuck [*], same Node, "node not registered";
-    node_unregistered [manager_missing] ShownWith manager_crash_loop [container_cannot_start], same Node, "no longhorn-manager runs" on nodes;
+    node_unregistered [manager_missing] ShownWith manager_crash_loop [container_cannot_start], same Node, "no longhorn-manager" on nodes;
     driver_deployer_blocked [managers_half_started] ShownWith node_unregistered [never_started],
         same Cluster, "driver deployer waits";
     csi_plugin_down [plugin_missing, plugin_not_running] ShownWith node_unregistered [manager_missing], same Node, "no CSI plugin" on nodes;

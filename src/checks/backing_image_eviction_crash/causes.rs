@@ -17,7 +17,7 @@ causes! {
             change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '{\"spec\":{\"evictionRequested\":true}}'",
         ];
     LATENT = warning "latent"
-        "a backing image copy is in the status but not in the spec, so an eviction request would make the manager panic"
+        "a backing image copy is in status but not in spec, so eviction would make the manager panic"
         fix "Delete the disk's backing image manager pod if it is hanging (volumes keep running). Otherwise read its log: it keeps the stale copy. \
              Do not request eviction of <value> yet." [
             read "kubectl -n <namespace> get backingimagemanagers.longhorn.io -o wide | grep -E 'NAME|<key>'",

@@ -21,7 +21,7 @@ use crate::longhorn::Resource::*;
 pub static CHECK: Check = Check {
     id: "backing_image_eviction_crash",
     title: "Backing image eviction crash",
-    summary: "A backing image copy is in the status but no longer in the spec, on a release whose manager then panics when eviction is requested. \
+    summary: "A backing image copy is in the status but no longer in the spec. On affected releases, the manager panics once eviction is requested. \
               During an upgrade, the release of the node's own manager counts.",
     needs: &[LonghornNodes, BackingImages, Settings],
     uses: &[DaemonSets, Pods, Volumes],
@@ -38,8 +38,8 @@ pub static CHECK: Check = Check {
                           requested. So the node's longhorn-manager crash-loops. Set evictionRequested to false on \
                           the node and its disks, and keep it false until \
                           longhorn_health_backing_image_eviction_unsafe_copies is 0.",
-            why: "The manager checks the copy at least every 30 seconds, so each minute of waiting means another crash. The alert keeps firing for \
-                  5 min, so that a restart between two crashes does not resolve it.",
+            why: "The manager checks the copy at least every 30 seconds, so waiting only adds crashes. The alert keeps firing for 5 min, so that a \
+                  restart between two crashes does not resolve it.",
             runbook: include_str!("LonghornBackingImageEvictionCrashRisk.md"),
             ..Alert::DEFAULT
         },
@@ -102,7 +102,7 @@ gauges! {
         absent "spec and status agree, the disk is on no node, or Longhorn is older than 1.7",
         example "count by (node) (longhorn_health_backing_image_status_not_spec)";
     UNSAFE_COPIES = Gauge "longhorn_health_backing_image_eviction_unsafe_copies" []
-        "Backing image copies that make this release's manager crash if eviction of their node is requested. At 0, eviction is safe.",
+        "Backing image copies that crash this release's manager if eviction of their node is requested. At 0, eviction is safe.",
         absent "nodes or backing images cannot be read, or the release is unknown while such copies exist",
         example "longhorn_health_backing_image_eviction_unsafe_copies == 0";
 }

@@ -14,9 +14,10 @@ ways! { STORE:
         fix "Make room in the backup store, or raise its quota: it rejects every write. Then take another backup.";
     REQUESTS_LIMITED "the provider's request limit is reached"
         fix "Raise the provider's limit or cap, or wait until it resets. Set the target's pollInterval (backupstore-poll-interval before 1.8) to 300 s \
-             or more. Keep the credentials.";
+             or more. Do not change the credentials.";
     ACCOUNT_BLOCKED "the provider has blocked the account"
-        fix "Check the storage provider's console: the account is suspended, or a bill is unpaid. Keep the credentials. Longhorn retries every poll interval.";
+        fix "Check the storage provider's console: the account is suspended, or a bill is unpaid. Do not change the credentials. Longhorn retries every \
+             poll interval.";
 }
 
 causes! {
@@ -32,7 +33,7 @@ causes! {
             fix "Check the target's Secret: it is missing, lacks a key, or holds keys that the target rejects. Compare them with the object store's \
                  keys. Longhorn retries every poll interval."
         way CLOCKS_DIFFER "its clock differs from the nodes' clocks"
-            fix "Correct the clocks of the object store and the nodes (NTP): the store rejects requests that are more than 15 minutes off. Longhorn \
+            fix "Correct the clocks of the object store and the nodes (NTP). The store rejects requests that are more than 15 minutes off. Longhorn \
                  retries every poll interval."
         way NO_SCHEME "its endpoint has no scheme"
             fix "Set AWS_ENDPOINTS in the target's Secret to a URL with https:// or http://. Longhorn retries every \
@@ -70,7 +71,7 @@ causes! {
             read "kubectl -n <namespace> get backups.longhorn.io",
         ] proven "a recurring job without a target has made no backup; deleting it deletes no data";
     BACKUP_STALLED = warning "backup_stalled" "the newest backup of a volume has made no progress for an hour"
-        fix "Read the instance manager's log to find out whether the backup progresses. Locks of other clusters or finished backups expire within \
+        fix "Check in the instance manager's log whether the backup is progressing. Locks held by other clusters or finished backups expire within \
              minutes. Delete the backup only if it has stalled."
             [read "kubectl -n <namespace> get backups.longhorn.io <backup> -o yaml", read BACKUPS, read TARGETS]
             proven "the backup has made no progress for an hour, and the fix asks to check that it has stalled, and it holds no complete copy";
@@ -84,14 +85,14 @@ causes! {
             change "kubectl -n <namespace> delete backups.longhorn.io <backup>",
         ] proven "the backup has failed, so it holds no complete copy; others are not touched"
         way CLOCK_WRONG "a node's clock is wrong"
-            fix "Correct the clocks (chrony, NTP) of node <node> and of the volume's replica nodes: the object store \
-                 rejects requests that are over 15 minutes off. Then take another backup."
+            fix "Correct the clocks (chrony, NTP) of node <node> and of the volume's replica nodes. The object store rejects requests that are over 15 \
+                 minutes off. Then take another backup."
         way STORE_CLAIM_FULL "the backup store's own claim is full"
-            fix "Expand claim <claim>, which probably holds the backup store. Do not delete objects in the store by hand: Longhorn's backups share them. Then take \
-                 another backup."
+            fix "Expand claim <claim>, which probably holds the backup store. Then take another backup. Do not delete objects in the store by hand: \
+                 Longhorn's backups share them."
             [read "kubectl -n <namespace> get volumes.longhorn.io", read TARGETS]
         way SNAPSHOT_DELETED "a recurring job deleted its snapshot"
-            fix "Remove the volume from recurring job <workload>, or raise the job's retain: it removes snapshots before they are backed up."
+            fix "Remove the volume from recurring job <workload>, or raise its retain: the job removes snapshots before they are backed up."
             [read "kubectl -n <namespace> get recurringjobs.longhorn.io", read BACKUPS]
         ways STORE;
     RECURRING_JOB_OVERDUE = warning "recurring_job_overdue"
@@ -131,7 +132,7 @@ causes! {
         fix "Find out who suspended the job and why. If it should run, resume it."
             [read CRON_JOB, change "kubectl -n <namespace> patch cronjob <object> --type merge -p '{\"spec\":{\"suspend\":false}}'"];
     VOLUME_BACKUP_OLD = warning "volume_backup_old"
-        "a recurring backup job runs on schedule, but some volumes lack a good backup from its last two runs"
+        "a recurring backup job runs on schedule, but its last two runs left volumes without a good backup"
         fix "Read the log of the job's last run: it names the cause for each volume. If a run takes longer than its schedule allows, raise the job's \
              concurrency." [
             read "kubectl -n <namespace> logs -l recurring-job.longhorn.io=<object> --tail=100",

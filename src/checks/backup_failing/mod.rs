@@ -35,8 +35,8 @@ use crate::longhorn::Resource::*;
 pub static CHECK: Check = Check {
     id: "backup_failing",
     title: "Backups failing",
-    summary: "A backup target is unavailable or has no URL, a backup failed or has stalled, a recurring job is overdue, or a volume's last good backup is too old \
-              for its job.",
+    summary: "A backup target is unavailable or has no URL, or a backup failed or has stalled. Or a recurring job is overdue, or a volume's last good \
+              backup is too old for its job.",
     needs: &[BackupTargets, Backups, RecurringJobs, CronJobs, Volumes],
     uses: &[Settings, Pods, Events, CsiAttachments],
     causes: causes::ALL,
@@ -50,11 +50,11 @@ pub static CHECK: Check = Check {
 
 gauges! {
     BACKUPS = Gauge "longhorn_health_backups" ["state"]
-        "Backups of this cluster that are not complete, by state, each once: waiting, in_progress, failed.",
+        "Incomplete backups of this cluster by state, each counted once: waiting, in_progress, failed.",
         absent "no backup is in this state, or backups.longhorn.io cannot be read",
         example "longhorn_health_backups{state=\"failed\"} > 0";
     LAST_BACKUP = Gauge "longhorn_health_volume_last_backup_timestamp_seconds" ["volume", "pvc_namespace", "pvc"]
-        "Unix time of a volume's newest good backup, if it is over a day old or backups fail. 0 if a required backup is missing.",
+        "Unix time of a volume's newest good backup, if over a day old or backups fail. 0: required but missing.",
         absent "the newest backup is younger, no backup was ever taken or required, or the volume is a standby, is being restored or opted out",
         example "time() - longhorn_health_volume_last_backup_timestamp_seconds > 604800";
 }

@@ -12,7 +12,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "A Longhorn backup target is unreachable, has no URL or is not polled.",
         description: "Backup target {{ $labels.object }} is unavailable, has no URL or is not polled. No backup there can be taken or restored, or \
                       standby volumes are stale. Read its condition Unavailable, then check URL, poll interval, credentials and network.",
-        why: "The finding allows two polls of five minutes. Ten more minutes tolerate an object store's restart.",
+        why: "The finding allows two polls of five minutes. The alert waits ten more minutes for an object store's restart.",
         runbook: include_str!("LonghornBackupTargetUnavailable.md"),
         ..Alert::DEFAULT
     },
@@ -23,7 +23,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "The newest backup of a Longhorn volume has failed or stalled.",
         description: "The newest backup of volume {{ $labels.object }} has failed or stalled. Data written since the volume's last good backup is \
                       unprotected. Read the newest backup's error.",
-        why: "A failed backup stays for a day by default. A quarter of an hour lets a retry succeed first.",
+        why: "A failed backup stays for a day by default. The alert waits a quarter of an hour so that a retry can succeed first.",
         runbook: include_str!("LonghornBackupFailing.md"),
         ..Alert::DEFAULT
     },
@@ -35,7 +35,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "A Longhorn recurring job is overdue.",
         description: "Recurring job {{ $labels.object }} has missed its schedule. Its volumes get no new snapshots or backups. Check its CronJob's \
                       last Job: a hanging Job blocks every later run.",
-        why: "The finding allows for the schedule's longest pause. Half an hour more tolerates a schedule that was just changed.",
+        why: "The finding allows for the schedule's longest pause. The alert waits another half hour, in case the schedule was just changed.",
         runbook: include_str!("LonghornRecurringJobOverdue.md"),
         ..Alert::DEFAULT
     },

@@ -43,9 +43,8 @@ causes! {
         ways SIDECAR;
     PLUGIN_MISSING = warning "plugin_missing"
         "a node that Longhorn uses has no CSI plugin" but "info if no volume is attached there"
-        fix "Let the CSI plugin tolerate the node's taint (setting taint-toleration) or select the node \
-             (system-managed-components-node-selector). If the plugin must stay off the node, so must pods with \
-             Longhorn volumes." [
+        fix "Let the CSI plugin tolerate the node's taint (setting taint-toleration), or include the node in system-managed-components-node-selector. \
+             Otherwise keep pods with Longhorn volumes off the node." [
             read "kubectl describe node <node>",
             read "kubectl -n <namespace> describe daemonset longhorn-csi-plugin",
             read "kubectl -n <namespace> get settings.longhorn.io taint-toleration system-managed-components-node-selector",
@@ -57,7 +56,7 @@ causes! {
             [read "kubectl -n <namespace> logs <pod> -c node-driver-registrar --tail=30",
              read "kubectl get csinode <node> -o yaml", change "kubectl -n <namespace> delete pod <pod>"]
             proven "the plugin runs and its CSINode lacks the driver; a DaemonSet recreates the pod, and mounts stay"
-        way OTHER_ROOT "it was started after the kubelet, so the kubelet probably looks elsewhere"
+        way OTHER_ROOT "the kubelet probably uses a different root directory from the plugin"
             fix "Cordon node <node>: pods with Longhorn volumes cannot start there. Compare its kubelet's --root-dir with <value>, which the plugin \
                  uses, and correct the kubelet. Then uncordon it."
             [read "ssh <node> 'ps -o args= -C kubelet,k3s,rke2,k0s | tr \" \" \"\\n\" | grep -A1 root-dir'",
@@ -71,8 +70,8 @@ causes! {
             change "kubectl -n <namespace> rollout restart deployment <object>",
         ]
         way SCALED_TO_ZERO "it is scaled to 0 replicas"
-            fix "Scale Deployment <object> back up (Longhorn's default is 3), and csi-provisioner, csi-resizer and csi-snapshotter with it. Exclude Longhorn's \
-                 namespace from what scaled them down, such as kube-downscaler." [
+            fix "Scale Deployment <object> back up (Longhorn's default is 3), and csi-provisioner, csi-resizer and csi-snapshotter with it. Exclude \
+                 Longhorn's namespace from the tool that scaled them down, such as kube-downscaler." [
                 change "kubectl -n <namespace> scale deployment <object> --replicas=3",
                 read "kubectl -n <namespace> get deployments -o wide",
                 read "kubectl get volumeattachments.storage.k8s.io",
@@ -131,14 +130,14 @@ causes! {
         ]
         ways KUBELET_SAYS ways NOT_STARTED;
     SIDECARS_RESTARTING = warning "sidecars_restarting" "several CSI sidecars keep restarting, at least four times a day each"
-        fix "Read the last lines of <pod>'s previous log. If it lost its lease (stopped leading), the API server or etcd is slow: fix that, and change \
-             nothing in Longhorn." [
+        fix "Read the last lines of <pod>'s previous log. If the pod lost its lease (stopped leading), the API server or etcd is slow: fix that. Do not \
+             change Longhorn." [
             read "kubectl -n <namespace> logs <pod> --previous --tail=30",
             read "kubectl get --raw '/readyz?verbose'",
             read "kubectl -n kube-system get pods -o wide",
         ]
         way LOST_LEASES "they lose their leases"
-            fix "Find out why the API server or etcd answers slowly: often a slow disk under etcd. Do not change Longhorn: a sidecar ends when it cannot \
+            fix "Find out why the API server or etcd is slow (often because of etcd's disk). Do not change Longhorn: a sidecar exits when it cannot \
                  renew its lease.";
 }
 

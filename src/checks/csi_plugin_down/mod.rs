@@ -24,8 +24,8 @@ use crate::longhorn::Resource::*;
 pub static CHECK: Check = Check {
     id: "csi_plugin_down",
     title: "CSI driver down",
-    summary: "Longhorn's CSI plugin is down on a node or missing from its kubelet, a CSI controller (attacher, provisioner, resizer, snapshotter) is \
-              down everywhere or keeps restarting, or Longhorn was deleted, or its uninstaller started, while volumes were in use.",
+    summary: "Longhorn's CSI plugin is down on a node or missing from its kubelet. Or a CSI controller (attacher, provisioner, resizer, snapshotter) is \
+              down everywhere or keeps restarting. Or Longhorn was deleted, or its uninstaller started, while volumes were in use.",
     needs: &[Pods, DaemonSets, Deployments],
     uses: &[
         CsiNodes, CsiAttachments, LonghornNodes, KubeNodes, Engines, Volumes, Replicas, Events, Services,
@@ -42,7 +42,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     PLUGINS = Gauge "longhorn_health_csi_plugins" ["state"]
-        "Nodes by state of Longhorn's CSI plugin, each once: working, down, missing, not_registered. Nodes that are down or just came back count as working.",
+        "Nodes by state of Longhorn's CSI plugin: working, down, missing, not_registered. Nodes down or just back count as working.",
         absent "pods or DaemonSets cannot be read",
         example "longhorn_health_csi_plugins{state!=\"working\"} > 0";
 }

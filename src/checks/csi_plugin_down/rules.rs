@@ -33,7 +33,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "Someone has started Longhorn's uninstaller.",
         description: "Job longhorn-uninstall, which deletes every volume, was started. While deleting-confirmation-flag is false, it is refused and nothing \
                       is lost. Delete the Job and bring the Helm release back, unless you want this.",
-        why: "Volumes go within seconds, so this alert must not wait. Uninstalls without volumes in use are not found.",
+        why: "The uninstaller deletes volumes within seconds, so this alert must not wait. Uninstalls without volumes in use are not reported.",
         runbook: include_str!("LonghornUninstallBegun.md"),
         ..Alert::DEFAULT
     },
@@ -69,7 +69,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "Longhorn's CSI sidecars keep restarting.",
         description: "Several of Longhorn's CSI sidecars keep restarting. Attaching and creating volumes waits each time. Read their previous logs: if \
                       they lose their leases, find out why the API server or etcd is slow.",
-        why: "The finding needs four restarts a day and one in the last two hours; half an hour more outlasts work on the API servers.",
+        why: "The finding needs four restarts a day and one in the last two hours. The alert waits another half hour to outlast work on the API servers.",
         runbook: include_str!("LonghornCsiSidecarsRestarting.md"),
         ..Alert::DEFAULT
     },

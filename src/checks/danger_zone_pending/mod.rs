@@ -59,7 +59,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     PENDING = Gauge "longhorn_health_danger_zone_pending" ["setting"]
-        "1 for each danger-zone setting that Longhorn has not applied yet. Most are applied once volumes are detached and instance managers restart.",
+        "1 for each danger-zone setting not applied yet. Most apply once volumes are detached and instance managers restart.",
         absent "the setting is applied, or Longhorn is older than 1.7 and does not report it",
         example "longhorn_health_danger_zone_pending > 0";
 }

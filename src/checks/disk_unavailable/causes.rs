@@ -26,9 +26,9 @@ causes! {
         fix "Mount disk <disk> by UUID (fstab) at <value> on node <node>. If the disk was replaced, disable its scheduling. Once every volume is \
              healthy without it, remove and re-add it." [read DISK, read REPLICAS]
             proven "the fix asks for a replaced disk, and that every volume is healthy without it"
-        way NODE_RECREATED "its node was recreated without it"
-            fix "Stop what replaces nodes (node-pool upgrade, autoscaler) before it takes the last copies. If <node>'s old disk exists, attach it again. \
-                 Otherwise remove its entry and add the new disk: volumes with a healthy copy elsewhere rebuild onto it."
+        way NODE_RECREATED "its node was recreated without this disk"
+            fix "Pause the node-pool upgrade or autoscaler before the last copies are lost. If <node>'s old disk exists, attach it again. Otherwise \
+                 remove its entry and add the new disk."
             [read "kubectl get nodes --sort-by=.metadata.creationTimestamp", read REPLICAS, read DISK]
             proven "the machine is another one; the old disk comes first, and Longhorn rejects to remove an entry that has replicas"
         way DEVICES_SWAPPED "its device name now means another disk"
@@ -45,12 +45,12 @@ causes! {
             read "kubectl -n <namespace> get volumes.longhorn.io",
         ] proven "several disks have one UUID; every volume has a healthy replica elsewhere, and nodes are treated one at a time";
     FILE_SYSTEM_CHANGED = warning "file_system_changed"
-        "Longhorn's configuration file is missing at the disk's path"
+        "the disk's path lacks longhorn-disk.cfg"
         fix "Mount the disk again at <value> on node <node>. If its file system was recreated, disable the disk's scheduling. Once every volume is \
              healthy without it, remove and re-add it." [read DISK, read REPLICAS]
             proven "the fix asks for a recreated file system, and that every volume is healthy without it";
     FILE_SYSTEM_SHARED = warning "file_system_shared"
-        "another Longhorn disk shares its file system"
+        "another Longhorn disk shares the disk's file system"
         fix "Mount disk <disk> at <value> on node <node>: after a failed mount, two disks share one file system. If \
              only one disk exists, remove the entry that is not ready." [read DISK, read REPLICAS]
             proven "two entries are on one file system; the entry removed is not ready, and Longhorn rejects this while replicas are on it";
@@ -78,10 +78,10 @@ causes! {
         fix "Check <value> on node <node> (ls <value>, dmesg) for the reason that Longhorn reports. Longhorn uses the disk again once that reason is \
              fixed." [read DISK, read REPLICAS]
         way V2_CREATING "the v2 data engine is still creating its disks"
-            fix "Wait while node <node>'s v2 instance manager writes to its log: each disk takes up to ten minutes (Longhorn issue 12837). Do not \
-                 restart it: it would start over.";
+            fix "Wait while <node>'s v2 instance manager writes to its log. Each disk takes up to ten minutes (Longhorn issue 12837). Do not restart the \
+                 instance manager: it would start over.";
     DISK_FAILING = warning "disk_failing"
-        "a device under the disk reports that it is failing (SMART, or the NVMe health log that SPDK reads)"
+        "a device under the disk reports that it is failing (SMART, or NVMe health read by SPDK)"
         fix "Check that other disks have space for disk <disk>'s replicas. Then disable scheduling on it and request \
              its eviction. Replace the device once every volume is healthy without it." [
             read "kubectl -n <namespace> get nodes.longhorn.io <node> -o jsonpath='{.status.diskStatus.<key>.healthData}'",
@@ -94,9 +94,9 @@ causes! {
              storage-over-provisioning-percentage only delays the shortage. Never delete replicas of degraded or faulted volumes."
             [read REPLICAS, read DISK, read LIMITS]
             proven "the fix asks for what is not needed; replicas of degraded and faulted volumes are ruled out"
-        way SNAPSHOTS "snapshots of one volume fill it"
-            fix "Delete old snapshots of <claim>, which hold most of it, and lower retain of its recurring snapshot job (or set snapshotMaxCount). Do not \
-                 lower storage-minimal-available-percentage."
+        way SNAPSHOTS "snapshots of one volume fill the disk"
+            fix "Delete old snapshots of <claim>: they take most of its disk space. Lower retain in its recurring snapshot job (or set \
+                 snapshotMaxCount). Do not lower storage-minimal-available-percentage."
             [read "kubectl -n <namespace> get snapshots.longhorn.io -l longhornvolume=<volume> --sort-by=.status.creationTime", read REPLICAS,
              read "kubectl -n <namespace> get recurringjobs.longhorn.io"]
             proven "the snapshots deleted are old ones, and the volume keeps its data"
@@ -112,7 +112,7 @@ causes! {
             [read "ssh <node> 'df -h <value>; sudo du -xsh <value>/* | sort -h | tail'", read REPLICAS, read DISK]
             proven "the fix asks for what is not needed; no replica is deleted";
     DISK_NEARLY_FULL = info "disk_nearly_full"
-        "less than 10 % of the disk's allocatable space is left, or its free space is near Longhorn's minimum"
+        "under 10 % of the disk's allocatable space is left, or its free space is near Longhorn's minimum"
         fix "Add a disk or a node, or delete unneeded snapshots and volumes. If the disk is small by design, disable its scheduling: that clears \
              this finding." [read REPLICAS, read DISK, read LIMITS] proven "the fix asks for what is not needed";
     NO_NODE_READY = critical "no_node_ready"
@@ -134,8 +134,8 @@ causes! {
                 change "kubectl -n <namespace> delete replicas.longhorn.io <replica>",
             ] proven "the replica never started, and holds no data"
         way NO_OTHER_NODE "every other node already has a replica of its volumes"
-            fix "Bring node <node> back (check power, network, kubelet). If it is lost, add a node or lower numberOfReplicas before deleting it: \
-                 every other node has a replica of volume <volume>."
+            fix "Bring <node> back (check power, network, kubelet). If it is lost, add a node or lower numberOfReplicas before you delete <node>. Every \
+                 other node has a replica of volume <volume>."
         ways NODE_SAYS;
     NODE_PRESSURE = warning "node_pressure"
         "the kubelet reports pressure on the node, so Longhorn uses neither the node nor its disks"
@@ -143,7 +143,7 @@ causes! {
              Longhorn's own pods." [read NODE, read "kubectl get events -A --field-selector reason=Evicted"];
     NODE_ENVIRONMENT = info "node_environment"
         "the node lacks a package, kernel module or mount option that Longhorn checks for" but "warning if a volume depends on it"
-        fix "Add what node <node> lacks: an NFS client, shared mounts or 2 MiB huge pages (on immutable nodes, in the image). After \
+        fix "Add to node <node> whichever is missing: an NFS client, shared mounts or 2 MiB huge pages. On immutable nodes, change the image. After \
              adding huge pages, restart the kubelet." [read CONDITIONS]
         way MODULES "kernel modules are not loaded"
             fix "Load <value> on node <node>, now and at every boot. Longhorn checks again every half hour." [
@@ -151,13 +151,13 @@ causes! {
                 read CONDITIONS,
             ]
         way NOT_SHARED "mount propagation is off"
-            fix "Make node <node>'s mounts shared, now and at every boot: systemd does this, but OpenRC, LXC and container nodes (kind, k3d) do not. \
+            fix "Make node <node>'s mounts shared, now and at every boot. Unlike systemd, OpenRC, LXC and container nodes (kind, k3d) do not do this. \
                  Longhorn checks again every half hour." [change "ssh <node> 'sudo mount --make-rshared /'", read CONDITIONS]
         way PACKAGES_APT "required apt packages are missing" fix INSTALL [change APT, read CONDITIONS]
         way PACKAGES_YUM "required yum packages are missing" fix INSTALL [change YUM, read CONDITIONS]
         way PACKAGES "packages are missing" fix INSTALL [read WIDE, read CONDITIONS]
-        way NFS_APT "the NFS client is missing (an apt package)" fix INSTALL_NFS [change APT, read CONDITIONS]
-        way NFS_YUM "the NFS client is missing (a yum package)" fix INSTALL_NFS [change YUM, read CONDITIONS]
+        way NFS_APT "the NFS client is missing (install it with apt)" fix INSTALL_NFS [change APT, read CONDITIONS]
+        way NFS_YUM "the NFS client is missing (install it with yum)" fix INSTALL_NFS [change YUM, read CONDITIONS]
         way NFS "the NFS client is missing" fix INSTALL_NFS [read WIDE, read CONDITIONS]
         way MULTIPATHD "multipathd is running"
             fix "Blacklist Longhorn's devices in /etc/multipath.conf on node <node> and restart multipathd: otherwise it claims them (Longhorn's article \

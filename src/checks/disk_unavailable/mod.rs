@@ -25,7 +25,7 @@ use crate::longhorn::Resource::*;
 pub static CHECK: Check = Check {
     id: "disk_unavailable",
     title: "Disks and nodes unavailable",
-    summary: "Longhorn cannot use a disk or a node (for example: wrong file system, unreadable disk, node not Ready), or a disk cannot take more replicas.",
+    summary: "Longhorn cannot use a disk or a node, or a disk cannot take more replicas. Examples: wrong file system, unreadable disk, node not Ready.",
     needs: &[LonghornNodes],
     uses: &[Replicas, Volumes, Settings, KubeNodes, Pods],
     causes: causes::ALL,
@@ -39,7 +39,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     DISKS = Gauge "longhorn_health_disks" ["state"]
-        "Longhorn disks by state, each once: ready, full (ready, but cannot take more replicas), not_ready.",
+        "Longhorn disks by state, each counted once: ready, full (ready, but cannot take more replicas), not_ready.",
         absent "nodes.longhorn.io cannot be read",
         example "longhorn_health_disks{state!=\"ready\"} > 0";
 }

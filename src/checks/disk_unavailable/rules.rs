@@ -63,7 +63,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "A Longhorn disk is nearly full.",
         description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} is nearly full. Rebuilds and new \
                       volumes will soon find no space there. Add a disk, or delete unneeded snapshots and volumes.",
-        why: "Nothing is affected yet, so an hour is soon enough.",
+        why: "Nothing is affected yet, so the alert waits an hour.",
         runbook: include_str!("LonghornDiskNearlyFull.md"),
         ..Alert::DEFAULT
     },

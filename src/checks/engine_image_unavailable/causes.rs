@@ -20,12 +20,12 @@ causes! {
         fix "Read the Events of the image's pod on node <node>. Usually an image pull, a taint missing from setting taint-toleration, a node \
              selector or a full disk blocks it." [read PODS, read DAEMON_SET, read PLACED]
         way TAINTED "setting taint-toleration lacks the node's taint"
-            fix "Remove the taint from <node>, or keep pods with Longhorn volumes off it. To tolerate it, add it to setting taint-toleration while \
-                 no volume is attached: that restarts Longhorn's pods."
+            fix "Remove the taint from <node>, or keep pods with Longhorn volumes off <node>. To tolerate the taint, add it to taint-toleration while no \
+                 volume is attached. This restarts Longhorn's pods."
             [read "kubectl describe node <node>", read PLACED, read DAEMON_SET]
         way NOT_EXECUTABLE "its engine cannot be executed"
-            fix "Check /var/lib/longhorn on <node> for mount option noexec (findmnt), and the audit log for a denial by SELinux, AppArmor or fapolicyd. Do \
-                 not delete replicas: they then start again."
+            fix "Check /var/lib/longhorn on <node> for mount option noexec (findmnt). Check the audit log for SELinux, AppArmor or fapolicyd denials. Do \
+                 not delete replicas: they start once this is fixed."
             [read "ssh <node> 'findmnt -T /var/lib/longhorn -o TARGET,OPTIONS'", read PODS]
         ways KUBELET_SAYS;
     IMAGE_UNKNOWN = warning "image_unknown" "volumes use an engine image that has no EngineImage object"
@@ -45,8 +45,8 @@ causes! {
             change "kubectl -n <namespace> patch volumes.longhorn.io <object> --type merge -p '{\"spec\":{\"numberOfReplicas\":<value>}}'",
         ]
         way SURPLUS "more replicas are running than numberOfReplicas"
-            fix "Raise the volume's numberOfReplicas to its number of running replicas until the engine upgrade ends: \
-                 this release waits until both are equal."
+            fix "Raise the volume's numberOfReplicas to its number of running replicas until the engine upgrade ends. This release waits until both are \
+                 equal."
         way SAME_COMMIT "both images were built from the same commit"
             fix "Detach and attach the volume when its workload can pause: that switches the image. Waiting is safe, because both images hold the \
                  same engine." [

@@ -24,8 +24,8 @@ use crate::longhorn::{DataEngine, EngineImage, EngineImageState, Volume};
 pub static CHECK: Check = Check {
     id: "engine_image_unavailable",
     title: "Engine images unavailable",
-    summary: "An engine image is missing on one or all nodes, unknown to Longhorn or too old for it, so volumes that need it cannot attach. The \
-              check also finds a volume's live engine upgrade that is stuck.",
+    summary: "An engine image is missing on one or all nodes, unknown to Longhorn or too old for it. Volumes that need the image cannot attach. The \
+              check also finds live engine upgrades that are stuck.",
     needs: &[EngineImages, LonghornNodes],
     uses: &[Pods, Volumes, Replicas, KubeNodes, Settings, VolumeAttachments, CsiAttachments],
     causes: causes::ALL,
@@ -39,7 +39,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     IMAGES = Gauge "longhorn_health_engine_images" ["state"]
-        "Engine images by the state that Longhorn reports, each once: deployed, deploying, incompatible, error, unset.",
+        "Engine images by the state that Longhorn reports, each counted once: deployed, deploying, incompatible, error, unset.",
         absent "engineimages.longhorn.io cannot be read; a state without any is 0",
         example "longhorn_health_engine_images{state!=\"deployed\"} > 0";
 }

@@ -17,13 +17,13 @@ const IMAGE_MANAGERS: &str = "kubectl -n <namespace> get backingimagemanagers.lo
 causes! {
     COPY_NOT_STARTING = warning "copy_not_starting"
         "a backing image should have a copy on a disk, but the status never shows that copy"
-        fix "Read the logs of disk <disk>'s backing image manager and node <node>'s longhorn-manager: they say why the copy is not created."
+        fix "Read the logs of disk <disk>'s backing image manager and node <node>'s longhorn-manager. They show why the copy is not created."
             [read IMAGE_MANAGERS, read IMAGE, read MANAGERS]
         way ALIKE "another disk's UUID begins with the same four characters"
-            fix "Upgrade to 1.9.2 or later. Until then, keep copies off one of the two disks: request its eviction, or give it a new UUID while it \
-                 is empty.";
+            fix "Upgrade to 1.9.2 or later. Until then, keep copies off one of the two disks. Request its eviction, or give it a new UUID while it is \
+                 empty.";
     MISSING_DISK = warning "missing_disk" "a backing image copy is on a disk that no node lists"
-        fix "Bring disk <disk> back. If it is lost and another disk has a ready copy, set evictionRequested on the lost copy: Longhorn then creates \
+        fix "Bring disk <disk> back. If it is lost and another disk has a ready copy, set evictionRequested on the lost copy. Longhorn then creates \
              another if too few are left." [
             read IMAGE,
             read DISK_UUIDS,
@@ -74,12 +74,12 @@ causes! {
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<volume>",
         ];
     COPY_IN_USE = warning "copy_in_use"
-        "eviction of a backing image copy is requested, but a replica on the same disk stays and needs it"
+        "eviction of a backing image copy is requested, but a replica staying on that disk needs it"
         fix "Evict the whole node or disk: Longhorn first moves the replicas that need the copy."
             [read ON_NODE, read "kubectl -n <namespace> get backingimages.longhorn.io <backing_image> -o yaml",
              change "kubectl -n <namespace> delete replicas.longhorn.io <replica>"]
             proven "the replica has failed, the disk has lost its backing image, and the volume is healthy without it: otherwise no replica is named"
-        way ALREADY_REMOVED "it was removed too early, so a replica failed"
+        way ALREADY_REMOVED "the copy was removed too early, so a replica failed"
             fix "Delete the failed replica once the volume is healthy without it. Then upgrade to 1.8.2, 1.9.1 or later. Do not delete the replica \
                  earlier: a salvage may need it.";
     SCHEDULING_STILL_ALLOWED = warning "scheduling_still_allowed"
@@ -115,10 +115,9 @@ causes! {
         ];
     NO_USABLE_COPY = warning "no_usable_copy"
         "every copy of a backing image has failed or is unknown, so its volumes cannot start"
-        fix "Bring back a node that has a copy. If every copy is lost, create the image again with the same name and \
-             the same checksum: other content corrupts its volumes." [read IMAGE, read NODES, read IMAGE_MANAGERS]
+        fix "Bring back a node that has a copy. If every copy is lost, recreate the image with the same name and checksum. Other content corrupts its \
+             volumes." [read IMAGE, read NODES, read IMAGE_MANAGERS]
         way UNUSED "no volume uses the image"
-            fix "Fix the error in the backing image's message. Then delete the image and create it again. Nothing is \
-                 lost: no volume uses it."
+            fix "Fix the error that the backing image's message reports. Then delete the image and create it again. Nothing is lost: no volume uses it."
             proven "no volume uses the image";
 }

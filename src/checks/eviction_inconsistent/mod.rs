@@ -25,7 +25,7 @@ use crate::longhorn::Resource::*;
 pub static CHECK: Check = Check {
     id: "eviction_inconsistent",
     title: "Contradictions around eviction",
-    summary: "Objects contradict each other about an eviction: a flag stays set, the eviction is silently suspended, or a disk looks empty but is not.",
+    summary: "Objects contradict each other about an eviction. A flag stays set, the eviction is silently suspended, or a disk looks empty but is not.",
     needs: &[LonghornNodes, Replicas, BackingImages, Settings],
     uses: &[
         KubeNodes, Engines, Volumes, VolumeAttachments, BackingImageManagers, BackingImageDataSources, Pods,

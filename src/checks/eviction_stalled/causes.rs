@@ -32,16 +32,16 @@ causes! {
         way ATTACHED "volumes are still attached"
             fix "Move the workloads that use these volumes off node <node>. The drain does that itself unless a pod lacks a controller or has its own PodDisruptionBudget."
         way BY_HAND "a volume is attached manually"
-            fix "Detach the manually attached volumes from node <node> in Longhorn's UI: a drain does that only if setting \
+            fix "Detach the manually attached volumes from node <node> in Longhorn's UI. A drain does that only if setting \
                  detach-manually-attached-volumes-when-cordoned is true. Then move the other volumes' workloads."
         way ENGINE_LEFT_OVER "an engine process is orphaned"
-            fix "Delete the leftover process's Orphan object (1.9 or later). On older releases, delete the instance manager's pod while no volume is attached \
-                 to the node, and wait for the rebuilds." [
+            fix "Delete the leftover process's Orphan object (1.9 or later). On older releases, delete the instance manager's pod while no volume is \
+                 attached to the node. Then wait for the rebuilds." [
                 read "kubectl -n <namespace> get orphans.longhorn.io",
                 read "kubectl -n <namespace> get instancemanagers.longhorn.io <object> -o jsonpath='{.status.instanceEngines}'",
                 read "kubectl -n <namespace> get engines.longhorn.io -o wide",
             ]
-        way ENGINE_STOPPED "a stopped engine is listed"
+        way ENGINE_STOPPED "Longhorn lists a stopped engine"
             fix "Check that no volume is attached to the node. Then delete pod <object>: it runs nothing, so the drain can continue. Longhorn recreates it \
                  after the uncordon." [
                 read "kubectl -n <namespace> get engines.longhorn.io -o wide",

@@ -17,8 +17,8 @@ use crate::longhorn::Resource::*;
 pub static CHECK: Check = Check {
     id: "eviction_stalled",
     title: "Eviction or drain stalled",
-    summary: "Replicas or backing image copies stay on a node or disk that is being evicted, or an instance manager's PodDisruptionBudget blocks a drain. The \
-              finding gives the reason. A cordon without a drain has severity info.",
+    summary: "Replicas or backing image copies remain on a node or disk under eviction. Or an instance manager's PodDisruptionBudget blocks a drain. \
+              Read the finding for the reason. A cordon without a drain has severity info.",
     needs: &[LonghornNodes, Replicas, BackingImages, Settings],
     uses: &[
         KubeNodes, InstanceManagers, PodDisruptionBudgets, Engines, EngineFrontends, Volumes, Events, Pods,
@@ -44,7 +44,7 @@ pub static CHECK: Check = Check {
             when: When::Found(&[&causes::PDB_BLOCKS]),
             only: Some(Severity::Warning),
             for_: "15m",
-            summary: "A Longhorn instance manager blocks the drain of a node.",
+            summary: "A Longhorn instance manager is blocking a node drain.",
             description: "PodDisruptionBudget {{ $labels.object }} blocks the drain of{{ with $labels.node }} node {{ \
                           . }}{{ else }} its node{{ end }}. Longhorn deletes the budget once no volume is attached \
                           there and node-drain-policy is satisfied. Move the remaining volumes and replicas off the \

@@ -6,9 +6,8 @@ use crate::facts::ways::{KUBELET_SAYS, NODE_SAYS, NOT_STARTED, REFUSED};
 causes! {
     PANIC = critical "panic"
         "the instance manager's process exited with code 2, probably a Go panic, and no new pod was created" but "warning for the first 3 minutes"
-        fix "Save the pod's log. Find out why the node's longhorn-manager has not replaced it. After a panic during \
-             many rebuilds (Longhorn issue 13087, fixed in 1.11.3, 1.12.0), lower \
-             concurrent-replica-rebuild-per-node-limit." [
+        fix "Save the pod's log. Find out why the node's longhorn-manager has not replaced the pod. After a panic during many rebuilds (Longhorn issue \
+             13087, fixed in 1.11.3, 1.12.0), lower concurrent-replica-rebuild-per-node-limit." [
             read "kubectl -n <namespace> logs <object> --tail=200",
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
         ];
@@ -27,7 +26,7 @@ causes! {
     POD_FAILED = critical "pod_failed"
         "the instance manager's pod has terminated, and no new one is being created"
             but "warning in the first 3 min, info in the first 2 min if nothing ran in the pod"
-        fix "Find out why the node's longhorn-manager has not created a new pod: only that manager can, and usually does so within two minutes." [
+        fix "Find out why the node's longhorn-manager has not created a new pod. Only that manager can, and usually does so within two minutes." [
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
             read "kubectl -n <namespace> describe pod <object>",
         ];
@@ -50,8 +49,8 @@ causes! {
                 read "kubectl get node <node> -o jsonpath='{.status.allocatable}'",
             ]
         way NO_SLOT "its node's pod limit is reached"
-            fix "Move other pods off <node>, or raise its kubelet's maxPods: Longhorn then creates the pod within two minutes, and its replicas are used \
-                 again. Do not delete any replica." [
+            fix "Move other pods off <node>, or raise its kubelet's maxPods. Longhorn then creates the pod within two minutes and uses the node's \
+                 replicas again. Do not delete any replica." [
                 read "kubectl get pods -A --field-selector spec.nodeName=<node>",
                 read "kubectl describe node <node>",
             ]
@@ -66,7 +65,7 @@ causes! {
             proven "the fix asks to check first that no process of the pod runs on the node";
     POD_MISSING = critical "pod_missing" "the instance manager has no pod, and none is being created"
             but "warning in the first 3 min, info in the first 2 min if nothing ran in the pod"
-        fix "Find out why the node's longhorn-manager has not created the pod: only that manager can, and usually does so within two minutes." [
+        fix "Find out why the node's longhorn-manager has not created the pod. Only that manager can, and usually does so within two minutes." [
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
             read "kubectl -n <namespace> get instancemanagers.longhorn.io <object> -o yaml",
         ]
@@ -78,14 +77,14 @@ causes! {
                 read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
             ]
         way WEBHOOK_UNANSWERED "a webhook is not answering"
-            fix "Start the pods behind the webhook in the evidence. If it blocks them too, delete its configuration: its operator recreates it. Longhorn then \
-                 creates the pod and its volumes recover." [
+            fix "Start the pods behind the webhook in the evidence. If the webhook blocks them too, delete its configuration: its operator recreates it. \
+                 Longhorn then creates the pod, and volumes recover." [
                 read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
                 read "kubectl get events -A --field-selector reason=FailedCreate --sort-by=.lastTimestamp",
             ] proven "a webhook configuration holds no data, and its operator recreates it"
         way CREATION_REJECTED "the API server rejects new pods"
-            fix "Read the rejection message and fix its cause: a webhook that is not answering, the namespace's Pod \
-                 Security level or a quota. Longhorn then creates the pod." [
+            fix "Read the rejection message. Fix its cause: a webhook that is not answering, the namespace's Pod Security level or a quota. Longhorn \
+                 then creates the pod." [
                 read "kubectl -n <namespace> get events --field-selector reason=FailedCreate --sort-by=.lastTimestamp",
                 read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
             ]
@@ -110,13 +109,13 @@ causes! {
             ] proven "the node is missing from Kubernetes, and the fix asks for every volume to be healthy without its replicas"
         ways NODE_SAYS;
     LABEL_MISSING = warning "label_missing"
-        "the instance manager lacks labels, so Longhorn will remove it or (before the fix of issue 9464) cannot sync its node"
-        fix "Put the missing labels back now, as on the instance manager's pod. Do not restart managers or upgrade \
-             earlier: managers from 1.6.3, 1.7.2 and 1.8.0 on remove the instance manager." [
+        "the instance manager lacks labels, so Longhorn will remove it (before issue 9464's fix: cannot sync its node)"
+        fix "Put the missing labels back, as on the instance manager's pod. Until then, do not restart managers or upgrade: managers from 1.6.3, 1.7.2 \
+             and 1.8.0 on remove the instance manager." [
             read "kubectl -n <namespace> get instancemanagers.longhorn.io --show-labels",
             read "kubectl -n <namespace> get instancemanagers.longhorn.io <object> -o yaml",
         ];
-    STARTING_STUCK = critical "starting_stuck" "the instance manager has been starting for more than 5 minutes (1 minute if an image cannot be pulled)"
+    STARTING_STUCK = critical "starting_stuck" "the instance manager has been starting for over 5 minutes (1 minute if an image cannot be pulled)"
         fix "Read the pod's Events to find out why it is not starting. Check the image, the node's resources and the \
              network plugin." [
             read "kubectl -n <namespace> describe pod <object>",

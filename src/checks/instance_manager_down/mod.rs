@@ -68,7 +68,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     STATES = Gauge "longhorn_health_instance_managers" ["state"]
-        "Instance managers by status.currentState, each once. A missing or unrecognized state counts as unknown.",
+        "Instance managers by status.currentState, each counted once. A missing or unrecognized state counts as unknown.",
         absent "never (a state without any is 0)",
         example "longhorn_health_instance_managers{state!=\"running\"} > 0";
 }

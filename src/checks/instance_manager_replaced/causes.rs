@@ -14,7 +14,7 @@ ways! { PROBE:
 }
 
 ways! { MEANT:
-    HARMLESS "nothing in use ran in it" fix "Do nothing: this is expected." [read PODS];
+    HARMLESS "nothing in use ran in the instance manager" fix "Do nothing: this is expected." [read PODS];
 }
 
 const PODS: &str = "kubectl -n <namespace> get pods -l longhorn.io/component=instance-manager";
@@ -39,15 +39,15 @@ causes! {
             [read UNHEALTHY, read "kubectl describe node <node>", read "kubectl -n <namespace> top pod --containers <object>"]
         ways PROBE;
     OOM_KILLED = warning "oom_killed" "the instance manager was OOM-killed"
-        fix "Check that <node>'s volumes are attached again. Then find out what fills the node's memory, or remove the pod's memory limit if it \
-             has one (Longhorn sets none)." [read "kubectl describe node <node>", read "kubectl -n <namespace> top pod --containers <object>"];
+        fix "Check that <node>'s volumes are attached again. Then find out what fills the node's memory. If the pod has a memory limit, remove it \
+             (Longhorn sets none)." [read "kubectl describe node <node>", read "kubectl -n <namespace> top pod --containers <object>"];
     EVICTED = warning "evicted"
         "the instance manager's pod was evicted" but "info if a drain evicted it and no volume was affected"
         fix "Check that <node>'s volumes are attached again. If the node lacked a resource, free it. If a drain evicted the pod, make drains respect \
              Longhorn's PodDisruptionBudget." [read "kubectl describe node <node>", read "kubectl -n <namespace> get poddisruptionbudgets <object>"]
         way PREEMPTED "a pod with a higher PriorityClass preempted it"
-            fix "Check that <node>'s volumes are attached again. Then free CPU or memory on <node>: a pod with a higher PriorityClass preempted the instance \
-                 manager, and can do so again."
+            fix "Check that <node>'s volumes are attached again. Then free CPU or memory on <node>. A pod with a higher PriorityClass preempted the \
+                 instance manager, and can do so again."
             [read "kubectl describe node <node>", read "kubectl get priorityclasses"]
         ways MEANT;
     NODE_LOST = warning "node_lost"

@@ -79,7 +79,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     REPLACEMENTS = Counter "longhorn_health_instance_manager_replacements_total" ["cause", "planned"]
-        "Instance manager pods that have ended since the exporter started. Label planned is true if Longhorn or a drain ended the pod.",
+        "Instance manager pods that ended since the exporter started. Label planned: true if Longhorn or a drain ended the pod.",
         absent "never (a cause that was not seen is 0)",
         example "increase(longhorn_health_instance_manager_replacements_total{planned=\"false\"}[1h]) > 0";
     LAST = Gauge "longhorn_health_instance_manager_last_replacement_timestamp_seconds" ["instance_manager", "node", "cause", "planned"]
@@ -117,7 +117,7 @@ const REPLACED: Alert = Alert {
         least: 60.0,
         unit: "seconds",
         is_range: false,
-        why: "An hour is enough to notify someone, and Kubernetes keeps the kubelet's Events as long.",
+        why: "An hour is enough to notify someone, and Kubernetes keeps the kubelet's Events for that long.",
     }],
     summary: "A Longhorn instance manager died and was replaced.",
     description: "Instance manager {{ $labels.instance_manager }}{{ with $labels.node }} on {{ . }}{{ end }} was replaced {{ $value | \

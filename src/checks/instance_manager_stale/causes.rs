@@ -18,7 +18,7 @@ ways! { SHARDED:
 
 causes! {
     ORPHAN_HELD = warning "orphan_held"
-        "a process in the old instance manager has no Engine or Replica object and will not end by itself"
+        "a process in the old instance manager has no Engine or Replica object and never ends by itself"
         fix "Make sure that no volume uses the instances, then delete their Orphan objects. If no Orphan exists, \
              delete the instance manager once nothing else runs in it." [
             read CONTENT,
@@ -27,26 +27,25 @@ causes! {
             change "kubectl -n <namespace> delete orphans.longhorn.io <key>",
             change "kubectl -n <namespace> delete instancemanagers.longhorn.io <instance_manager>",
         ] proven "no Engine or Replica owns what runs in it; the fix asks to make sure that no volume uses it"
-        way ORPHANS "Longhorn has created Orphans for them"
-            fix "Make sure that no volume uses the instances, then delete their Orphans: Longhorn stops the instances \
-                 and removes the instance manager. Setting orphan-resource-auto-deletion to `instance` automates \
-                 this."
+        way ORPHANS "Longhorn has created Orphans for the instances"
+            fix "Make sure that no volume uses the instances, then delete their Orphans. Longhorn then stops the instances and removes the instance \
+                 manager. Setting orphan-resource-auto-deletion to `instance` automates this."
         way UNSETTLED "an instance's object keeps changing state"
-            fix "Find out whether Longhorn still needs the instance: read the volume's events and the log of the \
-                 longhorn-manager that owns the volume."
-        way BESIDE_OTHERS "they have no Orphan object, and their instance manager runs others"
+            fix "Find out whether Longhorn still needs the instance. Read the volume's events and the log of the longhorn-manager that owns the volume."
+        way BESIDE_OTHERS "the instances have no Orphan, and their instance manager runs others too"
             fix "Upgrade the engines of the listed volumes, then detach the volumes. Once only orphaned instances are \
                  left, delete the instance manager: without an Orphan object, nothing else stops them."
-        way ALONE "they have no Orphan object, and their instance manager runs nothing else"
-            fix "Make sure that no volume uses the instances, then delete the instance manager: without an Orphan object, nothing else stops them.";
-    CLEANUP_STUCK = warning "cleanup_stuck" "nothing runs in the old instance manager, but its node's longhorn-manager does not remove it"
+        way ALONE "the instances have no Orphan, and their instance manager runs nothing else"
+            fix "Make sure that no volume uses the instances, then delete the instance manager. Without an Orphan object, nothing else stops them.";
+    CLEANUP_STUCK = warning "cleanup_stuck" "nothing runs in the old instance manager, but its node's longhorn-manager is not removing it"
         fix "Read the longhorn-manager's log on <node>: only that manager can remove the instance manager. If the manager is running but idle, \
              restart it."
             [read MANAGER, read CONTENT, read NODE,
              change "kubectl -n <namespace> delete pod -l app=longhorn-manager --field-selector spec.nodeName=<node>"]
             proven "nothing holds the instance manager; a DaemonSet recreates the manager's pod, and I/O does not pass through it"
-        way NODELESS "it names no node" fix "Find out what created instance manager <object> (read its metadata.managedFields): it names no node, so no \
-             longhorn-manager removes it."
+        way NODELESS "the instance manager names no node"
+            fix "Find out what created instance manager <object> (read its metadata.managedFields): it names no node, so no longhorn-manager \
+                 removes it."
         ways SHARDED;
     DELETION_STUCK = warning "deletion_stuck" "the old instance manager was deleted minutes ago but still exists"
         fix "Check that the admission webhook is answering. Then find out who set a finalizer on the instance manager: Longhorn sets none there."
@@ -67,8 +66,8 @@ causes! {
             proven "someone chose the moment; the command does not run if the StatefulSet would delete its claims";
     REPLICA_HELD = info "replica_held"
         "a replica runs in the old instance manager (expected until its volume is upgraded, rebuilt or attached again)"
-        fix "Upgrade the engines of volumes with a replica in this instance manager, or detach and reattach them: their replicas then move to the default \
-            instance manager. Running I/O is safe."
+        fix "Upgrade the engines of volumes with a replica in this instance manager, or detach and reattach them. Their replicas then move to the \
+            default instance manager. Running I/O is safe."
             [read VOLUMES, read CONTENT]
             proven "someone chose the moment; the command does not run if the StatefulSet would delete its claims"
         way NO_LIVE_UPGRADE "it serves the v2 data engine"
@@ -79,6 +78,6 @@ causes! {
             [read NODE, read CONTENT, read MANAGER]
             proven "the node is lost, and every volume is healthy without it";
     CLEANUP_PENDING = info "cleanup_pending"
-        "nothing runs in the old instance manager, or its last process is starting or stopping (Longhorn should remove it soon)"
+        "the old instance manager is empty, or its last process is starting or stopping (its removal is due)"
         fix "Wait a minute: Longhorn then removes the instance manager." [read CONTENT] ways SHARDED;
 }

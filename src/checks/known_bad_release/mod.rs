@@ -60,7 +60,8 @@ pub static CHECK: Check = Check {
         description: "This cluster can trigger a known bug of its Longhorn release: {{ reReplaceAll \"issue_\" \
                       \"https://github.com/longhorn/longhorn/issues/\" $labels.cause }}. Upgrade to the release that \
                       the finding names. Until then, use the finding's workaround.",
-        why: "An upgrade is planned work, so an hour can filter out triggers that come and go. Anything with an immediate impact has its own alert.",
+        why: "Upgrades are planned, so the alert can wait an hour to skip triggers that come and go. Anything with an immediate impact has its own \
+              alert.",
         runbook: include_str!("LonghornKnownBadRelease.md"),
         ..Alert::DEFAULT
     }],

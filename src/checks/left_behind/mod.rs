@@ -44,7 +44,7 @@ causes! {
             read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io,snapshots.longhorn.io -l longhornvolume=<volume>",
             read "kubectl -n <namespace> logs <manager> -c longhorn-manager --since=1h | grep <volume>",
         ]
-        way OF_ANOTHER_KIND "it is a node or an orphan"
+        way OF_ANOTHER_KIND "the stuck object is a node or an orphan"
             fix "Read the managers' logs to find out why <object> still exists. Do not remove a finalizer until you know why." [
                 read "kubectl -n <namespace> logs -l app=longhorn-manager --prefix --tail=-1 | grep <object>",
                 read "kubectl -n <namespace> get nodes.longhorn.io,orphans.longhorn.io",
@@ -60,9 +60,9 @@ causes! {
         fix "Check whether you need the data: a directory remains if its replica was deleted while the disk was unavailable. If not, delete the Orphan objects: that deletes the data." [
             read "kubectl -n <namespace> get orphans.longhorn.io -l longhornnode=<node> --sort-by=.metadata.creationTimestamp",
         ] proven "no object owns the data; the fix asks to check that it is not needed"
-        way NEEDED "a pod needs their volume"
-            fix "Keep the Orphans: a pod is waiting for volume <value>, which Longhorn no longer has, and their directories may be its only copy. Do not \
-                 enable orphan-resource-auto-deletion.";
+        way NEEDED "a pod needs the Orphans' volume"
+            fix "Keep the Orphans: a pod is waiting for volume <value>, which Longhorn no longer has. The Orphans' directories may be its only copy. Do \
+                 not enable orphan-resource-auto-deletion.";
 }
 
 pub static CHECK: Check = Check {
@@ -99,7 +99,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     ORPHAN_COUNT = Gauge "longhorn_health_orphans" ["node", "orphan_type"]
-        "Orphans on a node by type. Type replica is data on a disk, the other types are processes.",
+        "Orphans on a node by type. Type replica is data on a disk. The other types are processes.",
         absent "the node has no orphan of this type, or orphans cannot be read",
         example "longhorn_health_orphans > 0";
 }
