@@ -54,7 +54,7 @@ pub enum RenderError {
     #[error(transparent)]
     Json(#[from] serde_json::Error),
     /// What others have not read yet takes the whole budget.
-    #[error("answers not yet read by other clients use all memory for answers")]
+    #[error("no memory is left for answers: other clients have not read theirs yet")]
     Full,
 }
 

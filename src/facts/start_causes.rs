@@ -43,7 +43,7 @@ causes! {
             read LOG,
         ];
     API_CERTIFICATE = critical "api_certificate" "the manager rejects the API server's certificate"
-        fix "Compare <node>'s clock with the API server certificate's dates. If it expired, run kubeadm certs renew all and restart the \
+        fix "Compare <node>'s clock with the API server certificate's dates. If the certificate expired, run kubeadm certs renew all and restart the \
              static pods. If its issuer changed, restart the managers." [
             read "ssh <node> 'date -u; echo | openssl s_client -connect <value> 2>/dev/null | openssl x509 -noout -dates -issuer -ext subjectAltName'",
             read "kubectl -n <namespace> get configmap kube-root-ca.crt -o jsonpath='{.data.ca\\.crt}' | openssl x509 -noout -dates -subject",
@@ -79,19 +79,19 @@ causes! {
             change "ssh <node> 'sudo yum install -y iscsi-initiator-utils && sudo systemctl enable --now iscsid'",
             change "ssh <node> 'sudo zypper install -y open-iscsi && sudo systemctl enable --now iscsid'",
         ]
-        way ISCSI_APT "with apt" fix INSTALL
+        way ISCSI_APT "open-iscsi must be installed with apt" fix INSTALL
             [change "ssh <node> 'sudo apt-get update && sudo apt-get install -y open-iscsi && sudo systemctl enable --now iscsid'", read ISCSI]
-        way ISCSI_YUM "with yum" fix INSTALL
+        way ISCSI_YUM "open-iscsi must be installed with yum" fix INSTALL
             [change "ssh <node> 'sudo yum install -y iscsi-initiator-utils && sudo systemctl enable --now iscsid'", read ISCSI]
-        way ISCSI_ZYPPER "with zypper" fix INSTALL
+        way ISCSI_ZYPPER "open-iscsi must be installed with zypper" fix INSTALL
             [change "ssh <node> 'sudo zypper install -y open-iscsi && sudo systemctl enable --now iscsid'", read ISCSI]
-        way ISCSI_PACMAN "with pacman" fix INSTALL
+        way ISCSI_PACMAN "open-iscsi must be installed with pacman" fix INSTALL
             [change "ssh <node> 'sudo pacman -S --noconfirm open-iscsi && sudo systemctl enable --now iscsid'", read ISCSI]
-        way ISCSI_EMERGE "with emerge" fix INSTALL
+        way ISCSI_EMERGE "open-iscsi must be installed with emerge" fix INSTALL
             [change "ssh <node> 'sudo emerge --ask=n sys-block/open-iscsi && sudo systemctl enable --now iscsid'", read ISCSI]
-        way ISCSI_RPM_OSTREE "with rpm-ostree" fix INSTALL_AND_RESTART
+        way ISCSI_RPM_OSTREE "open-iscsi must be installed with rpm-ostree" fix INSTALL_AND_RESTART
             [change "ssh <node> 'sudo rpm-ostree install -y iscsi-initiator-utils && sudo systemctl enable iscsid'", read ISCSI]
-        way ISCSI_TRANSACTIONAL "with transactional-update" fix INSTALL_AND_RESTART
+        way ISCSI_TRANSACTIONAL "open-iscsi must be installed with transactional-update" fix INSTALL_AND_RESTART
             [change "ssh <node> 'sudo transactional-update --non-interactive pkg install open-iscsi && sudo systemctl enable iscsid'", read ISCSI]
         way ISCSI_INCLUDED "open-iscsi is already installed"
             fix "Start iscsid on the node, which already has open-iscsi. The manager starts at its next attempt, within five minutes."
@@ -130,7 +130,7 @@ causes! {
                  single-platform mirrors. Then remove the wrong image from the node's cache."
             [read "kubectl get node <node> -o jsonpath='{.status.nodeInfo.architecture}'", read LAST_LOG];
     WEBHOOK_UNSERVED = critical "webhook_unserved"
-        "the Service of the manager's webhook did not answer in time"
+        "the manager's webhook Service did not answer in time"
         fix "Find out why no manager behind Service <service> is Ready. If it has ready endpoints, check DNS, firewall and hairpin traffic from <node>. A startup probe does not help."
             [read SLICES, read "kubectl -n <namespace> get events --field-selector reason=Unhealthy", read DNS]
         way REFUSED "its webhook refuses connections"
@@ -185,8 +185,8 @@ causes! {
     WEBHOOK_DENIED = critical "webhook_denied"
         "Longhorn's admission webhook rejects a change that the manager makes during startup"
             but "warning below 5 restarts, info in the pod's first 2 min"
-        fix "Wait for the next attempt during a rollout. Otherwise correct the rejected object, or delete it if \
-             unused. If that is rejected too, make the change on the previous release."
+        fix "If a rollout is running, wait for a retry. Otherwise correct the rejected object, or delete it if unused. If that is rejected, make the \
+             change on the previous release."
             [read LAST_LOG, read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"] proven "the fix asks for a leftover"
         way SETTING_REFUSED "a setting's value is rejected"
             fix "Set the rejected setting to Longhorn's current value in ConfigMap longhorn-default-setting (the chart's defaultSettings), or \
@@ -268,8 +268,8 @@ causes! {
              the issue, the fixed release and the trigger."
             [read LAST_LOG, read IMAGES];
     OOM_KILLED = critical "oom_killed" "the manager was OOM-killed"
-        fix "Find out what is using <node>'s memory: the container has no limit, so the node itself ran out. If a memory limit was added, remove it: \
-             Longhorn sets none." [read NODE_STATE, read "kubectl top node <node>", read "kubectl top pod -A --sort-by=memory"];
+        fix "Find out what is using <node>'s memory: Longhorn sets no limit on the container, so the node itself probably ran out. If someone added a \
+             limit, remove it." [read NODE_STATE, read "kubectl top node <node>", read "kubectl top pod -A --sort-by=memory"];
     PROBE_KILLED = critical "probe_killed"
         "a liveness or startup probe kills the manager"
         fix "Remove the liveness or startup probe from container longhorn-manager and from its manifest or chart values. No Longhorn release \

@@ -24,7 +24,7 @@ ways! { UNREACHED:
         [read DNS, read ON_NODE, read WAITS, read GAVE_UP];
     OUTSIDE "DNS gives it an address outside the cluster"
         means "the last attempt went to a public address, which no Service has"
-        fix "Check a pod's /etc/resolv.conf on <node>: a search domain with a wildcard record, or a wrong cluster domain, answers for the Service. \
+        fix "Check /etc/resolv.conf in a pod on <node>. A search domain with a wildcard record, or a wrong cluster domain, resolves the Service's name. \
              Correct the kubelet's resolvConf or clusterDomain."
         [read "ssh <node> 'cat /etc/resolv.conf'", read DNS, read SERVICE, read WAITS, read GAVE_UP];
     NO_ROUTE "a firewall or missing route blocks it"
@@ -46,8 +46,8 @@ ways! { UNRESOLVED:
              retries."
         [read DNS, read "kubectl -n kube-system logs -l k8s-app=kube-dns --previous --tail=20"];
     DNS_SILENT "DNS queries get no answer"
-        fix "Check the CoreDNS pods. If they are Ready, the asking node loses packets: test DNS from a pod there. Then check its firewall, \
-             MTU and VXLAN checksum offload."
+        fix "Check the CoreDNS pods. If they are Ready, the querying node is probably losing packets: test DNS from a pod there. Then check its \
+             firewall, MTU and VXLAN checksum offload."
         [read DNS, read ON_NODE];
 }
 
@@ -105,8 +105,8 @@ ways! { KUBELET_SAYS:
 // What a kubelet that lives says of why its node is not Ready.
 ways! { NODE_SAYS:
     NODE_WITHOUT_RUNTIME "its container runtime is not answering"
-        fix "Restart the container runtime on <node> (containerd, rke2 or k3s). Its containers may still be running: until then, do not force-delete pods \
-            there, or delete or taint the node."
+        fix "Restart the container runtime on <node> (containerd, rke2 or k3s). Until then, do not force-delete its pods, nor delete or taint the node: \
+            its containers may still be running."
         [read NODE, read RUNTIME_LOG];
     NODE_WITHOUT_NETWORK "its pod network is not set up"
         fix "Fix the CNI plugin on <node>: its pod, and its files in /etc/cni/net.d and /opt/cni/bin. The node is then Ready again, and Longhorn \
@@ -120,8 +120,8 @@ ways! { NOT_STARTED:
         fix "Make the image available to this node: check its name and tag, the registry and its pull secret, and the node's DNS and \
              proxy. The kubelet retries within five minutes." [read POD, read SET];
     NODE_LACKS "the node lacks a prerequisite"
-        fix "Provide what the pod lacks (its Events say): a path, Secret or ConfigMap to mount, the CNI plugin, or a working container runtime. The \
-             kubelet then retries automatically." [read POD, read SET, read NODE];
+        fix "Read the pod's Events, and provide what is missing: a path, Secret or ConfigMap to mount, the CNI plugin, or a working container runtime. \
+             The kubelet then retries automatically." [read POD, read SET, read NODE];
     INIT "an init container fails"
         fix "Read the init container's log and fix the error in it."
         [read POD, read SET, read "kubectl -n <namespace> logs <pod> --all-containers --previous --tail=30"];
@@ -130,7 +130,7 @@ ways! { NOT_STARTED:
     TAINT "it does not tolerate the node's taint"
         fix "Remove the taint, or add a toleration to the DaemonSet. A node that you remove from Longhorn needs its manager until its replicas are \
              evicted." [read NODE, read REPLICAS];
-    LABEL "the node lacks the label it selects"
+    LABEL "the node lacks a label that it selects"
         fix "Put the label back on the node, or change the DaemonSet's nodeSelector. A node that you remove from Longhorn needs its manager until \
              its replicas are evicted." [read NODE, read REPLICAS];
     WAITING "it is waiting (cause unknown)"

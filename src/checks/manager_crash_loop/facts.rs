@@ -171,7 +171,7 @@ pub fn upgrade_gap(cluster: &Cluster, pod: &Pod) -> Option<(String, String)> {
     let furthest = installed.minor + if may_skip_a_minor(container, image) { 2 } else { 1 };
     let numbers = |release: Release| (release.major, release.minor, release.patch);
     let (headline, why) = if image.major == installed.major && image.minor > furthest {
-        (format!("going to {image} is not supported"), "an upgrade that skips a minor release")
+        (format!("cannot go from {installed} to {image}"), "an upgrade that skips a minor release")
     } else if numbers(image) < numbers(installed) {
         (format!("the downgrade to {image} is rejected"), "a downgrade")
     } else {

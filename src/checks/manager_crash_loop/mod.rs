@@ -68,11 +68,11 @@ pub static CHECK: Check = Check {
 
 gauges! {
     MANAGERS = Gauge "longhorn_health_managers" ["state"]
-        "Longhorn managers by state, each once: ready, not_ready (running), crash_looping (also between two crashes), not_running.",
+        "Longhorn managers by state, each counted once: ready, not_ready (running), crash_looping (also between two crashes), not_running.",
         absent "pods cannot be read",
         example "longhorn_health_expected_managers - ignoring (state) longhorn_health_managers{state=\"ready\"}";
     EXPECTED = Gauge "longhorn_health_expected_managers" []
-        "Longhorn managers that should run: the nodes where the DaemonSet wants one.",
+        "Longhorn managers that should be running: one for each node that the DaemonSet selects.",
         absent "the DaemonSet longhorn-manager cannot be read or does not exist",
         example "longhorn_health_expected_managers - on () sum(longhorn_health_managers)";
     CRASH_LOOPING = Gauge "longhorn_health_manager_crash_looping" ["node", "cause", "evidence", "severity"]
@@ -85,7 +85,7 @@ gauges! {
         absent "the node's manager is not in a crash loop",
         example "time() - longhorn_health_manager_last_termination_timestamp_seconds";
     LAST_RUN = Gauge "longhorn_health_manager_last_run_seconds" ["node"]
-        "Seconds that a crash-looping longhorn-manager last ran. About 60 or 120 points to the webhook.",
+        "Seconds a crash-looping longhorn-manager ran before its last crash. About 60 or 120 points to the webhook.",
         absent "the node's manager is not in a crash loop",
         example "longhorn_health_manager_last_run_seconds > 110";
     LAST_EXIT_CODE = Gauge "longhorn_health_manager_last_exit_code" ["node"]

@@ -12,8 +12,8 @@ const RESTARTS: Threshold = Threshold {
     least: 0.0,
     unit: "restarts",
     is_range: false,
-    why: "A rollout or a reboot causes one or two. A loop causes at least six an hour, even if each round takes the longest: 120 s for the Service \
-          check, 120 s for the manager's own server and five minutes of back-off.",
+    why: "A rollout or a reboot causes one or two. A loop causes at least six an hour. Its longest round takes 120 s for the Service check, 120 s for \
+          the manager's own server and five minutes of back-off.",
 };
 
 /// What the alert and the panel about restarts share.
@@ -40,8 +40,8 @@ pub const ALERTS: &[Alert] = &[
         summary: "A Longhorn manager is crash-looping.",
         description: "longhorn-manager{{ with $labels.node }} on {{ . }}{{ end }} is crash-looping. This manager's volumes cannot attach, \
                       detach or rebuild, but running I/O continues. Run the command below to find the cause.",
-        why: "The series stays 1 between two crashes, and a changed cause does not start a new alert. In three minutes, a manager can recover \
-              during a rollout. The alert on the webhook outage that follows fires later.",
+        why: "The series stays 1 between two crashes, and a changed cause does not start a new alert. Three minutes let a manager recover during a \
+              rollout. The alert on the resulting webhook outage fires later.",
         runbook: CRASH_LOOP_RUNBOOK,
         ..Alert::DEFAULT
     },
@@ -78,8 +78,8 @@ pub const WITHOUT_EXPORTER: &[Alert] = &[
         summary: "A Longhorn manager is crash-looping.",
         description: "Container longhorn-manager of pod {{ $labels.namespace }}/{{ $labels.pod }} is crash-looping. This manager's volumes \
                       cannot attach, detach or rebuild, but running I/O continues. Read how the last run ended (`kubectl logs --previous`).",
-        why: "The waiting reason vanishes while the container runs between two crashes; looking back ten \
-              minutes, twice the longest back-off, keeps the alert from starting over each time.",
+        why: "The waiting reason vanishes while the container runs between two crashes. Looking back ten minutes (twice the longest back-off) keeps the \
+              alert from starting over each time.",
         runbook: CRASH_LOOP_RUNBOOK,
         ..Alert::DEFAULT
     },
@@ -107,8 +107,8 @@ const LOOP_STEPS: &[Step] = &[Step::at(0.0, "green"), Step::at(1.0, "red")];
 pub const PANELS: &[Panel] = &[
     Panel {
         title: "Managers in a crash loop",
-        description: "Longhorn managers that crash-loop, including short runs between crashes. If it is red, open the managers dashboard for \
-                      node and cause.",
+        description: "Longhorn managers that crash-loop, including those running briefly between crashes. If red, open the managers dashboard for node \
+                      and cause.",
         expr: "max without ($without) (longhorn_health_managers{$job, state=\"crash_looping\"})",
         legend: "crash-looping",
         steps: LOOP_STEPS,
@@ -118,7 +118,7 @@ pub const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Managers,
         title: "Managers",
-        description: "Longhorn managers by state, each once. If some stay not ready or not running for minutes, their nodes' volumes are not managed.",
+        description: "Longhorn managers by state, each counted once. If some stay not ready or not running for minutes, their nodes' volumes are not managed.",
         no_data: "the exporter cannot read pods",
         ..Panel::TIME_SERIES.of(&MANAGERS)
     },
@@ -144,8 +144,8 @@ pub const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Managers,
         title: "Last run before a crash",
-        description: "Run time before the last crash. A few seconds: environment check or stale manifest. 60 s (from 1.9.2: 120 s): webhook. \
-                      600 s: old managers.",
+        description: "Run time before the last crash. A few seconds: environment check or stale manifest. 60 s (120 s from 1.9.2 on): webhook. 600 s: \
+                      waiting for old managers.",
         unit: Unit::Seconds,
         no_data: "no manager is in a crash loop, or the exporter is not reporting",
         ..Panel::BAR_GAUGE.of(&LAST_RUN)

@@ -43,7 +43,7 @@ causes! {
             change "kubectl -n <namespace> delete pod <object>",
         ] proven "others do what this manager has not done for five minutes; a DaemonSet recreates its pod, and I/O does not pass through it"
         way UNREACHED "its instance manager is Ready but not reported running"
-            fix "Read the manager's log: usually it cannot reach ports 8500 to 8503 of its Ready instance manager (NetworkPolicy, firewall, pod \
+            fix "Read the manager's log. Usually the manager cannot reach ports 8500 to 8503 of its Ready instance manager (NetworkPolicy, firewall, pod \
                  network). Deleting the manager's pod does not help." [
                 read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=2000 | grep instance-manager",
                 read "kubectl -n <namespace> get networkpolicies",
@@ -65,22 +65,22 @@ causes! {
             ];
     NODE_STATUS_WRONG = warning "node_status_wrong"
         "Longhorn reports a node or its manager as down, although Kubernetes has reported both Ready for five minutes"
-        fix "Save the log of the node's manager, then delete the pod: it no longer receives updates from Kubernetes. If nothing changes, delete \
-             the other manager pods one at a time." [
+        fix "Save the log of the node's manager, which no longer receives updates from Kubernetes. Then delete its pod. If nothing changes, delete the \
+             other manager pods one at a time." [
             read "kubectl get node <object> && kubectl -n <namespace> get nodes.longhorn.io <object> -o jsonpath='{.status.conditions}'",
             read "kubectl -n <namespace> logs <manager> -c longhorn-manager --tail=200",
             change "kubectl -n <namespace> delete pod <manager>",
         ] proven "Kubernetes has had node and manager Ready for five minutes; a DaemonSet recreates the pod, and I/O does not pass through it";
     ROTATION_STOPPED = info "rotation_stopped"
         "managers are working, but none rotates the webhook certificates: one manager needs a restart"
-        fix "Restart one manager at the next opportunity: the new one takes the Lease. A manager that failed to renew it for 30 s (API server outage) \
-             never tries again." [read "kubectl -n <namespace> get lease <object> -o yaml"];
+        fix "Restart one manager at the next opportunity: the new one takes the rotation Lease. A manager that failed to renew it for 30 s (API server \
+             outage) never tries again." [read "kubectl -n <namespace> get lease <object> -o yaml"];
     LEASE_UNSTEADY = info "lease_unsteady"
         "the Lease for webhook certificate rotation changes hands more than twice a day per manager"
         fix "Check the managers' ages and restarts: at each change of holder, a manager ended or lost the API server. If none restarted, check the API server and the nodes' network."
             [read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide", read "kubectl -n <namespace> get lease <object> -o yaml"];
     NODE_STATUS_STILL = info "node_status_still"
-        "one node's free disk space has not changed for an hour, unlike on all other nodes (idle disks look the same)"
+        "only one node's free disk space has not changed for an hour (idle disks look the same)"
         fix "Check whether the node's disks are idle: if so, nothing is wrong. Otherwise save the manager's log, then delete its pod." [
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=200",
         ] proven "the free space has not changed for an hour and the disks are not idle; a DaemonSet recreates the pod";
@@ -121,7 +121,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     UNDONE = Gauge "longhorn_health_manager_stalled_objects" ["node"]
-        "Objects that only the node's Ready longhorn-manager handles and that have been stalled for five minutes.",
+        "Objects stalled for five minutes that only the node's Ready longhorn-manager handles.",
         absent "the manager works or is not Ready, or its objects cannot be read",
         example "longhorn_health_manager_stalled_objects > 0";
 }

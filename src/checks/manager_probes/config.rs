@@ -96,8 +96,8 @@ fn state_readiness(cluster: &Cluster, readiness: Timing, out: &mut Outcome) {
             "longhorn-manager's readiness fails if an HTTPS answer takes longer than {} s, as in every stock release from 1.5 on",
             readiness.timeout
         ),
-        "Do nothing while managers stay Ready. On a loaded node, a working manager may turn NotReady for a moment: a timeout of 5 s avoids \
-         that, but an upgrade resets it.",
+        "Do nothing while managers stay Ready. On a loaded node, a working manager may turn NotReady for a moment. A timeout of 5 s avoids that, but an \
+         upgrade resets it.",
     );
 }
 
@@ -146,8 +146,7 @@ fn startup_window_short(cluster: &Cluster, probe: ProbeKind, timing: Timing) -> 
         format!("the {kind} probe kills managers that do not answer within {window} s"),
     )
     .impact(
-        "none yet. In a rollout, managers that wait for their turn are killed and wait again: a large cluster's \
-         rollout may never finish.",
+        "none yet. In a rollout, managers that wait for their turn are killed and wait again, so a large cluster's rollout may never finish.",
     )
     .fact(format!(
             "the {kind} probe allows {window} s, but one node's startup can take 240 s. From 1.6.4, 1.7.3 and 1.8.0 on, the others \

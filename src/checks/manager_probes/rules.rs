@@ -14,8 +14,8 @@ pub const ALERTS: &[Alert] = &[
         description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} took longer to become Ready than this \
                       release waits for the webhook. Without another Ready manager, it would crash-loop. Before the next upgrade, check the node's \
                       CPU, the TLS Secrets and the pod network.",
-        why: "The limit is the release's own wait (60 s from 1.5.0, 120 s from 1.9.2). Waiting for other nodes does not count. Five minutes let a \
-              startup finish that is about to.",
+        why: "The limit is the release's own wait (60 s from 1.5.0, 120 s from 1.9.2). Waiting for other nodes does not count. Five minutes let a nearly \
+              complete startup finish.",
         runbook: include_str!("LonghornManagerSlowStart.md"),
         ..Alert::DEFAULT
     },

@@ -14,8 +14,8 @@ mod own {
     causes! {
         QUEUEING = info "queueing"
             "managers are waiting for their turn, because Longhorn starts its webhook on one node at a time"
-            fix "Wait as long as the holder of the start Lease keeps changing. If the holder stays the same, read \
-                 that manager's log: it is hanging or crash-looping."
+            fix "Wait as long as the holder of the start Lease keeps changing. If the holder stays the same, that manager is hanging or crash-looping: \
+                 read its log."
                 [read "kubectl -n <namespace> get lease <object> -o yaml", read "kubectl -n <namespace> logs <pod> -c longhorn-manager --tail=50"];
         UNKNOWN = warning "unknown"
             "the manager is hanging during startup (cause unknown)"
@@ -31,8 +31,8 @@ mod own {
                 fix "Check that the service account may update Leases (kubectl auth can-i). If so, fix the pod's connection to the API server \
                      (CNI, kube-proxy, firewall). Deleting pods does not help."
             way LAST_LINE "its log has no known error"
-                fix "Check any object or address in the last line of the manager's log. If there is none, check the node's CPU and memory. Save \
-                     the log before deleting the pod.";
+                fix "Check any object or address that the manager's last log line names. If there is none, check the node's CPU and memory. Save the log \
+                     before deleting the pod.";
     }
 }
 

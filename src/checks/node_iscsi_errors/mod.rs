@@ -71,7 +71,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     EVENTS = Gauge "longhorn_health_node_iscsi_error_events" ["node", "cause"]
-        "How often the node's Events of the last hour report the error. The real number may be higher, because bursts are dropped.",
+        "Times the node's Events reported the error in the last hour. The real number may be higher: bursts are dropped.",
         absent "there is no such Event within an hour, or node-problem-detector does not report them",
         example "sum by (node) (longhorn_health_node_iscsi_error_events{cause=\"iscsi_conn_error\"})";
     LAST = Gauge "longhorn_health_node_iscsi_error_last_timestamp_seconds" ["node", "cause"]

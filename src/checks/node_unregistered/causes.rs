@@ -37,14 +37,14 @@ causes! {
             fix "Free CPU, memory or pod slots on <node> (the kubelet's message says which). The DaemonSet then recreates the pod."
                 [read "kubectl describe node <node>"]
         ways KUBELET_SAYS ways NOT_STARTED ways REFUSED;
-    UNINITIALIZED = warning "uninitialized" "a new node has been waiting for its cloud controller for ten minutes, so no pod of Longhorn starts on it"
-        fix "Read the cloud controller manager's log: it has not initialized <node>. Stop removing other nodes until then. \
-             Leave the taint: the controller takes it off." [
+    UNINITIALIZED = warning "uninitialized" "a new node has been waiting ten minutes for its cloud controller, so no Longhorn pod starts there"
+        fix "Find out from the cloud controller manager's log why <node> is not initialized. Stop removing other nodes until it is. Leave the taint: the \
+             controller takes it off." [
             read "kubectl -n kube-system get pods -o wide | grep -i cloud",
             read "kubectl describe node <node>",
             read "kubectl get nodes --sort-by=.metadata.creationTimestamp",
         ];
-    UNINSTALLING = info "uninstalling" "Longhorn is being uninstalled: its nodes are already deleted, but managers still run"
+    UNINSTALLING = info "uninstalling" "Longhorn is being uninstalled: its node objects are already deleted, but managers are still running"
         fix "Read the uninstaller's log. If its Job gave up (after 15 min), remove the object that it was waiting for and run the uninstaller again." [
             read "kubectl -n <namespace> get jobs,pods -l job-name=longhorn-uninstall",
             read "kubectl -n <namespace> logs job/longhorn-uninstall --tail=20",

@@ -45,8 +45,8 @@ pub static CHECK: Check = Check {
         summary: "A node is missing from Kubernetes or Longhorn, or has no running longhorn-manager.",
         description: "Node {{ $labels.object }} is missing from Kubernetes or Longhorn, or has no running longhorn-manager, so Longhorn cannot use \
                       it. Read its manager's log. If the node is lost, delete it in Longhorn once its replicas are rebuilt elsewhere.",
-        why: "The finding itself waits: ten minutes for a start, five for a node that is being replaced, one if an object states why no manager \
-              starts. The alert waits no longer than the one on the webhook outage, which this can cause.",
+        why: "The finding itself waits ten minutes for a start, and five for a node that is being replaced. If an object states why no manager starts, \
+              it waits one. The alert fires no later than the one on the webhook outage, which this can cause.",
         runbook: include_str!("LonghornNodeUnregistered.md"),
         ..Alert::DEFAULT
     }],
@@ -74,7 +74,8 @@ pub static CHECK: Check = Check {
 
 gauges! {
     NODES = Gauge "longhorn_health_nodes" ["state"]
-        "Longhorn nodes by state, each once: registered, never_started (no nodes.longhorn.io), node_gone (no Kubernetes node), manager_missing (no running manager).",
+        "Longhorn nodes by state, each counted once: registered, never_started (no nodes.longhorn.io), node_gone (no Kubernetes node), manager_missing \
+         (no running manager).",
         absent "pods or nodes.longhorn.io cannot be read",
         example "longhorn_health_nodes{state!=\"registered\"} > 0";
 }

@@ -17,8 +17,8 @@ causes! {
             read "kubectl -n <namespace> get events --field-selector reason=FailedExpansion",
         ]
         way REJECTED "Longhorn rejects the new size"
-            fix "Read the error: usually the replicas' disks lack allocatable space for the new size. Add or enlarge \
-                 disks, or move replicas to larger ones. Then Kubernetes retries."
+            fix "Read the error: usually the replicas' disks lack allocatable space for the new size. Add or expand disks, or move replicas to larger \
+                 ones. Kubernetes then retries."
             [read "kubectl -n <namespace> get nodes.longhorn.io -o yaml | grep -E 'storage(Maximum|Reserved|Scheduled|Available)'"]
         way OVERSIZED "the engine's size exceeds the volume's"
             fix "Take a backup. Then expand the claim to the engine's currentSize (this cannot be undone): replicas are then rebuilt. Do not delete a replica \
@@ -51,7 +51,7 @@ causes! {
         way CUT_OFF "the replica could not be reached"
             fix "Wait until the engine reaches the replica again: the next purge then retries. The disks have enough space.";
     PURGE_STALLED = warning "purge_stalled"
-        "a purge of removed snapshots has been stalled for an hour, and until it ends no replica can be rebuilt"
+        "a purge of removed snapshots has been stalled for an hour, and blocks all replica rebuilds"
         fix "Check the replicas' disks for errors: a purge reads and writes there. If they work, detach and attach the volume at the next \
              opportunity: that ends the purge." [
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o jsonpath='{.items[*].status.purgeStatus}'",
@@ -59,7 +59,7 @@ causes! {
         ];
     CLONE_FAILED = warning "clone_failed"
         "copying data into a clone failed, so the clone cannot be used"
-        fix "Read the error. Once the source volume is healthy, delete the clone's claim and create it again: this does not affect the source." [
+        fix "Read the error. Once the source volume is healthy, delete and recreate the clone's claim: this does not affect the source." [
             read "kubectl -n <namespace> get volumes.longhorn.io <volume> -o jsonpath='{.status.cloneStatus}'",
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o jsonpath='{.items[*].status.cloneStatus}'",
         ] proven "the clone never got its data; the source is not touched";
@@ -85,7 +85,8 @@ causes! {
             [read DESCRIBE, read TARGETS] proven "the restore has ended; deleting it removes its record and its Job, but nothing that it restored";
     SYSTEM_RESTORE_STALLED = warning "system_restore_stalled"
         "a system restore has stalled: its Job is not running, or has been failing for a day"
-        fix "Find out from the log of the Job's pod which object cannot be restored. If the Job has no pod, find out why. Then delete and recreate the SystemRestore." [
+        fix "Read the log of the Job's pod to find out which object cannot be restored. If the Job has no pod, find out why. Then delete and recreate \
+             the SystemRestore." [
             read "kubectl -n <namespace> logs -l job-name=<workload> --tail=50",
             read DESCRIBE,
             read "kubectl -n <namespace> describe jobs <workload>",
@@ -110,7 +111,7 @@ causes! {
                 [read IMAGE, change "kubectl -n <namespace> delete backingimages.longhorn.io <backing_image>"]
                 proven "no volume on the image was ever up, so no data is written on it"
         way NO_SOURCE "the source cannot be reached"
-            fix "Make the source reachable for pods on <node>: check DNS, firewall and the proxy (with the cluster's networks in no-proxy). Longhorn \
+            fix "Make sure that pods on <node> can reach the source: check DNS, firewall and proxy (no-proxy must list the cluster's networks). Longhorn \
                  then fetches the image again."
                 [read SOURCE, read "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --tail=2000 | grep <backing_image>"];
 }

@@ -15,8 +15,7 @@ const DELETE: &str = "kubectl -n <namespace> delete pod <pod>";
 
 causes! {
     NODE_DOWN = critical "node_down" "the NFS server's node is down", of_data: NotServed
-        fix "Bring <node> back. If that takes long, find out why the longhorn-manager that owns the share manager (<owner>) does not move the NFS \
-             server to another node." [read "kubectl get nodes -o wide", read MANAGERS, read SHARE];
+        fix "Bring <node> back. If that takes long, find out why the longhorn-manager on <owner> has not moved the NFS server to another node." [read "kubectl get nodes -o wide", read MANAGERS, read SHARE];
     VOLUME_NOT_ATTACHED = critical "volume_not_attached"
         "its volume is not attached", of_data: NotServed
         fix "Fix the volume attachment first: the NFS server starts once the volume is attached."
@@ -52,15 +51,15 @@ causes! {
     RESTARTING = critical "restarting"
         "the NFS server keeps being replaced, and its clients hang each time" but "warning if fewer than six times in half an hour"
         fix "Find out what ends the NFS server: memory, its node, a damaged file system, or an unreachable Service longhorn-recovery-backend. From 1.7 \
-             on, a busy node can also miss the lease."
+             on, its lease can expire on a busy node."
             [read "kubectl -n <namespace> get events --field-selector involvedObject.name=share-manager-<object>", read POD_LOG, read DESCRIBE]
         way MANAGERS_RESTART "its recovery backend's managers keep restarting"
-            fix "Find out why the managers restart: without their Service longhorn-recovery-backend, the NFS server of <release> exits (fixed in \
+            fix "Find out why the managers keep restarting: without their Service longhorn-recovery-backend, the NFS server of <release> exits (fixed in \
                  1.5.5 and 1.6.2). Do not restart managers until all are Ready."
             [read MANAGERS, read SLICES, read LOG]
         way BACKEND_RESTARTS "its recovery backend keeps restarting"
-            fix "Find out why the longhorn-recovery-backend pods restart: without them, the NFS server of <release> exits (fixed in 1.5.5 and 1.6.2). \
-                  Do not restart these pods until all are Ready."
+            fix "Find out why the longhorn-recovery-backend pods keep restarting: without them, the NFS server of <release> exits (fixed in 1.5.5 and \
+                  1.6.2). Do not restart any until all are Ready."
             [read "kubectl -n <namespace> get pods -o wide -l app=longhorn-recovery-backend", read SLICES, read LOG];
 }
 

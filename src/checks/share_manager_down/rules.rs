@@ -29,8 +29,8 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "The NFS server of a Longhorn RWX volume keeps being replaced.",
         description: "The NFS server of volume {{ $labels.object }} was replaced at least three times in 30 min. Its clients hang each time. Find \
                       out how the last server ended: out of memory, a lost node or an expired lease.",
-        why: "The finding needs three replacements in half an hour. Six are critical: all clients then hang every five minutes. The alert keeps \
-              firing while they count, so that it does not flap.",
+        why: "The finding needs three replacements in half an hour. Six are critical: all clients then hang every five minutes. The alert keeps firing \
+              while the replacements count, so that it does not flap.",
         runbook: include_str!("LonghornShareManagerRestarting.md"),
         ..Alert::DEFAULT
     },

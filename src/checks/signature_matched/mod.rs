@@ -17,15 +17,15 @@ use find::Match;
 
 causes! {
     CRITICAL = critical "critical_signature" "one of your own signatures (severity critical) matches"
-        fix "Follow the fix of the matching signature: the finding shows it." [
+        fix "Follow the fix that the finding shows for your signature." [
             read "kubectl -n <namespace> describe <kind> <object>",
         ];
     WARNING = warning "warning_signature" "one of your own signatures (severity warning) matches"
-        fix "Follow the fix of the matching signature: the finding shows it." [
+        fix "Follow the fix that the finding shows for your signature." [
             read "kubectl -n <namespace> describe <kind> <object>",
         ];
     INFO = info "info_signature" "one of your own signatures (severity info) matches"
-        fix "Follow the fix of the matching signature: the finding shows it." [
+        fix "Follow the fix that the finding shows for your signature." [
             read "kubectl -n <namespace> describe <kind> <object>",
         ];
 }
@@ -37,8 +37,8 @@ const MAX_IN_ALL: usize = 100;
 pub static CHECK: Check = Check {
     id: "signature_matched",
     title: "Your signatures",
-    summary: "A signature from a file of yours (`--signatures`) matches a log line, an Event, an object or the installed release. Without such a \
-              file, this check finds nothing.",
+    summary: "A signature from your own file (`--signatures`) matches a log line, an Event, an object or the installed release. Without such a file, \
+              this check finds nothing.",
     causes: ALL,
     gauges: GAUGES,
     alerts: &[Alert {

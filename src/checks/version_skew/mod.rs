@@ -44,7 +44,7 @@ causes! {
             change "kubectl -n <namespace> rollout restart deployment/longhorn-driver-deployer",
         ];
     UPGRADE_REFUSED = warning "upgrade_refused"
-        "Flux, Argo CD or the Helm controller of K3s and RKE2 cannot apply an upgrade of Longhorn, or has rolled it back"
+        "Flux, Argo CD or the K3s/RKE2 Helm controller cannot apply a Longhorn upgrade, or has rolled it back"
         fix "Read the error and fix its cause. Then run `longhorn-health-exporter plan upgrade` before the next try. Do not uninstall Longhorn: that \
              deletes its volumes." [
             read "kubectl -n <chart_namespace> logs job/<workload> --tail=50",
@@ -69,8 +69,8 @@ causes! {
 pub static CHECK: Check = Check {
     id: "version_skew",
     title: "Releases that do not match",
-    summary: "The managers, the installed release and the CSI plugin are of different Longhorn releases, or the tool that installs Longhorn cannot \
-              apply an upgrade (`check` sees that with your rights; `serve` does not follow these tools).",
+    summary: "The managers, the installed release and the CSI plugin are of different Longhorn releases. Or the tool that installs Longhorn cannot apply \
+              an upgrade: `check` detects that with your rights, `serve` does not follow these tools.",
     needs: &[Pods, DaemonSets, Settings],
     uses: &[Volumes, EngineImages, Deployments],
     glances: &[CustomResourceDefinitions, HelmCharts, HelmReleases, Applications],
@@ -154,7 +154,7 @@ fn differ(cluster: &Cluster, out: &mut Outcome, managers: &[(&Pod, Release)], ne
             format!("managers of {} are running side by side", apart.join(" and ")),
         )
         .since(age.since_or_later())
-        .impact("none yet. Managers of different releases write different fields, and some managers do not know all of them.")
+        .impact("none yet. Each manager writes its own release's fields, and older managers do not know the new ones.")
         .facts(says)
         .facts([age.evidence()]),
     );

@@ -33,7 +33,7 @@ ways! { ENGINE_ERROR:
         fix "Blacklist Longhorn's devices in /etc/multipath.conf on <node> and restart multipathd (Longhorn's article troubleshooting-volume-with-multipath)."
         [read "ssh <node> 'sudo multipath -ll; lsblk'", read EVENTS];
     BUSY "its previous device is still busy"
-        fix "Find out what still uses the device of <claim> on <node>: a mount, a process or multipathd. Stop it: the engine can then log \
+        fix "Find out what is still using <claim>'s device on <node>: a mount, a process or multipathd. Release the device, so that the engine can log \
              out and start again."
         [read "ssh <node> 'sudo iscsiadm -m session -P 1; grep longhorn /proc/mounts; sudo lsof /dev/longhorn/<volume>'", read EVENTS];
     NO_LOOPBACK "the node cannot reach its instance manager"

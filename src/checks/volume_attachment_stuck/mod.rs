@@ -50,18 +50,18 @@ const OF_KUBERNETES: &str = "kubectl get volumeattachments.storage.k8s.io";
 causes! {
     ATTACH_LOOP = critical "attach_loop"
         "the engine died at least three times in the last hour, so the volume keeps attaching and detaching"
-        fix "Find out why the engine dies: the instance manager on <value> (restarted, out of memory), the network to the replicas, or the \
-             disks. Scaling the workload down stops the loop." [read VOLUME_OBJECTS, read EVENTS, read TICKETS]
+        fix "Find out why the engine dies. Check the instance manager on <value> (restarted, out of memory), the replicas' network, and the disks. \
+             Scaling the workload down stops the loop." [read VOLUME_OBJECTS, read EVENTS, read TICKETS]
         ways ENGINE_ERROR;
     ENGINE_CANNOT_START = critical "engine_cannot_start"
         "the volume cannot attach, because its engine fails to start on the requested node"
         fix "Read the engine's error. Then check <value>: iscsiadm, module iscsi_tcp, multipathd, SELinux denials, engine image and instance \
              manager. The volume may attach to another node." [read VOLUME_OBJECTS, read EVENTS, read TICKETS]
-        way SEVERAL "several volumes on one node"
+        way SEVERAL "several volumes on one node cannot attach"
             fix "Check on <node> that iscsiadm and module iscsi_tcp exist and the instance manager is running. Then look for a multipathd that \
                  claims the devices, and for SELinux denials."
             [read LONGHORN_NODE, read MANAGERS_THERE]
-        way OF_THE_NODE "of all volumes on one node, while engines run on others"
+        way OF_THE_NODE "no engine starts on one node, but engines run on others"
             fix "Cordon <node>, so that new pods go elsewhere. Then check its iscsiadm, module iscsi_tcp, SELinux denials and instance manager, \
                  and whether multipathd claims the devices."
             [read LONGHORN_NODE, read MANAGERS_THERE, change "kubectl cordon <node>"]
@@ -77,12 +77,12 @@ causes! {
         ways BACKING_IMAGE;
     DETACHING = warning "detaching" "the volume has been detaching for ten minutes"
         but "info if a recording does not show since when"
-        fix "Find out which engine or replica does not stop, and check its node's instance manager. Then read the log of the longhorn-manager \
-             on <owner>, which owns the volume." [read VOLUME_OBJECTS, read EVENTS, read TICKETS];
+        fix "Find out which engine or replica fails to stop, and check its node's instance manager. Then read the log of the longhorn-manager on \
+             <owner>, which owns the volume." [read VOLUME_OBJECTS, read EVENTS, read TICKETS];
     TICKET_WAITS = warning "ticket_waits"
-        "a workload has waited ten minutes for a volume that is attached elsewhere or was never requested"
-        fix "Find out what still uses <claim> on its node, and stop it: a pod stuck in Terminating, an attachment from Longhorn's UI, or a second pod of the \
-             RWO claim." [read TICKETS, read OF_KUBERNETES, read VOLUME_OBJECTS]
+        "a workload has been waiting ten minutes: its volume is attached elsewhere, or its attachment was never requested"
+        fix "Find out what still uses <claim> on its node, and stop it: a pod stuck in Terminating, an attachment from Longhorn's UI, or a second pod of \
+             the RWO claim." [read TICKETS, read OF_KUBERNETES, read VOLUME_OBJECTS]
             proven "a second replica of a strict-local volume, without data; of two active engines the one that no replica names; the pod of a \
                     virtual machine on the node that it should leave"
         way MIGRATES "its migration is stuck"
@@ -102,9 +102,9 @@ causes! {
                 change "kubectl -n <namespace> patch volumes.longhorn.io <volume> --subresource=status --type merge -p '{\"status\":{\"pendingNodeID\":\"\"}}'",
             ]
         way TWO_ENGINES "two of its engines are active"
-            fix "Delete the engine that no replica names in spec.engineName: Longhorn stops all work on a volume with two active engines (fixed \
-                 in 1.4.4 and 1.5.2). Keep the other engine." [read VOLUME_OBJECTS, read TICKETS]
-        way UNHELD "it is still detached, although nothing holds it"
+            fix "Compare the replicas' spec.engineName. Delete the engine that none names, and keep the other: Longhorn stops all work on a volume with \
+                 two active engines (fixed in 1.4.4 and 1.5.2)." [read VOLUME_OBJECTS, read TICKETS]
+        way UNHELD "it is still detached, although no other node holds it"
             fix "Read the log of the longhorn-manager that owns the volume: it shows why the volume does not attach. Nothing else holds the volume."
                 [read VOLUME_OBJECTS, read TICKETS, read OWNERS_LOG]
         way BY_HAND "it was attached by hand"
@@ -135,17 +135,17 @@ causes! {
             fix "Read the Events of DaemonSet longhorn-csi-plugin and fix their cause. The kubelet then retries automatically."
             [read "kubectl -n <namespace> describe daemonset longhorn-csi-plugin"]
         way KEPT_AWAY_BY_TAINT "a taint keeps the CSI plugin off the node"
-            fix "Keep pods with Longhorn volumes off <node>. Or detach all Longhorn volumes and add the toleration to setting taint-toleration: \
+            fix "Keep pods with Longhorn volumes off <node>. Otherwise detach all Longhorn volumes and add the toleration to setting taint-toleration. \
                  csi-attacher then retries automatically." [read NODE, read KEPT_BY]
         way KEPT_OUT_BY_TAINT "a taint keeps the CSI plugin and the manager off the node"
-            fix "Keep pods with Longhorn volumes off <node>. Or detach all Longhorn volumes and add the toleration to setting taint-toleration and \
-                 DaemonSet longhorn-manager: csi-attacher then retries automatically." [read NODE, read KEPT_BY]
+            fix "Keep pods with Longhorn volumes off <node>. Otherwise detach all Longhorn volumes and add the toleration to setting taint-toleration \
+                 and DaemonSet longhorn-manager. csi-attacher then retries automatically." [read NODE, read KEPT_BY]
         way KEPT_AWAY_BY_LABEL "the node lacks a label for the CSI plugin"
-            fix "Keep pods with Longhorn volumes off <node>, or give it the label. Or detach all volumes and change setting \
-                 system-managed-components-node-selector: csi-attacher then retries automatically." [read NODE, read KEPT_BY]
+            fix "Keep pods with Longhorn volumes off <node>, or add the missing label to it. Otherwise detach all volumes and change setting \
+                 system-managed-components-node-selector. csi-attacher then retries automatically." [read NODE, read KEPT_BY]
         way KEPT_OUT_BY_LABEL "the node lacks a label for the CSI plugin and the manager"
-            fix "Keep pods with Longhorn volumes off <node>, or give it the label. Or detach all volumes and change setting \
-                 system-managed-components-node-selector and DaemonSet longhorn-manager: csi-attacher then retries automatically."
+            fix "Keep pods with Longhorn volumes off <node>, or add the missing label to it. Otherwise detach all volumes and change setting \
+                 system-managed-components-node-selector and DaemonSet longhorn-manager. csi-attacher then retries automatically."
                 [read NODE, read KEPT_BY]
         ways REFUSED
         ways UNRESOLVED;

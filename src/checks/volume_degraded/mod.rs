@@ -42,7 +42,7 @@ ways! { FAILED_REBUILD:
         fix "Free or add space on the disk that the error names, or disable its scheduling so that Longhorn rebuilds elsewhere."
         [read "kubectl -n <namespace> get nodes.longhorn.io <node> -o yaml | grep -E 'path|storageAvailable'", read REPLICAS, read EVENTS];
     DISK_ERRORS "its target disk has errors"
-        fix "Read <node>'s kernel log for I/O errors. Disable the scheduling of that disk, so that Longhorn rebuilds elsewhere. Then replace the \
+        fix "Read <node>'s kernel log for I/O errors. Disable scheduling on the failing disk, so that Longhorn rebuilds elsewhere. Then replace the \
              device."
         [read "ssh <node> 'sudo dmesg -T | grep -iE \"i/o error|read-only|medium error\" | tail'", read REPLICAS, read EVENTS];
     TOO_SLOW "long-grpc-timeout ends its rebuild"
@@ -53,7 +53,7 @@ ways! { FAILED_REBUILD:
         fix "Check <node>'s network for lost large packets (MTU, offload, storage network). Until it works, do not drain or reboot any node: <node> may \
              hold a last copy."
         [read "ssh <node> 'ip -o link'", read "kubectl get nodes -o wide", read REPLICAS, read EVENTS];
-    UNREACHED "instance managers cannot connect"
+    UNREACHED "instance managers cannot reach each other"
         fix "Fix the network between the instance managers of both nodes: the pod network, or the storage network if that is set. Longhorn then rebuilds."
         [read "kubectl -n <namespace> get pods -o wide -l longhorn.io/component=instance-manager", read REPLICAS, read EVENTS];
 }
@@ -76,7 +76,7 @@ const DISK: &[&str] = &["read-only file system", "input/output error"];
 
 causes! {
     REBUILD_STALLED = warning "rebuild_stalled"
-        "a rebuild has been stalled for half an hour (or, if its start is unknown, the volume degraded for a day)"
+        "a rebuild has been stalled for half an hour, or the volume degraded for a day (start unknown)"
         fix "Check both instance managers, the network between them, and the target node and disk. If rebuilds onto one disk keep failing, disable \
              its scheduling. Do not delete replicas with data." [
             read REPLICAS,
@@ -137,7 +137,8 @@ causes! {
             ]
         ways FAILED_REBUILD;
     FLAPPING = warning "flapping" "replicas of the volume fail and are rebuilt at least five times an hour"
-        fix "Find out why replicas fail: the network between the instance managers (policies, MTU, drops longer than engine-replica-timeout), slow disks, or restarts of an instance manager."
+        fix "Find out why replicas fail. Check the network between the instance managers (policies, MTU, drops longer than engine-replica-timeout), slow \
+             disks, and instance manager restarts."
             [read EVENTS, read REPLICAS, read "kubectl -n <namespace> get pods -o wide -l longhorn.io/component=instance-manager"];
     DETACHED = info "detached_on_last_copy" "a detached volume with several replicas has only one healthy copy left"
         fix "Attach the volume until its other replicas are rebuilt. From 1.9 on, setting offline-replica-rebuilding rebuilds them without a pod. Until then, keep <node> and its disk."

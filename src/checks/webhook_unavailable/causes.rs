@@ -6,8 +6,8 @@ use crate::facts::ways::{REFUSED, UNREACHED};
 // Where something else holds it up, that has to be fixed: the finding of another check.
 ways! { HELD_UP:
     HOLDER_HANGS "the start Lease's holder is hanging"
-        fix "Read the log of the manager that holds the start Lease: it is hanging, and the others are waiting for it. Do not delete its pod: \
-             the next one hangs." [
+        fix "Read the log of the start Lease's holder: it is hanging, and the other managers are waiting for it. Do not delete its pod: the next manager \
+             hangs too." [
             read "kubectl -n <namespace> logs <manager> -c <workload> --tail=50",
             read "kubectl -n <namespace> get pods -l app=<workload> -o wide --show-labels",
         ];
@@ -63,7 +63,7 @@ causes! {
         ] proven "no manager is Ready; a DaemonSet recreates the pod, and I/O does not pass through it"
         ways HELD_UP ways UNREACHED;
     SELECTOR_WRONG = critical "selector_wrong"
-        "managers are Ready, but a webhook's Service selects none: its selector is not this release's"
+        "managers are Ready, but a webhook's Service selects none of them: its selector is wrong for this release"
         fix "Set the Service's selector to the one of its release (from 1.7 on longhorn.io/admission-webhook: longhorn-admission-webhook). Then \
              find out what changed it, for example another release's manifest or a GitOps source." [
             change "kubectl -n <namespace> patch service <object> --type merge -p '{\"spec\":{\"selector\":<value>}}'",
@@ -72,7 +72,7 @@ causes! {
         ];
     NOT_LISTED = critical "not_listed"
         "managers are Ready and match the Service's selector, but Kubernetes does not list them in its EndpointSlices"
-        fix "Check kube-controller-manager, which writes EndpointSlices: its Lease must have been renewed within a minute, and its log must show no \
+        fix "Check kube-controller-manager, which writes EndpointSlices. Its Lease must have been renewed within a minute, and its log must show no \
              endpointslice errors. Restarting managers does not help." [
             read SLICES,
             read "kubectl -n kube-system get lease kube-controller-manager -o yaml",
@@ -113,7 +113,7 @@ causes! {
             [read "kubectl get <webhook> -o yaml", change DELETE_MANAGER]
             proven "the configuration has no CA bundle, and a starting manager writes it";
     CA_EXPIRED = critical "ca_expired"
-        "a webhook configuration's CA has expired or is not yet valid, so the API server does not trust the webhook"
+        "a webhook configuration's CA has expired or is not yet valid, so the API server distrusts the webhook"
         fix "Correct the control plane's clock if it is wrong. Otherwise restart one manager: it writes the CA of Secret longhorn-webhook-ca. If the \
              dates stay wrong, delete that Secret and longhorn-webhook-tls, and restart all managers." [
             read "date -u; kubectl get <webhook> -o jsonpath='{.webhooks[0].clientConfig.caBundle}' | base64 -d | openssl x509 -noout -subject -dates",
@@ -135,13 +135,13 @@ causes! {
         ] proven "one of the two cannot trust the managers' answers, or the API server reports so itself; managers create the Secret during \
                   startup, and I/O does not pass through them"
         way CLOCK_AHEAD "a node's clock is ahead"
-            fix "Set the clock of <node> right (chrony, NTP): the manager there issued the certificate. Only then delete the webhook's Secrets and restart \
+            fix "Correct the clock of <node> (chrony, NTP): the manager there issued the certificate. Only then delete the webhook's Secrets and restart \
                  all managers: they create a new certificate." [
                 read "ssh <node> 'date -u; timedatectl'",
                 change DELETE_SECRETS,
                 change RESTART_ALL,
             ]
-        way SERVING_EXPIRED "its dates do not fit"
+        way SERVING_EXPIRED "the certificate is not valid now"
             fix "Correct the control plane's clock if it is wrong. Otherwise delete Secret longhorn-webhook-tls and restart all managers: they create a \
                  new certificate. I/O is not affected." [
                 read "date -u; kubectl -n <namespace> get secret longhorn-webhook-tls -o jsonpath='{.data.tls\\.crt}' | base64 -d | openssl x509 -noout -issuer -dates -ext subjectAltName",
@@ -156,8 +156,8 @@ causes! {
             read MANAGERS,
         ]
         way POLICY "a NetworkPolicy blocks the API server"
-            fix "Let the API server's nodes reach port 9502 of the managers: exempt them from NetworkPolicy <value>, where it is managed (Git, Argo CD). \
-                 Do not delete the webhook configurations."
+            fix "Let the API server's nodes reach the managers' port 9502: change NetworkPolicy <value> at its source (Git, Argo CD). Do not delete the \
+                 webhook configurations."
             [read "kubectl -n <namespace> get networkpolicies -o yaml", read "kubectl get --raw /api/v1/namespaces/<namespace>/services/https:longhorn-admission-webhook:9502/proxy/v1/healthz"]
         way MESH "the managers are in a service mesh"
             fix "Take Longhorn's namespace out of the service mesh, or let the API server reach port 9502 without mutual TLS. Do not delete the \
@@ -173,7 +173,7 @@ causes! {
             change RESTART_ALL,
         ] proven "the configuration holds the date; managers create both Secrets during startup, and I/O does not pass through them";
     ROLLOUT = info "rollout"
-        "a webhook has lacked a ready endpoint or its configuration for less than three minutes (expected during a rollout)"
+        "a webhook has lacked a ready endpoint or its configuration for less than three minutes (normal in a rollout)"
         fix "Wait: a rollout restarts all managers together and ends within three minutes." [read MANAGERS]
         ways HELD_UP ways UNREACHED;
 }

@@ -15,7 +15,7 @@ gauges! {
         absent NO_SERVICE,
         example "longhorn_health_webhook_ready_endpoints < longhorn_health_webhook_expected_endpoints";
     LOCK_ACQUIRED = Gauge "longhorn_health_webhook_lock_acquired_timestamp_seconds" ["node"]
-        "Unix time since which the node has held the start Lease, under which managers start their webhooks one by one.",
+        "Unix time when the node took the start Lease. Managers take it one by one to start their webhooks.",
         absent "no one holds the Lease, or the release has none",
         example "time() - longhorn_health_webhook_lock_acquired_timestamp_seconds > 250";
     CONFIGURED = Gauge "longhorn_health_webhook_configuration_present" ["configuration"]

@@ -33,7 +33,7 @@ use crate::longhorn::Resource::*;
 pub static CHECK: Check = Check {
     id: "webhook_unavailable",
     title: "Webhook availability",
-    summary: "A webhook has no ready endpoint, managers are waiting for each other, a node without a manager holds the start Lease, or a webhook \
+    summary: "A webhook has no ready endpoint, managers are waiting for each other, or a node without a manager holds the start Lease. Or a webhook \
               configuration is missing, names another namespace or trusts an invalid CA.",
     needs: &[EndpointSlices, Pods],
     uses: &[

@@ -77,7 +77,7 @@ fn label_missing(cluster: &Cluster, pod: &Pod) -> Finding {
         format!("manager pod {name} lacks its admission label: the webhook Service skips it"),
     )
     .node(node)
-    .impact("the admission webhook lacks one endpoint, or has none if every manager lacks the label")
+    .impact("none while another manager has the label. If every manager lacks it, all changes to Longhorn objects are rejected.")
     .fact(format!("the Service selects {key}={value}, but the Ready pod lacks that label"))
 }
 

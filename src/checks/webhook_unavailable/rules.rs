@@ -61,7 +61,7 @@ pub const ALERTS: &[Alert] = &[
         summary: "A node without a working longhorn-manager holds the webhook start Lease.",
         description: "{{ with $labels.node }}Node {{ . }}{{ else }}A node{{ end }} keeps renewing Lease {{ $labels.object }} but has no working longhorn-manager \
                       pod. Managers on other nodes are waiting for the Lease and cannot start. On that node, look for a manager process that outlived its pod.",
-        why: "The finding allows for the release's longest startup: 120 s for the listener and 120 s for the Service, twice that in 1.9.2 and 1.9.3.",
+        why: "The finding allows for the longest startup: 240 s, or 480 s in 1.9.2 and 1.9.3.",
         runbook: include_str!("LonghornWebhookLockStuck.md"),
         ..Alert::DEFAULT
     },
@@ -106,7 +106,8 @@ pub const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Managers,
         title: "Webhook start Lease",
-        description: "The node that is starting its webhook, and since when. More than 250 s for one node is too long: check manager_start_stuck.",
+        description: "The node that is starting its webhook, and since when. More than 250 s for one node is too long: look for a manager stuck during \
+                      startup.",
         unit: Unit::FromNow,
         width: Width::Quarter,
         no_data: "no one holds the Lease, or the exporter is not reporting",

@@ -58,8 +58,8 @@ pub const ALERTS: &[Alert] = &[
         for_: "8m",
         severity: Severity::Critical,
         summary: "The Longhorn health exporter has not read the cluster since it started.",
-        description: "Since it started, longhorn-health-exporter has had no answer from the Kubernetes API for {{ $labels.resource }}. It reports \
-                      no findings until then. Read the exporter's log.",
+        description: "Since it started, longhorn-health-exporter has had no answer from the Kubernetes API for {{ $labels.resource }}. It reports no \
+                      findings until it has one. Read the exporter's log.",
         why: "A first sync takes seconds, on the largest clusters a minute. The alert waits 8 min, which is longer than an API server restart.",
         runbook: include_str!("LonghornHealthNotSynced.md"),
         ..Alert::DEFAULT
@@ -93,9 +93,8 @@ pub const ALERTS: &[Alert] = &[
         name: "LonghornHealthCheckUnknown",
         when: When::Flag { gauge: &gauges::CHECK_UNKNOWN, labels: &[] },
         for_: "5m",
-        summary: "A Longhorn health check cannot read what it needs.",
-        description: "Check {{ $labels.check }} is unknown, because it cannot read what it needs. It may miss a failure. Read the reason on the \
-                      exporter's page.",
+        summary: "A Longhorn health check lacks data and may miss a failure.",
+        description: "Check {{ $labels.check }} is unknown, because it lacks data. It may miss a failure. Read the reason on the exporter's page.",
         why: "Checks become unknown 3 min after a kind stops answering. The alert waits 5 min more, which is longer than an API server restart. With a scrape \
               and evaluation interval of 1 min, this fires within 10 min of the first missed answer.",
         runbook: include_str!("LonghornHealthCheckUnknown.md"),
@@ -112,7 +111,7 @@ pub const ALERTS: &[Alert] = &[
         description: "If one {{ $labels.failure_domain }} fails, volumes lose all their data ({{ $value }} at risk). Longhorn does not fix this by \
                       itself. Run `longhorn-health-exporter plan loss` to list these volumes and their fixes.",
         why: "Longhorn does not move copies for this by itself: anti-affinity counts only when a replica is placed, and detached volumes are not \
-              rebuilt. In 2 h, most evictions and rebuilds have separated the copies, and most detached volumes are attached again. For attached \
+              rebuilt. Within 2 h, most evictions and rebuilds have separated the copies, and most detached volumes are attached again. For attached \
               volumes on their last copy, LonghornVolumeNotRecovering fires.",
         runbook: include_str!("LonghornHealthCopiesAtRisk.md"),
         ..Alert::DEFAULT

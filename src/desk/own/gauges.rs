@@ -40,7 +40,7 @@ gauges! {
         absent "one of the alert's findings follows from no other finding",
         example "count by (root_alert, alert) (max without (instance, pod) (longhorn_health_alert_follows))";
     FINDINGS_TRUNCATED = Gauge "longhorn_health_exporter_truncated_findings" ["check"]
-        "Findings of a check that got no series of their own, because the metrics page would become too large.",
+        "Findings without a series of their own, by check. They are left out because the metrics page would become too large.",
         absent "no check has more than 2,000 findings, or findings with more than 500 volumes",
         example "longhorn_health_exporter_truncated_findings > 0";
     SERIES_TRUNCATED = Gauge "longhorn_health_exporter_truncated_series" ["metric"]
@@ -52,8 +52,7 @@ gauges! {
         absent "the cause is not found",
         example "max without (instance, pod) (longhorn_health_finding) * on (cluster, check, cause) group_left (runbook) topk by (cluster, check, cause) (1, longhorn_health_cause_info)";
     CHECKS = Gauge "longhorn_health_checks" ["state"]
-        "Number of checks by state, each once: known (has a verdict) or unknown (lacks data). A kind that this Longhorn release or the recording does not have \
-         counts as empty, unless other objects prove that some exist.",
+        "Number of checks by state: known (has a verdict) or unknown (lacks data). Kinds that do not exist here count as empty.",
         absent BEFORE_SYNC,
         example "max without (instance, pod) (longhorn_health_checks{state=\"unknown\"}) > 0";
     CHECK_UNKNOWN = Gauge "longhorn_health_check_unknown" ["check"]
@@ -61,13 +60,12 @@ gauges! {
         absent "the check has a verdict, or the first sync is not complete",
         example "longhorn_health_check_unknown == 1";
     VOLUMES = Gauge "longhorn_health_volumes" ["robustness"]
-        "Number of volumes by the robustness that Longhorn reports, each volume once. Volumes that are not attached count as `detached` unless \
-         faulted.",
+        "Number of volumes by the robustness that Longhorn reports, each counted once. Volumes that are not attached count as `detached` unless faulted.",
         absent BEFORE_SYNC,
         example "max without (instance, pod) (longhorn_health_volumes{robustness=\"faulted\"}) > 0";
     VOLUMES_AFFECTED = Gauge "longhorn_health_volumes_affected" ["state"]
-        "Number of volumes by their worst state, each volume once: faulted, node_away, not_served (RWX), read_only, last_copy, rebuilding, \
-         degraded, never_up (faulted but never written).",
+        "Number of volumes by their worst state, each counted once: faulted, node_away, not_served (RWX), read_only, last_copy, rebuilding, degraded, \
+         never_up (faulted but never written).",
         absent "no volume is in this state, or the first sync is not complete",
         example "max by (state) (longhorn_health_volumes_affected)";
     VOLUMES_AT_RISK = Gauge "longhorn_health_volumes_at_risk" ["failure_domain", "by_choice"]
@@ -128,12 +126,11 @@ gauges! {
         absent NO_WEB_CONFIG,
         example "longhorn_health_exporter_web_config_last_reload_successful == 0";
     WEB_CONFIG_LAST_SUCCESS = Gauge "longhorn_health_exporter_web_config_last_reload_success_timestamp_seconds" []
-        "Unix time when the exporter read the web configuration that it uses now.",
+        "Unix time when the exporter loaded its current web configuration.",
         absent NO_WEB_CONFIG,
         example "time() - longhorn_health_exporter_web_config_last_reload_success_timestamp_seconds";
     EVALUATED = Gauge "longhorn_health_exporter_last_evaluation_timestamp_seconds" []
-        "Unix time when the checks last ran, at most 45 s ago, whether on live data, a recording or the demo. The age of live data is in \
-         longhorn_health_exporter_last_success_timestamp_seconds.",
+        "Unix time when the checks last ran, at most 45 s ago. For the age of live data, use longhorn_health_exporter_last_success_timestamp_seconds.",
         absent "--web.disable-exporter-metrics is set",
         example "time() - longhorn_health_exporter_last_evaluation_timestamp_seconds > 60";
     EVALUATION_DURATION = Gauge "longhorn_health_exporter_last_evaluation_duration_seconds" []

@@ -48,7 +48,7 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         title: "Checks without verdict",
-        description: "Checks that cannot read what they need. They may miss failures.",
+        description: "Checks that lack data. They may miss failures.",
         expr: "max by ($cluster job) (longhorn_health_checks{$job, state=\"unknown\"})",
         legend: "unknown",
         steps: WARN_FROM_ONE,
@@ -135,7 +135,7 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         title: "Volumes by worst state",
-        description: "Each volume once, by its worst state: faulted, not served (RWX), read-only, last copy, rebuilding, degraded.",
+        description: "Volumes by their worst state, each counted once: faulted, not served (RWX), read-only, last copy, rebuilding, degraded.",
         no_data: "no such volume, or the exporter is down",
         ..Panel::TIME_SERIES.of(&VOLUMES_AFFECTED)
     },
@@ -229,7 +229,7 @@ pub const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Exporter,
         title: "Web configuration loaded",
-        description: "When each exporter pod read the web configuration and certificates that it uses now.",
+        description: "When each exporter pod loaded its current web configuration and certificates.",
         unit: Unit::FromNow,
         columns: &["instance", "Value"],
         expr: "max by ($cluster instance) (longhorn_health_exporter_web_config_last_reload_success_timestamp_seconds{$job}) * 1000",

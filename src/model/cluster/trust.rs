@@ -72,7 +72,7 @@ impl Cluster {
             let undecodable = self.resources.get(resource).map_or(0, |status| status.undecodable);
             let objects = if undecodable == 1 { "object" } else { "objects" };
             (undecodable > 0).then(|| {
-                format!("{undecodable} {objects} of {resource} could not be decoded, and so not judged")
+                format!("{undecodable} {objects} of {resource} could not be decoded, so they are not judged")
             })
         };
         let unwritten = |resource: &Resource| self.left_out().statuses.get(resource).cloned();

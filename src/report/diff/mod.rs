@@ -158,7 +158,7 @@ impl Diff {
                 out,
                 "",
                 &format!(
-                    "\nnot compared, as one of them could not be read: {}",
+                    "\nnot compared, because one of the two could not be read: {}",
                     self.not_compared.join(", ")
                 ),
             )?;

@@ -117,7 +117,7 @@ pub fn rest(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()
         let more = waits.count.saturating_sub(waits.objects.len());
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let text = format!(
-            "{}/{} if it lasts, which one check cannot know: {}{more}",
+            "{}/{} if it lasts (one check alone cannot tell): {}{more}",
             waits.check,
             waits.cause,
             waits.objects.join(", ")

@@ -175,7 +175,7 @@ impl Collect<'_> {
         }
         let name = &pod.metadata.name;
         let why = match end.reason.as_str() {
-            _ if end.exit_code == 0 => ", although it has to run always".to_owned(),
+            _ if end.exit_code == 0 => ", although it must always be running".to_owned(),
             "" | "Error" if end.exit_code == 137 => " (killed, not OOM)".to_owned(),
             "" | "Error" => String::new(),
             reason => format!(" ({})", shortened(reason, LONGEST)),

@@ -51,8 +51,7 @@ pub struct Room<'a> {
 
 conditions! {
     DOES_NOT_FIT = NotYet "volume_does_not_fit" "replicas of the requested volume find no disk"
-        fix "Fix the reasons that the disks report, add a disk, or delete unneeded volumes. Otherwise request a \
-             smaller volume or fewer replicas."
+        fix "Fix the causes that the disks report, add a disk, or delete unneeded volumes. Otherwise request a smaller volume or fewer replicas."
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go (FindDiskCandidates)"
         needs [LonghornNodes, Settings] Capacity(fits::does_not_fit);
@@ -62,12 +61,12 @@ conditions! {
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go (IsSchedulableToDisk)"
         needs [Volumes, Replicas, LonghornNodes, Settings] Capacity(without_node);
     WITHOUT_ZONE = NotYet "no_room_without_zone" "the other zones lack room for the replicas of a lost zone"
-        fix "Add disks in the other zones. If volumes may stay degraded while a zone is lost, use --accept no_room_without_zone."
+        fix "Add disks in the other zones. If you can accept degraded volumes while a zone is down, use --accept no_room_without_zone."
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go (IsSchedulableToDisk)"
         needs [Volumes, Replicas, LonghornNodes, Settings] Capacity(without_zone);
     NONE_TAKES = NotYet "no_disk_takes_replicas" "no disk can take a replica now"
-        fix "Fix the reason that each disk reports: until then, Longhorn cannot place any replica."
+        fix "Fix the cause that each disk reports. Until then, Longhorn cannot place any replica."
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go (getNodeInfo, FindDiskCandidates)"
         needs [LonghornNodes, Settings] Capacity(disks::none_takes);

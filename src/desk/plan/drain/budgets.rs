@@ -129,7 +129,7 @@ pub fn manager_away(draining: &Draining<'_>, out: &mut Found) {
         Some(pod) => out
             .say(format!("longhorn-manager on {} is not Ready", draining.node))
             .fact(format!("its pod is {}", pod.metadata.name)),
-        None => out.say(format!("longhorn-manager on {} has no pod", draining.node)),
+        None => out.say(format!("node {} has no longhorn-manager pod", draining.node)),
     };
 }
 

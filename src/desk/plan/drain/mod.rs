@@ -132,8 +132,8 @@ conditions! {
         source "longhorn-manager v1.7.0 to v1.12.1 controller/backing_image_controller.go (minNumberOfCopies)"
         needs [BackingImages, BackingImageDataSources, LonghornNodes] Drain(data::only_image);
     LAST_COPY = NotYet "last_copy" "volumes have their last healthy copy on the node"
-        fix "Give each of these volumes another healthy replica first: raise numberOfReplicas by 1 and wait, or evict \
-             the node's replicas (for the steps, run plan drain <node> --evict)."
+        fix "Give each of these volumes another healthy replica first. Raise numberOfReplicas by 1 and wait, or evict the node's replicas (steps: plan \
+             drain <node> --evict)."
         read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node> -o wide"
         source "longhorn-manager v1.12.1 controller/volume_controller.go (isHealthyAndActiveReplica)"
         needs [Volumes, Replicas, KubeNodes] Drain(data::last_copy);
@@ -148,13 +148,13 @@ conditions! {
         source "longhorn-manager v1.3.3 to v1.12.1 datastore/longhorn.go (ListVolumePDBProtectedHealthyReplicasRO); issue 10833"
         needs [Replicas, KubeNodes] Drain(budgets::unknown_node);
     ENGINE_LEFT = NotYet "engine_left_over" "a leftover engine process is running on the node, so kubectl drain would never finish"
-        fix "On v1.9 or later, delete the leftover process's Orphan object. On older releases, wait until no volume is attached to the node, then delete the \
-             instance manager pod. After either, wait for the rebuilds."
+        fix "On v1.9 or later, delete the leftover process's Orphan object. On older releases, wait until no volume is attached to the node, then delete \
+             the instance manager pod. Then wait for the rebuilds."
         read "kubectl -n <namespace> get orphans.longhorn.io"
         read "kubectl -n <namespace> get engines.longhorn.io -o wide"
         source "longhorn-manager v1.3.3 to v1.12.1 controller/instance_manager_controller.go (areAllInstanceRemovedFromNodeByType); issue 6764"
         needs [InstanceManagers, Engines] Drain(budgets::engine_left_over);
-    CSI_BUDGET = NotYet "csi_budget" "only one pod of csi-attacher or csi-provisioner is Ready, so its PodDisruptionBudget never lets it go"
+    CSI_BUDGET = NotYet "csi_budget" "only one pod of csi-attacher or csi-provisioner is Ready, so its PodDisruptionBudget blocks the drain"
         fix "Scale that Deployment to 2, and wait until both pods are Ready. To make this permanent, set csi.attacherReplicaCount or \
              csi.provisionerReplicaCount in the chart's values."
         read "kubectl -n <namespace> get deployments,poddisruptionbudgets"

@@ -54,8 +54,8 @@ conditions! {
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::one_zone);
     TOGETHER = NotYet "lost_together" "volumes have all their copies on the named nodes"
-        fix "Give each of these volumes a copy on another node first: raise numberOfReplicas, or evict the replicas \
-             of one of these nodes (for the steps, run plan drain <node> --evict)."
+        fix "Give each of these volumes a copy on another node first. Raise numberOfReplicas, or evict the replicas of one of these nodes (steps: plan \
+             drain <node> --evict)."
         source "longhorn-manager v1.12.1 controller/volume_controller.go (isHealthyAndActiveReplica)"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::together);
     NO_ROOM = NotYet "no_room_to_rebuild" "the other disks lack room to rebuild a lost node's replicas"
@@ -69,7 +69,7 @@ conditions! {
         read "kubectl -n <namespace> get backingimages.longhorn.io -o yaml"
         source "longhorn-manager v1.3.3 to v1.12.1 controller/backing_image_data_source_controller.go (downloads again only what was downloaded)"
         needs [BackingImages, BackingImageDataSources, LonghornNodes] Loss(copies::one_image);
-    NOT_BACKED_UP = Note "not_backed_up" "volumes were never backed up"
+    NOT_BACKED_UP = Note "not_backed_up" "volumes have never been backed up"
         fix "Add a recurring job with task backup if these volumes need backups."
         source "longhorn-manager v1.12.1 k8s/pkg/apis/longhorn/v1beta2/volume.go (lastBackupAt)"
         needs [Volumes] Loss(rest::not_backed_up);

@@ -52,7 +52,7 @@ conditions! {
         source "longhorn chart/Chart.yaml kubeVersion at each tag; CHANGELOG of v1.11.3; issue 13576"
         needs [] EachStep(target::kubernetes);
     STORED_VERSIONS = NotYet "stored_versions" "Longhorn CustomResourceDefinitions still list v1beta1 as stored, which 1.10 removes"
-        fix "Rewrite all objects of these kinds while Longhorn is still on <from>, and remove v1beta1 from status.storedVersions (see the important notes of \
+        fix "Rewrite all objects of these kinds while Longhorn is still on <from>. Then remove v1beta1 from status.storedVersions (important notes of \
              1.10). Otherwise the API server rejects the new CustomResourceDefinitions."
         read "kubectl get crds -l longhorn-manager -o custom-columns=NAME:.metadata.name,STORED:.status.storedVersions"
         source "longhorn v1.9.2 and v1.10.0 deploy/longhorn.yaml (spec.versions); issues 11886, 11923"
@@ -123,8 +123,7 @@ conditions! {
         source "longhorn-manager v1.12.1 controller/engine_image_controller.go (canDoLiveEngineImageUpgrade), upgrade/v14xto150"
         needs [Volumes, Engines] Now(volumes::busy);
     V2_ATTACHED = NotYet "v2_attached" "volumes of data engine v2 are attached"
-        fix "Stop these volumes' workloads until the upgrade is complete: the upgrade stops v2 instance managers, and \
-             v2 engines have no live upgrade."
+        fix "Stop these volumes' workloads until the upgrade is complete. The upgrade stops v2 instance managers, and v2 engines have no live upgrade."
         source "Longhorn documentation, upgrade, v2 data engine; longhorn-manager v1.12.1 manager/volume.go (UpgradeEngine)"
         needs [Volumes] Now(volumes::v2_attached);
     FAILED_REPLICAS = NotYet "replicas_failed" "failed replicas still exist"
@@ -171,8 +170,8 @@ conditions! {
         source "release notes of each release; src/desk/plan/upgrade/traps.rs"
         needs [Volumes, LonghornNodes] EachStep(traps::changes);
     CONVERSION = Note "conversion_left" "CustomResourceDefinitions still use the conversion webhook, which 1.10 removes"
-        fix "Remove spec.conversion from these CustomResourceDefinitions right before this upgrade step: server-side apply would keep part of it, and the API \
-             server rejects that."
+        fix "Remove spec.conversion from these CustomResourceDefinitions right before this upgrade step. Server-side apply would keep part of it, and \
+             the API server rejects that."
         source "longhorn v1.9.2 and v1.10.0 deploy/longhorn.yaml (spec.conversion); issue 12812"
         needs [CustomResourceDefinitions] EachStep(installed::conversion_left);
     ROOM_FOR_MANAGERS = Note "second_instance_managers" "each node needs free CPU for a second set of instance managers"

@@ -49,8 +49,8 @@ fn unconverted(rung: &Rung<'_>) -> Option<Step> {
     let converted = installation::converted(rung.cluster, Some(rung.from));
     (on_server && rung.to >= NO_CONVERSION && !converted.is_empty()).then(|| {
         Step::change(
-            "Remove spec.conversion from these CustomResourceDefinitions right before the next step: server-side apply would keep part of it, and the API \
-             server rejects that. Longhorn no longer needs it.",
+            "Remove spec.conversion from these CustomResourceDefinitions right before the next step. Server-side apply would keep part of it, and the \
+             API server rejects that. Longhorn no longer needs it.",
             installation::unconverted(&converted),
         )
     })
@@ -60,7 +60,7 @@ fn unconverted(rung: &Rung<'_>) -> Option<Step> {
 fn before(installer: &Installer<'_>) -> Option<&'static str> {
     match installer {
         Installer::Argo(_) => Some(
-            "Set preUpgradeChecker.jobEnabled to false in the Helm values: Argo CD cannot run Longhorn's pre-upgrade check, and this plan replaces it.",
+            "Set preUpgradeChecker.jobEnabled to false in the Helm values: Argo CD cannot run Longhorn's pre-upgrade check, which this plan replaces.",
         ),
         _ => None,
     }

@@ -247,8 +247,9 @@ pub fn changes(rung: &Rung<'_>, out: &mut Found) {
     }
     let images = !rung.cluster.objects.backing_images.is_empty();
     if images && rung.from.minor == 6 && rung.to.minor == 7 && rung.to < Release::new(1, 7, 4) {
-        let what = "new managers delete backing image files while the CustomResourceDefinitions are old (issue 10644)";
+        let what =
+            "managers delete backing image files while the CustomResourceDefinitions are old (issue 10644)";
         let fix = "Apply the target release's CustomResourceDefinitions first. Upgrade the managers only after that.";
-        out.note(format!("in {}, {what}", rung.to)).fix(fix);
+        out.note(format!("new {} {what}", rung.to)).fix(fix);
     }
 }

@@ -256,7 +256,7 @@ fn ends_that_must_not_be_are_told_and_a_recording_without_managed_fields_says_so
             "2026-03-01 11:55:30Z container {name} of pod longhorn-manager-node-1 on node-1 ended with exit code {how}"
         )]
     };
-    assert_eq!(of("longhorn-manager", 0), is("longhorn-manager", "0, although it has to run always"));
+    assert_eq!(of("longhorn-manager", 0), is("longhorn-manager", "0, although it must always be running"));
     assert_eq!(of("longhorn-manager", 137), is("longhorn-manager", "137 (killed, not OOM)"));
     assert!(of("job", 0).is_empty());
     let killed = "apiVersion: v1\nkind: Event\nmetadata: {name: e, namespace: longhorn-system}\ninvolvedObject: {kind: Pod, name: \
