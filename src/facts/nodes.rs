@@ -110,6 +110,18 @@ pub fn said_by_kubelet<'c>(cluster: &'c Cluster, node: &str) -> Option<&'c str> 
     (ready.status == ConditionStatus::False && !said.trim().is_empty()).then_some(said)
 }
 
+/// A pod of Longhorn on a node that is silent which renewed its Lease after that: the machine runs, and its kubelet does not.
+pub fn signs_of_life(cluster: &Cluster, node: &str, silent: Option<Timestamp>) -> Option<Evidence> {
+    const LATELY: SignedDuration = SignedDuration::from_mins(1);
+    let (silent, pods) = (silent?, &cluster.objects.pods);
+    cluster.objects.leases.iter().find_map(|lease| {
+        let renewed = lease.spec.renew_time.get().filter(|at| *at > silent && cluster.age(*at) < LATELY)?;
+        let pod = pods.get(&lease.spec.holder_identity).filter(|pod| pod.spec.node_name == node)?;
+        let (name, pod) = (&lease.metadata.name, &pod.metadata.name);
+        Some(api(format!("pod {pod} on {node} renewed Lease {name} at {renewed}")))
+    })
+}
+
 /// What that message is about (kubernetes v1.36 pkg/kubelet/nodestatus/setters.go ReadyCondition).
 pub fn way_of_kubelet(said: &str) -> Option<&'static Way> {
     let runtime = ["PLEG is not healthy", "container runtime is down", "container runtime not ready"];

@@ -139,9 +139,13 @@ pub fn is_of_quota(said: &str) -> bool {
     said.contains("exceeded quota") || said.contains("failed quota")
 }
 
+/// What the API server says of a pod whose PriorityClass it does not have (kubernetes plugin/pkg/admission/priority/admission.go).
+pub const NO_PRIORITY_CLASS: &str = "no PriorityClass with name ";
+
 /// A refusal that is not about one pod alone.
 fn is_of_all(said: &str) -> bool {
-    ["failed calling webhook", "PodSecurity"].iter().any(|part| said.contains(part)) || is_of_quota(said)
+    ["failed calling webhook", "PodSecurity", NO_PRIORITY_CLASS].iter().any(|part| said.contains(part))
+        || is_of_quota(said)
 }
 
 /// Why the API server rejects the pod of this instance manager, in the words of the manager's log or of a policy engine's Event (Kyverno
@@ -260,6 +264,7 @@ type Words = (&'static [&'static str], &'static Way);
 const OF_IMAGES: &[Words] = &[
     (&["toomanyrequests", "429 Too Many"], &ways::RATE_LIMITED),
     (&["no space left on device"], &ways::DISK_FULL),
+    (&["x509: ", "certificate has expired"], &ways::REGISTRY_CERTIFICATE),
     (
         &[
             "no such host", "server misbehaving", "i/o timeout", "no route to host", "connection refused",
@@ -283,6 +288,10 @@ const OF_SANDBOXES: &[Words] = &[
             "failed to allocate for range",
         ],
         &ways::NO_ADDRESS,
+    ),
+    (
+        &["network-attachment-definition", "failed to lookup master", "Link not found"],
+        &ways::NO_STORAGE_NETWORK,
     ),
     (&["cni", "CNI", "failed to setup network", "plugin type=", "NetworkNotReady"], &ways::NO_POD_NETWORK),
     (

@@ -136,6 +136,14 @@ causes! {
         way NO_OTHER_NODE "every other node already has a replica of its volumes"
             fix "Bring <node> back (check power, network, kubelet). If it is lost, add a node or lower numberOfReplicas before you delete <node>. Every \
                  other node has a replica of volume <volume>."
+        way NODE_RENAMED "its machine is another node now"
+            fix "Give the machine its old node name back (its hostname, or the kubelet's node-name): Longhorn looks for its replicas under <node>. Do not \
+                 power off <value> or delete <node>." [read "kubectl get nodes -o wide", read NODE, read REPLICAS]
+        way KUBELET_SILENT "its kubelet is silent, but the machine is running"
+            fix "Restart <node>'s kubelet (or its k3s or rke2 service): the machine is still running. If that fails, check the kubelet's certificate. Do \
+                 not power it off or force-delete pods."
+            [read "ssh <node> 'sudo journalctl -n 50 --no-pager -u kubelet -u k3s-agent -u k3s -u rke2-agent'", read NODE,
+             read "kubectl -n <namespace> get leases.coordination.k8s.io"]
         ways NODE_SAYS;
     NODE_PRESSURE = warning "node_pressure"
         "the kubelet reports pressure on the node, so Longhorn uses neither the node nor its disks"

@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use super::{causes, environment};
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::nodes::Addresses;
 use crate::facts::patience::NODE_AWAY;
 use crate::facts::placement::{self, Obstacle};
 use crate::facts::{api, nodes, text, volumes};
@@ -14,12 +15,18 @@ use crate::longhorn::{
 
 /// What is counted once for all nodes, and only where a node is in trouble.
 #[derive(Default)]
-pub(super) struct DiskCounts {
+pub(super) struct DiskCounts<'c> {
     shared: OnceCell<bool>,
     encrypted: OnceCell<Vec<VolumeRef>>,
+    addresses: OnceCell<Addresses<'c>>,
 }
 
-impl DiskCounts {
+impl<'c> DiskCounts<'c> {
+    /// The Ready node that has an address of this one.
+    fn successor(&self, cluster: &'c Cluster, node: &str) -> Option<(&'c str, &'c str)> {
+        self.addresses.get_or_init(|| Addresses::of(cluster)).shared(cluster, node)
+    }
+
     /// Whether there are volumes that are mounted by NFS.
     pub fn shared(&self, cluster: &Cluster) -> bool {
         let mut volumes = cluster.objects.volumes.iter();
@@ -39,12 +46,12 @@ impl DiskCounts {
 pub(super) fn run<'c>(
     cluster: &'c Cluster,
     out: &mut Outcome,
-    counts: &DiskCounts,
+    counts: &DiskCounts<'c>,
     node: &'c LonghornNode,
 ) -> Option<&'c Condition> {
     let away = away(cluster, out, node);
     let found = [
-        (away.map(|ready| not_ready(cluster, node, ready)), "unavailable, so redundancy is lower"),
+        (away.map(|ready| not_ready(cluster, counts, node, ready)), "unavailable, so redundancy is lower"),
         (pressure(cluster, out, node), "at risk: the kubelet may evict the instance manager"),
     ];
     for (finding, how) in found.into_iter().filter_map(|(finding, how)| Some((finding?, how))) {
@@ -79,12 +86,32 @@ fn away<'c>(cluster: &'c Cluster, out: &mut Outcome, node: &'c LonghornNode) -> 
     ready.filter(|ready| is_lasting(cluster, out, "away", name, ready))
 }
 
-fn not_ready(cluster: &Cluster, node: &LonghornNode, ready: &Condition) -> Finding {
+fn not_ready<'c>(
+    cluster: &'c Cluster,
+    counts: &DiskCounts<'c>,
+    node: &LonghornNode,
+    ready: &Condition,
+) -> Finding {
     let name = &node.metadata.name;
     let kubelet = nodes::said_by_kubelet(cluster, name);
-    let finding = about(cluster, node, &causes::NODE_NOT_READY, format!("node {name} is not Ready"))
+    let successor = counts.successor(cluster, name);
+    let signs = nodes::signs_of_life(cluster, name, ready.last_transition_time.get());
+    let why = match (successor, &signs) {
+        (Some((_, other)), _) => format!(": its machine is now node {other}"),
+        (None, Some(_)) => format!(": {}", causes::KUBELET_SILENT.briefly),
+        (None, None) => String::new(),
+    };
+    let finding = about(cluster, node, &causes::NODE_NOT_READY, format!("node {name} is not Ready{why}"))
         .since(ready.last_transition_time.get())
         .fact(api(said(&format!("node {name}"), ready)).quoting(kubelet.unwrap_or_default()));
+    if let Some((address, other)) = successor {
+        let fact =
+            format!("nodes {name} and {other} both have the InternalIP {address}, and {other} is Ready");
+        return finding.way(&causes::NODE_RENAMED).with(Name::Value, other).fact(fact);
+    }
+    if let Some(signs) = signs {
+        return finding.way(&causes::KUBELET_SILENT).fact(signs);
+    }
     if let Some(way) = kubelet.and_then(nodes::way_of_kubelet) {
         return finding.way(way);
     }

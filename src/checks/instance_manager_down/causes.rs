@@ -76,6 +76,10 @@ causes! {
                 read "kubectl get events -A --sort-by=.lastTimestamp | grep <object>",
                 read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
             ]
+        way NO_PRIORITY_CLASS "its PriorityClass does not exist"
+            fix "Create the PriorityClass again as the message names it (setting priority-class), with the value it had. Longhorn then creates the pod. \
+                 Until then, restart nothing: no pod with that class is created."
+            [read "kubectl get priorityclasses", read "kubectl -n <namespace> get settings.longhorn.io priority-class"]
         way WEBHOOK_UNANSWERED "a webhook is not answering"
             fix "Start the pods behind the webhook in the evidence. If the webhook blocks them too, delete its configuration: its operator recreates it. \
                  Longhorn then creates the pod, and volumes recover." [

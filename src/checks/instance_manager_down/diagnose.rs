@@ -244,6 +244,7 @@ fn missing(
         let way = match () {
             () if said.contains("PodSecurity") => &ways::POD_SECURITY,
             () if not_started::is_of_quota(said) => &ways::QUOTA,
+            () if said.contains(not_started::NO_PRIORITY_CLASS) => &causes::NO_PRIORITY_CLASS,
             () if by_policy => &causes::DENIED,
             () if said.contains("failed calling webhook") => &causes::WEBHOOK_UNANSWERED,
             () => &causes::CREATION_REJECTED,

@@ -3,6 +3,11 @@
 use crate::check::{causes, ways};
 
 ways! { PROBE:
+    NO_PROCESS "no process can be started"
+        fix "Find out what fills <node>'s limit of processes or threads (podPidsLimit, pid_max, threads-max). Stop it or raise the limit. Then check that \
+             <node>'s volumes are attached again."
+        [read "ssh <node> 'cat /proc/sys/kernel/pid_max /proc/sys/kernel/threads-max; ps -eLf | wc -l; ps -eo nlwp,pid,args --sort=-nlwp | head'",
+         read "kubectl describe node <node>", read UNHEALTHY];
     UNREACHABLE "its probe could not connect"
         fix "Check the network between the node and its own pods: the kubelet's probe could not connect. If several nodes are affected, \
              check the CNI plugin, firewall and storage network."

@@ -65,6 +65,9 @@ pub(super) fn finding(cluster: &Cluster, end: End, others: &[End]) -> Finding {
 /// In a few words, behind what happened.
 fn what(end: &End) -> &'static str {
     match end.verdict {
+        ReplacementVerdict::LivenessProbe if end.way == Some(&causes::NO_PROCESS) => {
+            ": its probe could not start a process"
+        }
         ReplacementVerdict::LivenessProbe => ": its liveness probe failed",
         ReplacementVerdict::OomKilled => ": OOM-killed",
         ReplacementVerdict::Evicted if end.way == Some(&causes::PREEMPTED) => {

@@ -264,6 +264,12 @@ fn by_probe(scene: &ReplacementScene, stop: Option<&Stop>) -> Option<Judged> {
         );
     }
     let judged = Judged::new(ReplacementVerdict::LivenessProbe, evidence);
+    // fork and exec, where the node or the pod has no process or thread left (errno 11, EAGAIN)
+    let no_process =
+        |event: &&Event| event.message.to_ascii_lowercase().contains("resource temporarily unavailable");
+    if failures.events.iter().any(no_process) {
+        return Some(Judged { way: Some(&causes::NO_PROCESS), ..judged });
+    }
     Some(match failures.unreachable() {
         Some(dial) => {
             let text = format!("the probe got no answer over the network ({dial})");

@@ -257,7 +257,14 @@ impl<'c> CrashedManager<'c> {
                 }
             }
             causes::WEBHOOK_DENIED => self.is_denied(line),
-            causes::CONTAINER_CANNOT_START => self.is_way(&causes::OTHER_PROCESSOR),
+            causes::CONTAINER_CANNOT_START => match host::damaged(self.cluster, self.pod) {
+                Some(image) => {
+                    self.is_way(&causes::IMAGE_DAMAGED);
+                    self.is_of(Name::Value, image);
+                    self.add(EvidenceSource::Api, "nodes of the same architecture run this image");
+                }
+                None => self.is_way(&causes::OTHER_PROCESSOR),
+            },
             causes::API_CERTIFICATE => {
                 if let Some(why) = certificates::refused(line) {
                     self.add(EvidenceSource::Log, why);

@@ -58,7 +58,7 @@ causes! {
             read NODES,
             read VOLUME,
         ]
-        way ZONES "each zone already has one"
+        way ZONES "each zone has one"
             fix "Add a node in another zone: replica-zone-soft-anti-affinity is false, and every zone already has a replica. If you set it to true, one \
                  lost zone can take several replicas." [
                 read "kubectl get nodes -L topology.kubernetes.io/zone",
@@ -312,7 +312,7 @@ fn cause(
         ),
         Some(Obstacle::Tags) => (&TAGS_UNMET, "none has the volume's tags".to_owned()),
         Some(Obstacle::AntiAffinity) if is_of_zones(refusals) => (&ANTI_AFFINITY, ZONES.briefly.to_owned()),
-        Some(Obstacle::AntiAffinity) => (&ANTI_AFFINITY, "each already has one".to_owned()),
+        Some(Obstacle::AntiAffinity) => (&ANTI_AFFINITY, "each has one".to_owned()),
         Some(Obstacle::Node | Obstacle::Disk) => (&NODES_UNAVAILABLE, unavailable(refusals)),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{EVENTS, VOLUME_OBJECTS};
 use crate::check::*;
+use crate::facts::text;
 use crate::longhorn::{DataEngine, Engine, InstanceManager, Volume, condition};
 
 const ISCSI_LOG: &str = "ssh <node> 'sudo journalctl -u iscsid -n 30 --no-pager; sudo iscsiadm -m session'";
@@ -9,8 +10,8 @@ const MANAGERS_THERE: &str = "kubectl -n <namespace> get pods -l longhorn.io/com
 
 // Of the v1 data engine, whose device is an iSCSI session of the node with its own instance manager; and of v2.
 ways! { ENGINE_ERROR:
-    STALE_RECORD "iscsiadm rejects another volume's record"
-        fix "Move the iSCSI record that the error names out of its directory on <node>: one bad record stops every \
+    STALE_RECORD "iscsiadm rejects an old record"
+        fix "Move the iSCSI record that the error names out of its directory on <node>: one bad record can stop every \
              engine there. The record holds no data, and sessions continue."
         [read "ssh <node> 'sudo iscsiadm -m node'", read "ssh <node> 'sudo find /etc/iscsi/nodes /var/lib/iscsi/nodes -type f -size -1'", read EVENTS];
     NO_ISCSIADM "iscsiadm is missing"
@@ -100,6 +101,11 @@ pub(super) fn logged<'a>(cluster: &'a Cluster, engine: Option<&'a Engine>) -> Op
             && SIGNS.iter().any(|(parts, _)| parts.iter().any(|part| line.contains(part)))
     };
     lines.filter(tells).last()
+}
+
+/// That line as evidence.
+pub(super) fn of_log(line: &str) -> Evidence {
+    EvidenceSource::Log.says(format!("the engine's log: {}", text::quoted(line))).quoting(line)
 }
 
 /// The way in which it fails. iSCSI has no part in a volume of v2, whose error speaks for itself.

@@ -141,9 +141,7 @@ fn dies<'a>(
     let texts = engine_error::texts(cluster, engine);
     let logged = engine_error::logged(cluster, engine);
     let said = texts.iter().copied().chain(failed.map(|failed| failed.said)).chain(logged);
-    evidence.extend(logged.map(|line| {
-        EvidenceSource::Log.says(format!("the engine's log: {}", text::quoted(line))).quoting(line)
-    }));
+    evidence.extend(logged.map(engine_error::of_log));
     let never_up = volumes::was_never_up(cluster, volume);
     // one of v2 that ran has no sign that tells a start from a death
     let failure =
@@ -244,8 +242,10 @@ fn cannot_start<'a>(
     let texts = engine_error::texts(cluster, engine);
     let told = texts.iter().find(|said| !evidence.iter().any(|fact| fact.text.contains(**said)));
     evidence.extend(told.map(|said| api(format!("instance manager: {}", text::quoted(said))).quoting(said)));
-    let failure =
-        engine_error::failure(stuck.volume, texts.into_iter().chain(failed.map(|failed| failed.said)));
+    let logged = engine_error::logged(cluster, engine);
+    let said = texts.into_iter().chain(failed.map(|failed| failed.said)).chain(logged);
+    let failure = engine_error::failure(stuck.volume, said);
+    evidence.extend(logged.map(engine_error::of_log));
     if let Some(EventTally { count, last, said, .. }) = failed {
         let text = format!(
             "Event FailedStarting of the engine, {count} times within the last hour, last at {last}: {}",

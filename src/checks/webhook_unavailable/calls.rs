@@ -88,19 +88,17 @@ pub fn judge(cluster: &Cluster, out: &mut Outcome) {
         .fact(calls.evidence())
         .facts(meshed.map(|mesh| format!("the managers' pods are in a service mesh ({mesh})")))
         .facts(policy.map(|name| {
-            format!(
-                "NetworkPolicy {name} selects the managers' pods, and none admits other namespaces or nodes"
-            )
+            format!("NetworkPolicy {name} selects the managers' pods, and none admits the API server's nodes")
         }))
         .with(Name::Value, policy.unwrap_or_default())
         .way(meshed.map(|_| &causes::MESH).or_else(|| policy.map(|_| &causes::POLICY))),
     );
 }
 
-/// A policy that selects the managers where none lets in who is no pod of the namespace, as the API server is.
+/// A policy that selects the managers where none lets in the API server, which is no pod of the namespace.
 fn policy(cluster: &Cluster) -> Option<&str> {
     let guards = cluster.manager_policies();
-    let shut = !guards.iter().any(|policy| policy.admits_others());
+    let shut = !guards.iter().any(|policy| policy.admits_api_server());
     // of those that only add, the one that shuts
     let first = guards.iter().find(|policy| policy.spec.ingress.is_empty()).or(guards.first());
     first.filter(|_| shut).map(|policy| policy.metadata.name.as_str())

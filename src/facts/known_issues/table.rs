@@ -149,7 +149,7 @@ pub const ALL: &[KnownIssue] = &[
     issue!(11016, "v1.9.0-hotfix-1 or v1.9.1", until "take the backups by hand.", [
         read "kubectl -n <namespace> get recurringjobs.longhorn.io",
     ], {
-        effect: "recurring jobs crash before they take a backup or snapshot",
+        effect: "recurring jobs crash before taking a backup or snapshot",
         // longhorn-manager v1.9.0 app/recurringjob/volume.go: goroutines write to one map
         harms: Harms::Other,
         ranges: &[(r(1, 9, 0), hotfix(9, 0, 1))],

@@ -20,6 +20,7 @@ pub fn essence(text: &str) -> Option<String> {
     // parameters of a request in braces, as an SDK prints them over several lines
     let line = if line.ends_with('{') { text } else { line };
     let line = without_list(line);
+    let line = &without_paths(&line);
     let words: Vec<&str> = line.split_whitespace().collect();
     let line = without_hashes(&plain(&words.join(" ")))
         .replace(" [recovered]", "")
@@ -34,6 +35,18 @@ pub fn essence(text: &str) -> Option<String> {
 fn without_list(line: &str) -> Cow<'_, str> {
     let list = line.split_once(" [{").and_then(|(before, rest)| Some((before, rest.rsplit_once("}]")?.1)));
     list.map_or(Cow::Borrowed(line), |(before, after)| Cow::Owned([before, after].concat()))
+}
+
+/// Without path and query of the address that a request went to: `Post "https://host:9502/v1/webhook?timeout=10s": EOF`.
+fn without_paths(line: &str) -> String {
+    let mut parts = line.split(" \"http");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |line, part| {
+        let (address, rest) = part.split_once('"').unwrap_or((part, ""));
+        let host = address.find("://").and_then(|at| Some(at + 3 + address.get(at + 3..)?.find('/')?));
+        let (shown, end) = host.and_then(|at| address.get(..at)).map_or((address, ""), |host| (host, "/…"));
+        format!("{line} \"http{shown}{end}\"{rest}")
+    })
 }
 
 /// What was said as it can be quoted: the message of a log line, in one line.
@@ -52,6 +65,8 @@ fn without_code(text: &str) -> &str {
 fn of_log_line(text: &str) -> String {
     let text = log_line::message(text);
     if let Some(message) = value(text, " msg=").filter(|_| text.contains("level=")) {
+        // a manager repeats the lines of engines and replicas whole
+        let message = if message.contains(" level=") { of_log_line(&message) } else { message };
         return match value(text, " error=") {
             Some(error) => format!("{message}: {error}"),
             None => message,
@@ -147,13 +162,23 @@ fn last_clauses(line: &str) -> String {
     // what its last sentence is about stands in front of the details
     let last = rests.iter().rev().find(|rest| rest.chars().count() >= SHORTEST && is_sentence(rest));
     if let Some(rest) = last.filter(|rest| rest.split(": ").next().is_some_and(|first| !long(first))) {
-        let cut: String = rest.chars().take(LONGEST - 1).collect();
-        return if long(rest) { format!("{cut}…") } else { cut };
+        return if long(rest) { both_ends(rest) } else { (*rest).to_owned() };
     }
     let skipped = line.chars().count().saturating_sub(LONGEST - 2);
     let end: String = line.chars().skip(skipped).collect();
     let whole = end.split_once(' ').map(|(_, whole)| whole).filter(|whole| whole.len() > LONGEST / 2);
     format!("…{}", whole.map_or(end.clone(), |whole| format!(" {whole}")))
+}
+
+/// A sentence that is too long, by its beginning and by its end, which has what came of it.
+fn both_ends(rest: &str) -> String {
+    const END: usize = 45;
+    let chars: Vec<char> = rest.chars().collect();
+    let head: String = chars.iter().take(LONGEST - END - 3).collect();
+    let tail: String = chars.iter().skip(chars.len().saturating_sub(END)).collect();
+    let head = head.rsplit_once(' ').map_or(head.as_str(), |(whole, _)| whole);
+    let tail = tail.split_once(' ').map_or(tail.as_str(), |(_, whole)| whole);
+    format!("{head} … {tail}")
 }
 
 /// Whether a clause begins with words, and not with an address, a number or a list.
@@ -254,7 +279,7 @@ mod tests {
                  failed (add): error adding container to network \"storage\": error at storage engine: Could not allocate IP in range: ip: \
                  192.168.205.1 / - 192.168.205.254 / range: 192.168.205.0/24 / excludeRanges: [192.168.205.1/24 192.168.205.2/24]",
                 Some(
-                    "Could not allocate IP in range: ip: 192.168.205.1 / - 192.168.205.254 / range: 192.168.205.0/24 / excludeRanges: [192.1…",
+                    "Could not allocate IP in range: ip: 192.168.205.1 / - 192.168.205.254 / … [192.168.205.1/24 192.168.205.2/24]",
                 ),
             ),
             (
@@ -300,6 +325,18 @@ mod tests {
                 Some(
                     "failed to put object: AWS Error: RequestError send request failed dial tcp: lookup minio: no such host",
                 ),
+            ),
+            (
+                "failed calling webhook \"mutator.longhorn.io\": failed to call webhook: Post \
+                 \"https://longhorn-admission-webhook.longhorn-system.svc:9502/v1/webhook/mutation?timeout=10s\": context deadline exceeded",
+                Some(
+                    "failed to call webhook: Post \"https://longhorn-admission-webhook.longhorn-system.svc:9502/…\": context deadline exceeded",
+                ),
+            ),
+            (
+                "time=\"2026-11-28T11:56:03Z\" level=warning msg=\"pvc-1-e-0: time=\\\"2026-11-28T11:56:03Z\\\" level=error msg=\\\"failed to init \
+                 frontend: exit status 7\\\" func=cmd.startController file=\\\"controller.go:218\\\"\" func=x",
+                Some("failed to init frontend: exit status 7"),
             ),
             (
                 "mount failed: exit status 32\nMounting command: mount\nOutput: mount: /x: wrong fs type\ndmesg may have more",

@@ -122,6 +122,8 @@ narrow! {
         pub kernel_version: SharedText,
         pub os_image: SharedText,
         pub kubelet_version: SharedText,
+        /// As Go names it: `amd64`, `arm64`.
+        pub architecture: SharedText,
     }
 
     /// What a Service selects.
@@ -252,7 +254,20 @@ impl NetworkPolicy {
 
     /// True where it lets in anything from outside of its namespace: a rule without peers lets in everything.
     pub fn admits_others(&self) -> bool {
-        let outside = |peer: &PolicyPeer| peer.namespace_selector.is_some() || peer.ip_block.is_some();
+        self.admits(|selector| selector.is_some())
+    }
+
+    /// True where it may let in the API server: by address, or by the namespace through whose pods it comes. Its own pods use the
+    /// network of their node, which no selector of pods is about.
+    pub fn admits_api_server(&self) -> bool {
+        let name = ("kubernetes.io/metadata.name".into(), "kube-system".into());
+        let labels: StringMap = [name].into_iter().collect();
+        self.admits(|selector| selector.is_some_and(|selector| selector.selects(&labels)))
+    }
+
+    fn admits(&self, namespaces: impl Fn(Option<&LabelSelector>) -> bool) -> bool {
+        let outside =
+            |peer: &PolicyPeer| namespaces(peer.namespace_selector.as_ref()) || peer.ip_block.is_some();
         self.spec.ingress.iter().any(|rule| rule.from.is_empty() || rule.from.iter().any(outside))
     }
 }
