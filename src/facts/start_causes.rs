@@ -126,8 +126,8 @@ causes! {
                  denies execution instead, allow it in the SELinux policy."
             [read "ssh <node> 'findmnt -O noexec -o TARGET,OPTIONS'", read DESCRIBE, change "ssh <node> 'sudo mount -o remount,exec /var'"]
         way IMAGE_DAMAGED "its image is damaged on the node"
-            fix "Remove the image from <node>'s cache: the kubelet pulls it again, and nodes with the same architecture run it. After a power loss, check \
-                 the node's disk and its other images, too."
+            fix "Remove the image from <node>'s cache: the kubelet pulls it again. Nodes with the same architecture run it. After a power loss, check the \
+                 node's disk and other images."
             [change "ssh <node> 'sudo crictl rmi <value>'", read "ssh <node> 'sudo dmesg -T | grep -iE \"ext4|xfs|i/o error\" | tail'", read DESCRIBE]
             proven "an image in a node's cache holds no data and is pulled again"
         way OTHER_PROCESSOR "its image has the wrong architecture"

@@ -56,7 +56,7 @@ pub fn read(log: &str) -> Option<&'static Way> {
     Some(if both { &ways::TIMEOUT } else { way })
 }
 
-/// True for an attempt whose name was resolved, and that nobody answered.
+/// True for an attempt whose name was resolved, and that got no answer.
 fn is_lost(attempt: &str) -> bool {
     !attempt.contains("lookup ") && of(attempt, OF_MANAGERS) == Some(&ways::TIMEOUT)
 }

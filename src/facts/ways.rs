@@ -80,8 +80,8 @@ ways! { KUBELET_SAYS:
         fix "Load the image onto the node by hand, or let the node pull it through a mirror or with registry credentials (setting \
              registry-secret). The kubelet retries within five minutes." [read POD, read SET];
     REGISTRY_CERTIFICATE "the registry's certificate is rejected"
-        fix "Renew the certificate of the registry or its mirror. If other nodes accept it, check this node's clock and trusted CAs. Until then, do not \
-             reboot other nodes: they may need images, too." [read POD, read SET];
+        fix "Renew the registry's (or mirror's) certificate. If other nodes accept it, check this node's clock and trusted CAs. Do not reboot other \
+             nodes: they may need images, too." [read POD, read SET];
     PULL_REFUSED "the registry refuses access"
         fix "Correct the registry's pull secret (setting registry-secret) or the image's name: registries also deny \
              access to images that do not exist. The kubelet retries within five minutes." [read POD, read SET];
@@ -98,9 +98,9 @@ ways! { KUBELET_SAYS:
         fix "Free or add pod addresses: correct the network's range and exclusions (the storage network's if setting \
              storage-network names one), or remove leaked reservations. The kubelet then retries automatically." [read POD, read NETWORKS];
     NO_STORAGE_NETWORK "the storage network is missing"
-        fix "Restore what the message names: the NetworkAttachmentDefinition of setting storage-network, or the interface on the node that it uses. Until \
-             then, do not reboot other nodes: their instance managers would not return."
-        [read POD, read NETWORKS, read "kubectl get network-attachment-definitions.k8s.cni.cncf.io -A -o yaml"];
+        fix "Restore what the message names: the NetworkAttachmentDefinition of setting storage-network, or the node's interface that it uses. Do not \
+             reboot other nodes: their instance managers would not return."
+        [read POD, read NETWORKS, read "kubectl get --raw /apis/k8s.cni.cncf.io/v1/network-attachment-definitions"];
     NO_POD_NETWORK "the pod network fails"
         fix "Fix the CNI plugin on the node: its pod, and its files in /etc/cni/net.d and /opt/cni/bin. The \
              kubelet then retries automatically." [read POD, read "kubectl -n kube-system get pods -o wide --field-selector spec.nodeName=<node>"];

@@ -77,8 +77,8 @@ causes! {
                 read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
             ]
         way NO_PRIORITY_CLASS "its PriorityClass does not exist"
-            fix "Create the PriorityClass again as the message names it (setting priority-class), with the value it had. Longhorn then creates the pod. \
-                 Until then, restart nothing: no pod with that class is created."
+            fix "Create the PriorityClass that the message names (setting priority-class) with its old value. Longhorn then creates the pod. Until then, \
+                 restart nothing: no pod with that class starts."
             [read "kubectl get priorityclasses", read "kubectl -n <namespace> get settings.longhorn.io priority-class"]
         way WEBHOOK_UNANSWERED "a webhook is not answering"
             fix "Start the pods behind the webhook in the evidence. If the webhook blocks them too, delete its configuration: its operator recreates it. \

@@ -12,8 +12,9 @@ const BEGINNINGS: &[&str] = &[
     "Check", "Clear", "Compare", "Cordon", "Correct", "Create", "Decide", "Delete", "Detach", "Disable",
     "Do", "Evict", "Exclude", "Exempt", "Expand", "Extend", "Find", "Finish", "Fix", "Follow", "Free", "Get",
     "Give", "Go", "If", "Install", "Keep", "Let", "Load", "Look", "Make", "Mount", "Move", "Open", "Pause",
-    "Provide", "Put", "Raise", "Read", "Remount", "Remove", "Reset", "Restart", "Restore", "Run", "Salvage",
-    "Save", "Scale", "Search", "Set", "Start", "Stop", "Take", "Test", "Uncordon", "Upgrade", "Use", "Wait",
+    "Provide", "Put", "Raise", "Read", "Remount", "Remove", "Renew", "Reset", "Restart", "Restore", "Run",
+    "Salvage", "Save", "Scale", "Search", "Set", "Start", "Stop", "Take", "Test", "Uncordon", "Upgrade",
+    "Use", "Wait",
 ];
 
 const SENTENCES: usize = 3;
