@@ -336,7 +336,7 @@ mod tests {
             (
                 "time=\"2026-11-28T11:56:03Z\" level=warning msg=\"pvc-1-e-0: time=\\\"2026-11-28T11:56:03Z\\\" level=error msg=\\\"failed to init \
                  frontend: exit status 7\\\" func=cmd.startController file=\\\"controller.go:218\\\"\" func=x",
-                Some("failed to init frontend: exit status 7"),
+                Some("failed to init frontend"),
             ),
             (
                 "mount failed: exit status 32\nMounting command: mount\nOutput: mount: /x: wrong fs type\ndmesg may have more",
