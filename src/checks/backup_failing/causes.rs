@@ -43,6 +43,12 @@ causes! {
         way TARGET_NAME_UNKNOWN "its name does not resolve"
             fix "Make the target's host name resolve in the cluster: check the target's URL and cluster DNS. Longhorn \
                  retries every poll interval."
+        way OTHER_SERVER_ANSWERS "another server answers under its name"
+            fix "Find out in a pod what the target's host name resolves to: a wildcard record of a search domain, a proxy, or a wrong endpoint. Do not \
+                 add that server's certificate." [
+                read "kubectl -n <namespace> exec ds/longhorn-manager -c longhorn-manager -- cat /etc/resolv.conf",
+                read "kubectl -n <namespace> get backuptargets.longhorn.io <object> -o yaml",
+            ]
         way CERTIFICATE_REFUSED "its certificate is not trusted"
             fix "Add the target's certificate to its Secret as AWS_CERT, or renew the certificate if it has expired. \
                  Longhorn retries every poll interval."

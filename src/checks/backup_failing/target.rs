@@ -7,14 +7,14 @@ use super::jobs::{self, BackupJob};
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::{DEFINITE, RETRY};
-use crate::facts::{api, text, unreached, ways};
+use crate::facts::{api, text, unreached};
 use crate::longhorn::{BackupTarget, ConditionStatus, CronJob, Volume, condition};
 
 /// What a target says that has no URL (longhorn-manager v1.5.0 to v1.12.1 controller/backup_target_controller.go).
 const NO_URL: &str = "backup target URL is empty";
 
 /// Parts of the error, and the way that they show.
-const REASONS: [(&[&str], &Way); 12] = [
+const REASONS: [(&[&str], &Way); 13] = [
     // these before the credentials: S3 answers them all with 403
     (CLOCKS, &causes::CLOCKS_DIFFER),
     (FULL, &causes::STORE_FULL),
@@ -27,6 +27,8 @@ const REASONS: [(&[&str], &Way); 12] = [
     (&["unsupported protocol scheme"], &causes::NO_SCHEME),
     (&["nosuchbucket", "bucket does not exist"], &causes::NO_BUCKET),
     (&["no such host", "name resolution", "name or service not known"], &causes::TARGET_NAME_UNKNOWN),
+    // Go's HostnameError: someone else answered (go1.23 crypto/x509/verify.go)
+    (&["certificate is valid for ", "not valid for any names"], &causes::OTHER_SERVER_ANSWERS),
     (&["x509", "certificate"], &causes::CERTIFICATE_REFUSED),
     (&["connection timed out", "no route to host", "network is unreachable"], &causes::TARGET_SILENT),
     (&["mount", "nfs", "cifs"], &causes::SHARE_NOT_MOUNTED),
@@ -136,8 +138,7 @@ fn finding(cluster: &Cluster, target: &BackupTarget, message: &str, way: Option<
             }
             Some(answer) => format!("backup target {name} rejects every request ({answer})"),
             None => {
-                let dns = way.filter(|way| ways::UNRESOLVED.contains(way));
-                let why = dns.map_or(String::new(), |way| format!(": {}", way.briefly));
+                let why = way.map_or(String::new(), |way| format!(": {}", way.briefly));
                 format!("Longhorn cannot reach backup target {name}{why}")
             }
         },

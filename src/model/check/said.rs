@@ -128,7 +128,7 @@ fn of_sdk(text: &str) -> Option<String> {
 
 /// What a command wrote, where a message repeats command, output and errors: `…, output X, stderr Y: exit status 1`.
 fn of_command(text: &str) -> &str {
-    let said = ["stderr ", "stderr: ", "output ", "Output: ", "output: "].iter().find_map(|mark| {
+    let said = ["stderr ", "stderr: ", "Output: ", "output: ", "output "].iter().find_map(|mark| {
         let (_, said) = text.rsplit_once(mark)?;
         let ends = [", stderr", ", error "].iter().filter_map(|end| said.find(end)).min();
         let said = without_status(said.get(..ends.unwrap_or(said.len()))?);
@@ -337,6 +337,11 @@ mod tests {
                 "time=\"2026-11-28T11:56:03Z\" level=warning msg=\"pvc-1-e-0: time=\\\"2026-11-28T11:56:03Z\\\" level=error msg=\\\"failed to init \
                  frontend: exit status 7\\\" func=cmd.startController file=\\\"controller.go:218\\\"\" func=x",
                 Some("failed to init frontend"),
+            ),
+            (
+                "failed to execute: longhorn [backup ls], output cannot mount nfs 10.0.0.1:/x, options [retry=2]: nfsvers=4.2: mount failed: exit status \
+                 32\nMounting arguments: mount\nOutput: mount.nfs4: No route to host\n\n: cannot mount using NFSv4, stderr, error exit status 1",
+                Some("mount.nfs4: No route to host"),
             ),
             (
                 "mount failed: exit status 32\nMounting command: mount\nOutput: mount: /x: wrong fs type\ndmesg may have more",
