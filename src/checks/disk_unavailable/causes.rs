@@ -31,6 +31,10 @@ causes! {
                  remove its entry and add the new disk."
             [read "kubectl get nodes --sort-by=.metadata.creationTimestamp", read REPLICAS, read DISK]
             proven "the machine is another one; the old disk comes first, and Longhorn rejects to remove an entry that has replicas"
+        way MOUNTS_SWAPPED "it and another disk seem exchanged"
+            fix "Mount each of <node>'s disks at its own path by UUID (fstab): compare longhorn-disk.cfg at each path with the diskUUID that Longhorn \
+                 expects. Do not wipe or re-add the disks: they hold replicas."
+            [read "ssh <node> 'grep . /var/lib/*/longhorn-disk.cfg <value>/longhorn-disk.cfg; findmnt; lsblk -f'", read DISK, read REPLICAS]
         way DEVICES_SWAPPED "its device name now means another disk"
             fix "Compare the serial numbers behind <node>'s device names (lsblk, /dev/disk/by-id) with those before its restart. Restore their order. \
                  Do not wipe or re-add the disks: they hold replicas."

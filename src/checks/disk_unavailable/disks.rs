@@ -77,7 +77,11 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
     let volumes = disk.volumes(cluster);
     let alone = alone(cluster, disk);
     let recreated = recreated(cluster, disk).filter(|_| cause == &causes::DISK_UUID_MISMATCH);
-    let why = if recreated.is_some() { causes::NODE_RECREATED.briefly.to_owned() } else { of_it(cause) };
+    let way = match recreated {
+        Some(_) => Some(&causes::NODE_RECREATED),
+        None => swapped(disk).filter(|_| cause == &causes::DISK_UUID_MISMATCH),
+    };
+    let why = way.map_or_else(|| of_it(cause), |way| way.briefly.to_owned());
     let mut finding = disk
         .finding(cluster, cause, format!("disk {} on {} is unusable: {why}", disk.name, disk.node_name()))
         .since(since)
@@ -91,10 +95,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
             .quoting(&ready.message),
         );
     if cause == &causes::DISK_UUID_MISMATCH {
-        finding = match recreated {
-            Some(fact) => finding.fact(fact).way(&causes::NODE_RECREATED),
-            None => finding.way(swapped(disk).then_some(&causes::DEVICES_SWAPPED)),
-        };
+        finding = finding.facts(recreated).way(way);
     }
     if cause == &causes::DISK_NOT_READY && ready.message.contains("current state: creating") {
         finding = finding.way(&causes::V2_CREATING);
@@ -120,17 +121,17 @@ fn recreated(cluster: &Cluster, disk: &Disk) -> Option<String> {
     })
 }
 
-/// True where several disks of the node are named by devices, as /dev/nvme1n1, which a restart can exchange, and none of those fits.
-fn swapped(disk: &Disk) -> bool {
-    let devices = disk
-        .node
-        .spec
-        .disks
-        .iter()
-        .filter(|(_, spec)| spec.path.starts_with("/dev/") && !spec.path.starts_with("/dev/disk/"));
-    let now = devices.filter_map(|(name, _)| disk.node.status.disk_status.get(name));
+/// The way in which several disks of a node came in each other's place: their devices' names, as /dev/nvme1n1, which a restart can exchange,
+/// or what is mounted at their paths.
+fn swapped(disk: &Disk) -> Option<&'static Way> {
+    let of_device = |path: &str| path.starts_with("/dev/") && !path.starts_with("/dev/disk/");
+    let here = of_device(&disk.spec.path);
+    let alike = disk.node.spec.disks.iter().filter(|(_, spec)| of_device(&spec.path) == here);
+    let now = alike.filter_map(|(name, _)| disk.node.status.disk_status.get(name));
     let ready = now.filter_map(|status| condition(&status.conditions, "Ready"));
-    ready.filter(|ready| cause(ready) == Some(&causes::DISK_UUID_MISMATCH)).count() > 1
+    let wrong = ready.filter(|ready| cause(ready) == Some(&causes::DISK_UUID_MISMATCH)).count();
+    let way = if here { &causes::DEVICES_SWAPPED } else { &causes::MOUNTS_SWAPPED };
+    (wrong > 1).then_some(way)
 }
 
 /// Devices that say that they fail, as longhorn-manager last asked them (v1.11.0 to v1.12.1 controller/monitor/disk_utils.go getDiskHealth:

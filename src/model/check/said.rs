@@ -14,8 +14,13 @@ const SHORTEST: usize = 30;
 /// hand puts its own words in front.
 pub fn essence(text: &str) -> Option<String> {
     let message = of_log_line(text);
-    let of_sdk = of_sdk(&message).or_else(|| of_sdk(text));
-    let text = of_sdk.as_deref().unwrap_or_else(|| of_command(of_answer(&message)));
+    let message = message
+        .split("status code: ")
+        .next()
+        .filter(|_| message.contains(", request id: "))
+        .unwrap_or(&message);
+    let of_sdk = of_sdk(message).or_else(|| of_sdk(text));
+    let text = of_sdk.as_deref().unwrap_or_else(|| of_command(of_answer(message)));
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
     // parameters of a request in braces, as an SDK prints them over several lines
     let line = if line.ends_with('{') { text } else { line };
@@ -27,7 +32,9 @@ pub fn essence(text: &str) -> Option<String> {
         .replace(" [recovered, repanicked]", "");
     let line = line.split("rpc error: ").map(without_code).collect::<String>();
     let line = line.trim_matches(|c: char| c.is_whitespace() || ",;:".contains(c));
-    let says_nothing = line.starts_with("back-off ") || !line.contains(char::is_alphabetic);
+    let says_nothing = line.starts_with("back-off ")
+        || line.starts_with("exit status ")
+        || !line.contains(char::is_alphabetic);
     (!says_nothing).then(|| last_clauses(line))
 }
 
@@ -342,6 +349,13 @@ mod tests {
                 "failed to execute: longhorn [backup ls], output cannot mount nfs 10.0.0.1:/x, options [retry=2]: nfsvers=4.2: mount failed: exit status \
                  32\nMounting arguments: mount\nOutput: mount.nfs4: No route to host\n\n: cannot mount using NFSv4, stderr, error exit status 1",
                 Some("mount.nfs4: No route to host"),
+            ),
+            (
+                "failed to put object x: RequestTimeTooSkewed: The difference between the request time and the current time is too large.\n\tstatus code: \
+                 403, request id: B4AE0F3B41D839BD, host id: 6818ff9d",
+                Some(
+                    "failed to put object x: RequestTimeTooSkewed: The difference between the request time and the current time is too large.",
+                ),
             ),
             (
                 "mount failed: exit status 32\nMounting command: mount\nOutput: mount: /x: wrong fs type\ndmesg may have more",
