@@ -1,8 +1,9 @@
 //! What keeps a manager from finishing its start, whether it hangs in it (`manager_start_stuck`) or ends in it and tries again
 //! (`manager_crash_loop`): one fault has one id, one meaning and one fix. Each of the two checks lists those that it finds.
 
-use super::{installation, probes, releases, ways};
-use crate::check::{BY_ROLLOUT, Cause, Cluster, Name, Remedy, causes};
+use super::ways::UNREACHED;
+use super::{installation, probes, releases};
+use crate::check::{BY_ROLLOUT, Cause, Cluster, Name, Remedy, causes, ways};
 use crate::longhorn::Pod;
 
 const LAST_LOG: &str = "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=100";
@@ -33,6 +34,11 @@ const ON_NODE: &str = "kubectl get pods -A -o wide --field-selector spec.nodeNam
 const DNS: &str = "kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide";
 const IMAGES: &str = "kubectl -n <namespace> get daemonset longhorn-manager -o jsonpath='{..image}'";
 
+ways! { NEXT_TRY:
+    NEXT_START "its next start should succeed"
+        fix "Wait for the manager's next start, within five minutes: <value>. If it crashes again, read its new log." [read MANAGERS, read LAST_LOG];
+}
+
 causes! {
     API_UNREACHABLE = critical "api_unreachable" "the API server is not answering the manager"
         fix "Restore the connection from pods on <node> to the API server (CNI, kube-proxy, firewall). If every node is affected, check the API \
@@ -53,7 +59,8 @@ causes! {
         "custom resource definitions (CRDs) are missing or from another release"
         fix "Apply the CRDs of the image's release. If Longhorn does not support that change, put the previous image back. If a CRD was deleted, \
              restore its objects from a backup."
-            [read CRDS, read INSTALLED, read MANIFEST] proven "a CRD was deleted, and its objects with it; the cluster's backup restores them";
+            [read CRDS, read INSTALLED, read MANIFEST] proven "a CRD was deleted, and its objects with it; the cluster's backup restores them"
+        ways NEXT_TRY;
     MANIFEST_STALE = critical "manifest_stale"
         "the manifest and the image are from different releases", changed_by: BY_ROLLOUT
         fix "Bring manifest and image to the same release, with the tool that installed Longhorn. If Longhorn does not support going to that \
@@ -61,7 +68,7 @@ causes! {
     WEBHOOK_SERVICE_UNREACHABLE = critical "webhook_service_unreachable"
         "DNS, a firewall or the pod network prevents the manager from reaching its webhook's Service"
         fix "Fix the network path from <node> to the webhook's Service: cluster DNS, the nodes' firewall or the pod network (the log shows \
-             which). Deleting the manager's pod does not help." [read DNS, read ON_NODE, read LOG] ways ways::UNREACHED;
+             which). Deleting the manager's pod does not help." [read DNS, read ON_NODE, read LOG] ways UNREACHED;
     ACCESS_DENIED = critical "access_denied" "the manager lacks a permission that its startup needs"
         fix "Restore ClusterRole longhorn-role and ClusterRoleBinding longhorn-bind of this release (ignore errors about other objects). The \
              manager then continues within a minute. Find out what changed them: GitOps, policy engine, cleanup." [
@@ -139,7 +146,11 @@ causes! {
         fix "Find out why no manager behind Service <service> is Ready. If it has ready endpoints, check DNS, firewall and hairpin traffic from <node>. A startup probe does not help."
             [read SLICES, read "kubectl -n <namespace> get events --field-selector reason=Unhealthy", read DNS]
         way REFUSED "its webhook refuses connections"
-            means "the last attempt was refused: the Service has no ready endpoint, or its endpoint is not listening";
+            means "the last attempt was refused, as by a Service without a ready endpoint or by a closed port"
+        way SERVED "it cannot reach the Ready managers"
+            fix "Check kube-proxy (or its replacement), firewall and hairpin traffic on <node>: Service <service> has <value>, but this manager reached \
+                 none." [read ON_NODE, read SLICES, read DNS]
+        ways NEXT_TRY;
     WEBHOOK_NOT_READY = critical "webhook_not_ready" "the manager's own webhook server is too slow"
         fix "Find out why the manager's own webhook server is slow: check CPU load on <node>, Secrets longhorn-webhook-ca and longhorn-webhook-tls, \
              the webhook configurations and the manager's permissions." [

@@ -96,11 +96,11 @@ impl Entry {
             (Some(_), None) if edit.field.is_empty() => What::Removed,
             _ => What::Changed,
         };
-        let text = match (&edit.before, &edit.after) {
+        let text = cordoned(&edit).unwrap_or_else(|| match (&edit.before, &edit.after) {
             (None, Some(after)) if what == What::Changed => now_is(&edit, after),
             (None, None) => format!("{} changed", about(&edit)),
             _ => said(&edit),
-        };
+        });
         let by = by.filter(|by| !by.is_empty());
         let text = by.iter().fold(text, |text, by| format!("{text}, by {by}"));
         Entry { edit: Some(edit), by, ..Entry::new(what, at, text) }
@@ -142,6 +142,13 @@ pub fn said(edit: &Edit) -> String {
 /// The same where it is not known what was before.
 fn now_is(edit: &Edit, value: &str) -> String {
     format!("{}: now {}", about(edit), plain(value))
+}
+
+/// A cordon in words: `worker-1 was cordoned`.
+fn cordoned(edit: &Edit) -> Option<String> {
+    let node = edit.subject.strip_prefix("node ").filter(|_| edit.field == "cordoned")?;
+    let un = if edit.after.as_deref()? == "yes" { "" } else { "un" };
+    Some(format!("{} was {un}cordoned", plain(node)))
 }
 
 /// What was edited: `node worker-1, cordoned`.

@@ -22,6 +22,7 @@ use longhorn_health_exporter::source::Recording;
 use longhorn_health_exporter::source::recording::RecordedFile;
 use testing::evaluate;
 
+use crate::scenario::names_in_capitals;
 use cases::{Case, cases, cluster};
 
 const NAMESPACE: &str = "longhorn-system";
@@ -110,6 +111,15 @@ fn look(case: &Case, with_log: bool) -> Found {
     let mut found = Found::default();
     for finding in report["findings"].as_array().unwrap() {
         let text = |key: &str| finding[key].as_str().unwrap_or_default().to_owned();
+        let printed = [
+            text("message"),
+            text("impact"),
+            finding["remedy"]["fix"].as_str().unwrap_or_default().to_owned(),
+        ];
+        for text in printed {
+            let unnamed = names_in_capitals(&text);
+            assert!(unnamed.is_empty(), "{}: no name for {unnamed:?}: {text}", case.report);
+        }
         let cause = format!("{}/{}", text("check"), text("cause"));
         if text("severity") != "info" {
             found.loud.insert(cause.clone());

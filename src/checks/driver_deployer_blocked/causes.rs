@@ -31,9 +31,9 @@ causes! {
         ];
     NODE_NOT_SYNCED = warning "node_not_synced"
         "a node lacks condition MountPropagation only because its manager is not syncing the node"
-        fix "Read the node's longhorn-manager log for `fail to sync node`. Then find out why the node has no instance manager. Mounts are not the \
-             cause." [
-            read "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --tail=500 | grep -i 'fail to sync node'",
+        fix "Read the log of the longhorn-manager on <owner> for `fail to sync node`, and fix that error: only a sync sets the \
+             condition. Mounts are not the cause." [
+            read "kubectl -n <namespace> logs <manager> -c longhorn-manager --tail=2000 | grep -i 'fail to sync node'",
             read "kubectl -n <namespace> get nodes.longhorn.io -o custom-columns='NAME:.metadata.name,PROPAGATION:.status.conditions[?(@.type==\"MountPropagation\")].status'",
             read "kubectl -n <namespace> get instancemanagers.longhorn.io -o wide",
         ];

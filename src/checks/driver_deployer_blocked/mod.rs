@@ -65,11 +65,13 @@ pub static CHECK: Check = Check {
 };
 
 /// What blocks the deployer.
-struct Block {
+struct Block<'a> {
     cause: &'static Cause,
     since: Option<Timestamp>,
     message: String,
     evidence: Vec<Evidence>,
+    /// The node that it is about, where that is not its own.
+    owner: Option<&'a str>,
 }
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
@@ -91,6 +93,10 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             .impact("the CSI driver is not deployed or updated. On a new installation, no volume can be created or mounted")
             .way(way)
             .facts(block.evidence);
+        if let Some(owner) = block.owner {
+            let manager = cluster.manager_pod_on(owner).map(|pod| pod.metadata.name.to_string());
+            finding = finding.with(Name::Owner, owner).named(manager.map(|name| (Name::Manager, name)));
+        }
         // where no manager can be made, the way out is that of its DaemonSet
         let down = block.cause == &causes::MANAGERS_DOWN;
         if let Some(refused) = down.then(|| refused.as_ref()).flatten() {
@@ -101,7 +107,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
 }
 
 /// The init container still asks for a manager.
-fn waiting(cluster: &Cluster, pod: &Pod) -> Option<Block> {
+fn waiting<'a>(cluster: &Cluster, pod: &Pod) -> Option<Block<'a>> {
     let init = pod.status.init_container_statuses.iter().find(|status| status.name == INIT)?;
     let running = init.state.running.as_ref()?;
     let since = running.started_at.get().or(pod.status.start_time.get()).or(pod.metadata.created());
@@ -136,7 +142,7 @@ fn waiting(cluster: &Cluster, pod: &Pod) -> Option<Block> {
     let fact = |text| api(text);
     let evidence: Vec<Evidence> =
         [Some(waits), Some(endpoints), half_started].into_iter().flatten().map(fact).collect();
-    Some(Block { cause, since, message, evidence })
+    Some(Block { cause, since, message, evidence, owner: None })
 }
 
 /// No manager that is Ready has a Longhorn node, which it makes just before it opens port 9500 (longhorn-manager v1.12.1
@@ -166,7 +172,7 @@ fn backend(cluster: &Cluster) -> (bool, String) {
 }
 
 /// The deployer itself ends again and again.
-fn crashing(cluster: &Cluster, pod: &Pod, out: &mut Outcome) -> Option<Block> {
+fn crashing<'a>(cluster: &'a Cluster, pod: &Pod, out: &mut Outcome) -> Option<Block<'a>> {
     let crash = looping::looping(pod.container_status(MAIN)?, cluster.now)?;
     let name = &pod.metadata.name;
     let (cause, fact) = by_log(cluster, pod).or_else(|| by_api(cluster, pod)).unwrap_or_else(|| {
@@ -181,6 +187,7 @@ fn crashing(cluster: &Cluster, pod: &Pod, out: &mut Outcome) -> Option<Block> {
             "{name} crash-loops ({}), so no CSI driver is deployed",
             counted(crash.restarts, "restart")
         ),
+        owner: (cause == &causes::NODE_NOT_SYNCED).then(|| not_synced(cluster, &fact.text)).flatten(),
         evidence: vec![fact],
     })
 }
@@ -202,9 +209,8 @@ fn by_log(cluster: &Cluster, pod: &Pod) -> Option<(&'static Cause, Evidence)> {
     } else if has(&["failed to get arg root-dir"]) {
         &causes::KUBELET_ROOT_DIR
     } else if has(&["MountPropagation is not set"]) {
-        let unsynced =
-            unsynced(cluster).find(|node| fatal.contains(&format!("node {} ", node.metadata.name)));
-        if unsynced.is_some() { &causes::NODE_NOT_SYNCED } else { &causes::MOUNT_PROPAGATION }
+        let unsynced = not_synced(cluster, fatal).is_some();
+        if unsynced { &causes::NODE_NOT_SYNCED } else { &causes::MOUNT_PROPAGATION }
     } else {
         &causes::UNKNOWN
     };
@@ -217,6 +223,12 @@ fn by_log(cluster: &Cluster, pod: &Pod) -> Option<(&'static Cause, Evidence)> {
 fn unsynced(cluster: &Cluster) -> impl Iterator<Item = &LonghornNode> {
     let silent = |node: &&LonghornNode| condition(&node.status.conditions, "MountPropagation").is_none();
     cluster.objects.longhorn_nodes.iter().filter(silent)
+}
+
+/// The one of them that a text names.
+fn not_synced<'a>(cluster: &'a Cluster, text: &str) -> Option<&'a str> {
+    let mut names = unsynced(cluster).map(|node| node.metadata.name.as_str());
+    names.find(|name| text.split_whitespace().any(|word| word == *name))
 }
 
 fn by_api(cluster: &Cluster, pod: &Pod) -> Option<(&'static Cause, Evidence)> {

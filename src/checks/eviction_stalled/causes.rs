@@ -55,8 +55,10 @@ causes! {
         way UNPROTECTED "no safe copy elsewhere"
             fix "Wait until the rebuild gives these volumes a healthy replica on another node. Otherwise evict node <node>, or set a node-drain-policy that evicts replicas."
         way NOTHING_LEFT "Longhorn should have removed it"
-            fix "Read the log of node <node>'s longhorn-manager: it should have removed the PodDisruptionBudget."
-            [read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide"];
+            fix "Read the log of the longhorn-manager on <node>: it should have removed the PodDisruptionBudget." [
+                read "kubectl -n <namespace> logs <manager> -c longhorn-manager --tail=2000 | grep <object>",
+                read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
+            ];
     NO_SCHEDULABLE_DISK = warning "no_schedulable_disk"
         "volumes on an evicted disk need a replica elsewhere, but no disk can take it"
         fix "Read each disk's reason in the evidence. Then allow scheduling on another node or disk, add a disk, free space, or fix the volumes' tags and anti-affinity." [

@@ -258,7 +258,9 @@ impl<'a> DrainView<'a> {
                 .with(Name::Setting, "node-drain-policy")
                 .with(Name::Value, "block-for-eviction-if-contains-last-replica");
         }
-        finding.facts(manager_not_ready(cluster, node))
+        finding
+            .named(cluster.manager_pod_on(node).map(|pod| (Name::Manager, pod.metadata.name.to_string())))
+            .facts(manager_not_ready(cluster, node))
     }
 
     /// True where another policy would let Longhorn move the replicas.

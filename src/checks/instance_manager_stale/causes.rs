@@ -33,7 +33,7 @@ causes! {
         way UNSETTLED "an instance's object keeps changing state"
             fix "Find out whether Longhorn still needs the instance. Read the volume's events and the log of the longhorn-manager that owns the volume."
         way BESIDE_OTHERS "the instances have no Orphan, and their instance manager runs others too"
-            fix "Upgrade the engines of the listed volumes, then detach the volumes. Once only orphaned instances are \
+            fix "Upgrade the engines of the volumes in <object>, then detach them. Once only orphaned instances are \
                  left, delete the instance manager: without an Orphan object, nothing else stops them."
         way ALONE "the instances have no Orphan, and their instance manager runs nothing else"
             fix "Make sure that no volume uses the instances, then delete the instance manager. Without an Orphan object, nothing else stops them.";

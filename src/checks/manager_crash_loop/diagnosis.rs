@@ -17,7 +17,7 @@ use crate::facts::known_issues::{self, KnownIssue};
 use crate::facts::looping::{self, Loop};
 use crate::facts::text::quoted;
 use crate::facts::unreached::webhook_in;
-use crate::facts::{api, certificates, complaints, probes, releases, unreached};
+use crate::facts::{api, certificates, complaints, endpoints, probes, releases, unreached};
 use crate::history::CrashLog;
 use crate::longhorn::{BackupState, Pod, Release};
 
@@ -162,10 +162,14 @@ impl<'c> CrashedManager<'c> {
             causes::OLD_MANAGERS_LINGERING => self.values = remedy::old_managers(self.cluster, self.pod),
             causes::OPEN_ISCSI_MISSING => self.way = host::packages(self.cluster, self.node),
             // the log may name another
-            causes::WEBHOOK_UNSERVED if self.values.is_empty() => {
-                self.is_of(Name::Service, "longhorn-admission-webhook")
+            causes::WEBHOOK_UNSERVED => {
+                if self.values.is_empty() {
+                    self.is_of(Name::Service, "longhorn-admission-webhook");
+                }
+                self.is_served();
             }
             causes::PORT_IN_USE if self.values.is_empty() => self.is_of(Name::Value, "ports 9500 to 9503"),
+            _ if self.way == Some(&causes::NEXT_START) => {}
             _ if self.remedy.is_empty() => self.remedy = remedy::remedy(&self, cause, source),
             _ => {}
         }
@@ -256,6 +260,18 @@ impl<'c> CrashedManager<'c> {
                     self.quote("earlier, the log repeats", complaint.line);
                 }
             }
+            // a manager writes its release into the setting once it has upgraded every object, and a start that finds it there upgrades none
+            // (longhorn-manager master of 2026, upgrade/upgrade.go upgrade, doResourceUpgrade)
+            causes::CRD_MISMATCH if line.contains("upgrade resources failed") => {
+                let installed = self.cluster.installed().filter(|installed| Some(*installed) >= self.release);
+                if let (Some(installed), Some(_)) = (installed, self.release) {
+                    self.is_next("another manager has finished the upgrade");
+                    let text = format!(
+                        "setting current-longhorn-version is {installed}, so the upgrade of all objects has ended"
+                    );
+                    self.add(EvidenceSource::Api, text);
+                }
+            }
             causes::WEBHOOK_DENIED => self.is_denied(line),
             causes::CONTAINER_CANNOT_START => match host::damaged(self.cluster, self.pod) {
                 Some(image) => {
@@ -343,6 +359,37 @@ impl<'c> CrashedManager<'c> {
         if let Some(way) = way {
             self.is_way(way);
         }
+    }
+
+    /// What the log complains of is over.
+    fn is_next(&mut self, why: &str) {
+        self.is_way(&causes::NEXT_START);
+        self.is_of(Name::Value, why);
+    }
+
+    /// Whether others serve the Service that did not answer, and did so before the last run ended.
+    fn is_served(&mut self) {
+        if self.way.is_some_and(|way| way != &causes::REFUSED) {
+            return;
+        }
+        let service = self.values.iter().find(|(name, _)| *name == Name::Service);
+        let Some(service) = service.map(|(_, service)| service.clone()) else { return };
+        let mut ready = endpoints::each(self.cluster, &service).unwrap_or_default();
+        ready.retain(|(pod, ready)| *ready && *pod != self.pod.metadata.name);
+        if ready.is_empty() {
+            return;
+        }
+        let count = counted(ready.len(), "ready endpoint");
+        self.add(EvidenceSource::Api, format!("Service {service} has {count}"));
+        let status = self.pod.container_status(super::CONTAINER);
+        let ended = status.and_then(looping::last_end).and_then(|end| end.finished_at.get());
+        let since = |pod: &str| self.cluster.objects.pods.get(pod)?.ready_since();
+        let only_since = |pod: &str| ended.zip(since(pod)).is_some_and(|(ended, since)| since > ended);
+        if ready.iter().all(|(pod, _)| only_since(pod)) {
+            return self.is_next("its webhook has become Ready since the last run");
+        }
+        self.way = Some(&causes::SERVED);
+        self.is_of(Name::Value, count);
     }
 
     fn is_denied(&mut self, line: &str) {

@@ -202,6 +202,7 @@ fn severity(cluster: &Cluster, pod: &Pod, diagnosis: &diagnosis::Diagnosis, cras
     match crash.restarts >= REPEATED {
         false if together && (passes || gone) => Severity::Info,
         false if passes => Severity::Warning,
+        _ if diagnosis.way == Some(&causes::NEXT_START) => Severity::Warning,
         _ => diagnosis.cause.severity,
     }
 }

@@ -57,6 +57,11 @@ causes! {
         "the volume cannot attach, because its engine fails to start on the requested node"
         fix "Read the engine's error. Then check <value>: iscsiadm, module iscsi_tcp, multipathd, SELinux denials, engine image and instance \
              manager. The volume may attach to another node." [read VOLUME_OBJECTS, read EVENTS, read TICKETS]
+        way SILENT "its engine gives no reason"
+            fix "Read the instance manager's log on <node>: the engine itself gives no reason. Then check iscsiadm, module iscsi_tcp, multipathd and \
+                 SELinux denials there. The volume may attach to another node."
+            [read "kubectl -n <namespace> logs -l longhorn.io/component=instance-manager,longhorn.io/node=<node> --tail=500 | grep <volume>-e",
+             read VOLUME_OBJECTS, read EVENTS]
         way SEVERAL "several volumes on one node cannot attach"
             fix "Check on <node> that iscsiadm and module iscsi_tcp exist and the instance manager is running. Then look for a multipathd that \
                  claims the devices, and for SELinux denials."
@@ -105,8 +110,8 @@ causes! {
             fix "Compare the replicas' spec.engineName. Delete the engine that none names, and keep the other: Longhorn stops all work on a volume with \
                  two active engines (fixed in 1.4.4 and 1.5.2)." [read VOLUME_OBJECTS, read TICKETS]
         way UNHELD "it is still detached, although no other node holds it"
-            fix "Read the log of the longhorn-manager that owns the volume: it shows why the volume does not attach. Nothing else holds the volume."
-                [read VOLUME_OBJECTS, read TICKETS, read OWNERS_LOG]
+            fix "Read the log of the longhorn-manager on <owner>, which owns the volume: it shows why the volume does not attach. Nothing else holds the \
+                 volume." [read OWNERS_LOG, read VOLUME_OBJECTS, read TICKETS]
         way BY_HAND "it was attached by hand"
             fix "Find out whether <claim>'s attachment in Longhorn's UI is still needed. If not, detach it there: the workload then gets the volume. Do not \
                  delete the VolumeAttachment." [read TICKETS, read VOLUME_OBJECTS]

@@ -316,7 +316,6 @@ fn finding(cluster: &Cluster, stuck: StuckVolume) -> Finding {
         .fact(format!(
             "volume {name}: state {state}, robustness {robustness}, spec.nodeID '{wanted}', status.currentNodeID '{current}'"
         ))
-        .with(Name::Owner, if now.owner_id.is_empty() { "its node" } else { &now.owner_id })
         .facts(evidence);
     if cause != &DETACHING {
         finding = finding.facts(said::by_others(cluster, volume));
@@ -331,7 +330,9 @@ fn finding(cluster: &Cluster, stuck: StuckVolume) -> Finding {
         None if node.is_empty() => finding.with(Name::Value, "its node"),
         None => finding.with(Name::Value, node),
     };
-    if let Some(failure) = failure {
+    let says_why = finding.evidence().iter().any(|fact| fact.said().is_some());
+    let silent = cause == &ENGINE_CANNOT_START && !node.is_empty() && !says_why;
+    if let Some(failure) = failure.or(silent.then_some(&SILENT)) {
         finding = finding.way(failure);
     }
     if let Some(wait) = Wait::of(cluster, volume).filter(|_| cause == &ATTACHING) {

@@ -323,7 +323,6 @@ fn find(
         (None, _) if by_hand => Some(&BY_HAND),
         (None, own) => own.map(|_| &OWN_WORK),
     };
-    let owner = cluster.manager_pod_on(&volume.status.owner_id).filter(|_| obstacle.is_none());
     let failed = |replica: &Replica| {
         format!(
             "replica {}: spec.lastFailedAt is set, which its copy for the migration inherits",
@@ -334,7 +333,6 @@ fn find(
         .way(way)
         .facts(inherited.map(failed))
         .named(refused.then(|| (Name::Attachment, ticket.id.to_owned())))
-        .named(owner.map(|pod| (Name::Manager, pod.metadata.name.to_string())))
         .named(
             obstacle
                 .as_ref()

@@ -124,7 +124,7 @@ causes! {
             [read NODE, change "kubectl uncordon <node>"];
     NOT_REBUILDING = warning "not_rebuilding" "no rebuild is running (cause unknown)"
         fix "Read the log of the longhorn-manager on <owner>, which owns the volume and starts its rebuilds."
-            [read "kubectl -n <namespace> get pods -o wide -l app=longhorn-manager", read REPLICAS, read EVENTS]
+            [read "kubectl -n <namespace> logs <manager> -c longhorn-manager --tail=2000 | grep <volume>", read REPLICAS, read EVENTS]
         way COPY_MISSING "its backing image is not ready there"
             fix "Find out why the copy of the volume's backing image is not ready. If it has failed, clean it up in \
                  Longhorn's UI (Backing Image): Longhorn then sends it again."
@@ -171,8 +171,8 @@ gauges! {
         "Progress of a degraded volume's rebuild, from 0 to 1. The slowest one if several are running.",
         absent "no rebuild of the volume runs, or its engine does not report progress",
         example "delta(longhorn_health_volume_rebuild_progress_ratio[30m]) == 0";
-    LAST_COPY = Gauge "longhorn_health_volume_last_copy" ["volume", "pvc_namespace", "pvc", "severity"]
-        "1 for every multi-replica volume with only one healthy copy. Label severity becomes critical while another replica's node is down: aggregate it away \
+    LAST_COPY = Gauge "longhorn_health_volume_last_copy" ["volume", "pvc_namespace", "pvc", "copy_node", "severity"]
+        "1 for every multi-replica volume with only one healthy copy, which is on copy_node. Label severity becomes critical while another replica's node is down: aggregate it away \
          in alerts.",
         absent "the volume has more healthy replicas or is meant to have one, is being deleted, or volumes or replicas cannot be read",
         example "max without (instance, pod, severity) (longhorn_health_volume_last_copy) == 1";
@@ -219,11 +219,16 @@ fn last_copy(cluster: &Cluster, out: &mut Outcome, volume: &Volume) {
     if volumes::last_copy(cluster, volume).is_none() {
         return;
     }
-    let mut nodes = cluster.replicas_of(&volume.metadata.name).map(|replica| &replica.spec.node_id);
-    let down = nodes.any(|node| nodes::down(cluster, node).is_some());
+    let replicas = || cluster.replicas_of(&volume.metadata.name);
+    let copy = replicas().find(|replica| volumes::is_healthy(replica));
+    let down = replicas().any(|replica| nodes::down(cluster, &replica.spec.node_id).is_some());
     let severity = if down { Severity::Critical } else { Severity::Warning };
     let [name, namespace, claim] = volumes::labels(volume);
-    out.sample(&LAST_COPY, &[name, namespace, claim, severity.as_str()], 1.0);
+    out.sample(
+        &LAST_COPY,
+        &[name, namespace, claim, copy.map_or("", |copy| &copy.spec.node_id), severity.as_str()],
+        1.0,
+    );
 }
 
 /// Longhorn calls a detached volume unknown, however many of its replicas have failed (longhorn-manager v1.12.1
@@ -312,6 +317,5 @@ fn finding(cluster: &Cluster, volume: &Volume, reason: DegradedReason, age: &Age
         .fact(age.evidence())
         .facts(reason.evidence)
         .facts(nodes::manager_not_ready(cluster, &volume.status.owner_id));
-    let owner = &volume.status.owner_id;
-    finding.with(Name::Owner, if owner.is_empty() { "its node" } else { owner })
+    finding
 }

@@ -26,9 +26,9 @@ pub(super) const ALERTS: &[Alert] = &[
         severity: Severity::Critical,
         as_found: true,
         summary: "A Longhorn volume is on its last copy.",
-        description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} has one healthy copy \
-                      left. It works, but the next failure may destroy its data. Do not drain or reboot that copy's node, and check the rebuild \
-                      with the command below.",
+        description: "Do not drain or reboot {{ with $labels.copy_node }}{{ . }}{{ else }}the node of volume {{ $labels.volume }}'s copy{{ end }}: it \
+                      holds the only healthy copy. The volume works, but the next failure may destroy its data. Check the rebuild with the command \
+                      below.",
         why: "A rebuild that ends within ten minutes needs no alert. A longer one does: until it finishes, the next failure destroys the data. \
               Critical while the node of another replica is down, because that replica does not come back by itself.",
         runbook: include_str!("LonghornVolumeLastCopy.md"),

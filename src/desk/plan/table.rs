@@ -225,8 +225,10 @@ fn write_reason(
 
 /// The reason with the names of its volumes.
 pub fn named(reason: &Reason) -> String {
+    let mut words = reason.text.split(|c: char| c.is_whitespace() || ",:()".contains(c));
+    let first = reason.volumes.first().map_or("", |volume| volume.called());
     match volumes_line(reason) {
-        Some(line) if !reason.text.contains(&line) => match reason.text.contains(": ") {
+        Some(line) if !words.any(|word| word == first) => match reason.text.contains(": ") {
             true => format!("{} ({line})", reason.text),
             false => format!("{}: {line}", reason.text),
         },

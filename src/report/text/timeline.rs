@@ -68,7 +68,7 @@ pub fn said(entry: &Entry) -> String {
     format!("{number}{}{earlier}", plain(&entry.text))
 }
 
-/// What was changed before an incident, for its place: `setting x: now 0, by kubectl-patch, 4 min before`.
+/// What was changed before an incident, for its place: `setting x: now 0, by kubectl-patch, 4 min before it began`.
 pub fn before(incident: &Incident) -> Vec<String> {
     incident.changed.iter().map(|entry| ago(entry, incident.since)).collect()
 }
@@ -77,10 +77,11 @@ fn ago(entry: &Entry, since: Option<Timestamp>) -> String {
     let before = since.zip(entry.at).map(|(since, at)| since.duration_since(at));
     let before = before.filter(|before| !before.is_negative());
     match before {
+        // it is by the change that the beginning is known
         Some(before) if before < SignedDuration::from_secs(1) => {
-            format!("{}, just before", plain(&entry.text))
+            format!("{} at {}", plain(&entry.text), when(entry))
         }
-        Some(before) => format!("{}, {} before", plain(&entry.text), age(before)),
+        Some(before) => format!("{}, {} before it began", plain(&entry.text), age(before)),
         None => plain(&entry.text).into_owned(),
     }
 }

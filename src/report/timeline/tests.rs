@@ -81,7 +81,7 @@ fn what_was_changed_stands_there_with_time_and_manager_newest_first() {
     assert_eq!(
         lines(&cluster_at(NOW, &yaml.concat())),
         [
-            "2026-03-01 11:30:01Z node worker-1, cordoned: now yes, by kubectl-cordon",
+            "2026-03-01 11:30:01Z worker-1 was cordoned, by kubectl-cordon",
             "2026-03-01 11:00:00Z setting auto-salvage: now false, by kubectl-edit",
             "2026-03-01 10:00:00Z setting storage-network: now unset, by longhorn-manager (then or earlier)",
             "2026-03-01 09:00:00Z node worker-9: added",
@@ -142,7 +142,10 @@ fn an_incident_names_the_change_of_its_object_that_came_before() {
         let said = changed(&report(&cluster_at(NOW, &yaml)).incidents, "target_unavailable");
         assert_eq!(!said.is_empty(), named, "{is}: {said:?}");
         if edited == "2026-03-01T11:26:00Z" && named {
-            assert_eq!(said, ["backup target default, URL: now s3://new@eu/, by kubectl-edit, 4 min before"]);
+            assert_eq!(
+                said,
+                ["backup target default, URL: now s3://new@eu/, by kubectl-edit, 4 min before it began"]
+            );
         }
     }
     // it is unknown which of the fields was changed

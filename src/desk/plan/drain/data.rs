@@ -7,7 +7,7 @@ use super::super::{Found, Weight, held};
 use super::{Draining, Intent};
 use crate::check::{bytes, counted};
 use crate::facts::backing_images::irreplaceable_on;
-use crate::facts::nodes::down;
+use crate::facts::nodes::{down, is_gone};
 use crate::facts::placement::{Obstacle, nearest, refusals_without};
 use crate::facts::text::listed;
 use crate::facts::volumes::{attached_on, is_healthy, rebuild};
@@ -47,10 +47,19 @@ pub fn another_away(draining: &Draining<'_>, out: &mut Found) {
             continue;
         }
         if let Some(why) = down(draining.cluster, name) {
-            out.say(format!("{name} is already down")).fact(why.text).fix(format!(
-                "Bring {name} back and wait until its volumes are rebuilt. Then drain {}.",
-                draining.node
-            ));
+            let (text, fix) = match is_gone(draining.cluster, name) {
+                true => (
+                    "was removed from Kubernetes but not from Longhorn",
+                    format!(
+                        "Finish the removal of {name} first: run longhorn-health-exporter plan drain {name} --remove."
+                    ),
+                ),
+                false => {
+                    ("is already down", format!("Bring {name} back and wait until its volumes are rebuilt."))
+                }
+            };
+            let fix = format!("{fix} Then drain {}.", draining.node);
+            out.say(format!("{name} {text}")).fact(why.text).fix(fix);
         }
     }
 }
@@ -231,9 +240,50 @@ pub fn degrades(draining: &Draining<'_>, out: &mut Found) {
     reason.volumes(draining.cluster, &degraded);
 }
 
+/// Volumes for a replica of which no disk is left, and why.
+#[derive(Debug)]
+pub struct Homeless<'a> {
+    volumes: Vec<&'a Volume>,
+    why: BTreeSet<String>,
+    /// Whether every other node already has a replica.
+    apart: bool,
+}
+
+impl<'a> Homeless<'a> {
+    pub fn of(draining: &Draining<'_>, wanted: &[&'a Volume]) -> Self {
+        let leaves = |node: &str| draining.together.contains(node);
+        let mut homeless = Homeless { volumes: Vec::new(), why: BTreeSet::new(), apart: true };
+        for volume in wanted.iter().copied() {
+            if let Some(refusals) = refusals_without(draining.cluster, volume, leaves) {
+                let near = nearest(&refusals);
+                homeless.apart &= near == Some(Obstacle::AntiAffinity);
+                let nearest = refusals.into_iter().find(|refusal| Some(refusal.obstacle) == near);
+                homeless.why.extend(nearest.map(|refusal| refusal.text));
+                homeless.volumes.push(volume);
+            }
+        }
+        homeless
+    }
+
+    pub fn has(&self, volume: &Volume) -> bool {
+        self.volumes.iter().any(|one| one.metadata.name == volume.metadata.name)
+    }
+
+    /// Says it, if there are any, with what to do: as the condition says, unless the other nodes have a replica each.
+    pub fn say(&self, draining: &Draining<'_>, out: &mut Found, holds: &str) -> bool {
+        let Some(reason) = out.volumes(draining.cluster, &self.volumes, holds) else { return false };
+        if self.apart {
+            reason.fix("Add a node, or lower these volumes' numberOfReplicas: every other node already has a replica of them.");
+        }
+        self.why.iter().take(3).for_each(|text| {
+            reason.fact(text.as_str());
+        });
+        true
+    }
+}
+
 /// Each volume on its own, and all of them by the room that is left.
 pub fn no_place(draining: &Draining<'_>, out: &mut Found) {
-    let leaves = |node: &str| draining.together.contains(node);
     let wanted: Vec<&Volume> = match moves(draining) {
         Moves::Nothing => return,
         Moves::Last => alone(draining),
@@ -241,28 +291,12 @@ pub fn no_place(draining: &Draining<'_>, out: &mut Found) {
             here(draining).keys().filter_map(|name| draining.cluster.objects.volumes.get(name)).collect()
         }
     };
-    let mut homeless = Vec::new();
-    let mut why = BTreeMap::new();
-    let mut apart = true;
-    for volume in wanted.iter().copied() {
-        if let Some(refusals) = refusals_without(draining.cluster, volume, leaves) {
-            let near = nearest(&refusals);
-            apart &= near == Some(Obstacle::AntiAffinity);
-            let nearest = refusals.into_iter().filter(|refusal| Some(refusal.obstacle) == near);
-            nearest.take(1).for_each(|refusal| *why.entry(refusal.text).or_insert(0) += 1);
-            homeless.push(volume);
-        }
-    }
-    if !homeless.is_empty() {
-        let holds = format!("has|have no other node or disk for the replica on {}", draining.node);
-        let reason = out.say(held(homeless.len(), "volume", &holds));
-        reason.volumes(draining.cluster, &homeless);
-        if apart {
-            reason.fix("Add a node, or lower these volumes' numberOfReplicas: every other node already has a replica of them.");
-        }
-        why.keys().take(3).for_each(|text: &String| {
-            reason.fact(text.as_str());
-        });
+    let homeless = Homeless::of(draining, &wanted);
+    if homeless.say(
+        draining,
+        out,
+        &format!("has|have no other node or disk for the replica on {}", draining.node),
+    ) {
         return;
     }
     let needed: i64 = wanted.iter().map(|volume| volume.spec.size.0).fold(0, i64::saturating_add);

@@ -93,7 +93,8 @@ conditions! {
         source "longhorn-manager v1.12.1 controller/volume_controller.go (isHealthyAndActiveReplica)"
         needs [Volumes, Replicas, LonghornNodes, KubeNodes] Away(away::needs_it);
     REBUILT_WITHOUT = NotYet "rebuilt_without_it" "attached volumes have too few healthy copies without the node, which is down"
-        fix "Wait until these volumes are healthy: Longhorn rebuilds them on other nodes after replica-replenishment-wait-interval, if a disk has room."
+        fix "Wait until these volumes are healthy: Longhorn rebuilds them on other nodes after replica-replenishment-wait-interval. If no disk can take \
+             a replica, add a node or disk."
         read "longhorn-health-exporter check --only volume_degraded,replica_unschedulable"
         source "longhorn-manager v1.12.1 controller/volume_controller.go (replenishReplicas)"
         needs [Volumes, Replicas, LonghornNodes, KubeNodes] Away(away::rebuilt_without);

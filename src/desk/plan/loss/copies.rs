@@ -7,6 +7,7 @@ use super::{Audit, places};
 use crate::check::counted;
 use crate::facts::backing_images::irreplaceable_on;
 use crate::facts::text::listed;
+use crate::facts::volumes::was_never_up;
 use crate::longhorn::{Replica, Volume, VolumeHealth};
 use crate::report::redundancy::Shared;
 
@@ -73,7 +74,10 @@ fn only_copy(audit: &Audit<'_>, out: &mut Found, holds: &str, by_choice: bool) {
 }
 
 pub fn faulted(audit: &Audit<'_>, out: &mut Found) {
-    let faulted = |volume: &&Volume| volume.status.health() == VolumeHealth::Faulted;
+    // one that was never up has nothing to lose
+    let faulted = |volume: &&Volume| {
+        volume.status.health() == VolumeHealth::Faulted && !was_never_up(audit.cluster, volume)
+    };
     let volumes: Vec<&Volume> = audit.cluster.objects.volumes.iter().filter(faulted).collect();
     out.volumes(audit.cluster, &volumes, "is|are already faulted");
 }

@@ -6,6 +6,7 @@ use super::{Evidence, Finding};
 use crate::check::advice::{Name, command, filled, in_capitals};
 use crate::check::signatures::Signature;
 use crate::check::{Cluster, Remedy, Way};
+use crate::longhorn::Resource;
 
 /// A step that names several things is written for this many of them.
 const MAX_ALIKE: usize = 3;
@@ -33,6 +34,7 @@ impl Finding {
     /// Takes from its way or the cause what to do, words or steps, where the finding itself does not say it; and from the evidence
     /// what a machine said.
     pub(in crate::check) fn advise(&mut self, cluster: &Cluster) {
+        self.name_owner(cluster);
         self.said = self.evidence.iter().find_map(Evidence::said);
         let one = |name| self.value(cluster, name, 0);
         let way = self.way.unwrap_or(const { &Way::briefly("") });
@@ -54,6 +56,20 @@ impl Finding {
         }
         self.remedy.fix = fix.unwrap_or_else(|| std::mem::take(&mut self.remedy.fix));
         self.remedy.commands.extend(commands);
+    }
+
+    /// Of a finding about a volume: the manager that looks after it, and its pod, where the finding names no other.
+    fn name_owner(&mut self, cluster: &Cluster) {
+        let about_volume = self.object.kind == Resource::Volumes.info().kind;
+        let volume = cluster.objects.volumes.get(&self.object.name).filter(|_| about_volume);
+        let Some(owner) = volume.map(|volume| volume.status.owner_id.as_str()) else { return };
+        let pod = cluster.manager_pod_on(owner).filter(|_| !owner.is_empty());
+        let owner = if owner.is_empty() { "its node" } else { owner };
+        let found = [(Name::Owner, Some(owner)), (Name::Manager, pod.map(|pod| pod.metadata.name.as_str()))];
+        for (name, value) in found {
+            let value = value.filter(|_| !self.values.iter().any(|(known, _)| *known == name));
+            self.values.extend(value.map(|value| (name, value.to_owned())));
+        }
     }
 
     /// What a template means by this name; of several values the one whose turn it is.
