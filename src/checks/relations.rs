@@ -138,6 +138,7 @@ relations! {
     volume_degraded [not_rebuilding] ShownWith
         engine_image_unavailable [upgrade_stuck] operation_stalled [restore_failed, restore_stalled] volume_read_only [*],
         same Volume, "volume degraded";
+    left_behind [orphans] ShownWith left_behind [rolled_back], same Cluster, "orphans" on nodes;
     left_behind [replicas_piled_up] ShownWith volume_degraded [rebuild_looping] replica_unschedulable [*],
         same Volume, "replicas pile up";
 

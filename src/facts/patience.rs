@@ -39,6 +39,8 @@ patience! {
     REBUILD from_hours 24 "a rebuild" "of the largest volumes"
     DELETION from_hours 1 "a volume, a node or an orphan is deleted" "its files go in seconds to minutes"
     FOLLOWS from_hours 24 "a standby volume gets no new backup, because its target is not asked (or three poll intervals)" "someone may ask by hand, once a day"
+    SUSPENDED from_hours 168 "a recurring job is suspended, and its volumes get no backup (or three of its runs)" "a migration or a move of the store takes days"
+    ERASED from_hours 24 "a backup is deleted in its store" "thousands of blocks, one after the other, behind the locks of other backups"
     STEP from_mins 90 "a step of a system backup or restore" "an hour each (longhorn-manager v1.12.1 controller/system_backup_controller.go), and a look"
     TRIED_FOR_A_DAY from_hours 25 "the data of a system backup, a kind of objects of a restore" "tried for a day each, and a look"
     RETRY from_mins 10 "Longhorn's next try after an error, or its next question to a backup target" "longhorn-manager v1.12.1 controller/engine_controller.go: a back-off of 5 min at most; targets are asked every 5 min"

@@ -14,7 +14,7 @@ use crate::longhorn::{Backup, BackupState, Volume};
 /// Finds them; returns the volumes.
 pub(super) fn run<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a str> {
     let mut newest: BTreeMap<&str, &Backup> = BTreeMap::new();
-    for backup in cluster.objects.backups.iter().filter(|backup| backup.is_under_way_or_failed()) {
+    for backup in incomplete(cluster) {
         let known = newest.entry(backup.volume()).or_insert(backup);
         if known.metadata.created() < backup.metadata.created() {
             *known = backup;
@@ -39,16 +39,22 @@ pub(super) fn run<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a s
     hurt
 }
 
+/// Backups of this cluster that are not complete, without those that are being deleted.
+pub(super) fn incomplete(cluster: &Cluster) -> impl Iterator<Item = &Backup> {
+    cluster.objects.backups.iter().filter(|backup| backup.is_under_way_or_failed())
+}
+
 /// Volumes of which a backup is being written.
 pub(super) fn written(cluster: &Cluster) -> BTreeSet<&str> {
-    let backups = cluster.objects.backups.iter();
-    backups.filter(|backup| backup.status.state == BackupState::InProgress).map(Backup::volume).collect()
+    incomplete(cluster)
+        .filter(|backup| backup.status.state == BackupState::InProgress)
+        .map(Backup::volume)
+        .collect()
 }
 
 /// Volumes of which a backup is being written, and no other is there.
 pub(super) fn first_ones(cluster: &Cluster) -> BTreeSet<&str> {
-    let others =
-        cluster.objects.backups.iter().filter(|backup| backup.status.state != BackupState::InProgress);
+    let others = incomplete(cluster).filter(|backup| backup.status.state != BackupState::InProgress);
     &written(cluster) - &others.map(Backup::volume).collect()
 }
 
@@ -61,7 +67,9 @@ fn failed(cluster: &Cluster, volume: &Volume, backup: &Backup, full: &[String]) 
     let whose = whose(cluster, volume);
     let way = target::way_of_backup(&backup.status.error);
     let full = if way == Some(&causes::STORE_FULL) { full } else { &[] };
-    let suspect = store::holder(cluster, volume, backup, full).or(store::deleter(cluster, volume, backup));
+    let suspect = store::holder(cluster, volume, backup, full)
+        .or_else(|| store::deleter(cluster, volume, backup))
+        .or_else(|| store::denied(cluster, backup));
     let (way, why, culprit, fact) = match suspect {
         Some((way, why, culprit, fact)) => (Some(way), format!(": {why}"), Some(culprit), Some(fact)),
         None => (way, way.map_or(String::new(), |way| format!(": {}", way.briefly)), None, None),
@@ -85,8 +93,9 @@ fn failed(cluster: &Cluster, volume: &Volume, backup: &Backup, full: &[String]) 
         )
         .since(created)
         .way(way)
-        .named(way.map(|_| (Name::Node, node.to_owned())))
+        // of two values of a name, the first counts
         .named(culprit)
+        .named(way.map(|_| (Name::Node, node.to_owned())))
         .fact(
             api(format!("backup {} (state {}){error}", backup.metadata.name, backup.status.state.as_str()))
                 .quoting(&backup.status.error),

@@ -6,6 +6,8 @@ use crate::facts::ways::{KUBELET_SAYS, NOT_STARTED, UNRESOLVED};
 const BACKUPS: &str = "kubectl -n <namespace> get backups.longhorn.io -l backup-volume=<object>";
 const TARGETS: &str = "kubectl -n <namespace> get backuptargets.longhorn.io";
 const CRON_JOB: &str = "kubectl -n <namespace> describe cronjob <object>";
+const RESUME: &str =
+    "kubectl -n <namespace> patch cronjob <object> --type merge -p '{\"spec\":{\"suspend\":false}}'";
 const JOBS: &str = "kubectl -n <namespace> get jobs,pods -l recurring-job.longhorn.io=<object>";
 
 // What the store itself rejects, of a target or of one backup.
@@ -97,6 +99,10 @@ causes! {
             fix "Expand claim <claim>, which probably holds the backup store. Then take another backup. Do not delete objects in the store by hand: \
                  Longhorn's backups share them."
             [read "kubectl -n <namespace> get volumes.longhorn.io", read TARGETS]
+        way NODE_NOT_EXPORTED "the NFS server rejects mounts from its node"
+            fix "Allow <node> in the NFS server's export: the server rejects mounts from its address. Then take another backup. Do not change the \
+                 backup target: other nodes reach it."
+            [read "kubectl get node <node> -o wide", read BACKUPS, read TARGETS]
         way SNAPSHOT_DELETED "a recurring job deleted its snapshot"
             fix "Remove the volume from recurring job <workload>, or raise its retain: the job removes snapshots before they are backed up."
             [read "kubectl -n <namespace> get recurringjobs.longhorn.io", read BACKUPS]
@@ -135,8 +141,11 @@ causes! {
             [read "kubectl -n <namespace> describe resourcequota", read "kubectl -n <namespace> describe job <workload>"]
         ways KUBELET_SAYS ways NOT_STARTED;
     RECURRING_JOB_SUSPENDED = info "recurring_job_suspended" "the CronJob of a recurring job is suspended"
-        fix "Find out who suspended the job and why. If it should run, resume it."
-            [read CRON_JOB, change "kubectl -n <namespace> patch cronjob <object> --type merge -p '{\"spec\":{\"suspend\":false}}'"];
+        fix "Find out who suspended the job and why. If it should run, resume it." [read CRON_JOB, change RESUME];
+    RECURRING_JOB_FORGOTTEN = warning "recurring_job_forgotten"
+        "a backup job is suspended, and its volumes' newest backup is over a week and three runs old"
+        fix "Set the CronJob's suspend to false, unless someone suspended it for work that is not finished: Longhorn does not resume it. Then take a \
+             backup of each volume." [read CRON_JOB, change RESUME];
     VOLUME_BACKUP_OLD = warning "volume_backup_old"
         "a recurring backup job runs on schedule, but its last two runs left volumes without a good backup"
         fix "Read the log of the job's last run: it names the cause for each volume. If a run takes longer than its schedule allows, raise the job's \

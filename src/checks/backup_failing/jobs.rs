@@ -9,7 +9,7 @@ use crate::check::*;
 use crate::cluster::Readability;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::not_started::{self, NotStarted};
-use crate::facts::patience::CRON;
+use crate::facts::patience::{CRON, SUSPENDED};
 use crate::facts::{api, pods, text};
 use crate::longhorn::{CronJob, Event, Pod, PodPhase, RecurringJob, Volume};
 
@@ -60,8 +60,7 @@ fn not_running(
     let Some(cron) = cluster.objects.cron_jobs.get(name) else { return without_cron_job(cluster, out, job) };
     let last = cron.status.last_schedule_time.get();
     if cron.spec.suspend {
-        let fact = format!("CronJob {name}: suspend is true, last start {}", ago(cluster, last));
-        return Some(about(cluster, job, &causes::RECURRING_JOB_SUSPENDED, "is suspended").fact(fact));
+        return Some(suspended(cluster, job, last, pause));
     }
     let last = last.or(cron.metadata.created())?;
     let clocks = if pause >= SignedDuration::from_hours(20) { CLOCKS } else { SignedDuration::ZERO };
@@ -110,6 +109,37 @@ fn not_running(
     // only of a run that writes no backup it is said which Job to delete
     let hangs = cron.status.active.iter().take(1).filter(|_| waits.is_none());
     Some(finding.way(way).named(hangs.map(|job| (Name::Workload, job.name.to_string()))))
+}
+
+/// Someone suspended it: Longhorn changes a CronJob only where its own wishes change, so that it stays so (longhorn-manager v1.3.3 to
+/// v1.12.1 controller/recurring_job_controller.go checkAndUpdateCronJob, which compares the spec that it applied last).
+fn suspended(
+    cluster: &Cluster,
+    job: &RecurringJob,
+    last: Option<Timestamp>,
+    pause: SignedDuration,
+) -> Finding {
+    let fact = format!("CronJob {}: suspend is true, last start {}", job.metadata.name, ago(cluster, last));
+    let long = (pause * 3).max(SUSPENDED);
+    let Some(since) = unprotected_since(cluster, job).filter(|since| cluster.age(*since) >= long) else {
+        return about(cluster, job, &causes::RECURRING_JOB_SUSPENDED, "is suspended").fact(fact);
+    };
+    let what = format!("is suspended, with no backup for {}", text::age(cluster.age(since)));
+    about(cluster, job, &causes::RECURRING_JOB_FORGOTTEN, &what)
+        .since(Some(since))
+        .facts([fact, format!("the newest backup of its volumes was taken at {since}")])
+}
+
+/// The newest backup of the volumes that only this job backs up.
+fn unprotected_since(cluster: &Cluster, job: &RecurringJob) -> Option<Timestamp> {
+    let runs = |other: &&RecurringJob| {
+        let cron = cluster.objects.cron_jobs.get(&other.metadata.name);
+        other.backs_up() && cron.is_some_and(|cron| !cron.spec.suspend)
+    };
+    let others: Vec<_> = cluster.objects.recurring_jobs.iter().filter(runs).map(covers).collect();
+    let volumes = cluster.objects.volumes.iter().filter(covers(job)).filter(|_| job.backs_up());
+    let alone = volumes.filter(|volume| !others.iter().any(|covers| covers(volume)));
+    alone.filter_map(|volume| volume.status.last_backup_at.get()).max()
 }
 
 /// That a job has run twice since it last came to a good end. What a backup job fails at, its volumes say.

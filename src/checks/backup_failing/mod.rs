@@ -79,7 +79,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
 
 fn count(cluster: &Cluster, out: &mut Outcome) {
     let mut counts = BTreeMap::<&str, u32>::new();
-    for backup in cluster.objects.backups.iter() {
+    for backup in backups::incomplete(cluster) {
         let state = match backup.status.state {
             BackupState::Unset | BackupState::Pending => "waiting",
             BackupState::InProgress => "in_progress",

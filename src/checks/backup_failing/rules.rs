@@ -29,12 +29,12 @@ pub(super) const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "LonghornRecurringJobOverdue",
-        when: When::Found(&[&RECURRING_JOB_OVERDUE]),
+        when: When::Found(&[&RECURRING_JOB_OVERDUE, &RECURRING_JOB_FORGOTTEN]),
         runbook_only: &[&RECURRING_JOB_SUSPENDED],
         for_: "30m",
         summary: "A Longhorn recurring job is overdue.",
-        description: "Recurring job {{ $labels.object }} has missed its schedule. Its volumes get no new snapshots or backups. Check its CronJob's \
-                      last Job: a hanging Job blocks every later run.",
+        description: "Recurring job {{ $labels.object }} has missed its schedule, or is suspended. Its volumes get no new snapshots or backups. Check \
+                      its CronJob and the last Job: a hanging Job blocks every later run.",
         why: "The finding allows for the schedule's longest pause. The alert waits another half hour, in case the schedule was just changed.",
         runbook: include_str!("LonghornRecurringJobOverdue.md"),
         ..Alert::DEFAULT

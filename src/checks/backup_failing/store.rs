@@ -1,8 +1,8 @@
 //! What in the same cluster is probably to blame for a backup that failed.
 
-use super::{causes, jobs, target};
+use super::{backups, causes, jobs, target};
 use crate::check::*;
-use crate::longhorn::{Backup, Volume};
+use crate::longhorn::{Backup, BackupState, Replica, Volume};
 
 /// The way, why for a headline, what the fix calls the culprit, and a fact.
 type Suspect = (&'static Way, String, (Name, String), String);
@@ -46,4 +46,26 @@ pub(super) fn holder(
     let fact = format!("claim {claim} uses all of its volume, so it probably holds the store");
     let why = format!("its store {claim} is full");
     Some((&causes::STORE_CLAIM_FULL, why, (Name::Claim, claim.clone()), fact))
+}
+
+/// The node that the NFS server does not let in: the replica that writes a backup mounts the share itself, in the instance manager of its node
+/// (longhorn-engine pkg/sync/backup.go CreateBackup). What nfs-utils' mount.nfs writes of an export that leaves the client out.
+pub(super) fn denied(cluster: &Cluster, backup: &Backup) -> Option<Suspect> {
+    let node = refused_node(cluster, backup)?;
+    let failed = backups::incomplete(cluster).filter(|other| other.status.state == BackupState::Error);
+    let (here, elsewhere) = failed.partition::<Vec<_>, _>(|one| refused_node(cluster, one) == Some(node));
+    let others = if elsewhere.is_empty() { "all" } else { "not all" };
+    let fact = format!("{} failed so on {node}, {others} that failed", counted(here.len(), "backup"));
+    Some((&causes::NODE_NOT_EXPORTED, format!("NFS rejects {node}"), (Name::Node, node.to_owned()), fact))
+}
+
+fn refused_node<'a>(cluster: &'a Cluster, backup: &Backup) -> Option<&'a str> {
+    let status = &backup.status;
+    let address = status.replica_address.split_once("://")?.1.rsplit_once(':')?.0;
+    let writes = |replica: &&Replica| replica.status.storage_ip == *address;
+    let mut replicas = cluster.replicas_of(backup.volume());
+    replicas
+        .find(writes)
+        .filter(|_| status.error.contains("access denied by server"))
+        .map(|replica| replica.spec.node_id.as_str())
 }

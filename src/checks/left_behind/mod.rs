@@ -7,6 +7,8 @@
 //! volume keeps its finalizer until its engine, its replicas and its snapshots are gone (longhorn-manager v1.3.3 to v1.12.1
 //! controller/volume_controller.go syncVolume; #4278).
 
+mod backups;
+mod rollback;
 #[cfg(test)]
 mod tests;
 
@@ -20,6 +22,8 @@ use crate::facts::patience::{APART, DELETION};
 use crate::facts::{api, nodes, text, volumes};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{LonghornNode, Meta, Orphan, OrphanType, Pod, Volume};
+
+const TARGETS: &str = "kubectl -n <namespace> get backuptargets.longhorn.io";
 
 causes! {
     REPLICAS_PILED_UP = warning "replicas_piled_up"
@@ -55,13 +59,28 @@ causes! {
                 read "kubectl -n <namespace> get daemonsets,deployments,pods",
                 read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
             ];
+    BACKUP_DELETION_STUCK = warning "backup_deletion_stuck" "backups were deleted over a day ago, but their store still has them"
+        fix "Read the Backup's message and the managers' logs: mostly the store's credentials lack the right to remove objects. Longhorn retries. Do not \
+             remove finalizers: the data would stay."
+            [read "kubectl -n <namespace> logs -l app=longhorn-manager --prefix --tail=-1 | grep -i 'delete.*backup'", read TARGETS]
+        way RETAINED "the store's retention protects them"
+            fix "Compare the bucket's retention (object lock) with the recurring jobs' retain: the store rejects earlier deletions. Shorten the retention, \
+                 or raise retain. Do not remove finalizers." [read "kubectl -n <namespace> get recurringjobs.longhorn.io", read TARGETS];
+    ROLLED_BACK = warning "rolled_back"
+        "volumes are running, but their Longhorn objects are missing, as after an etcd restore from an older backup"
+        fix "Keep all Orphans and restart no instance manager: they hold the only newest data. If etcd was restored, recover the volume from its \
+             replica directories or its newest backup." [
+            read "kubectl -n <namespace> get orphans.longhorn.io -o wide",
+            read "kubectl -n <namespace> get settings.longhorn.io orphan-resource-auto-deletion",
+            read "kubectl -n <namespace> get backups.longhorn.io -l backup-volume=<object>",
+        ];
     ORPHANS = info "orphans"
         "a node has data or processes that belong to no Longhorn object" but "warning for a hundred orphans or more"
         fix "Check whether you need the data: a directory remains if its replica was deleted while the disk was unavailable. If not, delete the Orphan objects: that deletes the data." [
             read "kubectl -n <namespace> get orphans.longhorn.io -l longhornnode=<node> --sort-by=.metadata.creationTimestamp",
         ] proven "no object owns the data; the fix asks to check that it is not needed"
-        way NEEDED "a pod needs the Orphans' volume"
-            fix "Keep the Orphans: a pod is waiting for volume <value>, which Longhorn no longer has. The Orphans' directories may be its only copy. Do \
+        way NEEDED "the Orphans' volume is in use"
+            fix "Keep the Orphans: volume <value> is in use, but Longhorn no longer has it. The Orphans' directories may be its only copy. Do \
                  not enable orphan-resource-auto-deletion.";
 }
 
@@ -70,13 +89,19 @@ pub static CHECK: Check = Check {
     title: "Orphans and leftovers",
     summary: "Data, processes, engines or replicas have no owner, or a volume's replicas pile up.",
     needs: &[Volumes, Engines, Replicas, Orphans],
-    uses: &[Settings, Pods, LonghornNodes, KubeNodes, DaemonSets, CsiAttachments],
+    uses: &[
+        Settings, Pods, LonghornNodes, KubeNodes, DaemonSets, CsiAttachments, Backups, BackupTargets,
+        InstanceManagers,
+    ],
     causes: ALL,
     ways: &[WAYS],
     gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornLeftBehind",
-        when: When::Found(&[&REPLICAS_PILED_UP, &WITHOUT_VOLUME, &DELETION_STUCK, &ORPHANS]),
+        when: When::Found(&[
+            &REPLICAS_PILED_UP, &WITHOUT_VOLUME, &DELETION_STUCK, &BACKUP_DELETION_STUCK, &ROLLED_BACK,
+            &ORPHANS,
+        ]),
         only: Some(Severity::Warning),
         for_: "30m",
         summary: "Longhorn has left replicas, engines or orphans behind.",
@@ -114,6 +139,8 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     piled_up(cluster, out);
     without_volume(cluster, out);
     deletions(cluster, out);
+    backups::run(cluster, out);
+    rollback::run(cluster, out);
     orphans(cluster, out);
 }
 
@@ -246,10 +273,11 @@ fn orphans(cluster: &Cluster, out: &mut Outcome) {
     for orphan in cluster.objects.orphans.iter().filter(|orphan| !orphan.metadata.is_deleting()) {
         on.entry(&orphan.spec.node_id).or_default().entry(orphan.spec.orphan_type).or_default().push(orphan);
     }
-    let lost = volumes::lost(cluster);
+    let (lost, rolled_back) = (volumes::lost(cluster), rollback::volumes(cluster));
+    let missing: Vec<&str> = lost.keys().chain(rolled_back.keys()).copied().collect();
     for (node, types) in on {
         let needed =
-            lost.keys().find(|volume| types.values().flatten().any(|one| volumes::is_of(one, volume)));
+            missing.iter().find(|volume| types.values().flatten().any(|one| volumes::is_of(one, volume)));
         let all: usize = types.values().map(Vec::len).sum();
         let oldest: Option<Timestamp> =
             types.values().flatten().filter_map(|orphan| orphan.metadata.created()).min();

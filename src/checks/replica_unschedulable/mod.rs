@@ -8,6 +8,8 @@
 //! has a disk. From 1.7 on a message about a failed precheck stays in the condition until it is True, so the figures here are
 //! computed from the disks as they are now. The scheduler's rules are in facts/placement.rs.
 
+mod tags;
+
 use std::cell::OnceCell;
 
 use jiff::Timestamp;
@@ -21,6 +23,7 @@ use crate::longhorn::Resource::*;
 use crate::longhorn::{Condition, ConditionStatus, DataLocality, Volume, VolumeRobustness, condition};
 
 const NODES: &str = "kubectl -n <namespace> get nodes.longhorn.io";
+const TAGS: &str = "kubectl -n <namespace> get nodes.longhorn.io -o custom-columns='NODE:.metadata.name,TAGS:.spec.tags,DISK TAGS:.spec.disks.*.tags'";
 const VOLUME: &str = "kubectl -n <namespace> describe volumes.longhorn.io <object>";
 
 causes! {
@@ -66,7 +69,14 @@ causes! {
                 read VOLUME,
             ];
     TAGS_UNMET = warning "tags_unmet" "no available node or disk has the tags that the volume selects"
-        fix "Give a node and a disk the tags that the volume selects, or remove the selectors from the volume." [read NODES, read VOLUME];
+        fix "Put the missing tag (<value>) on a node or disk that can take the replica, or add one that has it." [read TAGS, read VOLUME]
+        way SELECTS_NONE "the volume selects no tag"
+            fix "Set allow-empty-node-selector-volume and allow-empty-disk-selector-volume to true, or add a node or disk without tags."
+                [read TAGS, read VOLUME]
+        way TAG_LOST "a disk lost its tag"
+            fix "Put <value> back on <node> (in Harvester, on the Host page): a replica there was placed by it. Keep the failed replica: Longhorn \
+                 reuses it. Do not remove selectors."
+            [read TAGS, read VOLUME];
     NODES_UNAVAILABLE = warning "nodes_unavailable"
         "the nodes or disks for the replica are down, cordoned, being evicted or unschedulable"
         but "info during the first hour of a cordon"
@@ -204,8 +214,12 @@ fn finding(
     let most = *most.get_or_init(|| placement::most_of_a_disk(cluster));
     let placed = cluster.replicas_of(name).filter(|replica| volumes::is_healthy(replica)).count();
     let failed = counted_failure(cluster, volume, placed);
-    let way = way(cluster, volume, cause, &refusals, most, failed);
-    let why = way.filter(|way| !WAYS_OF_SPACE.contains(way)).map_or(why, |way| way.briefly.to_owned());
+    let lost = tags::lost(cluster, &refusals).filter(|_| cause == &TAGS_UNMET);
+    let way = way(cluster, volume, cause, &refusals, most, failed).or(lost.as_ref().map(|_| &TAG_LOST));
+    let why = match &lost {
+        Some(lost) => lost.briefly(),
+        None => way.filter(|way| !WAYS_OF_SPACE.contains(way)).map_or(why, |way| way.briefly.to_owned()),
+    };
     let users = vec![cluster.volume_ref(name)];
     let whose = text::claims_of(&users);
     let wanted = volume.spec.number_of_replicas.0;
@@ -214,6 +228,7 @@ fn finding(
     let place = place(cause, &refusals);
     let node = cordoned(cluster, &refusals).filter(|_| way == Some(&CORDONED));
     let node = node.or(only).or(taking).or(place.map(|place| place.node.as_str()));
+    let node = node.or(lost.as_ref().map(|lost| lost.refusal.node.as_str()));
     let (size, too_large) = (volume.spec.size.0, way == Some(&TOO_LARGE));
     let finding = Finding::about(
         cause,
@@ -230,7 +245,16 @@ fn finding(
     .impact(impact(&whose, placed, wanted, volume.status.robustness.as_str()))
     .facts(text::first_ten(&shown, "disk", |refusal| refusal.text.clone()))
     .facts(too_large.then(|| format!("the volume has {}, and a disk may hold {}", bytes(size), bytes(most))))
-    .with(Name::Value, if too_large { bytes(most) } else { wanted.to_string() })
+    .facts(lost.as_ref().map(tags::Lost::evidence))
+    .with(
+        Name::Value,
+        match &lost {
+            Some(lost) => lost.tag(),
+            None if too_large => bytes(most),
+            None if cause == &TAGS_UNMET => tags::why(&refusals).1,
+            None => wanted.to_string(),
+        },
+    )
     .with(Name::Replica, failed.unwrap_or_default());
     let finding = place.into_iter().fold(finding, |finding, place| finding.disk(&place.disk));
     let finding = node.into_iter().fold(finding, Finding::node);
@@ -260,6 +284,7 @@ fn way(
         NODES_UNAVAILABLE if refusals.iter().any(PlacementRefusal::is_of_file_system) => Some(&FILE_SYSTEM),
         NODES_UNAVAILABLE => cordoned(cluster, refusals).map(|_| &CORDONED),
         ANTI_AFFINITY if is_of_zones(refusals) => Some(&ZONES),
+        TAGS_UNMET if tags::why(refusals).1.is_empty() => Some(&SELECTS_NONE),
         OVER_PROVISIONED if 0 < most && most < volume.spec.size.0 => Some(&TOO_LARGE),
         OVER_PROVISIONED if failed.is_some() => Some(&FAILED_COUNTS),
         OVER_PROVISIONED if placement::is_counted_twice(refusals) => Some(&COUNTED_TWICE),
@@ -310,7 +335,7 @@ fn cause(
                 false => "all are fully allocated".to_owned(),
             },
         ),
-        Some(Obstacle::Tags) => (&TAGS_UNMET, "none has the volume's tags".to_owned()),
+        Some(Obstacle::Tags) => (&TAGS_UNMET, tags::why(refusals).0),
         Some(Obstacle::AntiAffinity) if is_of_zones(refusals) => (&ANTI_AFFINITY, ZONES.briefly.to_owned()),
         Some(Obstacle::AntiAffinity) => (&ANTI_AFFINITY, "each has one".to_owned()),
         Some(Obstacle::Node | Obstacle::Disk) => (&NODES_UNAVAILABLE, unavailable(refusals)),

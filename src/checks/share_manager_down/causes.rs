@@ -6,6 +6,7 @@ use crate::facts::ways::{FILE_SYSTEM, KUBELET_SAYS, NOT_STARTED};
 
 const SLICES: &str =
     "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=longhorn-recovery-backend";
+const NOT_CREATED: &str = "kubectl -n <namespace> logs <manager> -c longhorn-manager --tail=2000 | grep 'create pod for share manager' | grep <object>";
 const LOG: &str = "kubectl -n <namespace> logs share-manager-<object> --tail=50";
 const MANAGERS: &str = "kubectl -n <namespace> get pods -o wide -l app=longhorn-manager";
 const SHARE: &str = "kubectl -n <namespace> get sharemanagers.longhorn.io,volumes.longhorn.io <object>";
@@ -31,7 +32,11 @@ causes! {
         ways FILE_SYSTEM;
     POD_MISSING = critical "pod_missing" "the NFS server's pod is missing", of_data: NotServed
         fix "Read the log of the longhorn-manager on <owner>: only that manager creates the pod."
-            [read "kubectl -n <namespace> get events --field-selector involvedObject.name=share-manager-<object>", read MANAGERS, read SHARE];
+            [read NOT_CREATED, read MANAGERS, read SHARE]
+        way SECRET_MISSING "its encryption Secret is missing"
+            fix "Put Secret <key> back with the same passphrase (GitOps, secret store, etcd snapshot). Another passphrase cannot open the data. Until \
+                 then, do not stop workloads that use other encrypted volumes."
+            [read "kubectl get secrets -A --field-selector metadata.name=<key>", read NOT_CREATED, read SHARE];
     NOT_SERVING = critical "not_serving" "its NFS server is not Ready", of_data: NotServed
         fix "Read the log of pod <pod>. If no new lines appear, delete the pod: Longhorn creates another. Pods that use the claim may need a restart."
             [read POD_LOG, read DESCRIBE, change DELETE]

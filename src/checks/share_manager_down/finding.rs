@@ -17,6 +17,9 @@ pub(super) fn down(cluster: &Cluster, share: &Share, age: &Age) -> Finding {
     let damage = share.damage(cluster).filter(|_| cause == &causes::POD_FAILED);
     let way = refused.map(|refused| refused.way).or(damage.map(|_| &DAMAGED));
     let way = way.or_else(|| held(cluster, share).filter(|_| cause == &causes::NOT_SERVING));
+    let not_created = not_created(cluster, share).filter(|_| cause == &causes::POD_MISSING);
+    let secret = not_created.and_then(missing_secret);
+    let way = way.or(secret.map(|_| &causes::SECRET_MISSING));
     let why = way.map_or(cause.meaning, |way| way.briefly);
     let finding =
         about(cluster, share, cause, format!("RWX {} is unavailable: {why}", whose(cluster, share)))
@@ -40,6 +43,12 @@ pub(super) fn down(cluster: &Cluster, share: &Share, age: &Age) -> Finding {
         .facts(damage.map(|line| {
             EvidenceSource::Log.says(format!("log of the server: {}", text::quoted(line))).quoting(line)
         }))
+        .facts(not_created.map(|line| {
+            EvidenceSource::Log
+                .says(format!("log of the manager on {owner}: {}", text::quoted(line)))
+                .quoting(line)
+        }))
+        .named(secret.map(|name| (Name::Key, name.to_owned())))
         .facts(remounts(share))
         .facts(share.pod.and_then(|pod| nodes::down(cluster, &pod.spec.node_name)))
         .facts(share.pod.and_then(|pod| multipath(cluster, &pod.spec.node_name)))
@@ -51,6 +60,27 @@ fn remounts(share: &Share) -> Option<Evidence> {
     let (times, since) = share.remounts?;
     let text = format!("Longhorn has requested {} of the volume since {since}", counted(times, "remount"));
     Some(EvidenceSource::Event.says(text))
+}
+
+/// What its manager logged last of a pod that it could not create: no object says so (longhorn-manager v1.3.3 to v1.12.1
+/// controller/share_manager_controller.go syncShareManagerPod).
+fn not_created<'a>(cluster: &'a Cluster, share: &Share) -> Option<&'a str> {
+    let log = cluster
+        .history
+        .current_log(cluster.manager_pod_on(&share.manager.status.owner_id)?, "longhorn-manager")?;
+    let tells = |line: &&str| {
+        line.contains("failed to create pod for share manager")
+            && line.contains(&*share.manager.metadata.name)
+    };
+    log.text.lines().rfind(tells)
+}
+
+/// The Secret with the passphrase of an encrypted volume, where the API server has none of that name: `secrets "NAME" not found`, with
+/// quotes that the log escapes.
+fn missing_secret(line: &str) -> Option<&str> {
+    let mut quoted = line.split_once("secrets ")?.1.splitn(3, '"');
+    let (name, rest) = (quoted.nth(1)?, quoted.next()?);
+    rest.starts_with(" not found").then_some(name.trim_end_matches('\\'))
 }
 
 /// What else has the device that the server is to mount: its log says that it is busy, or multipathd runs on its node.

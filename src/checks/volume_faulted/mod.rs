@@ -15,6 +15,7 @@
 //!   the moment after each try to start its engine (isFirstAttachment, isAutoSalvageNeeded). There is nothing in it to be lost.
 //! - A volume whose replicas are in order leaves faulted on its own: it is detached and attached again.
 
+mod restore;
 mod rules;
 mod salvage;
 
@@ -23,7 +24,7 @@ use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::backing_images::Wait;
 use crate::facts::patience::SALVAGE;
 use crate::facts::ways::{self, BACKING_IMAGE};
-use crate::facts::{api, nodes, text, volumes};
+use crate::facts::{nodes, text, volumes};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{Volume, VolumeRobustness, condition};
 use salvage::{Candidate, is_automatic, newer, together};
@@ -78,7 +79,14 @@ causes! {
         "every replica failed while data was being restored into the volume, a case that auto-salvage does not cover"
         fix "Fix the restore error's cause. Then restore the backup (an older one if a block is damaged) into a new volume. Delete this volume once the new one is healthy."
             [read VOLUME, read REPLICAS]
-            proven "every replica failed during the restore, so the data is in the backup; this volume is deleted once the new one is healthy";
+            proven "every replica failed during the restore, so the data is in the backup; this volume is deleted once the new one is healthy"
+        way BLOCKS_MISSING "blocks of the backup are missing in the store"
+            fix "Stop what removes objects in the backup store, such as a lifecycle rule: other backups probably lack blocks too. Take full backups of \
+                 existing volumes. Keep the old ones." [
+                read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
+                read "kubectl -n <namespace> get backuptargets.longhorn.io",
+                read VOLUME,
+            ];
     NO_DATA = critical "no_data"
         "none of the remaining replicas ever held all of the volume's data"
         fix "Search disks (replicas/<object>-*) and orphans for a deleted replica's directory: one is enough to export the volume. Otherwise restore the last \
@@ -103,7 +111,7 @@ pub static CHECK: Check = Check {
     summary: "A volume has no usable replica, so its workloads cannot read or write. The finding names the replica to use, and says whether \
               Longhorn uses it automatically.",
     needs: &[Volumes, Replicas, LonghornNodes, Settings],
-    uses: &[Engines, Pods, KubeNodes, BackingImages, BackingImageDataSources, BackingImageManagers],
+    uses: &[Engines, Pods, Events, KubeNodes, BackingImages, BackingImageDataSources, BackingImageManagers],
     causes: ALL,
     ways: &[WAYS],
     gauges: GAUGES,
@@ -167,8 +175,7 @@ fn finding(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Finding {
         finding = finding.fact(text);
     }
     if let Some(restore) = restore {
-        let text = format!("condition Restore ({}): {}", restore.reason, text::quoted(&restore.message));
-        finding = finding.fact(api(text).quoting(&restore.message));
+        finding = finding.facts(restore::evidence(cluster, volume, restore));
     }
     finding = finding.facts(
         volume
@@ -192,6 +199,9 @@ fn finding(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Finding {
             .with(Name::Replica, newer.replica.metadata.name.as_str())
             .with(Name::Node, newer.replica.spec.node_id.as_str())
             .with(Name::Reason, newer.obstacle.as_ref().map_or("", |obstacle| &obstacle.text)),
+        (&RESTORE_FAILED, ..) => {
+            finding.way(restore::blocks_missing(cluster, volume).then_some(&BLOCKS_MISSING))
+        }
         (&NEVER_UP, ..) => match Wait::of(cluster, volume) {
             Some(wait) => {
                 finding.fact(wait.text()).way(&ways::WAITS_FOR_IMAGE).with(Name::BackingImage, wait.image)
@@ -237,9 +247,11 @@ fn cause(cluster: &Cluster, volume: &Volume, candidates: &[Candidate]) -> (&'sta
         return (&ENGINE_DIED, text);
     }
     // what it is to hold is in the backup; a standby volume goes on with a replica that failed with its node (seen on 1.12.1)
-    let lost_node = volume.status.is_standby && !candidates.is_empty() && !failed_in_restore(volume);
+    let lost_node = volume.status.is_standby && !candidates.is_empty() && !restore::failed_in_restore(volume);
     if !lost_node && (volume.status.is_standby || volume.status.restore_required) {
-        return (&RESTORE_FAILED, "every replica failed during its restore".to_owned());
+        let lacks = restore::blocks_missing(cluster, volume);
+        let text = if lacks { BLOCKS_MISSING.briefly } else { "every replica failed during its restore" };
+        return (&RESTORE_FAILED, text.to_owned());
     }
     let Some(best) = candidates.first() else {
         return (&NO_DATA, "no complete replica is left".to_owned());
@@ -256,13 +268,6 @@ fn cause(cluster: &Cluster, volume: &Volume, candidates: &[Candidate]) -> (&'sta
     } else {
         (&AUTO_SALVAGE_OFF, "a replica is usable, but auto-salvage is disabled".to_owned())
     }
-}
-
-/// Whether the restore itself failed: the condition has an error beside the words that it gets whenever a standby volume is faulted
-/// (longhorn-manager v1.3.3 to v1.12.1 controller/volume_controller.go closeVolumeDependentResources).
-fn failed_in_restore(volume: &Volume) -> bool {
-    let said = condition(&volume.status.conditions, "Restore").map_or("", |restore| restore.message.trim());
-    !said.is_empty() && !said.starts_with("All replica restore failed")
 }
 
 fn are(count: usize) -> String {

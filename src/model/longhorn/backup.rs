@@ -5,7 +5,7 @@ use super::meta::Condition;
 use super::shared_text::SharedText;
 
 manifests! {
-    /// A backup that is not complete. There may be a hundred thousand complete ones, which are not kept: the newest
+    /// A backup that is not complete, or is being deleted. There may be a hundred thousand complete ones, which are not kept: the newest
     /// of each volume stands in the volume's status.
     Backup { spec: BackupSpec, status: BackupStatus }
     /// Where backups go. One, named `default`, up to 1.7.
@@ -36,6 +36,8 @@ narrow! {
         pub error: SharedText,
         /// What it waits for, among harmless notes on locks.
         pub messages: StringMap,
+        /// The replica that writes it, as `tcp://IP:PORT`.
+        pub replica_address: SharedText,
     }
 
     /// How far it is.

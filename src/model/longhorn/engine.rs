@@ -115,6 +115,8 @@ narrow! {
         pub owner_id: SharedText as name = "ownerID",
         pub instance_manager_name: SharedText as name,
         pub current_state: InstanceState,
+        /// Where its engine reaches it: the address of its instance manager, in the storage network if there is one.
+        pub storage_ip: SharedText as name = "storageIP",
         pub conditions: Vec<Condition>,
         /// Up to 1.9; deprecated from 1.5.4 on.
         pub eviction_requested: bool,

@@ -203,7 +203,7 @@ objects! {
     };
     backups: Backup = Backups, unrecognized(backup) {
         strange! { "status.state": backup.status.state, BackupState; }
-    }, kept(backup) { backup.is_under_way_or_failed() };
+    }, kept(backup) { backup.is_under_way_or_failed() || backup.metadata.is_deleting() };
     system_backups: SystemBackup = SystemBackups, unrecognized(backup) {
         strange! { "status.state": backup.status.state, SystemBackupState; }
     };

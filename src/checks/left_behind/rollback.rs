@@ -1,0 +1,75 @@
+//! Volumes that run although Longhorn has no object of them.
+//!
+//! Longhorn ends the processes of an engine or a replica before it lets go of its object (longhorn-manager v1.3.3 to v1.12.1
+//! controller/instance_handler.go, finalizers of engine_controller.go and replica_controller.go). Processes without objects on one node are
+//! those of volumes that were deleted while it was cut off. On several nodes at once they show that the objects themselves were lost: etcd
+//! was restored from an older backup, or someone removed finalizers. What the volumes wrote is then in the processes' directories alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::ROLLED_BACK;
+use crate::check::*;
+use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::instance_managers::{InstanceManagers, Role};
+use crate::facts::patience::APART;
+use crate::facts::text;
+use crate::longhorn::Resource::*;
+use crate::longhorn::{InstanceManagerState, Orphan, Volume};
+
+/// The nodes where processes of volumes run that Longhorn does not know, by volume: where both engine and replicas run, and on several nodes.
+pub fn volumes(cluster: &Cluster) -> BTreeMap<&str, BTreeSet<&str>> {
+    let known = [Volumes, Engines, Replicas].into_iter().all(|kind| cluster.knows_all(kind));
+    let fleet = InstanceManagers::of(cluster);
+    let mut running: BTreeMap<&str, (BTreeSet<&str>, BTreeSet<&str>)> = BTreeMap::new();
+    let managers = cluster.objects.instance_managers.iter().filter(|_| known);
+    for im in managers.filter(|im| im.status.current_state == InstanceManagerState::Running) {
+        for held in fleet.holders(im) {
+            // longhorn-manager v1.3.3 to v1.12.1 types/types.go GenerateEngineNameForVolume, GenerateReplicaNameForVolume
+            let mark = if held.role == Role::Engine { "-e-" } else { "-r-" };
+            let Some((volume, _)) = held.name.rsplit_once(mark) else { continue };
+            let there = cluster.objects.volumes.get(volume).is_some()
+                || cluster.engines_of(volume).next().is_some()
+                || cluster.replicas_of(volume).next().is_some();
+            if !there {
+                let (engines, replicas) = running.entry(volume).or_default();
+                let on = if held.role == Role::Engine { engines } else { replicas };
+                on.insert(&im.spec.node_id);
+            }
+        }
+    }
+    let whole =
+        running.into_iter().filter(|(_, (engines, replicas))| !engines.is_empty() && !replicas.is_empty());
+    let whole: BTreeMap<_, _> =
+        whole.map(|(volume, (engines, replicas))| (volume, &engines | &replicas)).collect();
+    let nodes: BTreeSet<&&str> = whole.values().flatten().collect();
+    if nodes.len() < 2 { BTreeMap::new() } else { whole }
+}
+
+/// Finds them.
+pub fn run(cluster: &Cluster, out: &mut Outcome) {
+    for (volume, nodes) in volumes(cluster) {
+        let of_it = |orphan: &&Orphan| {
+            let name = orphan.spec.parameters.get("InstanceName").map_or("", |name| name.as_str());
+            name.strip_prefix(volume).is_some_and(|rest| rest.starts_with("-e-") || rest.starts_with("-r-"))
+        };
+        let orphans = cluster.objects.orphans.iter().filter(of_it);
+        let since = orphans.filter_map(|orphan| orphan.metadata.created()).min();
+        let age = observe(cluster, out, "rolled_back", volume, Begun::At(since));
+        if !age.at_least(APART, Unknown::Waits) {
+            continue;
+        }
+        let nodes: Vec<&str> = nodes.into_iter().collect();
+        out.report(
+            Finding::about(
+                &ROLLED_BACK,
+                cluster.object::<Volume>(volume),
+                format!("volume {volume} runs, but its Longhorn objects are missing"),
+            )
+            .since(age.since)
+            .impact("Longhorn cannot attach, rebuild or back up the volume. Its data is intact, in directories that Longhorn calls orphaned.")
+            .fact(format!("its engine and replicas run on {}, without Volume, Engine or Replica", text::listed(&nodes)))
+            .facts(since.map(|since| format!("Longhorn has called its processes orphaned since {since}")))
+            .fact("so etcd was probably restored from an older backup: Longhorn ends a deleted volume's processes before its objects go"),
+        );
+    }
+}
