@@ -11,13 +11,12 @@ use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::ERASED;
 use crate::facts::{api, text};
-use crate::longhorn::{Backup, BackupTarget};
+use crate::longhorn::{Backup, BackupState, BackupTarget};
 
 /// What object stores answer of an object under retention: MinIO, Ceph and S3, Azure, Google.
 const RETENTION: [&str; 7] =
     ["worm", "object lock", "objectlock", "object is protected", "immutab", "retention", "legal hold"];
 
-/// One finding for each target that answers.
 pub fn run(cluster: &Cluster, out: &mut Outcome) {
     let mut stuck: BTreeMap<&str, Vec<&Backup>> = BTreeMap::new();
     for backup in cluster.objects.backups.iter().filter(|backup| backup.metadata.is_deleting()) {
@@ -38,20 +37,25 @@ pub fn run(cluster: &Cluster, out: &mut Outcome) {
         let said = backups.iter().find_map(|backup| Some((&backup.metadata.name, failure(backup)?)));
         let lower = said.map(|(_, said)| said.to_ascii_lowercase()).unwrap_or_default();
         let way = RETENTION.iter().any(|part| lower.contains(part)).then_some(&RETAINED);
-        let count = counted(backups.len(), "deleted backup");
         let names: Vec<&str> = backups.iter().map(|backup| backup.metadata.name.as_str()).collect();
-        let still = if backups.len() == 1 { "exists" } else { "exist" };
+        // a store that takes no backup either has a finding of its own
+        let fails = |one: &Backup| one.is_under_way_or_failed() && one.status.state == BackupState::Error;
+        if way.is_none() && cluster.objects.backups.iter().any(fails) {
+            continue;
+        }
+        let still = if backups.len() == 1 { "still exists" } else { "still exist" };
         let why = way.map_or(String::new(), |way| format!(": {}", way.briefly));
-        let message = format!("{count} on target {target} still {still}{why}");
+        let message = format!("{} on target {target} {still}{why}", counted(backups.len(), "deleted backup"));
         out.report(
             Finding::about(&BACKUP_DELETION_STUCK, cluster.object::<BackupTarget>(target), message)
                 .way(way)
                 .since(age.since)
                 .impact("none for volumes and new backups. The backup store keeps growing.")
-                .facts(said.map(|(name, said)| {
-                    let text = format!("backup {name}: \"{}\"", text::both_ends(said, 600));
-                    api(text).quoting(said)
-                }))
+                .facts(
+                    said.map(|(name, said)| {
+                        api(format!("backup {name}: {}", text::quoted(said))).quoting(said)
+                    }),
+                )
                 .fact(format!("deleted, the earliest first: {}", text::listed(&names))),
         );
     }

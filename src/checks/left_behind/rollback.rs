@@ -37,15 +37,13 @@ pub fn volumes(cluster: &Cluster) -> BTreeMap<&str, BTreeSet<&str>> {
             }
         }
     }
-    let whole =
-        running.into_iter().filter(|(_, (engines, replicas))| !engines.is_empty() && !replicas.is_empty());
-    let whole: BTreeMap<_, _> =
-        whole.map(|(volume, (engines, replicas))| (volume, &engines | &replicas)).collect();
+    running.retain(|_, (engines, replicas)| !engines.is_empty() && !replicas.is_empty());
+    let whole = running.into_iter().map(|(volume, (engines, replicas))| (volume, &engines | &replicas));
+    let whole: BTreeMap<_, _> = whole.collect();
     let nodes: BTreeSet<&&str> = whole.values().flatten().collect();
     if nodes.len() < 2 { BTreeMap::new() } else { whole }
 }
 
-/// Finds them.
 pub fn run(cluster: &Cluster, out: &mut Outcome) {
     for (volume, nodes) in volumes(cluster) {
         let of_it = |orphan: &&Orphan| {
@@ -58,7 +56,6 @@ pub fn run(cluster: &Cluster, out: &mut Outcome) {
         if !age.at_least(APART, Unknown::Waits) {
             continue;
         }
-        let nodes: Vec<&str> = nodes.into_iter().collect();
         out.report(
             Finding::about(
                 &ROLLED_BACK,
@@ -67,7 +64,7 @@ pub fn run(cluster: &Cluster, out: &mut Outcome) {
             )
             .since(age.since)
             .impact("Longhorn cannot attach, rebuild or back up the volume. Its data is intact, in directories that Longhorn calls orphaned.")
-            .fact(format!("its engine and replicas run on {}, without Volume, Engine or Replica", text::listed(&nodes)))
+            .fact(format!("its engine and replicas run on {}, without Volume, Engine or Replica", text::listed(&Vec::from_iter(nodes))))
             .facts(since.map(|since| format!("Longhorn has called its processes orphaned since {since}")))
             .fact("so etcd was probably restored from an older backup: Longhorn ends a deleted volume's processes before its objects go"),
         );

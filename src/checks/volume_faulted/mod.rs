@@ -174,9 +174,7 @@ fn finding(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Finding {
         );
         finding = finding.fact(text);
     }
-    if let Some(restore) = restore {
-        finding = finding.facts(restore::evidence(cluster, volume, restore));
-    }
+    finding = finding.facts(restore.into_iter().flat_map(|said| restore::evidence(cluster, volume, said)));
     finding = finding.facts(
         volume
             .status
