@@ -97,7 +97,7 @@ ways! { KUBELET_SAYS:
     NO_ADDRESS "no pod address is free"
         fix "Free or add pod addresses: correct the network's range and exclusions (the storage network's if setting \
              storage-network names one), or remove leaked reservations. The kubelet then retries automatically." [read POD, read NETWORKS];
-    NO_STORAGE_NETWORK "the storage network is missing"
+    NO_STORAGE_NETWORK "the storage network fails"
         fix "Restore what the message names: the NetworkAttachmentDefinition of setting storage-network, or the node's interface that it uses. Do not \
              reboot other nodes: their instance managers would not return."
         [read POD, read NETWORKS, read "kubectl get --raw /apis/k8s.cni.cncf.io/v1/network-attachment-definitions"];

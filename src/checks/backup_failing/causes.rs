@@ -46,7 +46,7 @@ causes! {
             fix "Make the target's host name resolve in the cluster: check the target's URL and cluster DNS. Longhorn \
                  retries every poll interval."
         way OTHER_SERVER_ANSWERS "another server answers under its name"
-            fix "Find out in a pod what the target's host name resolves to: a wildcard record of a search domain, a proxy, or a wrong endpoint. Do not \
+            fix "Find out in a pod what the target's host name resolves to: a search domain's wildcard record, a proxy, or a wrong endpoint. Do not \
                  add that server's certificate." [
                 read "kubectl -n <namespace> exec ds/longhorn-manager -c longhorn-manager -- cat /etc/resolv.conf",
                 read "kubectl -n <namespace> get backuptargets.longhorn.io <object> -o yaml",

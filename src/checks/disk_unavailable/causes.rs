@@ -32,8 +32,8 @@ causes! {
             [read "kubectl get nodes --sort-by=.metadata.creationTimestamp", read REPLICAS, read DISK]
             proven "the machine is another one; the old disk comes first, and Longhorn rejects to remove an entry that has replicas"
         way MOUNTS_SWAPPED "it and another disk seem exchanged"
-            fix "Mount each of <node>'s disks at its own path by UUID (fstab): compare longhorn-disk.cfg at each path with the diskUUID that Longhorn \
-                 expects. Do not wipe or re-add the disks: they hold replicas."
+            fix "Mount each of <node>'s disks at its own path by UUID (fstab): longhorn-disk.cfg there must have the diskUUID that Longhorn \
+                 expects. Do not wipe or re-add them: they hold replicas."
             [read "ssh <node> 'grep . /var/lib/*/longhorn-disk.cfg <value>/longhorn-disk.cfg; findmnt; lsblk -f'", read DISK, read REPLICAS]
         way DEVICES_SWAPPED "its device name now means another disk"
             fix "Compare the serial numbers behind <node>'s device names (lsblk, /dev/disk/by-id) with those before its restart. Restore their order. \
@@ -143,6 +143,10 @@ causes! {
         way NODE_RENAMED "its machine is another node now"
             fix "Give the machine its old node name back (its hostname, or the kubelet's node-name): Longhorn looks for its replicas under <node>. Do not \
                  power off <value> or delete <node>." [read "kubectl get nodes -o wide", read NODE, read REPLICAS]
+        way NODE_MOVED "its machine and disks are another node now"
+            fix "Leave the machine as it is: Longhorn uses its disks as node <value>. Delete node <node>, which is only its old name, once every volume is \
+                 healthy." [read "kubectl get nodes -o wide", read "kubectl -n <namespace> get nodes.longhorn.io", read REPLICAS]
+            proven "the machine is Ready under another name with its replicas, and the fix asks for healthy volumes first"
         way KUBELET_SILENT "its kubelet is silent, but the machine is running"
             fix "Restart <node>'s kubelet (or its k3s or rke2 service): the machine is still running. If that fails, check the kubelet's certificate. Do \
                  not power it off or force-delete pods."

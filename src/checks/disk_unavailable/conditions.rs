@@ -107,7 +107,10 @@ fn not_ready<'c>(
     if let Some((address, other)) = successor {
         let fact =
             format!("nodes {name} and {other} both have the InternalIP {address}, and {other} is Ready");
-        return finding.way(&causes::NODE_RENAMED).with(Name::Value, other).fact(fact);
+        // replicas go with the UUID of their disk (longhorn-manager v1.4.4 to v1.12.1 controller/node_controller.go updateDiskStatusSchedulableCondition)
+        let moved = cluster.objects.replicas.of(Owner::Node, other).next().is_some();
+        let way = if moved { &causes::NODE_MOVED } else { &causes::NODE_RENAMED };
+        return finding.way(way).with(Name::Value, other).fact(fact);
     }
     if let Some(signs) = signs {
         return finding.way(&causes::KUBELET_SILENT).fact(signs);

@@ -18,8 +18,8 @@ causes! {
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
         ]
         way LIMITED "its memory is limited"
-            fix "Raise or remove the pod's memory limit (from a LimitRange, a policy or, for pinned v2 CPUs, Longhorn). Then find out why the node's \
-                 longhorn-manager has not created a pod."
+            fix "Raise or remove the pod's memory limit (from a LimitRange, a policy or, for pinned v2 CPUs, Longhorn). Until then, restart no \
+                 other instance manager: new pods get it."
         way LEAKS_MEMORY "v1.11.0 leaks memory"
             fix "Upgrade to 1.11.1 or use image v1.11.0-hotfix-1: instance managers of v1.11.0 leak memory (Longhorn issue 12573). Until then, free \
                  memory on the node and read its longhorn-manager's log.";

@@ -14,7 +14,7 @@ use crate::facts::instance_managers::{InstanceManagers, Role};
 use crate::facts::patience::APART;
 use crate::facts::text;
 use crate::longhorn::Resource::*;
-use crate::longhorn::{InstanceManagerState, Orphan, Volume};
+use crate::longhorn::{InstanceManager, InstanceManagerState, Orphan, Volume};
 
 /// The nodes where processes of volumes run that Longhorn does not know, by volume: where both engine and replicas run, and on several nodes.
 pub fn volumes(cluster: &Cluster) -> BTreeMap<&str, BTreeSet<&str>> {
@@ -22,19 +22,15 @@ pub fn volumes(cluster: &Cluster) -> BTreeMap<&str, BTreeSet<&str>> {
     let fleet = InstanceManagers::of(cluster);
     let mut running: BTreeMap<&str, (BTreeSet<&str>, BTreeSet<&str>)> = BTreeMap::new();
     let managers = cluster.objects.instance_managers.iter().filter(|_| known);
-    for im in managers.filter(|im| im.status.current_state == InstanceManagerState::Running) {
+    let managers = managers.filter(|im| im.status.current_state == InstanceManagerState::Running);
+    let strays =
+        |im: &&InstanceManager| im.status.all_instances().any(|(name, _)| stray(cluster, name).is_some());
+    for im in managers.filter(strays) {
         for held in fleet.holders(im) {
-            // longhorn-manager v1.3.3 to v1.12.1 types/types.go GenerateEngineNameForVolume, GenerateReplicaNameForVolume
-            let mark = if held.role == Role::Engine { "-e-" } else { "-r-" };
-            let Some((volume, _)) = held.name.rsplit_once(mark) else { continue };
-            let there = cluster.objects.volumes.get(volume).is_some()
-                || cluster.engines_of(volume).next().is_some()
-                || cluster.replicas_of(volume).next().is_some();
-            if !there {
-                let (engines, replicas) = running.entry(volume).or_default();
-                let on = if held.role == Role::Engine { engines } else { replicas };
-                on.insert(&im.spec.node_id);
-            }
+            let Some(volume) = stray(cluster, held.name) else { continue };
+            let (engines, replicas) = running.entry(volume).or_default();
+            let on = if held.role == Role::Engine { engines } else { replicas };
+            on.insert(&im.spec.node_id);
         }
     }
     running.retain(|_, (engines, replicas)| !engines.is_empty() && !replicas.is_empty());
@@ -42,6 +38,16 @@ pub fn volumes(cluster: &Cluster) -> BTreeMap<&str, BTreeSet<&str>> {
     let whole: BTreeMap<_, _> = whole.collect();
     let nodes: BTreeSet<&&str> = whole.values().flatten().collect();
     if nodes.len() < 2 { BTreeMap::new() } else { whole }
+}
+
+/// The volume of a process, where Longhorn has nothing of it (longhorn-manager v1.3.3 to v1.12.1 types/types.go GenerateEngineNameForVolume,
+/// GenerateReplicaNameForVolume).
+fn stray<'a>(cluster: &Cluster, process: &'a str) -> Option<&'a str> {
+    let (volume, _) = process.rsplit_once("-e-").or_else(|| process.rsplit_once("-r-"))?;
+    let there = cluster.objects.volumes.get(volume).is_some()
+        || cluster.engines_of(volume).next().is_some()
+        || cluster.replicas_of(volume).next().is_some();
+    (!there).then_some(volume)
 }
 
 pub fn run(cluster: &Cluster, out: &mut Outcome) {

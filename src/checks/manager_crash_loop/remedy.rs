@@ -73,8 +73,8 @@ fn without_limit(cluster: &Cluster, pod: &Pod) -> Remedy {
     if cluster.manager_container().is_some_and(|container| container.memory_limit().is_none()) {
         let namespace = &cluster.namespace;
         return Remedy::new(format!(
-            "Remove the LimitRange or policy that limits the memory of container longhorn-manager ({limit}): the DaemonSet sets none. Until then, do not \
-             restart an instance manager or drain a node: new pods get the limit too."
+            "Remove the LimitRange or policy that limits the memory of container longhorn-manager ({limit}): the DaemonSet sets none. Then restart the \
+             managers, whose pods keep it. Until then, restart no instance manager and drain no node."
         ))
         .read(format!("kubectl -n {namespace} get limitranges -o yaml"))
         .change(format!("kubectl -n {namespace} rollout restart daemonset longhorn-manager"));
