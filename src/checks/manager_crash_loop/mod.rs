@@ -11,6 +11,7 @@ mod facts;
 mod fingerprint;
 mod host;
 mod kubelet;
+mod last_log;
 mod panics;
 mod remedy;
 pub mod rules;
