@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::{PLUGIN, PLUGINS, causes, crashing};
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::looping::Loop;
 use crate::facts::nodes::Addresses;
 use crate::facts::patience::NODE_AWAY;
 use crate::facts::{api, nodes, pods, text, unreached};
@@ -60,62 +61,11 @@ fn is_replaced(cluster: &Cluster, pod: &Pod) -> bool {
 
 fn down<'a>(cluster: &'a Cluster, addresses: &OnceCell<Addresses<'a>>, pod: &Pod) -> Option<Finding> {
     let (name, node) = (&pod.metadata.name, pod.spec.node());
-    let object = cluster.object::<Pod>(name);
     // after a reboot it ends until the manager of the node answers
     let settled = nodes::ready_since(cluster, node).is_none_or(|since| cluster.age(since) >= NODE_AWAY);
     if let Some((container, crash)) = crashing(cluster, pod).filter(|_| settled) {
-        let end = match crash.end {
-            Some(end) => format!("the last exit code was {} ({})", end.exit_code, end.reason),
-            None => "the exit code is not recorded".to_owned(),
-        };
-        let message = format!("container {container} of the CSI plugin on {node} keeps crashing");
-        let limit = pod.spec.container(container).and_then(Container::memory_limit);
-        let killed = crash.end.is_some_and(|end| end.reason == "OOMKilled");
         let shared = addresses.get_or_init(|| Addresses::of(cluster)).shared(cluster, node);
-        let probed = sidecar_silent(cluster, pod).filter(|_| container == PLUGIN);
-        let dns = cluster.history.logs_of(pod).filter(|log| log.container == PLUGIN).find_map(|log| {
-            let last = log.text.lines().rev().find(|line| !line.trim().is_empty())?;
-            Some((unreached::of_dns(last)?, last))
-        });
-        let message = match shared {
-            _ if probed.is_some() => {
-                format!("the CSI plugin on {node} keeps restarting: its liveness sidecar is not answering")
-            }
-            Some((_, other)) => {
-                format!("the CSI plugin on {node} keeps crashing: {other} has the same address")
-            }
-            None => match dns {
-                Some((way, _)) => format!("the CSI plugin on {node} keeps crashing: {}", way.briefly),
-                None => message,
-            },
-        };
-        let finding = Finding::about(&causes::PLUGIN_CRASHING, object, message)
-            .fact(format!(
-                "container {container} of pod {name}: {}, {end}",
-                counted(crash.restarts, "restart")
-            ))
-            .facts(probed.map(|said| {
-                EvidenceSource::Event
-                    .says(format!("event Unhealthy: \"{}\"", text::both_ends(said, 300)))
-                    .quoting(said)
-            }))
-            .facts(dns.map(|(_, said)| {
-                EvidenceSource::Log.says(format!("its log ends: {}", text::quoted(said))).quoting(said)
-            }))
-            .facts(shared.map(|(address, other)| {
-                format!("nodes {node} and {other} both have the InternalIP {address}")
-            }))
-            .facts(limit.filter(|_| killed).map(|limit| format!("the container's memory limit is {limit}")))
-            .with(Name::Container, container);
-        return Some(match shared {
-            // its log says nothing of a kill, and a limit may come from Longhorn's own setting (longhorn-manager v1.12.1 types/setting.go
-            // system-managed-csi-components-resource-limits) or from a LimitRange
-            _ if killed => finding.way(&causes::OUT_OF_MEMORY),
-            _ if probed.is_some() => finding.way(&causes::LIVENESS_SIDECAR),
-            // what managers answer goes to the other node
-            Some((_, other)) => finding.way(&causes::SAME_ADDRESS).with(Name::Value, other),
-            None => finding.way(dns.map(|(way, _)| way)),
-        });
+        return Some(keeps_crashing(cluster, pod, container, &crash, shared));
     }
     let since = pods::since(pod);
     if pod.is_ready() || !settled || since.is_some_and(|since| cluster.age(since) < NODE_AWAY) {
@@ -128,7 +78,7 @@ fn down<'a>(cluster: &'a Cluster, addresses: &OnceCell<Addresses<'a>>, pod: &Pod
     };
     let mut finding = Finding::about(
         &causes::PLUGIN_NOT_RUNNING,
-        object,
+        cluster.object::<Pod>(name),
         format!("the CSI plugin on {node} is not Ready{}", pods::in_brief(&trouble)),
     )
     .since(since)
@@ -143,6 +93,64 @@ fn down<'a>(cluster: &'a Cluster, addresses: &OnceCell<Addresses<'a>>, pod: &Pod
         finding = finding.fact(EvidenceSource::Event.says(text).quoting(&event.message));
     }
     Some(finding)
+}
+
+/// `shared` is an address of the node that another node has, and that one.
+fn keeps_crashing(
+    cluster: &Cluster,
+    pod: &Pod,
+    container: &str,
+    crash: &Loop<'_>,
+    shared: Option<(&str, &str)>,
+) -> Finding {
+    let (name, node) = (&pod.metadata.name, pod.spec.node());
+    let end = match crash.end {
+        Some(end) => format!("the last exit code was {} ({})", end.exit_code, end.reason),
+        None => "the exit code is not recorded".to_owned(),
+    };
+    let limit = pod.spec.container(container).and_then(Container::memory_limit);
+    let killed = crash.end.is_some_and(|end| end.reason == "OOMKilled");
+    let probed = sidecar_silent(cluster, pod).filter(|_| container == PLUGIN);
+    let dns = cluster.history.logs_of(pod).filter(|log| log.container == PLUGIN).find_map(|log| {
+        let last = log.text.lines().rev().find(|line| !line.trim().is_empty())?;
+        Some((unreached::of_dns(last)?, last))
+    });
+    let way = match () {
+        // its log says nothing of a kill, and a limit may come from Longhorn's own setting (longhorn-manager v1.12.1 types/setting.go
+        // system-managed-csi-components-resource-limits) or from a LimitRange
+        () if killed => Some(&causes::OUT_OF_MEMORY),
+        () if probed.is_some() => Some(&causes::LIVENESS_SIDECAR),
+        // what managers answer goes to the other node
+        () if shared.is_some() => Some(&causes::SAME_ADDRESS),
+        () => dns.map(|(way, _)| way),
+    };
+    let message = match way.zip(shared) {
+        Some((way, (_, other))) if way == &causes::SAME_ADDRESS => {
+            format!("the CSI plugin on {node} keeps crashing: {other} has the same address")
+        }
+        _ => match way {
+            Some(way) => format!("the CSI plugin on {node} keeps crashing: {}", way.briefly),
+            None => format!("container {container} of the CSI plugin on {node} keeps crashing"),
+        },
+    };
+    Finding::about(&causes::PLUGIN_CRASHING, cluster.object::<Pod>(name), message)
+        .way(way)
+        .fact(format!("container {container} of pod {name}: {}, {end}", counted(crash.restarts, "restart")))
+        .facts(probed.map(|said| {
+            let text = format!("event Unhealthy: \"{}\"", text::both_ends(said, 300));
+            EvidenceSource::Event.says(text).quoting(said)
+        }))
+        .facts(dns.map(|(_, said)| {
+            EvidenceSource::Log.says(format!("its log ends: {}", text::quoted(said))).quoting(said)
+        }))
+        .facts(
+            shared.map(|(address, other)| {
+                format!("nodes {node} and {other} both have the InternalIP {address}")
+            }),
+        )
+        .facts(limit.filter(|_| killed).map(|limit| format!("the container's memory limit is {limit}")))
+        .with(Name::Container, container)
+        .with(Name::Value, shared.map_or("", |(_, other)| other))
 }
 
 /// What the kubelet says of a liveness sidecar on whose port nothing listens: the probe is that of the plugin, which is killed for it. A
