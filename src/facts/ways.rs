@@ -100,7 +100,7 @@ ways! { KUBELET_SAYS:
     NO_STORAGE_NETWORK "the storage network fails"
         fix "Restore what the message names: the NetworkAttachmentDefinition of setting storage-network, or the node's interface that it uses. Do not \
              reboot other nodes: their instance managers would not return."
-        [read POD, read NETWORKS, read "kubectl get --raw /apis/k8s.cni.cncf.io/v1/network-attachment-definitions"];
+        [read POD, read NETWORKS];
     NO_POD_NETWORK "the pod network fails"
         fix "Fix the CNI plugin on the node: its pod, and its files in /etc/cni/net.d and /opt/cni/bin. The \
              kubelet then retries automatically." [read POD, read "kubectl -n kube-system get pods -o wide --field-selector spec.nodeName=<node>"];

@@ -22,6 +22,7 @@ const EXCUSED: &[(&str, &str)] = &[
     ("Metrics API not available", "the metrics come from metrics-server"),
     ("pod is not running", "a port is forwarded by a kubelet"),
     ("timed out waiting for the condition", "nothing detaches a volume"),
+    ("doesn't have a resource type \"helmchart\"", "the API server has no definitions of K3s"),
     ("no service port 9502 found", "no recording has the ports of the webhook's Service"),
     ("taint \"node.kubernetes.io/out-of-service\" not found", "the taint was not set"),
 ];
@@ -35,7 +36,7 @@ const NOT_RECORDED: &[&str] = &[
 ];
 
 /// Fields of objects that are not recorded, or that recordings leave out. Those of Longhorn are in longhorn-manager v1.12.1
-/// k8s/pkg/apis/longhorn/v1beta2 (engine.go, orphan.go, replica.go, volume.go).
+/// k8s/pkg/apis/longhorn/v1beta2 (engine.go, node.go, orphan.go, replica.go, volume.go).
 const NOT_IN_RECORDINGS: &[&str] = &[
     ".data.ca\\.crt",
     ".data.tls\\.crt",
@@ -43,6 +44,7 @@ const NOT_IN_RECORDINGS: &[&str] = &[
     ".metadata.finalizers",
     ".spec.conversion.strategy",
     ".spec.dataSource",
+    ".spec.disks.*.tags",
     ".spec.hostNetwork",
     ".spec.lastHealthyAt",
     ".spec.mountOptions",
@@ -62,6 +64,7 @@ const NOT_IN_RECORDINGS: &[&str] = &[
 /// What the names in capitals in runbooks stand for in the world of [`WORLD`].
 const NAMES: &[(&str, &str)] = &[
     ("CLAIM-NAMESPACE", NAMESPACE),
+    ("CHART-NAMESPACE", NAMESPACE),
     ("BACKING-IMAGE", "ubuntu-24-04"),
     ("CONTAINER", "longhorn-manager"),
     ("SERVICE", "longhorn-admission-webhook"),
