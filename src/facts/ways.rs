@@ -159,7 +159,7 @@ ways! { FILE_SYSTEM:
 // Why neither engine nor replicas of a volume start.
 ways! { BACKING_IMAGE:
     WAITS_FOR_IMAGE "its backing image has no ready copy"
-        fix "Fix backing image <backing_image> first: the volume then attaches automatically. The image's message says what is missing." [
+        fix "Read the status message of backing image <backing_image>, and fix the problem that it names. The volume then attaches automatically." [
             read "kubectl -n <namespace> get backingimages.longhorn.io <backing_image> -o yaml",
             read "kubectl -n <namespace> get backingimagedatasources.longhorn.io <backing_image> -o yaml",
             read "kubectl -n <namespace> get pods -l longhorn.io/component=backing-image-manager -o wide",

@@ -52,7 +52,7 @@ pub static CHECK: Check = Check {
             description: "Backing image {{ $labels.object }} has a stale copy on {{ with $labels.disk }}disk {{ . }} of {{ end }}{{ with \
                            $labels.node }}node {{ . }}{{ else }}a node{{ end }}. Do not request eviction there before the copy is deleted: \
                            longhorn-manager would panic. Find out why the backing image manager keeps the copy.",
-            why: "The finding itself waits three minutes. The alert waits five more minutes for a restart of the exporter or the backing image manager.",
+            why: "The finding itself waits three minutes. The alert waits five more, so that the exporter or the backing image manager can restart.",
             runbook: include_str!("LonghornBackingImageEvictionCrashLatent.md"),
             ..Alert::DEFAULT
         },
@@ -88,7 +88,7 @@ const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Eviction,
         title: "Stale backing image copies",
-        description: "Backing image copies that are still in the status but not in the spec. That is normal for seconds. After minutes, check the \
+        description: "Backing image copies still in the status but not in the spec. A few seconds are normal. If copies stay for minutes, check the \
                       node's backing image manager.",
         columns: &["backing_image", "node", "disk"],
         no_data: "spec and status of every backing image agree, or the exporter is not reporting",

@@ -46,8 +46,8 @@ causes! {
             fix "Make the target's host name resolve in the cluster: check the target's URL and cluster DNS. Longhorn \
                  retries every poll interval."
         way OTHER_SERVER_ANSWERS "another server answers under its name"
-            fix "Find out in a pod what the target's host name resolves to: a search domain's wildcard record, a proxy, or a wrong endpoint. Do not \
-                 add that server's certificate." [
+            fix "Look up the target's host name in a pod. Check for a search domain's wildcard record, a proxy or a wrong endpoint. Do not add the other \
+                 server's certificate." [
                 read "kubectl -n <namespace> exec ds/longhorn-manager -c longhorn-manager -- cat /etc/resolv.conf",
                 read "kubectl -n <namespace> get backuptargets.longhorn.io <object> -o yaml",
             ]
@@ -143,7 +143,7 @@ causes! {
     RECURRING_JOB_SUSPENDED = info "recurring_job_suspended" "the CronJob of a recurring job is suspended"
         fix "Find out who suspended the job and why. If it should run, resume it." [read CRON_JOB, change RESUME];
     RECURRING_JOB_FORGOTTEN = warning "recurring_job_forgotten"
-        "a backup job is suspended, and its volumes' newest backup is over a week and three runs old"
+        "a backup job is suspended, and its volumes have had no backup for over a week and three runs"
         fix "Set the CronJob's suspend to false, unless someone suspended it for work that is not finished: Longhorn does not resume it. Then take a \
              backup of each volume." [read CRON_JOB, change RESUME];
     VOLUME_BACKUP_OLD = warning "volume_backup_old"

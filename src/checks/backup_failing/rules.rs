@@ -12,7 +12,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "A Longhorn backup target is unreachable, has no URL or is not polled.",
         description: "Backup target {{ $labels.object }} is unavailable, has no URL or is not polled. No backup there can be taken or restored, or \
                       standby volumes are stale. Read its condition Unavailable, then check URL, poll interval, credentials and network.",
-        why: "The finding allows two polls of five minutes. The alert waits ten more minutes for an object store's restart.",
+        why: "The finding waits for two polls, five minutes apart. The alert waits ten more minutes, so that an object store can restart.",
         runbook: include_str!("LonghornBackupTargetUnavailable.md"),
         ..Alert::DEFAULT
     },
@@ -47,7 +47,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "Volumes of a Longhorn recurring job lack recent backups.",
         description: "Recurring job {{ $labels.object }} is running, but its last two runs left some volumes without a good backup. Their newest \
                       data is unprotected. Read the last run's log, which gives the reason for each volume.",
-        why: "Two runs have already been missed. Another hour lets the current run finish.",
+        why: "Two runs have already left volumes without a good backup. The alert waits an hour, so that the current run can finish.",
         runbook: include_str!("LonghornBackupTooOld.md"),
         ..Alert::DEFAULT
     },
@@ -65,12 +65,12 @@ pub(super) const ALERTS: &[Alert] = &[
             least: 86_400.0,
             unit: "seconds",
             is_range: false,
-            why: "A week is longer than the usual job's pause, and short enough to know which data is missing.",
+            why: "A week is longer than the pause of a usual job, and short enough to know which data is missing.",
         }],
         summary: "The newest good backup of a Longhorn volume is too old.",
         description: "The newest good backup of volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is too old, or a required backup is missing. Data written since then is \
                       unprotected. Add the volume to a recurring job, or take a backup now.",
-        why: "A backup that is running when the age is reached has an hour to finish.",
+        why: "The alert waits an hour, so that a backup that is running when the limit is reached can finish.",
         runbook: include_str!("LonghornVolumeBackupOld.md"),
         ..Alert::DEFAULT
     },

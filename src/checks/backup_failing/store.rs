@@ -56,7 +56,12 @@ pub(super) fn denied(cluster: &Cluster, backup: &Backup) -> Option<Suspect> {
     let (here, elsewhere) = failed.partition::<Vec<_>, _>(|one| refused_node(cluster, one) == Some(node));
     let others = if elsewhere.is_empty() { "all" } else { "not all" };
     let fact = format!("{} failed so on {node}, {others} that failed", counted(here.len(), "backup"));
-    Some((&causes::NODE_NOT_EXPORTED, format!("NFS rejects {node}"), (Name::Node, node.to_owned()), fact))
+    Some((
+        &causes::NODE_NOT_EXPORTED,
+        format!("the NFS server rejects {node}"),
+        (Name::Node, node.to_owned()),
+        fact,
+    ))
 }
 
 fn refused_node<'a>(cluster: &'a Cluster, backup: &Backup) -> Option<&'a str> {

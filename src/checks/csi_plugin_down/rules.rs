@@ -45,7 +45,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "Longhorn's CSI attacher or provisioner is down.",
         description: "Deployment {{ $labels.object }} has no working pod. Longhorn volumes cannot be attached (csi-attacher) or created \
                       (csi-provisioner). Find out why its pods fail, then check the CSI plugin.",
-        why: "The finding allows five minutes for a rollout. By then, rescheduled pods are waiting for their volumes.",
+        why: "The finding allows five minutes for a rollout. The alert waits only two more, because rescheduled pods are waiting for their volumes.",
         runbook: include_str!("LonghornCsiControllerDown.md"),
         ..Alert::DEFAULT
     },
@@ -56,7 +56,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "Longhorn's CSI resizer or snapshotter is down.",
         description: "Deployment {{ $labels.object }} has no working pod. Claims cannot be resized (csi-resizer), or VolumeSnapshots cannot be \
                       taken (csi-snapshotter). Find out why its pods fail.",
-        why: "Running pods are not affected, so the alert waits ten more minutes for an upgrade to finish.",
+        why: "Running pods are not affected, so the alert waits ten more minutes, in which an upgrade can finish.",
         runbook: include_str!("LonghornCsiSidecarDown.md"),
         ..Alert::DEFAULT
     },
@@ -69,7 +69,8 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "Longhorn's CSI sidecars keep restarting.",
         description: "Several of Longhorn's CSI sidecars keep restarting. Attaching and creating volumes waits each time. Read their previous logs: if \
                       they lose their leases, find out why the API server or etcd is slow.",
-        why: "The finding needs four restarts a day and one in the last two hours. The alert waits another half hour to outlast work on the API servers.",
+        why: "The finding needs four restarts a day and one in the last two hours. The alert waits another half hour, in case someone is working on the \
+              API servers.",
         runbook: include_str!("LonghornCsiSidecarsRestarting.md"),
         ..Alert::DEFAULT
     },
@@ -83,7 +84,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "Longhorn's CSI plugin is down on a node.",
         description: "The CSI plugin{{ with $labels.node }} on node {{ . }}{{ end }} is down. Pods with a Longhorn volume cannot start or terminate \
                       on the node. Find out why its pod is failing or missing.",
-        why: "The finding allows five minutes for a reboot or a rollout. The alert waits five more minutes for a slow image pull.",
+        why: "The finding allows five minutes for a reboot or a rollout. The alert waits five more minutes, in case the image is pulled slowly.",
         runbook: include_str!("LonghornCsiPluginDown.md"),
         ..Alert::DEFAULT
     },

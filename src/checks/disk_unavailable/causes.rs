@@ -36,8 +36,8 @@ causes! {
                  expects. Do not wipe or re-add them: they hold replicas."
             [read "ssh <node> 'grep . /var/lib/*/longhorn-disk.cfg <value>/longhorn-disk.cfg; findmnt; lsblk -f'", read DISK, read REPLICAS]
         way DEVICES_SWAPPED "its device name now means another disk"
-            fix "Compare the serial numbers behind <node>'s device names (lsblk, /dev/disk/by-id) with those before its restart. Restore their order. \
-                 Do not wipe or re-add the disks: they hold replicas."
+            fix "Compare the disks' serial numbers on <node> (lsblk, /dev/disk/by-id) with those before the restart. Restore the old device names. Do \
+                 not wipe or re-add the disks: they hold replicas."
             [read "ssh <node> 'lsblk -o NAME,SERIAL,SIZE; ls -l /dev/disk/by-id'", read DISK, read REPLICAS];
     DISK_UUID_SHARED = warning "disk_uuid_shared"
         "disks on different nodes have the same UUID (as in cloned machines), so Longhorn confuses them"
@@ -79,7 +79,7 @@ causes! {
             [read DISK, read REPLICAS, read "kubectl -n <namespace> get instancemanagers.longhorn.io -l longhorn.io/node=<node>"];
     DISK_NOT_READY = warning "disk_not_ready"
         "the disk is not ready (cause unknown)"
-        fix "Check <value> on node <node> (ls <value>, dmesg) for the reason that Longhorn reports. Longhorn uses the disk again once that reason is \
+        fix "Check <value> on node <node> (ls <value>, dmesg) for the problem that Longhorn reports. Longhorn uses the disk again once that problem is \
              fixed." [read DISK, read REPLICAS]
         way V2_CREATING "the v2 data engine is still creating its disks"
             fix "Wait while <node>'s v2 instance manager writes to its log. Each disk takes up to ten minutes (Longhorn issue 12837). Do not restart the \
@@ -141,8 +141,8 @@ causes! {
             fix "Bring <node> back (check power, network, kubelet). If it is lost, add a node or lower numberOfReplicas before you delete <node>. Every \
                  other node has a replica of volume <volume>."
         way NODE_RENAMED "its machine is another node now"
-            fix "Give the machine its old node name back (its hostname, or the kubelet's node-name): Longhorn looks for its replicas under <node>. Do not \
-                 power off <value> or delete <node>." [read "kubectl get nodes -o wide", read NODE, read REPLICAS]
+            fix "Restore the machine's old node name (hostname or the kubelet's node-name): Longhorn looks for its replicas under <node>. Do not power \
+                 off <value> or delete <node>." [read "kubectl get nodes -o wide", read NODE, read REPLICAS]
         way NODE_MOVED "its machine and disks are another node now"
             fix "Leave the machine as it is: Longhorn uses its disks as node <value>. Delete node <node>, which is only its old name, once every volume is \
                  healthy." [read "kubectl get nodes -o wide", read "kubectl -n <namespace> get nodes.longhorn.io", read REPLICAS]
@@ -167,7 +167,7 @@ causes! {
                 read CONDITIONS,
             ]
         way NOT_SHARED "mount propagation is off"
-            fix "Make node <node>'s mounts shared, now and at every boot. Unlike systemd, OpenRC, LXC and container nodes (kind, k3d) do not do this. \
+            fix "Make node <node>'s mounts shared, now and at every boot. OpenRC, LXC and container nodes (kind, k3d) do not do this themselves. \
                  Longhorn checks again every half hour." [change "ssh <node> 'sudo mount --make-rshared /'", read CONDITIONS]
         way PACKAGES_APT "required apt packages are missing" fix INSTALL [change APT, read CONDITIONS]
         way PACKAGES_YUM "required yum packages are missing" fix INSTALL [change YUM, read CONDITIONS]

@@ -197,7 +197,7 @@ pub(super) fn find_shared(cluster: &Cluster, out: &mut Outcome, disks: &[Disk]) 
     let (name, names) = (disk.node_name(), text::listed(&nodes));
     let object = cluster.object::<LonghornNode>(name);
     out.report(
-        Finding::about(&causes::DISK_UUID_SHARED, object, format!("nodes {names} each have a disk with UUID {uuid}"))
+        Finding::about(&causes::DISK_UUID_SHARED, object, format!("disks on {names} have the same UUID {uuid}"))
             .node(name)
             .disk(disk.name)
             .impact("Longhorn confuses these disks: it counts replicas on the wrong node and keeps moving or rebuilding them")

@@ -14,8 +14,8 @@ pub(super) const ALERTS: &[Alert] = &[
         description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} is \
                       unavailable to Longhorn. Its replicas are down until it is back. Check what is mounted at its path \
                       before you remove anything.",
-        why: "The finding allows five minutes for a reboot and a late mount. The alert waits three more minutes to match the volume alerts, so the cause is \
-              not reported after its consequences.",
+        why: "The finding allows five minutes for a reboot and a late mount. The alert waits three more, like the volume alerts, so that the alerts on \
+              its consequences do not fire first.",
         runbook: include_str!("LonghornDiskUnavailable.md"),
         ..Alert::DEFAULT
     },
@@ -26,7 +26,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "A Longhorn disk's device reports that it is failing.",
         description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} is failing, according to its \
                       device (SMART or SPDK). Its replicas may be lost. Move them to other disks while they can still be read.",
-        why: "Devices report failures hours to weeks ahead, and longhorn-manager checks them once a day. So a quarter of an hour does not matter.",
+        why: "Devices report failures hours to weeks ahead, and longhorn-manager checks them once a day. So the alert can wait a quarter of an hour.",
         runbook: include_str!("LonghornDiskFailing.md"),
         ..Alert::DEFAULT
     },
@@ -37,7 +37,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "Disks on different Longhorn nodes have the same UUID.",
         description: "A disk{{ with $labels.node }} of node {{ . }}{{ end }} has the same UUID as another node's disk. Longhorn confuses the two, \
                       and keeps deleting and rebuilding replicas. Before you remove a disk, find out where each replica is.",
-        why: "This does not clear by itself, but does no harm within minutes. The alert waits a quarter of an hour, in case a machine is being replaced under \
+        why: "A shared UUID does not clear by itself, but does no harm within minutes. The alert waits 15 min, in case a machine is being replaced under \
               another name.",
         runbook: include_str!("LonghornDiskUuidShared.md"),
         ..Alert::DEFAULT
@@ -52,7 +52,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "A Longhorn disk is full.",
         description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} cannot take more replicas: too \
                       little space is free, or too much is allocated. Rebuilds and new volumes cannot use the disk. Free space, or add a disk.",
-        why: "In ten minutes, a rebuild or a snapshot clean-up can finish and free the space it used.",
+        why: "The alert waits ten minutes, in which a rebuild or a snapshot clean-up can free the space it used.",
         runbook: include_str!("LonghornDiskFull.md"),
         ..Alert::DEFAULT
     },
@@ -74,7 +74,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "No node with Longhorn data is Ready.",
         description: "No node with Longhorn data is Ready, so all volumes are affected. Check what the nodes share (network, power, connection to \
                       the API server). Do not restart, drain or delete any node until you know the cause.",
-        why: "The finding allows five minutes for a reboot. The alert waits one more minute for an exporter's restart.",
+        why: "The finding allows five minutes for a reboot. The alert waits one more minute, so that the exporter can restart.",
         runbook: include_str!("LonghornNoNodeReady.md"),
         ..Alert::DEFAULT
     },
@@ -86,7 +86,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "A node with Longhorn disks is under pressure or not Ready.",
         description: "Node{{ with $labels.node }} {{ . }}{{ end }} is not Ready or under pressure. Its replicas are unavailable or soon will be. \
                       Read the node's conditions and its kubelet's log.",
-        why: "The finding allows five minutes for a reboot, so this alert fires no later than those on the node's consequences.",
+        why: "The finding allows five minutes for a reboot. The alert waits only one more, so that the alerts on the consequences do not fire first.",
         runbook: include_str!("LonghornNodeNotReady.md"),
         ..Alert::DEFAULT
     },

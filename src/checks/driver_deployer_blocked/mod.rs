@@ -47,8 +47,8 @@ pub static CHECK: Check = Check {
         summary: "Longhorn's driver deployer is blocked.",
         description: "longhorn-driver-deployer{{ with $labels.node }} on node {{ . }}{{ end }} cannot deploy the CSI driver. The driver stays missing or \
                       outdated. Check the longhorn-manager pods that it is waiting for, then DNS.",
-        why: "The finding begins after five minutes of waiting. The alert waits ten more minutes so that an installation on slow nodes can finish. If the \
-              managers are the cause, as usual, their alert fires first.",
+        why: "The finding waits five minutes and the alert ten more, so that an installation on slow nodes can finish. If the managers are the cause, as \
+              usual, their alert fires first.",
         runbook: include_str!("LonghornDriverDeployerBlocked.md"),
         ..Alert::DEFAULT
     }],

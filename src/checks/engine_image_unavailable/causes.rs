@@ -33,8 +33,8 @@ causes! {
              default image." [read IMAGES, read VOLUMES];
     INCOMPATIBLE = warning "incompatible"
         "the engine image is too old or too new for the managers, but volumes use it"
-        fix "Upgrade the engines of volumes that use the image before you upgrade Longhorn further. If the upgrade \
-             skipped several minor releases, go back to a release that supports both images." [read IMAGES, read VOLUMES];
+        fix "Upgrade the engines that use this image before you upgrade Longhorn further. If you skipped several minor releases, go back to one that \
+             supports the old and the new image." [read IMAGES, read VOLUMES];
     UPGRADE_STUCK = warning "upgrade_stuck"
         "the live upgrade of a volume's engine has been running for half an hour"
         but "info if Longhorn upgrades the engine only while the volume is detached"

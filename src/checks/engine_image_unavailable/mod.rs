@@ -89,7 +89,7 @@ fn incompatible(cluster: &Cluster, image: &EngineImage) -> Finding {
         format!("engine image {} is in use but incompatible with this release", short(of)),
     )
     .volumes(users.map(|volume| cluster.volume_ref(&volume.metadata.name)).collect())
-    .impact("volumes of this image cannot attach, and attached ones cannot be managed")
+    .impact("volumes that use this image cannot attach, and attached ones cannot be managed")
     .fact(format!(
         "engine image {name}: state {}, incompatible {}",
         image.status.state.as_str(),

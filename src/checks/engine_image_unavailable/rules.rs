@@ -12,7 +12,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "A Longhorn engine image is missing on all nodes.",
         description: "Engine image {{ $labels.object }} is missing on all Ready nodes. No volume that needs it can attach. Find out why its pods \
                       are failing.",
-        why: "The finding allows ten minutes for pulling the image. By then, every pod that needs a volume is waiting.",
+        why: "The finding allows ten minutes for pulling the image. The alert waits only two more, because every pod that needs a volume is waiting.",
         runbook: include_str!("LonghornEngineImageNowhere.md"),
         ..Alert::DEFAULT
     },
@@ -36,8 +36,8 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "The live upgrade of a Longhorn engine is stuck.",
         description: "The engine upgrade of volume {{ $labels.object }} has been running for more than 30 min. The volume still serves I/O but \
                       cannot be migrated. Check that its new replicas are running.",
-        why: "An upgrade takes a minute or two. The finding allows half an hour, because many may run together. The alert waits another 15 min so that the \
-              last of them can finish.",
+        why: "An upgrade takes a minute or two, but the finding allows 30 min, because many may run together. The alert waits 15 min more, so that the \
+              last one can finish.",
         runbook: include_str!("LonghornEngineUpgradeStuck.md"),
         ..Alert::DEFAULT
     },

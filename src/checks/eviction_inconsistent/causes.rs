@@ -20,8 +20,7 @@ causes! {
         fix "Read the logs of disk <disk>'s backing image manager and node <node>'s longhorn-manager. They show why the copy is not created."
             [read IMAGE_MANAGERS, read IMAGE, read MANAGERS]
         way ALIKE "another disk's UUID begins with the same four characters"
-            fix "Upgrade to 1.9.2 or later. Until then, keep copies off one of the two disks. Request its eviction, or give it a new UUID while it is \
-                 empty.";
+            fix "Upgrade to 1.9.2 or later. Until then, request the eviction of one of the two disks, or give one a new UUID while it is empty.";
     MISSING_DISK = warning "missing_disk" "a backing image copy is on a disk that no node lists"
         fix "Bring disk <disk> back. If it is lost and another disk has a ready copy, set evictionRequested on the lost copy. Longhorn then creates \
              another if too few are left." [
@@ -57,7 +56,7 @@ causes! {
             [read "kubectl -n <namespace> get replicas.longhorn.io -l longhorndiskuuid=<key> -o wide", read NODE]
             proven "the disk is lost, and each replica is deleted only once its volume is healthy without it";
     NO_CANDIDATE_DISK = warning "no_candidate_disk"
-        "a detached volume cannot attach to evict its replica, because no disk can take the replica"
+        "Longhorn cannot evict a detached volume's replica, because no disk can take it"
         fix "Allow scheduling on another node or disk, add a disk, or fix the tags and anti-affinity of <claim>. Longhorn attaches the volume once \
              every replica has a disk." [
             read NODES,

@@ -342,7 +342,9 @@ impl<'a> CopyView<'a> {
         let volumes = self.volumes_of(name);
         Some(match volumes.is_empty() && self.cluster.can_read(Resource::Volumes) {
             true => suspicion.impact("none: no volume uses the image").way(&causes::UNUSED),
-            false => suspicion.volumes(volumes).impact("volumes of this image cannot attach or rebuild"),
+            false => {
+                suspicion.volumes(volumes).impact("volumes that use this image cannot attach or rebuild")
+            }
         })
     }
 }

@@ -41,9 +41,9 @@ pub static CHECK: Check = Check {
         for_: "10m",
         summary: "Longhorn objects contradict each other about eviction.",
         description: "{{ $labels.object_kind }} {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }}{{ with $labels.disk }}, disk \
-                      {{ . }}{{ end }} contradicts other objects about an eviction, and Longhorn does not resolve this by itself. Follow the \
+                      {{ . }}{{ end }} contradicts other objects about an eviction. Longhorn does not resolve this by itself: follow the \
                       runbook's section {{ $labels.cause }}. Do not remove the node or disk, even if it looks empty.",
-        why: "The findings already wait for minutes. The alert waits ten more minutes for a manager or a node to restart.",
+        why: "The findings already wait for minutes. The alert waits ten more, so that a manager or a node can restart.",
         runbook: include_str!("LonghornEvictionInconsistent.md"),
         ..Alert::DEFAULT
     }],

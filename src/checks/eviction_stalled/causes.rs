@@ -50,7 +50,7 @@ causes! {
             ] proven "the instance manager lists only engines that are stopped, and no replica; the fix asks for attached volumes first"
         way REPLICAS_LEAVE "replicas must be moved first"
             fix "Wait until the replicas are evicted. If the eviction stalls, a separate finding gives the fix."
-        way ON_UNKNOWN_NODE "a copy's node is unknown"
+        way ON_UNKNOWN_NODE "a replica's node is unknown"
             fix "Start these volumes' workloads so that the volumes attach: Longhorn then rebuilds the missing node's copies elsewhere."
         way UNPROTECTED "no safe copy elsewhere"
             fix "Wait until the rebuild gives these volumes a healthy replica on another node. Otherwise evict node <node>, or set a node-drain-policy that evicts replicas."

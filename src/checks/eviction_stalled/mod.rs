@@ -34,8 +34,8 @@ pub static CHECK: Check = Check {
             summary: "Eviction of a Longhorn node or disk has stalled.",
             description: "Eviction{{ with $labels.disk }} of disk {{ . }}{{ end }}{{ with $labels.node }} on node {{ . }}{{ end }} has stalled. Find out \
                           why no other disk takes its replicas (space, tags, anti-affinity). Do not remove the node or disk: it still holds data.",
-            why: "The findings wait half an hour without progress, and five minutes without a schedulable disk. A running rebuild counts as progress. The \
-                  alert waits another 15 min to give someone time to add a disk.",
+            why: "The findings wait 30 min without progress, or 5 min without a schedulable disk. The alert waits 15 min more, so that someone can add a \
+                  disk.",
             runbook: include_str!("LonghornEvictionStalled.md"),
             ..Alert::DEFAULT
         },
@@ -49,7 +49,7 @@ pub static CHECK: Check = Check {
                           . }}{{ else }} its node{{ end }}. Longhorn deletes the budget once no volume is attached \
                           there and node-drain-policy is satisfied. Move the remaining volumes and replicas off the \
                           node, but do not delete the budget yourself.",
-            why: "The finding waits a quarter of an hour for the workloads to leave. The alert waits another 15 min for a usual drain.",
+            why: "The finding waits 15 min for the workloads to leave. The alert waits 15 min more, so that a usual drain can finish.",
             runbook: include_str!("LonghornDrainBlocked.md"),
             ..Alert::DEFAULT
         },
@@ -63,7 +63,8 @@ const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Eviction,
         title: "Replicas left to evict",
-        description: "Replicas still on evicted nodes and disks, by disk UUID. At 0, the disk is empty. Flat without a rebuild: the eviction has stalled.",
+        description: "Replicas still on nodes and disks being evicted, by disk UUID. At 0, the disk is empty. Flat without a rebuild: the eviction has \
+                      stalled.",
         no_data: "no eviction is requested, or the exporter is not reporting",
         ..Panel::TIME_SERIES.of(&REMAINING_REPLICAS)
     },
@@ -77,7 +78,8 @@ const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Eviction,
         title: "Last progress of eviction",
-        description: "When the number of replicas and copies on an evicted disk last changed. After half an hour without a change or rebuild, the eviction has stalled.",
+        description: "When the number of replicas and copies on a disk being evicted last changed. After half an hour without a change or rebuild, the \
+                      eviction has stalled.",
         unit: Unit::FromNow,
         no_data: "no eviction is in progress, or the exporter is not reporting",
         ..Panel::TABLE.of(&PROGRESS)
@@ -106,7 +108,7 @@ gauges! {
         absent "no person requests eviction of the disk; automatic eviction leaves backing images alone",
         example "sum by (node) (longhorn_health_eviction_remaining_backing_image_copies)";
     PROGRESS = Gauge "longhorn_health_eviction_progress_timestamp_seconds" ["node", "disk"]
-        "Unix time when the number of replicas and copies left on an evicted disk last changed.",
+        "Unix time when the number of replicas and copies on a disk being evicted last changed.",
         absent "the disk is not being evicted, nothing is left, or no time is known yet",
         example "time() - longhorn_health_eviction_progress_timestamp_seconds > 1800";
 }

@@ -81,8 +81,8 @@ causes! {
                  restart nothing: no pod with that class starts."
             [read "kubectl get priorityclasses", read "kubectl -n <namespace> get settings.longhorn.io priority-class"]
         way WEBHOOK_UNANSWERED "a webhook is not answering"
-            fix "Start the pods behind the webhook in the evidence. If the webhook blocks them too, delete its configuration: its operator recreates it. \
-                 Longhorn then creates the pod, and volumes recover." [
+            fix "Start the pods that serve the webhook named in the evidence. If the webhook blocks these pods too, delete the webhook's configuration: \
+                 its operator recreates it. Volumes then recover." [
                 read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
                 read "kubectl get events -A --field-selector reason=FailedCreate --sort-by=.lastTimestamp",
             ] proven "a webhook configuration holds no data, and its operator recreates it"
@@ -114,8 +114,8 @@ causes! {
         ways NODE_SAYS;
     LABEL_MISSING = warning "label_missing"
         "the instance manager lacks labels, so Longhorn will remove it (before issue 9464's fix: cannot sync its node)"
-        fix "Put the missing labels back, as on the instance manager's pod. Until then, do not restart managers or upgrade: managers from 1.6.3, 1.7.2 \
-             and 1.8.0 on remove the instance manager." [
+        fix "Copy the missing labels from the instance manager's pod to the InstanceManager object. Until then, do not restart managers or upgrade: \
+             1.6.3, 1.7.2, 1.8.0 and later remove the instance manager." [
             read "kubectl -n <namespace> get instancemanagers.longhorn.io --show-labels",
             read "kubectl -n <namespace> get instancemanagers.longhorn.io <object> -o yaml",
         ];

@@ -37,7 +37,7 @@ pub static CHECK: Check = Check {
     panels: &[
         Panel {
             title: "Instance managers down",
-            description: "Instance managers that have been down for minutes. Volumes cannot attach to their node.",
+            description: "Instance managers that have been down longer than a restart takes. Volumes cannot attach to their nodes.",
             expr: "sum by ($cluster job) (max without ($without) (longhorn_health_check_findings{$job, check=\"instance_manager_down\", severity=\"critical\"})) \
                    or 0 * max by ($cluster job) (longhorn_health_checks{$job, state=\"known\"} > 0)",
             legend: "down",
@@ -48,8 +48,8 @@ pub static CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Instance managers by state",
-            description: "All instance managers. `starting` and `stopped` are normal for a few seconds, or for a default v2 instance manager while \
-                          an old one is running.",
+            description: "All instance managers. `starting` and `stopped` are normal for a few seconds, or (default v2) while an old instance manager is \
+                          running.",
             no_data: "the exporter is not reporting",
             ..Panel::TIME_SERIES.of(&STATES)
         },
@@ -91,8 +91,8 @@ const DOWN: Alert = Alert {
     summary: "A Longhorn instance manager is down.",
     description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} is down, with all its engines and replicas. No \
                   volume can attach to the node. Check the instance manager's pod, then the node's longhorn-manager.",
-    why: "The finding is critical only after three minutes (five for a start), which is longer than Longhorn's back-off of two minutes. The alert waits one \
-          more minute to ignore a single outlier.",
+    why: "The finding turns critical after three minutes (five for a start), because Longhorn's back-off is two minutes. The alert waits one more minute \
+          to ignore a single outlier.",
     runbook: include_str!("LonghornInstanceManagerDown.md"),
     ..Alert::DEFAULT
 };
@@ -102,10 +102,9 @@ const UNLABELLED: Alert = Alert {
     when: When::Found(&[&causes::LABEL_MISSING]),
     for_: "5m",
     summary: "A running Longhorn instance manager lacks its labels.",
-    description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} lacks the labels \
-                  by which Longhorn finds it. Depending on the release, Longhorn deletes it with all its engines and \
-                  replicas, or starts no new ones on the node. Put the labels back before you restart a manager or \
-                  upgrade.",
+    description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} lacks the labels by which Longhorn finds it. \
+                  Depending on the release, Longhorn deletes it with its engines and replicas, or starts no new ones there. Put the labels back before \
+                  you restart a manager or upgrade.",
     why: "Longhorn sets the labels when it creates the object, so every object has them from the start.",
     runbook: include_str!("LonghornInstanceManagerLabelsMissing.md"),
     ..Alert::DEFAULT

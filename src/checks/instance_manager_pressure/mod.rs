@@ -135,7 +135,7 @@ const PRIORITY_CLASS: Alert = Alert {
     description: "The instance manager pods' PriorityClass differs from setting priority-class, usually because of a \
                   globalDefault class. So Longhorn replaces idle instance managers every hour. Set priority-class to \
                   the pods' class in a maintenance window.",
-    why: "Longhorn compares them every hour. If they still differ after two hours, no change is in progress.",
+    why: "Longhorn compares the two classes every hour. If they still differ after two hours, no change is in progress.",
     runbook: include_str!("LonghornPriorityClassMismatch.md"),
     ..Alert::DEFAULT
 };
@@ -171,9 +171,9 @@ const UNDER_PRESSURE: Alert = Alert {
     severity: Severity::Info,
     thresholds: &[BUSY, IMPATIENT],
     summary: "A busy Longhorn instance manager's liveness probe gives up too early.",
-    description: "The busiest {{ $labels.data_engine }} instance manager runs {{ $value }} engines and replicas, and its liveness probe gives up \
-                  within $window seconds. Under CPU load, the kubelet may kill it with all of them. Upgrade Longhorn, or spread the volumes.",
-    why: "The release decides how long the probe may fail. That matters if one instance manager runs many processes.",
+    description: "The busiest {{ $labels.data_engine }} instance manager runs {{ $value }} engines and replicas. Under CPU load, the kubelet may kill \
+                  them all, because the liveness probe fails within $window seconds. Upgrade Longhorn, or spread the volumes.",
+    why: "The release decides how long the probe may fail, so only an upgrade or fewer processes help. Neither is urgent: the alert waits an hour.",
     runbook: include_str!("LonghornInstanceManagerUnderPressure.md"),
     ..Alert::DEFAULT
 };

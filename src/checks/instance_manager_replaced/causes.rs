@@ -4,7 +4,7 @@ use crate::check::{causes, ways};
 
 ways! { PROBE:
     NO_PROCESS "no process can be started"
-        fix "Find out which limit of processes or threads is reached on <node> (podPidsLimit, pid_max, threads-max), and raise it. Until then, no engine or \
+        fix "Find out which process or thread limit is reached on <node> (podPidsLimit, pid_max, threads-max), and raise it. Until then, no engine or \
              replica can start there."
         [read "ssh <node> 'cat /proc/sys/kernel/pid_max /proc/sys/kernel/threads-max; ps -eLf | wc -l; ps -eo nlwp,pid,args --sort=-nlwp | head'",
          read "kubectl describe node <node>", read UNHEALTHY];

@@ -123,7 +123,7 @@ const REPLACED: Alert = Alert {
     description: "Instance manager {{ $labels.instance_manager }}{{ with $labels.node }} on {{ . }}{{ end }} was replaced {{ $value | \
                   humanizeDuration }} ago. Its engines and replicas ended with it. Check for faulted and degraded volumes, then find out why it \
                   died.",
-    why: "One unexpected exit affects every volume that ran there, so waiting makes no sense.",
+    why: "One unexpected exit affects every volume that ran there, so the alert does not wait.",
     runbook: include_str!("LonghornInstanceManagerReplaced.md"),
     ..Alert::DEFAULT
 };

@@ -60,8 +60,7 @@ pub static CHECK: Check = Check {
         description: "This cluster can trigger a known bug of its Longhorn release: {{ reReplaceAll \"issue_\" \
                       \"https://github.com/longhorn/longhorn/issues/\" $labels.cause }}. Upgrade to the release that \
                       the finding names. Until then, use the finding's workaround.",
-        why: "Upgrades are planned, so the alert can wait an hour to skip triggers that come and go. Anything with an immediate impact has its own \
-              alert.",
+        why: "Upgrades are planned, so the alert waits an hour to ignore triggers that come and go. Anything with an immediate impact has its own alert.",
         runbook: include_str!("LonghornKnownBadRelease.md"),
         ..Alert::DEFAULT
     }],
@@ -81,7 +80,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     RELEASE = Gauge "longhorn_health_release_info" ["version", "installed"]
-        "Always 1. Label version is the managers' release (image tag), label installed the release that Longhorn recorded.",
+        "Always 1. Labels: version (the managers' image tag) and installed (the release that Longhorn recorded).",
         absent "neither the manager's image tag nor the setting current-longhorn-version names a release",
         example "longhorn_health_release_info{version=~\"v1[.]7[.].*\"}";
 }

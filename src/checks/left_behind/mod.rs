@@ -107,7 +107,7 @@ pub static CHECK: Check = Check {
         summary: "Longhorn has left replicas, engines or orphans behind.",
         description: "Longhorn has left objects behind: {{ $labels.object }}. They take space and slow down every manager. Find out where they come \
                       from before you delete any.",
-        why: "After a volume is deleted or a replica rebuilt, such objects are normal for seconds. The alert waits half an hour.",
+        why: "Such objects are normal for a few seconds after a volume is deleted or a replica rebuilt. The alert waits half an hour to ignore those.",
         runbook: include_str!("LonghornLeftBehind.md"),
         ..Alert::DEFAULT
     }],

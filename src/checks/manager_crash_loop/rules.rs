@@ -12,8 +12,8 @@ const RESTARTS: Threshold = Threshold {
     least: 0.0,
     unit: "restarts",
     is_range: false,
-    why: "A rollout or a reboot causes one or two. A loop causes at least six an hour. Its longest round takes 120 s for the Service check, 120 s for \
-          the manager's own server and five minutes of back-off.",
+    why: "A rollout or a reboot causes one or two restarts, a loop at least six an hour. Its longest round has 120 s for the Service check, 120 s for \
+          the manager's server, 300 s of back-off.",
 };
 
 /// What the alert and the panel about restarts share.
@@ -40,8 +40,8 @@ pub const ALERTS: &[Alert] = &[
         summary: "A Longhorn manager is crash-looping.",
         description: "longhorn-manager{{ with $labels.node }} on {{ . }}{{ end }} is crash-looping. This manager's volumes cannot attach, \
                       detach or rebuild, but running I/O continues. Run the command below to find the cause.",
-        why: "The series stays 1 between two crashes, and a changed cause does not start a new alert. Three minutes let a manager recover during a \
-              rollout. The alert on the resulting webhook outage fires later.",
+        why: "The alert waits three minutes, so that a manager can recover during a rollout. It does not start over between two crashes or when the \
+              cause changes.",
         runbook: CRASH_LOOP_RUNBOOK,
         ..Alert::DEFAULT
     },
@@ -57,8 +57,8 @@ pub const ALERTS: &[Alert] = &[
         description: "longhorn-manager{{ with $labels.node }} on {{ . }}{{ end }} restarted about {{ $value | printf \"%.0f\" }} times in the \
                       last hour. During each restart, this manager's volumes cannot attach, detach or rebuild. Read how the last run ended \
                       (`kubectl logs --previous`).",
-        why: "Counts restarts, because a rate would mislead: rate(...[1h]) > 0.1 means 360 restarts an hour, \
-              which the kubelet's back-off makes impossible.",
+        why: "The alert counts restarts, because a rate would mislead. rate(...[1h]) > 0.1 means 360 restarts an hour, which the kubelet's back-off \
+              makes impossible.",
         runbook: RESTARTS_RUNBOOK,
         ..Alert::DEFAULT
     },
@@ -78,8 +78,8 @@ pub const WITHOUT_EXPORTER: &[Alert] = &[
         summary: "A Longhorn manager is crash-looping.",
         description: "Container longhorn-manager of pod {{ $labels.namespace }}/{{ $labels.pod }} is crash-looping. This manager's volumes \
                       cannot attach, detach or rebuild, but running I/O continues. Read how the last run ended (`kubectl logs --previous`).",
-        why: "The waiting reason vanishes while the container runs between two crashes. Looking back ten minutes (twice the longest back-off) keeps the \
-              alert from starting over each time.",
+        why: "The waiting reason vanishes while the container runs between two crashes. The alert looks back ten minutes (twice the longest back-off), \
+              so that it does not start over each time.",
         runbook: CRASH_LOOP_RUNBOOK,
         ..Alert::DEFAULT
     },
@@ -95,8 +95,8 @@ pub const WITHOUT_EXPORTER: &[Alert] = &[
         description: "Container longhorn-manager of pod {{ $labels.namespace }}/{{ $labels.pod }} restarted about {{ $value | printf \"%.0f\" \
                       }} times in the last hour. During each restart, this manager's volumes cannot attach, detach or rebuild. Read how the \
                       last run ended (`kubectl logs --previous`).",
-        why: "Counts restarts, because a rate would mislead: rate(...[1h]) > 0.1 means 360 restarts an hour, \
-              which the kubelet's back-off makes impossible.",
+        why: "The alert counts restarts, because a rate would mislead. rate(...[1h]) > 0.1 means 360 restarts an hour, which the kubelet's back-off \
+              makes impossible.",
         runbook: RESTARTS_RUNBOOK,
         ..Alert::DEFAULT
     },
@@ -118,7 +118,8 @@ pub const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Managers,
         title: "Managers",
-        description: "Longhorn managers by state, each counted once. If some stay not ready or not running for minutes, their nodes' volumes are not managed.",
+        description: "Longhorn managers by state, each counted once. If a manager is down or not ready for several minutes, its node's volumes are \
+                      unmanaged.",
         no_data: "the exporter cannot read pods",
         ..Panel::TIME_SERIES.of(&MANAGERS)
     },

@@ -111,7 +111,7 @@ pub static CHECK: Check = Check {
     panels: &[Panel {
         dashboard: Dashboard::Managers,
         title: "Undone work",
-        description: "Stalled objects that only the node's Ready longhorn-manager handles. Above 0, that manager is probably hanging.",
+        description: "Stalled objects on nodes whose longhorn-manager, which alone handles them, is Ready. Above 0, that manager is probably hanging.",
         no_data: "every Ready manager works, or the exporter is not reporting",
         ..Panel::TABLE.of(&UNDONE)
     }],
@@ -121,7 +121,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     UNDONE = Gauge "longhorn_health_manager_stalled_objects" ["node"]
-        "Objects stalled for five minutes that only the node's Ready longhorn-manager handles.",
+        "Objects stalled for 5 min although the node's longhorn-manager, which alone handles them, is Ready.",
         absent "the manager works or is not Ready, or its objects cannot be read",
         example "longhorn_health_manager_stalled_objects > 0";
 }

@@ -12,8 +12,8 @@ causes! {
         ];
     STARTUP_WINDOW_SHORT = info "startup_window_short"
         "an added startup or liveness probe kills managers that are waiting for their turn to start the webhook"
-        fix "Let managers take 300 s to start: raise failureThreshold of the startup probe, or initialDelaySeconds of \
-             the liveness probe. This restarts all managers." [
+        fix "Give managers 300 s to start: raise the startup probe's failureThreshold, or the liveness probe's initialDelaySeconds. This restarts all \
+             managers." [
             read "kubectl -n <namespace> get daemonset <object> -o yaml | grep -A8 Probe:",
         ];
     SLOW_START = info "slow_start"

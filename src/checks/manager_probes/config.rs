@@ -146,7 +146,7 @@ fn startup_window_short(cluster: &Cluster, probe: ProbeKind, timing: Timing) -> 
         format!("the {kind} probe kills managers that do not answer within {window} s"),
     )
     .impact(
-        "none yet. In a rollout, managers that wait for their turn are killed and wait again, so a large cluster's rollout may never finish.",
+        "none yet. A rollout on a large cluster may never finish, because the probe kills managers that are waiting for their turn.",
     )
     .fact(format!(
             "the {kind} probe allows {window} s, but one node's startup can take 240 s. From 1.6.4, 1.7.3 and 1.8.0 on, the others \

@@ -14,8 +14,8 @@ pub const ALERTS: &[Alert] = &[
         description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} took longer to become Ready than this \
                       release waits for the webhook. Without another Ready manager, it would crash-loop. Before the next upgrade, check the node's \
                       CPU, the TLS Secrets and the pod network.",
-        why: "The limit is the release's own wait (60 s from 1.5.0, 120 s from 1.9.2). Waiting for other nodes does not count. Five minutes let a nearly \
-              complete startup finish.",
+        why: "The limit is the release's own wait (60 s from 1.5.0, 120 s from 1.9.2), without waits for other nodes. The alert waits five minutes, so \
+              that a nearly complete startup can finish.",
         runbook: include_str!("LonghornManagerSlowStart.md"),
         ..Alert::DEFAULT
     },
@@ -27,8 +27,8 @@ pub const ALERTS: &[Alert] = &[
         summary: "A probe of a Longhorn manager keeps failing.",
         description: "A probe of manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} keeps failing after startup. If its \
                       readiness probe fails, the pod serves neither the webhook nor the API. Read its Unhealthy events, and check the node's load.",
-        why: "The finding needs about as many failures in ten minutes as the probe tolerates. Startups and single failures do not count. An Event \
-              shows only its first and last occurrence, so the others are assumed to be spread evenly.",
+        why: "The finding needs about as many failures in ten minutes as the probe tolerates. Events show only their first and last occurrence, so the \
+              check assumes that the others are evenly spread.",
         runbook: include_str!("LonghornManagerProbeFailing.md"),
         ..Alert::DEFAULT
     },

@@ -17,7 +17,7 @@ pub fn stuck(cluster: &Cluster, start: &UnderWay, stuck: Stuck) -> Finding {
     let since = made.unwrap_or_else(|| since(start));
     let long = duration(cluster.age(since));
     let message = match what.as_str() {
-        "" => format!("longhorn-manager on {node} has hung for {long} (cause unknown)"),
+        "" => format!("longhorn-manager on {node} has been hanging for {long} (cause unknown)"),
         what => format!("longhorn-manager on {node} is hanging ({long}): {what}"),
     };
     let mut finding = Finding::about(cause, cluster.object::<Pod>(pod), message)

@@ -41,8 +41,8 @@ pub static CHECK: Check = Check {
         summary: "A node lost the iSCSI connections of Longhorn volumes.",
         description: "Node {{ $labels.object }}'s kernel lost iSCSI connections in the last hour. Its volumes may have detached or turned \
                       read-only. Check that they are attached and writable, then find out whether the node's instance manager was replaced.",
-        why: "A kernel never loses iSCSI connections in normal operation: a detach logs out first. The finding clears an hour after the last error. \
-              A lost shim has no alert, because it is only reported together with such errors.",
+        why: "The alert waits only one minute: in normal operation, a kernel never loses iSCSI connections, as a detach logs out first. A lost shim has \
+              no alert, because it is only reported together with such errors.",
         runbook: include_str!("LonghornNodeIscsiErrors.md"),
         ..Alert::DEFAULT
     }],
@@ -174,7 +174,7 @@ fn shim_finding(cluster: &Cluster, scene: &IscsiScene, count: u64) -> Finding {
     Finding::about(&causes::SHIM_DISCONNECTED, cluster.object::<KubeNode>(node), message)
         .node(node)
         .volumes(scene.volumes.clone())
-        .impact("if the shim belonged to an instance manager, that manager's engines and replicas have ended")
+        .impact("if the shim belonged to an instance manager, that manager's engine and replica processes have exited")
         .fact(
             EvidenceSource::Fingerprint
                 .says("containerd also logs a lost shim for containers that are stopped deliberately"),

@@ -21,7 +21,7 @@ causes! {
         ] proven "Kubernetes lists no such node, and no volume needs its replicas; Longhorn rejects the deletion while a replica or engine \
                   names the node"
         way LEFT_EMPTY "nothing is left on it"
-            fix "Delete node <node> in Longhorn, unless it comes back: no replica, engine or orphan is on it." [
+            fix "Delete node <node> in Longhorn if it will not come back: no replica, engine or orphan is on it." [
                 change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '{\"spec\":{\"allowScheduling\":false}}'",
                 change "kubectl -n <namespace> delete nodes.longhorn.io <node>",
             ] proven "Kubernetes lists no such node, no replica, engine or orphan names it, and every volume is healthy; Longhorn rejects the deletion otherwise";

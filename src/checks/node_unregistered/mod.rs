@@ -22,7 +22,8 @@ use crate::longhorn::{ConditionStatus, DaemonSet, KubeNode, LonghornNode, Owner,
 pub static CHECK: Check = Check {
     id: "node_unregistered",
     title: "Nodes not registered",
-    summary: "A node with a longhorn-manager has no nodes.longhorn.io, or a nodes.longhorn.io has no Kubernetes node or no running longhorn-manager.",
+    summary: "A node with a longhorn-manager is not registered in Longhorn. Or a registered node is missing from Kubernetes or has no running \
+              longhorn-manager.",
     needs: &[Pods, LonghornNodes],
     uses: &[
         KubeNodes, Volumes, Replicas, DaemonSets, Events, Settings, EngineImages, InstanceManagers, Engines,
@@ -45,8 +46,8 @@ pub static CHECK: Check = Check {
         summary: "A node is missing from Kubernetes or Longhorn, or has no running longhorn-manager.",
         description: "Node {{ $labels.object }} is missing from Kubernetes or Longhorn, or has no running longhorn-manager, so Longhorn cannot use \
                       it. Read its manager's log. If the node is lost, delete it in Longhorn once its replicas are rebuilt elsewhere.",
-        why: "The finding itself waits ten minutes for a start, and five for a node that is being replaced. If an object states why no manager starts, \
-              it waits one. The alert fires no later than the one on the webhook outage, which this can cause.",
+        why: "The finding waits ten minutes for a start, five for a node being replaced, one if the cause is known. The alert fires no later than the \
+              alert on the webhook outage that this can cause.",
         runbook: include_str!("LonghornNodeUnregistered.md"),
         ..Alert::DEFAULT
     }],

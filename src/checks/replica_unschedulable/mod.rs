@@ -144,7 +144,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     WITHOUT_DISK = Gauge "longhorn_health_volume_replicas_without_disk" ["volume", "pvc_namespace", "pvc"]
-        "Replicas of a volume that Longhorn cannot place on any disk. At least 1 while the volume's condition Scheduled is False.",
+        "Replicas that Longhorn cannot place on any disk, by volume. At least 1 while the volume's condition Scheduled is False.",
         absent "Longhorn has placed every replica of the volume, or volumes cannot be read",
         example "max without (instance, pod) (longhorn_health_volume_replicas_without_disk)";
 }
@@ -337,7 +337,7 @@ fn cause(
         ),
         Some(Obstacle::Tags) => (&TAGS_UNMET, tags::why(refusals).0),
         Some(Obstacle::AntiAffinity) if is_of_zones(refusals) => (&ANTI_AFFINITY, ZONES.briefly.to_owned()),
-        Some(Obstacle::AntiAffinity) => (&ANTI_AFFINITY, "each has one".to_owned()),
+        Some(Obstacle::AntiAffinity) => (&ANTI_AFFINITY, "each already has one".to_owned()),
         Some(Obstacle::Node | Obstacle::Disk) => (&NODES_UNAVAILABLE, unavailable(refusals)),
     }
 }

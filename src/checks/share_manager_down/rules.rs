@@ -16,7 +16,8 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "A Longhorn RWX volume is unavailable.",
         description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is unavailable: \
                       its NFS server is down. Every pod that uses the claim hangs. Run the command below to find out why.",
-        why: "The finding allows three minutes for a failover. Three more minutes match the alerts on managers, nodes and attachments, so that the alert on a cause never fires later.",
+        why: "The finding allows three minutes for a failover. The alert waits three more, so that the alert on its cause (manager, node or attachment) \
+              never fires later.",
         runbook: include_str!("LonghornShareManagerDown.md"),
         ..Alert::DEFAULT
     },
@@ -29,7 +30,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "The NFS server of a Longhorn RWX volume keeps being replaced.",
         description: "The NFS server of volume {{ $labels.object }} was replaced at least three times in 30 min. Its clients hang each time. Find \
                       out how the last server ended: out of memory, a lost node or an expired lease.",
-        why: "The finding needs three replacements in half an hour. Six are critical: all clients then hang every five minutes. The alert keeps firing \
+        why: "The finding needs three replacements in 30 min. Six are critical, because all clients then hang every five minutes. The alert keeps firing \
               while the replacements count, so that it does not flap.",
         runbook: include_str!("LonghornShareManagerRestarting.md"),
         ..Alert::DEFAULT

@@ -20,11 +20,11 @@ causes! {
         fix "Follow the fix that the finding shows for your signature." [
             read "kubectl -n <namespace> describe <kind> <object>",
         ];
-    WARNING = warning "warning_signature" "one of your own signatures (severity warning) matches"
+    WARNING = warning "warning_signature" "one of your own signatures (severity warning) matches a log, an Event, an object or the release"
         fix "Follow the fix that the finding shows for your signature." [
             read "kubectl -n <namespace> describe <kind> <object>",
         ];
-    INFO = info "info_signature" "one of your own signatures (severity info) matches"
+    INFO = info "info_signature" "one of your own signatures (severity info) matches a log, an Event, an object or the release"
         fix "Follow the fix that the finding shows for your signature." [
             read "kubectl -n <namespace> describe <kind> <object>",
         ];
@@ -52,7 +52,7 @@ pub static CHECK: Check = Check {
         summary: "One of your own Longhorn signatures matches.",
         description: "A signature from your own file matches{{ with $labels.object }} {{ . }}{{ end }}{{ with $labels.node }} on node {{ . }}{{ end \
                       }}. Run the command below: its finding names the signature and the fix.",
-        why: "Five minutes tolerate a restart of the exporter and an object that is written twice.",
+        why: "The alert waits five minutes to ignore a restart of the exporter or an object that is written twice.",
         runbook: include_str!("LonghornSignatureMatched.md"),
         ..Alert::DEFAULT
     }],

@@ -68,7 +68,7 @@ pub static CHECK: Check = Check {
         for_: "10m",
         summary: "A Longhorn volume is at or near its snapshot limit.",
         description: "Volume {{ $labels.object }} is at or near its snapshot limit. At the limit, its backups and rebuilds fail. Delete unneeded snapshots.",
-        why: "A recurring job deletes old snapshots right after it takes a new one. The alert waits ten minutes for that.",
+        why: "A recurring job deletes old snapshots right after it takes a new one. The alert gives the job ten minutes to do so.",
         runbook: include_str!("LonghornSnapshotChainLong.md"),
         ..Alert::DEFAULT
     }],

@@ -85,7 +85,7 @@ pub static CHECK: Check = Check {
         summary: "Longhorn components run different releases.",
         description: "{{ $labels.object }} runs a different release from the rest of Longhorn. Calls between different releases may fail. Finish \
                       the upgrade.",
-        why: "The finding waits half an hour. The alert waits another half hour for a rollout over many nodes.",
+        why: "The finding waits half an hour. The alert waits another half hour, so that a rollout over many nodes can finish.",
         runbook: include_str!("LonghornVersionSkew.md"),
         ..Alert::DEFAULT
     }],

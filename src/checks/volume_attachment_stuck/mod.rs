@@ -140,11 +140,11 @@ causes! {
             fix "Read the Events of DaemonSet longhorn-csi-plugin and fix their cause. The kubelet then retries automatically."
             [read "kubectl -n <namespace> describe daemonset longhorn-csi-plugin"]
         way KEPT_AWAY_BY_TAINT "a taint keeps the CSI plugin off the node"
-            fix "Keep pods with Longhorn volumes off <node>. Otherwise detach all Longhorn volumes and add the toleration to setting taint-toleration. \
+            fix "Keep pods with Longhorn volumes off <node>. Or detach all Longhorn volumes and add the toleration to setting taint-toleration. \
                  csi-attacher then retries automatically." [read NODE, read KEPT_BY]
         way KEPT_OUT_BY_TAINT "a taint keeps the CSI plugin and the manager off the node"
-            fix "Keep pods with Longhorn volumes off <node>. Otherwise detach all Longhorn volumes and add the toleration to setting taint-toleration \
-                 and DaemonSet longhorn-manager. csi-attacher then retries automatically." [read NODE, read KEPT_BY]
+            fix "Keep pods with Longhorn volumes off <node>. Or detach all Longhorn volumes and add the toleration to setting taint-toleration and \
+                 DaemonSet longhorn-manager. csi-attacher then retries automatically." [read NODE, read KEPT_BY]
         way KEPT_AWAY_BY_LABEL "the node lacks a label for the CSI plugin"
             fix "Keep pods with Longhorn volumes off <node>, or add the missing label to it. Otherwise detach all volumes and change setting \
                  system-managed-components-node-selector. csi-attacher then retries automatically." [read NODE, read KEPT_BY]
@@ -192,8 +192,8 @@ causes! {
             fix "Check on <node> that cryptsetup is installed and module dm_crypt is loaded. Then check that the Secret has the passphrase with \
                  which the volume was encrypted."
         way NO_STDIN "cryptsetup cannot read the passphrase"
-            fix "Upgrade Longhorn to 1.7.4, 1.8.2, 1.9.0 or later: earlier releases cannot read the passphrase on \
-                 newer systems such as Talos 1.9. Until then, use a node with an older system."
+            fix "Upgrade Longhorn to 1.7.4, 1.8.2, 1.9.0 or later: earlier releases cannot read the passphrase on a newer OS like Talos 1.9. Until then, \
+                 use a node with an older OS."
         way REJECTED_BY_KERNEL "the kernel rejects it"
             fix "Read the kernel's message on <node>. For an unsupported block size or file system, run the pod on \
                  another node. Run fsck only if the message reports damage."

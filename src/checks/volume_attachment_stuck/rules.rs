@@ -15,8 +15,8 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
     description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is stuck attaching or \
                   detaching. Its pods cannot start, or keep losing the device. Run the command below to find the node, engine or attachment ticket that \
                   blocks it.",
-    why: "The findings wait ten minutes, or for three crashes or failed starts of the engine. The alert waits another 5 min to give you time if you are \
-          already working on it.",
+    why: "The findings wait ten minutes, or for three crashes or failed starts of the engine. The alert waits five more minutes, in case you are already \
+          working on it.",
     runbook: include_str!("LonghornVolumeAttachmentStuck.md"),
     ..Alert::DEFAULT
 }];

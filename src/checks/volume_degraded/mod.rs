@@ -53,7 +53,7 @@ ways! { FAILED_REBUILD:
         fix "Check <node>'s network for lost large packets (MTU, offload, storage network). Until it works, do not drain or reboot any node: <node> may \
              hold a last copy."
         [read "ssh <node> 'ip -o link'", read "kubectl get nodes -o wide", read REPLICAS, read EVENTS];
-    UNREACHED "instance managers cannot connect"
+    UNREACHED "instance managers cannot reach each other"
         fix "Fix the network between the instance managers of both nodes: the pod network, or the storage network if that is set. Longhorn then rebuilds."
         [read "kubectl -n <namespace> get pods -o wide -l longhorn.io/component=instance-manager", read REPLICAS, read EVENTS];
 }
@@ -117,8 +117,8 @@ causes! {
                 [read REPLICAS, read NODE, change "kubectl -n <namespace> delete replicas.longhorn.io <replica>"]
                 proven "the replica never started, and holds no data"
         way NODE_GONE "the node no longer exists in Kubernetes"
-            fix "Check that another node has room for a replica: Longhorn creates it there. Node <node> no longer exists in Kubernetes, so its \
-                 replica does not come back." [read "kubectl -n <namespace> get nodes.longhorn.io"]
+            fix "Check that another node has room for a replica: Longhorn creates it there. Node <node> no longer exists in Kubernetes, so its replica \
+                 will not come back." [read "kubectl -n <namespace> get nodes.longhorn.io"]
         way NODE_CORDONED "the node is only cordoned"
             fix "Uncordon <node> once the work there is done: Longhorn then rebuilds from the data left there."
             [read NODE, change "kubectl uncordon <node>"];

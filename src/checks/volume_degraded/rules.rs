@@ -13,8 +13,8 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "A degraded Longhorn volume is not recovering.",
         description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} has too few replicas and \
                       is not recovering. It works, but the next failure may destroy its data. Run the command below to find out what blocks the rebuild.",
-        why: "The finding waits a quarter of an hour for a rebuild to begin, and half an hour for it to advance. The alert waits ten more minutes, in case \
-              someone is making changes by hand.",
+        why: "The finding waits 15 min for a rebuild to begin, and 30 min for it to advance. The alert waits ten more minutes, in case someone is making \
+              changes by hand.",
         runbook: include_str!("LonghornVolumeNotRecovering.md"),
         ..Alert::DEFAULT
     },
@@ -29,8 +29,8 @@ pub(super) const ALERTS: &[Alert] = &[
         description: "Do not drain or reboot {{ with $labels.copy_node }}{{ . }}{{ else }}the node of volume {{ $labels.volume }}'s copy{{ end }}: it \
                       holds the only healthy copy. The volume works, but the next failure may destroy its data. Check the rebuild with the command \
                       below.",
-        why: "A rebuild that ends within ten minutes needs no alert. A longer one does: until it finishes, the next failure destroys the data. \
-              Critical while the node of another replica is down, because that replica does not come back by itself.",
+        why: "The alert waits ten minutes, because a rebuild that ends by then needs no action. It is critical while another replica's node is down, \
+              because that replica does not come back by itself.",
         runbook: include_str!("LonghornVolumeLastCopy.md"),
         ..Alert::DEFAULT
     },

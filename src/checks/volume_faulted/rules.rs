@@ -13,8 +13,8 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
     summary: "A Longhorn volume is faulted.",
     description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is faulted, so its \
                   workloads cannot read or write. Run the command below to find out whether the data is intact. Do not delete replicas.",
-    why: "After an engine crash, Longhorn detaches, salvages and attaches the volume within a minute. The alert waits as long as those on crash \
-          loops and dead nodes, so that a cause never alerts after its consequence.",
+    why: "After an engine crash, Longhorn detaches, salvages and attaches the volume within a minute. The alert waits as long as the alerts on its \
+          causes (crash loops, dead nodes), so these never fire later.",
     runbook: include_str!("LonghornVolumeFaulted.md"),
     ..Alert::DEFAULT
 }];

@@ -80,7 +80,8 @@ fn foreign_configuration(
         format!("{name} calls namespace {there}, but Longhorn is in {namespace}"),
     )
     .impact(
-        format!("every create and update of a Longhorn object is rejected if Service {there}/{service} does not answer. Managers then fail during startup."),
+        format!("if Service {there}/{service} does not answer, the API server rejects every create and update of a Longhorn object. Managers then fail \
+                 during startup."),
     )
     .fact(format!("webhooks[].clientConfig.service is {there}/{service}, but managers write their own namespace there"),
     )

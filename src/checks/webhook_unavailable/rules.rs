@@ -22,11 +22,10 @@ pub const ALERTS: &[Alert] = &[
         for_: "3m",
         keep_firing_for: "5m",
         summary: "Longhorn's admission webhook is unavailable.",
-        description: "Longhorn's admission webhook is unavailable ({{ $labels.object_kind }} {{ $labels.object }}). Changes to Longhorn objects \
-                      and, from 1.8 on, all PVC updates are rejected (or accepted unchecked if its configuration is missing). Check the \
-                      longhorn-manager pods.",
-        why: "The check itself waits three minutes for a rollout to end. The alert waits three more minutes to match the alerts on crashing or hanging \
-              managers, which cause this one.",
+        description: "Longhorn's admission webhook is unavailable ({{ $labels.object_kind }} {{ $labels.object }}). Changes to Longhorn objects (from \
+                      1.8 on, also PVC updates) are rejected, or accepted unchecked if its configuration is missing. Check the longhorn-manager pods.",
+        why: "The finding itself waits three minutes for a rollout to end. The alert waits three more, so the alert on its cause (a crashing or hanging \
+              manager) does not fire later.",
         runbook: include_str!("LonghornWebhookUnavailable.md"),
         ..Alert::DEFAULT
     },
@@ -50,7 +49,8 @@ pub const ALERTS: &[Alert] = &[
         summary: "Longhorn managers are waiting for a webhook that none of them serves.",
         description: "Service {{ $labels.object }} has no Ready manager. Changes to Longhorn objects (from 1.8 on, also PVC updates) are rejected. \
                       Fix what the Unhealthy events show, then delete one manager pod to skip its back-off.",
-        why: "The back-off between two attempts is up to five minutes. A keep_firing_for of ten minutes bridges the times when a manager is running.",
+        why: "The back-off between two attempts is up to five minutes. The alert keeps firing for ten minutes to bridge the times when a manager is \
+              running.",
         runbook: include_str!("LonghornWebhookDeadlock.md"),
         ..Alert::DEFAULT
     },

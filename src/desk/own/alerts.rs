@@ -24,14 +24,14 @@ pub const ALERTS: &[Alert] = &[
             least: 3_600.0,
             unit: "seconds",
             is_range: true,
-            why: "The alert stops expecting a cluster whose exporter has been missing for longer. A week covers every weekend. If it must always \
-                  expect a cluster, list that cluster in expected_clusters, or run this rule in the cluster's own Prometheus.",
+            why: "A week covers every weekend. After that, the alert no longer expects a missing cluster. To expect a cluster always, list it in \
+                  expected_clusters, or run this rule in the cluster's own Prometheus.",
         }],
         summary: "The longhorn-health-exporter is down, so nothing checks Longhorn's health.",
         description: "Prometheus cannot scrape longhorn-health-exporter. Until it can, no other alert about Longhorn's \
                       health can fire. Check the exporter's pod.",
-        why: "10 min is longer than a rollout of the exporter or a restart of its node. With a cluster label, the alert expects every cluster that \
-              had an exporter in the last week. It also fires if Prometheus has no series of the exporter at all.",
+        why: "The alert waits 10 min, which is longer than an exporter rollout or a restart of its node. With a cluster label, it expects every cluster \
+              that had an exporter in the last week. It also fires if Prometheus has no series of the exporter at all.",
         runbook: include_str!("LonghornHealthExporterDown.md"),
         ..Alert::DEFAULT
     },
@@ -47,8 +47,8 @@ pub const ALERTS: &[Alert] = &[
         summary: "An alert is muted because its root alert is firing.",
         description: "{{ $labels.alert }}{{ with $labels.node }} on node {{ . }}{{ end }} is a consequence of {{ $labels.root_alert }}, which is \
                       firing. While this alert fires, Alertmanager mutes {{ $labels.alert }}. Route this alert to a receiver that notifies no one.",
-        why: "This alert fires and resolves with the root's alert, so you still hear of a consequence that outlives its root. A crash loop's cause \
-               is in the series but not in the alert's labels: otherwise, a changed cause would restart the alert.",
+        why: "This alert fires and resolves with the root's alert, so you still hear of a consequence that outlives its root. The alert has no label for \
+              a crash loop's cause: otherwise, a changed cause would restart the alert.",
         runbook: include_str!("LonghornHealthInhibitor.md"),
         ..Alert::DEFAULT
     },
@@ -71,8 +71,8 @@ pub const ALERTS: &[Alert] = &[
         summary: "The Longhorn health exporter is working with old data.",
         description: "The Kubernetes API has stopped answering longhorn-health-exporter for {{ $labels.resource }}. Checks that need this kind of object are \
                       unknown. Read the reason in the exporter's log or in longhorn_health_exporter_api_errors_total.",
-        why: "The exporter reports a kind as stale only after 3 min without an answer (--stale-after). The alert waits 5 min more, which is longer than an \
-              API server restart. With a scrape and evaluation interval of 1 min, this fires within 10 min of the first missed answer.",
+        why: "A kind is stale after 3 min without an answer (--stale-after). The alert waits 5 min more, which is longer than an API server restart. If \
+              Prometheus scrapes and evaluates every minute, the alert fires within 10 min of the first missed answer.",
         runbook: include_str!("LonghornHealthResourceStale.md"),
         ..Alert::DEFAULT
     },
@@ -95,8 +95,8 @@ pub const ALERTS: &[Alert] = &[
         for_: "5m",
         summary: "A Longhorn health check lacks data and may miss a failure.",
         description: "Check {{ $labels.check }} is unknown, because it lacks data. It may miss a failure. Read the reason on the exporter's page.",
-        why: "Checks become unknown 3 min after a kind stops answering. The alert waits 5 min more, which is longer than an API server restart. With a scrape \
-              and evaluation interval of 1 min, this fires within 10 min of the first missed answer.",
+        why: "Checks become unknown 3 min after a kind stops answering. The alert waits 5 min more, which is longer than an API server restart. If \
+              Prometheus scrapes and evaluates every minute, the alert fires within 10 min of the first missed answer.",
         runbook: include_str!("LonghornHealthCheckUnknown.md"),
         ..Alert::DEFAULT
     },
@@ -110,9 +110,9 @@ pub const ALERTS: &[Alert] = &[
         summary: "Longhorn volumes have less redundancy than they should.",
         description: "If one {{ $labels.failure_domain }} fails, volumes lose all their data ({{ $value }} at risk). Longhorn does not fix this by \
                       itself. Run `longhorn-health-exporter plan loss` to list these volumes and their fixes.",
-        why: "Longhorn does not move copies for this by itself: anti-affinity counts only when a replica is placed, and detached volumes are not \
-              rebuilt. Within 2 h, most evictions and rebuilds have separated the copies, and most detached volumes are attached again. For attached \
-              volumes on their last copy, LonghornVolumeNotRecovering fires.",
+        why: "Longhorn does not separate copies by itself: anti-affinity counts only when a replica is placed. Within 2 h, most evictions and rebuilds \
+              have separated the copies, and most detached volumes are attached again. For attached volumes on their last copy, \
+              LonghornVolumeNotRecovering fires.",
         runbook: include_str!("LonghornHealthCopiesAtRisk.md"),
         ..Alert::DEFAULT
     },

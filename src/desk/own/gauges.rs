@@ -32,7 +32,7 @@ gauges! {
         absent "there is no such finding, or longhorn_health_exporter_truncated_findings counts it",
         example "max without (instance, pod) (longhorn_health_finding{severity=\"critical\"}) == 1";
     FINDING_VOLUME = Gauge "longhorn_health_finding_volume" ["check", "cause", "object", "node", "disk", "volume", "pvc", "pvc_namespace"]
-        "1 for every volume that a finding affects, or that keeps the finding's object in use. Labels check to disk are those of the finding.",
+        "1 for every volume that a finding affects, or that keeps the finding's object in use. Other labels: as in longhorn_health_finding.",
         absent "the finding names no volume, or longhorn_health_exporter_truncated_findings counts it",
         example "max without (instance, pod) (longhorn_health_finding_volume) * on (cluster, check, cause, object, node, disk) group_left (severity) topk by (cluster, check, cause, object, node, disk) (1, longhorn_health_finding)";
     ALERT_FOLLOWS = Gauge "longhorn_health_alert_follows" ["alert", "cause", "node", "root_alert", "root_node"]
@@ -77,8 +77,7 @@ gauges! {
         absent "there is no such volume, or needed data could not be read",
         example "sum by (failure_domain) (max without (instance, pod) (longhorn_health_volumes_at_risk_bytes))";
     RESOURCE_UNREADABLE = Gauge "longhorn_health_exporter_resource_unreadable" ["resource", "reason"]
-        "1 for every resource kind that cannot be read, by reason: pending, forbidden, stale, not_installed or not_recorded. longhorn_health_check_unknown \
-         lists the checks that need it.",
+        "1 for every resource kind that cannot be read. Label reason: pending, forbidden, stale, not_installed or not_recorded.",
         absent "the kind is readable",
         example "longhorn_health_exporter_resource_unreadable{reason=\"forbidden\"} == 1";
     LAST_SUCCESS = Gauge "longhorn_health_exporter_last_success_timestamp_seconds" []

@@ -39,7 +39,7 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         title: "Firing alerts",
-        description: "Alerts of these rules that are firing. If the panel is grey, the rules may be missing.",
+        description: "Firing alerts from these rules. If the panel is grey, the rules may be missing.",
         expr: "count by ($cluster alertstate) (max without ($without) (ALERTS{$alerts, alertstate=\"firing\", severity!=\"info\"}))",
         legend: "firing",
         steps: &[Step::at(1.0, "orange")],

@@ -36,7 +36,7 @@ const SNAPSHOTS: Threshold = Threshold {
     least: 1.0,
     unit: "times",
     is_range: false,
-    why: "A volume without snapshots takes at most its own size. At twice its size, snapshots take as much as the whole volume.",
+    why: "Without snapshots, a volume uses at most its own size. At twice that, its snapshots use as much space as the volume.",
 };
 
 /// Mean latency in seconds.
@@ -74,7 +74,8 @@ pub const ALERTS: &[Alert] = &[
         summary: "A Longhorn disk will soon be full at its current growth rate.",
         description: "If disk {{ $labels.disk }} on node {{ $labels.node }} keeps growing as in the last 6 h, it will be full within days. Replicas \
                       on a full disk fail. Find out which replicas are growing, then free space or add a disk.",
-        why: "A window of 6 h smooths out a rebuild or a nightly backup. The wait of 1 h is longer than either takes. Below half full, steep growth is a restore, not a trend.",
+        why: "A window of 6 h smooths out a rebuild or a nightly backup. The alert waits 1 h, which is longer than either takes. Below half full, steep \
+              growth is a restore, not a trend.",
         runbook: include_str!("LonghornDiskFillingUp.md"),
         ..Alert::DEFAULT
     },
@@ -90,7 +91,8 @@ pub const ALERTS: &[Alert] = &[
         summary: "Replicas on a Longhorn node can grow beyond its disks.",
         description: "The replicas on node {{ $labels.node }} can grow to {{ $value | humanize1024 }}B, far more than its disks can hold. As pods \
                       write more, the disks run full and replicas fail. Add disks or move replicas.",
-        why: "While Longhorn balances replicas, a replica can exist for only minutes. The metric needs Longhorn 1.10.1 or later.",
+        why: "The alert waits an hour, because a replica can exist for only minutes while Longhorn balances replicas. The metric needs Longhorn 1.10.1 \
+              or later.",
         runbook: include_str!("LonghornNodeOvercommitted.md"),
         ..Alert::DEFAULT
     },

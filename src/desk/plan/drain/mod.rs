@@ -127,7 +127,7 @@ conditions! {
         read "kubectl -n <namespace> get backups.longhorn.io --sort-by=.metadata.creationTimestamp"
         source "longhorn-manager v1.5.0 to v1.12.1 controller/backup_controller.go (ticket backup-controller)"
         needs [Volumes, Backups] Drain(data::backing_up);
-    ONLY_IMAGE = NotYet "only_image_copy" "backing images have their only copy on the node, which is to be removed"
+    ONLY_IMAGE = NotYet "only_image_copy" "backing images have their only copy on the node that you want to remove"
         fix "Copy these backing images to another node first: raise minNumberOfCopies, and wait until the new copy is ready."
         read "kubectl -n <namespace> get backingimages.longhorn.io -o yaml"
         source "longhorn-manager v1.7.0 to v1.12.1 controller/backing_image_controller.go (minNumberOfCopies)"
@@ -149,8 +149,8 @@ conditions! {
         source "longhorn-manager v1.3.3 to v1.12.1 datastore/longhorn.go (ListVolumePDBProtectedHealthyReplicasRO); issue 10833"
         needs [Replicas, KubeNodes] Drain(budgets::unknown_node);
     ENGINE_LEFT = NotYet "engine_left_over" "a leftover engine process is running on the node, so kubectl drain would never finish"
-        fix "On v1.9 or later, delete the leftover process's Orphan object. On older releases, wait until no volume is attached to the node, then delete \
-             the instance manager pod. Then wait for the rebuilds."
+        fix "On v1.9 or later, delete the leftover process's Orphan object. On older releases, delete the instance manager pod once no volume is \
+             attached to the node. Then wait for the rebuilds."
         read "kubectl -n <namespace> get orphans.longhorn.io"
         read "kubectl -n <namespace> get engines.longhorn.io -o wide"
         source "longhorn-manager v1.3.3 to v1.12.1 controller/instance_manager_controller.go (areAllInstanceRemovedFromNodeByType); issue 6764"

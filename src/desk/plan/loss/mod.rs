@@ -40,22 +40,22 @@ conditions! {
         source "longhorn-manager v1.12.1 k8s/pkg/apis/longhorn/v1beta2/volume.go"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::by_choice);
     ONE_DISK = NotYet "one_disk" "volumes have all their copies on one disk"
-        fix "Set replica-disk-soft-anti-affinity to false. Once another disk has room, delete one replica of each of these volumes: Longhorn recreates it \
+        fix "Set replica-disk-soft-anti-affinity to false. Once another disk has room, delete one replica of each listed volume: Longhorn recreates it \
              there."
         source "longhorn-manager v1.6.0 to v1.12.1 scheduler/replica_scheduler.go"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::one_disk);
     ONE_NODE = NotYet "one_node" "volumes have all their copies on one node"
-        fix "Set replica-soft-anti-affinity to false. Once another node has room, delete one replica of each of these volumes: Longhorn recreates it there."
+        fix "Set replica-soft-anti-affinity to false. Once another node has room, delete one replica of each listed volume: Longhorn recreates it there."
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::one_node);
     ONE_ZONE = NotYet "one_zone" "volumes have all their copies in one zone, although other zones exist"
-        fix "If volumes must survive the loss of a zone, set replica-zone-soft-anti-affinity to false. Then delete one replica of each of these volumes: \
+        fix "Set replica-zone-soft-anti-affinity to false if volumes must survive the loss of a zone. Then delete one replica of each listed volume: \
              Longhorn recreates it in another zone."
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::one_zone);
     TOGETHER = NotYet "lost_together" "volumes have all their copies on the named nodes"
-        fix "Give each of these volumes a copy on another node first. Raise numberOfReplicas, or evict the replicas of one of these nodes (steps: plan \
-             drain <node> --evict)."
+        fix "Give each of these volumes a copy on another node first. Raise numberOfReplicas, or evict one node's replicas (steps: plan drain <node> \
+             --evict)."
         source "longhorn-manager v1.12.1 controller/volume_controller.go (isHealthyAndActiveReplica)"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::together);
     NO_ROOM = NotYet "no_room_to_rebuild" "the other disks lack room to rebuild a lost node's replicas"
@@ -64,8 +64,8 @@ conditions! {
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go (IsSchedulableToDisk)"
         needs [Volumes, Replicas, LonghornNodes, Settings] Loss(no_room);
     ONE_IMAGE = NotYet "one_image_copy" "backing images that cannot be downloaded again have all their copies on one node"
-        fix "Create a second copy on another node: raise minNumberOfCopies (from 1.7 on), or create a volume of two replicas with the image. \
-             Until then, keep the source file."
+        fix "Copy each image to another node: raise minNumberOfCopies (from 1.7 on), or create a 2-replica volume from it. Until then, keep the source \
+             file."
         read "kubectl -n <namespace> get backingimages.longhorn.io -o yaml"
         source "longhorn-manager v1.3.3 to v1.12.1 controller/backing_image_data_source_controller.go (downloads again only what was downloaded)"
         needs [BackingImages, BackingImageDataSources, LonghornNodes] Loss(copies::one_image);

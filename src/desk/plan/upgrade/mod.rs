@@ -51,7 +51,7 @@ conditions! {
         read "kubectl get nodes"
         source "longhorn chart/Chart.yaml kubeVersion at each tag; CHANGELOG of v1.11.3; issue 13576"
         needs [] EachStep(target::kubernetes);
-    STORED_VERSIONS = NotYet "stored_versions" "Longhorn CustomResourceDefinitions still list v1beta1 as stored, which 1.10 removes"
+    STORED_VERSIONS = NotYet "stored_versions" "Longhorn CustomResourceDefinitions still list v1beta1 in storedVersions, but 1.10 removes that version"
         fix "Rewrite all objects of these kinds while Longhorn is still on <from>. Then remove v1beta1 from status.storedVersions (important notes of \
              1.10). Otherwise the API server rejects the new CustomResourceDefinitions."
         read "kubectl get crds -l longhorn-manager -o custom-columns=NAME:.metadata.name,STORED:.status.storedVersions"
@@ -153,7 +153,7 @@ conditions! {
         change "kubectl -n <namespace> patch settings.longhorn.io deleting-confirmation-flag --type merge -p '{\"value\":\"false\"}'"
         source "longhorn-manager v1.4.0 to v1.12.1 controller/uninstall_controller.go"
         needs [Settings] Now(cluster_state::deleting_flag);
-    OFFLINE_ENGINES = Note "engines_offline" "attached volumes cannot have their engine upgraded before they are detached"
+    OFFLINE_ENGINES = Note "engines_offline" "attached volumes must be detached before their engines can be upgraded"
         fix "Upgrade these volumes' engines once the volumes are detached. Until then, they keep working with the current engine."
         source "longhorn-manager v1.12.1 controller/engine_image_controller.go (canDoLiveEngineImageUpgrade)"
         needs [Volumes] Now(volumes::offline_engines);
@@ -162,7 +162,7 @@ conditions! {
         source "the checks danger_zone_pending and instance_manager_stale of this program"
         needs [] Now(cluster_state::pending);
     SETTINGS_GONE = Note "settings_removed" "the target release removes or renames settings that this cluster uses"
-        fix "Move the values to the new names in your Helm values or GitOps source: Longhorn only logs unknown names."
+        fix "Use the new setting names in your Helm values or GitOps source: Longhorn ignores unknown names and only logs them."
         source "longhorn-manager types/setting.go at each tag; datastore/longhorn.go (DeleteRemovedSettings)"
         needs [Settings] EachStep(traps::settings_removed);
     CHANGES = Note "changes" "the target release changes behaviour without warning"
@@ -220,7 +220,7 @@ conditions! {
         source "longhorn v1.9.2 and v1.10.2 deploy/longhorn.yaml applied to a real API server, after a downgrade that managers refused"
         needs [CustomResourceDefinitions, Settings] After(after::definitions_left);
     UNWELL_AFTER = NotYet "unwell_after" "`check` has findings about managers, webhooks or drivers"
-        fix "Fix the findings of `check` first: the upgrade is complete only with working managers and webhooks."
+        fix "Fix the findings of `check` first: the upgrade is not complete until managers and webhooks are working."
         read "longhorn-health-exporter check"
         source "the checks of this program"
         needs [] After(cluster_state::unwell);
