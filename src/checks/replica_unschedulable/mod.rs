@@ -337,7 +337,7 @@ fn cause(
         ),
         Some(Obstacle::Tags) => (&TAGS_UNMET, tags::why(refusals).0),
         Some(Obstacle::AntiAffinity) if is_of_zones(refusals) => (&ANTI_AFFINITY, ZONES.briefly.to_owned()),
-        Some(Obstacle::AntiAffinity) => (&ANTI_AFFINITY, "each already has one".to_owned()),
+        Some(Obstacle::AntiAffinity) => (&ANTI_AFFINITY, "each has one".to_owned()),
         Some(Obstacle::Node | Obstacle::Disk) => (&NODES_UNAVAILABLE, unavailable(refusals)),
     }
 }
