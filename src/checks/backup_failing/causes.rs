@@ -48,7 +48,7 @@ causes! {
         way OTHER_SERVER_ANSWERS "another server answers under its name"
             fix "Look up the target's host name in a pod. Check for a search domain's wildcard record, a proxy or a wrong endpoint. Do not add the other \
                  server's certificate." [
-                read "kubectl -n <namespace> exec ds/longhorn-manager -c longhorn-manager -- cat /etc/resolv.conf",
+                read "kubectl -n <namespace> exec <manager> -c longhorn-manager -- cat /etc/resolv.conf",
                 read "kubectl -n <namespace> get backuptargets.longhorn.io <object> -o yaml",
             ]
         way CERTIFICATE_REFUSED "its certificate is not trusted"

@@ -9,12 +9,12 @@ use regex::Regex;
 /// With what advice begins: something that hands can do, or the condition that must hold before.
 const BEGINNINGS: &[&str] = &[
     "Add", "Allow", "Apply", "Attach", "Back", "Before", "Blacklist", "Bring", "Build", "Cancel", "Change",
-    "Check", "Clear", "Compare", "Cordon", "Correct", "Create", "Decide", "Delete", "Detach", "Disable",
-    "Do", "Evict", "Exclude", "Exempt", "Expand", "Extend", "Find", "Finish", "Fix", "Follow", "Free", "Get",
-    "Give", "Go", "If", "Install", "Keep", "Leave", "Let", "Load", "Look", "Make", "Mount", "Move", "Open",
-    "Pause", "Provide", "Put", "Raise", "Read", "Remount", "Remove", "Renew", "Reset", "Restart", "Restore",
-    "Run", "Salvage", "Save", "Scale", "Search", "Set", "Start", "Stop", "Take", "Test", "Uncordon",
-    "Upgrade", "Use", "Wait",
+    "Check", "Clear", "Compare", "Copy", "Cordon", "Correct", "Create", "Decide", "Delete", "Detach",
+    "Disable", "Do", "Evict", "Exclude", "Exempt", "Expand", "Extend", "Find", "Finish", "Fix", "Follow",
+    "Free", "Get", "Give", "Go", "If", "Install", "Keep", "Leave", "Let", "Load", "Look", "Make", "Mount",
+    "Move", "Open", "Pause", "Provide", "Put", "Raise", "Read", "Remount", "Remove", "Renew", "Reset",
+    "Restart", "Restore", "Run", "Salvage", "Save", "Scale", "Search", "Set", "Start", "Stop", "Take",
+    "Test", "Uncordon", "Upgrade", "Use", "Wait",
 ];
 
 const SENTENCES: usize = 3;
