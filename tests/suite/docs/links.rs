@@ -200,8 +200,9 @@ fn rules_dashboards_and_reports_link_to_runbooks_and_dashboards_that_exist() {
     assert_eq!(runbooks, alerts(), "rules and dashboards link to exactly the runbooks there are");
     for check in checks::CATALOGUE.checks {
         for cause in check.causes {
-            let runbook =
-                check.runbook(cause).unwrap_or_else(|| panic!("{}: no alert, no runbook", check.id));
+            let runbook = check.runbook(cause).unwrap_or_else(|| {
+                panic!("declare an alert in src/checks/{}/mod.rs, and write its runbook beside it", check.id)
+            });
             assert!(alerts().contains(runbook), "{runbook}");
         }
     }
