@@ -22,9 +22,13 @@ pub(super) struct DiskCounts<'c> {
 }
 
 impl<'c> DiskCounts<'c> {
-    /// The Ready node that has an address of this one.
+    /// The Ready node that is the machine of this one, with the address that both have. A new machine may get the address of an old one,
+    /// and clones have one id at several addresses.
     fn successor(&self, cluster: &'c Cluster, node: &str) -> Option<(&'c str, &'c str)> {
-        self.addresses.get_or_init(|| Addresses::of(cluster)).shared(cluster, node)
+        let machine = |node: &str| Some(&cluster.objects.kube_nodes.get(node)?.status.node_info.machine_id);
+        let this = machine(node).filter(|id| !id.is_empty())?;
+        let shared = self.addresses.get_or_init(|| Addresses::of(cluster)).shared(cluster, node);
+        shared.filter(|(_, other)| machine(other) == Some(this))
     }
 
     /// Whether there are volumes that are mounted by NFS.
@@ -105,8 +109,9 @@ fn not_ready<'c>(
         .since(ready.last_transition_time.get())
         .fact(api(said(&format!("node {name}"), ready)).quoting(kubelet.unwrap_or_default()));
     if let Some((address, other)) = successor {
-        let fact =
-            format!("nodes {name} and {other} both have the InternalIP {address}, and {other} is Ready");
+        let fact = format!(
+            "nodes {name} and {other} have the same machineID and InternalIP {address}, and {other} is Ready"
+        );
         // replicas go with the UUID of their disk (longhorn-manager v1.4.4 to v1.12.1 controller/node_controller.go updateDiskStatusSchedulableCondition)
         let moved = cluster.objects.replicas.of(Owner::Node, other).next().is_some();
         let way = if moved { &causes::NODE_MOVED } else { &causes::NODE_RENAMED };

@@ -76,14 +76,16 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
     }
     let volumes = disk.volumes(cluster);
     let alone = alone(cluster, disk);
-    let recreated = recreated(cluster, disk).filter(|_| cause == &causes::DISK_UUID_MISMATCH);
-    let way = match recreated {
-        Some(_) => Some(&causes::NODE_RECREATED),
-        None => swapped(disk).filter(|_| cause == &causes::DISK_UUID_MISMATCH),
+    let (way, recreated) = match (cause == &causes::DISK_UUID_MISMATCH, recreated(cluster, disk)) {
+        (true, Some(fact)) => (Some(&causes::NODE_RECREATED), Some(fact)),
+        (true, None) => (swapped(disk), None),
+        (false, _) => (None, None),
     };
     let why = way.map_or_else(|| of_it(cause), |way| way.briefly.to_owned());
     let mut finding = disk
         .finding(cluster, cause, format!("disk {} on {} is unusable: {why}", disk.name, disk.node_name()))
+        .way(way)
+        .facts(recreated)
         .since(since)
         .impact(impact(&volumes, &alone))
         .fact(
@@ -94,9 +96,6 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
             ))
             .quoting(&ready.message),
         );
-    if cause == &causes::DISK_UUID_MISMATCH {
-        finding = finding.facts(recreated).way(way);
-    }
     if cause == &causes::DISK_NOT_READY && ready.message.contains("current state: creating") {
         finding = finding.way(&causes::V2_CREATING);
     }

@@ -124,6 +124,8 @@ narrow! {
         pub kubelet_version: SharedText,
         /// As Go names it: `amd64`, `arm64`.
         pub architecture: SharedText,
+        /// Of the host's /etc/machine-id: clones share it, and it outlives a change of the node's name.
+        pub machine_id: SharedText as name = "machineID",
     }
 
     /// What a Service selects.
