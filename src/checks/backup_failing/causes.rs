@@ -101,7 +101,7 @@ causes! {
             [read "kubectl -n <namespace> get volumes.longhorn.io", read TARGETS]
         way NODE_NOT_EXPORTED "the NFS server rejects mounts from its node"
             fix "Allow <node> in the NFS server's export: the server rejects mounts from its address. Then take another backup. Do not change the \
-                 backup target: other nodes reach it."
+                 backup target: no other node was rejected."
             [read "kubectl get node <node> -o wide", read BACKUPS, read TARGETS]
         way SNAPSHOT_DELETED "a recurring job deleted its snapshot"
             fix "Remove the volume from recurring job <workload>, or raise its retain: the job removes snapshots before they are backed up."

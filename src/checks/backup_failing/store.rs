@@ -53,9 +53,14 @@ pub(super) fn holder(
 pub(super) fn denied(cluster: &Cluster, backup: &Backup) -> Option<Suspect> {
     let node = refused_node(cluster, backup)?;
     let failed = backups::incomplete(cluster).filter(|other| other.status.state == BackupState::Error);
-    let (here, elsewhere) = failed.partition::<Vec<_>, _>(|one| refused_node(cluster, one) == Some(node));
-    let others = if elsewhere.is_empty() { "all" } else { "not all" };
-    let fact = format!("{} failed so on {node}, {others} that failed", counted(here.len(), "backup"));
+    let nodes: Vec<Option<&str>> = failed.map(|one| refused_node(cluster, one)).collect();
+    // an export that leaves out several is not about one node
+    if nodes.iter().flatten().any(|other| *other != node) {
+        return None;
+    }
+    let here = nodes.iter().flatten().count();
+    let others = if here == nodes.len() { "all" } else { "not all" };
+    let fact = format!("{} failed so on {node}, {others} that failed", counted(here, "backup"));
     Some((
         &causes::NODE_NOT_EXPORTED,
         format!("the NFS server rejects {node}"),

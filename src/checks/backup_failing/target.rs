@@ -144,7 +144,7 @@ fn finding(cluster: &Cluster, target: &BackupTarget, message: &str, way: Option<
         },
     )
     .way(way)
-    .with(Name::Manager, cluster.manager_pods().next().map_or("", |pod| pod.metadata.name.as_str()))
+    .with(Name::Manager, cluster.manager_pods().find(|pod| pod.is_ready()).map_or("", |pod| pod.metadata.name.as_str()))
     .impact(match backed_up {
         0 => format!("backups on target {name} cannot be taken, restored or deleted"),
         number => format!(
