@@ -124,14 +124,12 @@ fn keeps_crashing(
         () if shared.is_some() => Some(&causes::SAME_ADDRESS),
         () => dns.map(|(way, _)| way),
     };
-    let message = match way.zip(shared) {
-        Some((way, (_, other))) if way == &causes::SAME_ADDRESS => {
+    let message = match (way, shared) {
+        (Some(way), Some((_, other))) if way == &causes::SAME_ADDRESS => {
             format!("the CSI plugin on {node} keeps crashing: {other} has the same address")
         }
-        _ => match way {
-            Some(way) => format!("the CSI plugin on {node} keeps crashing: {}", way.briefly),
-            None => format!("container {container} of the CSI plugin on {node} keeps crashing"),
-        },
+        (Some(way), _) => format!("the CSI plugin on {node} keeps crashing: {}", way.briefly),
+        (None, _) => format!("container {container} of the CSI plugin on {node} keeps crashing"),
     };
     Finding::about(&causes::PLUGIN_CRASHING, cluster.object::<Pod>(name), message)
         .way(way)

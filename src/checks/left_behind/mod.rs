@@ -140,8 +140,9 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     without_volume(cluster, out);
     deletions(cluster, out);
     backups::run(cluster, out);
-    rollback::run(cluster, out);
-    orphans(cluster, out);
+    let rolled_back = rollback::volumes(cluster);
+    rollback::run(cluster, out, &rolled_back);
+    orphans(cluster, out, &rolled_back);
 }
 
 fn piled_up(cluster: &Cluster, out: &mut Outcome) {
@@ -268,12 +269,12 @@ fn deletions(cluster: &Cluster, out: &mut Outcome) {
     }
 }
 
-fn orphans(cluster: &Cluster, out: &mut Outcome) {
+fn orphans(cluster: &Cluster, out: &mut Outcome, rolled_back: &rollback::StrayVolumes) {
     let mut on: BTreeMap<&str, BTreeMap<OrphanType, Vec<&Orphan>>> = BTreeMap::new();
     for orphan in cluster.objects.orphans.iter().filter(|orphan| !orphan.metadata.is_deleting()) {
         on.entry(&orphan.spec.node_id).or_default().entry(orphan.spec.orphan_type).or_default().push(orphan);
     }
-    let (lost, rolled_back) = (volumes::lost(cluster), rollback::volumes(cluster));
+    let lost = volumes::lost(cluster);
     let missing: Vec<&str> = lost.keys().chain(rolled_back.keys()).copied().collect();
     for (node, types) in on {
         let needed =

@@ -16,8 +16,11 @@ use crate::facts::text;
 use crate::longhorn::Resource::*;
 use crate::longhorn::{InstanceManager, InstanceManagerState, Orphan, Volume};
 
+/// Nodes by volume.
+pub type StrayVolumes<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
+
 /// The nodes where processes of volumes run that Longhorn does not know, by volume: where both engine and replicas run, and on several nodes.
-pub fn volumes(cluster: &Cluster) -> BTreeMap<&str, BTreeSet<&str>> {
+pub fn volumes(cluster: &Cluster) -> StrayVolumes<'_> {
     let known = [Volumes, Engines, Replicas].into_iter().all(|kind| cluster.knows_all(kind));
     let fleet = InstanceManagers::of(cluster);
     let mut running: BTreeMap<&str, (BTreeSet<&str>, BTreeSet<&str>)> = BTreeMap::new();
@@ -50,8 +53,8 @@ fn stray<'a>(cluster: &Cluster, process: &'a str) -> Option<&'a str> {
     (!there).then_some(volume)
 }
 
-pub fn run(cluster: &Cluster, out: &mut Outcome) {
-    for (volume, nodes) in volumes(cluster) {
+pub fn run(cluster: &Cluster, out: &mut Outcome, volumes: &StrayVolumes) {
+    for (volume, nodes) in volumes {
         let of_it = |orphan: &&Orphan| {
             let name = orphan.spec.parameters.get("InstanceName").map_or("", |name| name.as_str());
             name.strip_prefix(volume).is_some_and(|rest| rest.starts_with("-e-") || rest.starts_with("-r-"))

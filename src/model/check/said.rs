@@ -14,11 +14,7 @@ const SHORTEST: usize = 30;
 /// hand puts its own words in front.
 pub fn essence(text: &str) -> Option<String> {
     let message = of_log_line(text);
-    let message = message
-        .split("status code: ")
-        .next()
-        .filter(|_| message.contains(", request id: "))
-        .unwrap_or(&message);
+    let message = without_request(&message);
     let of_sdk = of_sdk(message).or_else(|| of_sdk(text));
     let text = of_sdk.as_deref().unwrap_or_else(|| of_command(of_answer(message)));
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
@@ -42,6 +38,13 @@ pub fn essence(text: &str) -> Option<String> {
 fn without_list(line: &str) -> Cow<'_, str> {
     let list = line.split_once(" [{").and_then(|(before, rest)| Some((before, rest.rsplit_once("}]")?.1)));
     list.map_or(Cow::Borrowed(line), |(before, after)| Cow::Owned([before, after].concat()))
+}
+
+/// Without the status and the ids of the request that an SDK writes below what the store answered (aws-sdk-go awserr requestError).
+fn without_request(text: &str) -> &str {
+    text.split_once("status code: ")
+        .filter(|(_, rest)| rest.contains(", request id: "))
+        .map_or(text, |(said, _)| said)
 }
 
 /// Without path and query of the address that a request went to: `Post "https://host:9502/v1/webhook?timeout=10s": EOF`.
