@@ -67,6 +67,8 @@ word_enum! {
         Key = "key",
         /// What an object or a log says, in its own words.
         Reason = "reason",
+        /// Nothing, in front of a sentence that gives way to what a quoted error asks for (errors.rs).
+        KnownError = "known_error",
         /// The release before a step of an upgrade.
         From = "from",
         /// The release after it.
@@ -286,6 +288,7 @@ fn put<'a>(template: &str, value: impl Fn(&str, Name) -> Option<Cow<'a, str>>) -
 pub fn in_capitals(template: &str) -> String {
     let value = |name: Name| match name {
         Name::Namespace => Some(Cow::Borrowed("longhorn-system")),
+        Name::KnownError => Some(Cow::Borrowed("")),
         name => Some(Cow::Owned(name.as_str().replace('_', "-").to_ascii_uppercase())),
     };
     filled(template, value).unwrap_or_default()

@@ -1,9 +1,11 @@
 //! What a verdict rests on.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::said;
+use super::{errors, said};
 use crate::word_enum::word_enum;
 
 /// One fact under a verdict.
@@ -16,6 +18,9 @@ pub struct Evidence {
     /// What a machine itself says there about why, cut down to a line: the decisive word, which a person must not have to look for.
     #[serde(skip)]
     pub(super) said: Option<String>,
+    /// What to do about it, where its words are known.
+    #[serde(skip)]
+    pub(super) fix: Option<Cow<'static, str>>,
 }
 
 word_enum! {
@@ -39,7 +44,7 @@ word_enum! {
 impl EvidenceSource {
     /// A fact from there.
     pub fn says(self, text: impl Into<String>) -> Evidence {
-        Evidence { source: self, text: text.into(), said: None }
+        Evidence { source: self, text: text.into(), said: None, fix: None }
     }
 }
 
@@ -47,6 +52,7 @@ impl Evidence {
     /// Marks what a machine itself says in it about why.
     pub fn quoting(mut self, words: &str) -> Self {
         self.said = said::essence(words);
+        self.fix = errors::fix(words);
         self
     }
 

@@ -10,6 +10,7 @@ mod alert;
 mod catalogue;
 mod cause;
 mod changed_by;
+mod errors;
 mod evidence;
 mod fact;
 mod finding;

@@ -36,6 +36,7 @@ fn advice() -> impl Iterator<Item = (String, &'static str)> {
     causes().flat_map(|(check, cause)| {
         let id = format!("{}/{}", check.id, cause.id);
         let fixes = check.ways(cause).map(|way| way.fix).chain([cause.fix]).filter(|fix| !fix.is_empty());
+        let fixes = fixes.map(|fix| fix.trim_start_matches("<known_error>"));
         fixes.map(move |fix| (id.clone(), fix))
     })
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::{Evidence, Finding};
 use crate::check::advice::{Name, command, filled, in_capitals};
 use crate::check::signatures::Signature;
-use crate::check::{Cluster, Remedy, Way};
+use crate::check::{Cluster, Command, Remedy, Way};
 use crate::longhorn::Resource;
 
 /// A step that names several things is written for this many of them.
@@ -42,7 +42,8 @@ impl Finding {
         let steps = if way.steps.is_empty() { self.cause.steps } else { way.steps };
         let fix = self.remedy.fix.is_empty().then(|| {
             // a name without a value is a defect that tests find; people then read what is meant
-            filled(words, one).unwrap_or_else(|| in_capitals(words))
+            let fix = filled(words, one).unwrap_or_else(|| in_capitals(words));
+            self.by_error(words, fix)
         });
         let mut commands = Vec::new();
         for step in steps.iter().filter(|_| self.remedy.commands.is_empty()) {
@@ -54,8 +55,31 @@ impl Finding {
                 }
             }
         }
+        self.without_shell(cluster, &mut commands);
         self.remedy.fix = fix.unwrap_or_else(|| std::mem::take(&mut self.remedy.fix));
         self.remedy.commands.extend(commands);
+    }
+
+    /// On a node without a shell its kernel's log takes the place of what would be done there.
+    fn without_shell(&self, cluster: &Cluster, commands: &mut Vec<Command>) {
+        let node = self.node.as_deref().and_then(|node| cluster.objects.kube_nodes.get(node));
+        let Some(node) = node.filter(|node| node.is_talos()) else { return };
+        let mut seen = false;
+        commands.retain_mut(|command| {
+            if !command.run.starts_with("ssh ") {
+                return true;
+            }
+            let log = format!("talosctl -n {} dmesg", node.metadata.name);
+            *command = Command { run: log, changes: false };
+            !std::mem::replace(&mut seen, true)
+        });
+    }
+
+    /// The advice, whose first sentence gives way to what a quoted error asks for, if the template says so.
+    fn by_error(&self, template: &str, fix: String) -> String {
+        let known = self.evidence.iter().find_map(|fact| fact.fix.as_deref());
+        let Some(known) = known.filter(|_| template.starts_with("<known_error>")) else { return fix };
+        fix.split_once(". ").map_or(known.to_owned(), |(_, rest)| format!("{known} {rest}"))
     }
 
     /// Of a finding about a volume: the manager that looks after it, and its pod, where the finding names no other.
@@ -91,6 +115,7 @@ impl Finding {
             Name::Node => self.node.as_deref().map(Cow::Borrowed),
             Name::Disk => self.disk.as_deref().map(Cow::Borrowed),
             Name::Volume => volume().map(|volume| Cow::Borrowed(volume.name.as_str())),
+            Name::KnownError => Some(Cow::Borrowed("")),
             Name::Claim => volume().map(|volume| Cow::Borrowed(volume.called())),
             _ => None,
         }
