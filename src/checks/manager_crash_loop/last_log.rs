@@ -75,27 +75,11 @@ impl CrashedManager<'_> {
                     self.quote("earlier, the log repeats", complaint.line);
                 }
             }
-            // a manager writes its release into the setting once it has upgraded every object, and a start that finds it there upgrades none
-            // (longhorn-manager master of 2026, upgrade/upgrade.go upgrade, doResourceUpgrade)
             causes::CRD_MISMATCH if line.contains("upgrade resources failed") => {
-                let installed = self.cluster.installed().filter(|installed| Some(*installed) >= self.release);
-                if let (Some(installed), Some(_)) = (installed, self.release) {
-                    self.is_next("another manager has finished the upgrade");
-                    let text = format!(
-                        "setting current-longhorn-version is {installed}, so the upgrade of all objects has ended"
-                    );
-                    self.add(EvidenceSource::Api, text);
-                }
+                self.is_upgraded_by_another()
             }
             causes::WEBHOOK_DENIED => self.is_denied(line),
-            causes::CONTAINER_CANNOT_START => match host::damaged(self.cluster, self.pod) {
-                Some(image) => {
-                    self.is_way(&causes::IMAGE_DAMAGED);
-                    self.is_of(Name::Value, image);
-                    self.add(EvidenceSource::Api, "nodes of the same architecture run this image");
-                }
-                None => self.is_way(&causes::OTHER_PROCESSOR),
-            },
+            causes::CONTAINER_CANNOT_START => self.is_image(),
             causes::API_CERTIFICATE => {
                 if let Some(why) = certificates::refused(line) {
                     self.add(EvidenceSource::Log, why);
@@ -115,37 +99,71 @@ impl CrashedManager<'_> {
                 }
             }
             causes::UPGRADE_OBJECT => self.is_upgrade(line),
-            causes::PORT_IN_USE => {
-                if let Some(port) = facts::port_in(line) {
-                    self.headline = Some(format!("port {port} is already in use"));
-                    self.is_of(Name::Value, format!("port {port}"));
-                    self.add(EvidenceSource::Log, format!("another process in the pod uses port {port}"));
-                    facts::also_on(self.pod, port).for_each(|fact| self.add(EvidenceSource::Api, fact));
-                }
-            }
-            causes::WEBHOOK_UNSERVED => {
-                if let Some(fact) = probes::foreign(self.cluster, self.pod) {
-                    self.headline = Some(probes::WRONG_PORT.to_owned());
-                    self.add(EvidenceSource::Api, fact.to_string());
-                    return &causes::MANIFEST_STALE;
-                }
-                let webhook = webhook_in(line).unwrap_or("admission");
-                self.is_unreached(webhook, unreached::read(log));
-                let means = self.way.map_or("the log does not show how the attempts failed", |way| way.means);
-                let waited = format!("the manager waited for Service longhorn-{webhook}-webhook");
-                self.add(EvidenceSource::Log, waited);
-                self.add(EvidenceSource::Log, means);
-                if self.way.is_some_and(unreached::is_root) {
-                    return &causes::WEBHOOK_SERVICE_UNREACHABLE;
-                }
-            }
+            causes::PORT_IN_USE => self.is_port(line),
+            causes::WEBHOOK_UNSERVED => return self.unserved(line, log),
             _ => {}
         }
+        self.unless_known_issue(found, line)
+    }
+
+    fn unless_known_issue(&mut self, found: &'static Cause, line: &str) -> &'static Cause {
         if !self.is_known_issue(line) {
             return found;
         }
         self.way = None;
         &causes::KNOWN_PANIC
+    }
+
+    /// A manager writes its release into the setting once it has upgraded every object, and a start that finds it there upgrades none
+    /// (longhorn-manager master of 2026, upgrade/upgrade.go upgrade, doResourceUpgrade).
+    fn is_upgraded_by_another(&mut self) {
+        let installed = self.cluster.installed().filter(|installed| Some(*installed) >= self.release);
+        if let (Some(installed), Some(_)) = (installed, self.release) {
+            self.is_next("another manager has finished the upgrade");
+            let text = format!(
+                "setting current-longhorn-version is {installed}, so the upgrade of all objects has ended"
+            );
+            self.add(EvidenceSource::Api, text);
+        }
+    }
+
+    /// An image that is damaged on its node, or that another processor is meant for.
+    fn is_image(&mut self) {
+        match host::damaged(self.cluster, self.pod) {
+            Some(image) => {
+                self.is_way(&causes::IMAGE_DAMAGED);
+                self.is_of(Name::Value, image);
+                self.add(EvidenceSource::Api, "nodes of the same architecture run this image");
+            }
+            None => self.is_way(&causes::OTHER_PROCESSOR),
+        }
+    }
+
+    fn is_port(&mut self, line: &str) {
+        let Some(port) = facts::port_in(line) else { return };
+        self.headline = Some(format!("port {port} is already in use"));
+        self.is_of(Name::Value, format!("port {port}"));
+        self.add(EvidenceSource::Log, format!("another process in the pod uses port {port}"));
+        facts::also_on(self.pod, port).for_each(|fact| self.add(EvidenceSource::Api, fact));
+    }
+
+    /// Why the manager did not reach the Service of its own webhook.
+    fn unserved(&mut self, line: &str, log: &str) -> &'static Cause {
+        if let Some(fact) = probes::foreign(self.cluster, self.pod) {
+            self.headline = Some(probes::WRONG_PORT.to_owned());
+            self.add(EvidenceSource::Api, fact.to_string());
+            return &causes::MANIFEST_STALE;
+        }
+        let webhook = webhook_in(line).unwrap_or("admission");
+        self.is_unreached(webhook, unreached::read(log));
+        let means = self.way.map_or("the log does not show how the attempts failed", |way| way.means);
+        let waited = format!("the manager waited for Service longhorn-{webhook}-webhook");
+        self.add(EvidenceSource::Log, waited);
+        self.add(EvidenceSource::Log, means);
+        if self.way.is_some_and(unreached::is_root) {
+            return &causes::WEBHOOK_SERVICE_UNREACHABLE;
+        }
+        self.unless_known_issue(&causes::WEBHOOK_UNSERVED, line)
     }
 
     /// The kind that is upgraded, and the backup that is to blame, where one in Error names no volume.

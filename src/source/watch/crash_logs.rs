@@ -70,88 +70,109 @@ pub(super) async fn follow(shared: Arc<SharedState>, client: Client) {
         shared.logs_read.send_replace(true);
         return std::future::pending().await;
     }
-    let mut tried: HashMap<Run, Tried> = HashMap::new();
+    let mut reader = Reader { shared: shared.clone(), tried: HashMap::new(), turns: HashMap::new() };
     let mut refused_until: Option<Instant> = None;
-    let (mut turns, mut next_turn) = (HashMap::new(), Instant::now());
+    let mut next_turn = Instant::now();
     loop {
-        let due =
-            tried.values().filter(|tried| tried.attempts < ATTEMPTS).filter_map(|tried| tried.due).min();
         let look = Instant::now() + LOOK;
-        let again = refused_until.or(due).map_or(look, |again| again.min(look));
+        let again = refused_until.or(reader.due()).map_or(look, |again| again.min(look));
         tokio::select! {
             () = shared.pods_changed.notified() => {}
             () = tokio::time::sleep_until(again) => {}
         }
         refused_until = refused_until.filter(|until| Instant::now() < *until);
         let known = [Resource::Pods, Resource::Leases].into_iter().all(|kind| !shared.is_waiting_for(kind));
-        let mut wanted = wanted(&shared, &mut tried);
+        let mut wanted = wanted(&shared, &mut reader.tried);
         if Instant::now() >= next_turn {
             next_turn = Instant::now() + LOOK;
-            wanted.extend(in_turn(&shared, &tried, &mut turns));
+            wanted.extend(in_turn(&shared, &reader.tried, &mut reader.turns));
         }
         if refused_until.is_some() {
             forget(&shared, &wanted);
-            if known {
-                shared.logs_read.send_replace(true);
-            }
-            continue;
-        }
-        let mut results = stream::iter(wanted.clone())
-            .map(|run| async { (read(&shared, &client, &run).await, run) })
-            .buffer_unordered(AT_ONCE);
-        while let Some((result, run)) = results.next().await {
-            match result {
-                Ok(text) => {
-                    if let Some(due) = turns.get_mut(&run) {
-                        let complains = complaints::newest(&text).is_some();
-                        let pause = if complains { COMPLAINS } else { run.pause(shared.now()) };
-                        // of one that is well, that it is, and which pods the API server rejects
-                        let said = match complains {
-                            true => text,
-                            false => {
-                                text.lines().filter(|line| is_rejection(line)).collect::<Vec<_>>().join("\n")
-                            }
-                        };
-                        keep(&shared, &run, said);
-                        *due = Instant::now() + pause;
-                        continue;
-                    }
-                    keep(&shared, &run, text);
-                    let next =
-                        if run.is_over { Tried::for_good() } else { Tried::until(pause(&shared, &run)) };
-                    tried.insert(run, next);
-                }
-                Err(Unread { reason: ApiErrorReason::Forbidden, .. }) => {
-                    refused_until = Some(Instant::now() + shared.options.crash_logs_again);
-                    refuse(&shared);
-                    let unread: Vec<_> = wanted.into_iter().filter(|run| !tried.contains_key(run)).collect();
-                    forget(&shared, &unread);
-                    break;
-                }
-                Err(unread) if !run.is_over => {
-                    tracing::debug!(pod = %run.pod, unread.message, "log of a running container not read");
-                    if let Some(due) = turns.get_mut(&run) {
-                        *due = Instant::now() + run.pause(shared.now());
-                        continue;
-                    }
-                    tried.insert(run.clone(), Tried::until(pause(&shared, &run)));
-                }
-                Err(unread) => {
-                    note(&shared, &run, &unread);
-                    let tried = tried.entry(run.clone()).or_default();
-                    match unread.reason {
-                        // the log is gone, or the node cannot give it
-                        ApiErrorReason::NotInstalled | ApiErrorReason::Other => *tried = Tried::for_good(),
-                        _ => tried.again_at(Instant::now() + RETRY),
-                    }
-                    if tried.attempts >= ATTEMPTS {
-                        forget(&shared, &[run]);
-                    }
-                }
-            }
+        } else if let Err(Denied) = reader.read(&client, wanted).await {
+            refused_until = Some(Instant::now() + shared.options.crash_logs_again);
         }
         if known {
             shared.logs_read.send_replace(true);
+        }
+    }
+}
+
+/// The API server does not let the exporter read logs.
+struct Denied;
+
+/// What has been read, and when it is read again.
+struct Reader {
+    shared: Arc<SharedState>,
+    tried: HashMap<Run, Tried>,
+    /// Of managers that run.
+    turns: HashMap<Run, Instant>,
+}
+
+impl Reader {
+    /// When the next log is to be read again.
+    fn due(&self) -> Option<Instant> {
+        self.tried.values().filter(|tried| tried.attempts < ATTEMPTS).filter_map(|tried| tried.due).min()
+    }
+
+    async fn read(&mut self, client: &Client, wanted: Vec<Run>) -> Result<(), Denied> {
+        let shared = self.shared.clone();
+        let mut results = stream::iter(wanted.clone())
+            .map(|run| async { (read(&shared, client, &run).await, run) })
+            .buffer_unordered(AT_ONCE);
+        while let Some((result, run)) = results.next().await {
+            match result {
+                Ok(text) => self.has_read(run, text),
+                Err(Unread { reason: ApiErrorReason::Forbidden, .. }) => {
+                    refuse(&shared);
+                    let unread: Vec<_> =
+                        wanted.into_iter().filter(|run| !self.tried.contains_key(run)).collect();
+                    forget(&shared, &unread);
+                    return Err(Denied);
+                }
+                Err(unread) => self.has_not_read(run, &unread),
+            }
+        }
+        Ok(())
+    }
+
+    fn has_read(&mut self, run: Run, text: String) {
+        let Some(due) = self.turns.get_mut(&run) else {
+            keep(&self.shared, &run, text);
+            let next = if run.is_over { Tried::for_good() } else { Tried::until(pause(&self.shared, &run)) };
+            self.tried.insert(run, next);
+            return;
+        };
+        let complains = complaints::newest(&text).is_some();
+        *due = Instant::now() + if complains { COMPLAINS } else { run.pause(self.shared.now()) };
+        // of one that is well, that it is, and which pods the API server rejects
+        let rejections = || text.lines().filter(|line| is_rejection(line)).collect::<Vec<_>>().join("\n");
+        let said = if complains { text } else { rejections() };
+        keep(&self.shared, &run, said);
+    }
+
+    fn has_not_read(&mut self, run: Run, unread: &Unread) {
+        let shared = &self.shared;
+        if !run.is_over {
+            tracing::debug!(pod = %run.pod, unread.message, "log of a running container not read");
+            match self.turns.get_mut(&run) {
+                Some(due) => *due = Instant::now() + run.pause(shared.now()),
+                None => {
+                    let next = Tried::until(pause(shared, &run));
+                    self.tried.insert(run, next);
+                }
+            }
+            return;
+        }
+        note(shared, &run, unread);
+        let tried = self.tried.entry(run.clone()).or_default();
+        match unread.reason {
+            // the log is gone, or the node cannot give it
+            ApiErrorReason::NotInstalled | ApiErrorReason::Other => *tried = Tried::for_good(),
+            _ => tried.again_at(Instant::now() + RETRY),
+        }
+        if tried.attempts >= ATTEMPTS {
+            forget(shared, &[run]);
         }
     }
 }
