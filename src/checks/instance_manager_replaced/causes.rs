@@ -56,7 +56,7 @@ causes! {
             [read "kubectl describe node <node>", read "kubectl get priorityclasses"]
         ways MEANT;
     NODE_LOST = warning "node_lost"
-        "the instance manager's node went down, rebooted or was removed" but "info if no engine ended and all replicas are back"
+        "the instance manager's node went down, rebooted or was removed" but "info if its volumes have recovered, or are being rebuilt with no engine lost"
         fix "Check that <node>'s volumes are attached again. Then find out why the node went down." [
             read "kubectl get events --field-selector involvedObject.kind=Node",
         ];

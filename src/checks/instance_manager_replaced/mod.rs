@@ -23,6 +23,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
 use crate::facts::instance_managers::{InstanceManagers, container_of};
+use crate::facts::volumes;
 use crate::history::{GonePod, Observation};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{Pod, VolumeRobustness};
@@ -138,6 +139,9 @@ const SETTLED: SignedDuration = SignedDuration::from_secs(60);
 const LOOP: usize = 3;
 /// After this time without another one it is over: a start, the patience of the probe and a back-off take minutes.
 const GOES_ON: SignedDuration = SignedDuration::from_mins(20);
+
+/// What came back by itself has done so by then.
+const RECOVERED: SignedDuration = SignedDuration::from_mins(15);
 
 /// One end of a pod, judged.
 struct End<'a> {
@@ -257,8 +261,9 @@ fn remember_hits<'a>(cluster: &'a Cluster, uid: &str, hits: &mut Hits<'a>, out: 
     }
 }
 
-/// A node that took no engine along hit no workload, and its replicas were rebuilt: the volumes are as before. So it is with what someone
-/// asked of a kubelet, a drain most of all, where no one saw the request. Once so, it stays so while the kinds that tell are unknown.
+/// A node that took no engine along hit no workload, and its replicas are rebuilt: the volumes are or will be as before. One that did took the
+/// workloads along, and what came back has settled. So it is with what someone asked of a kubelet, a drain most of all, where no one saw the
+/// request. Once so, it stays so while the kinds that tell are unknown.
 fn is_made_good(
     cluster: &Cluster,
     judged: &Judged,
@@ -272,7 +277,10 @@ fn is_made_good(
         return false;
     }
     let good = match [Events, Engines, Volumes, Replicas].into_iter().all(|kind| cluster.knows_all(kind)) {
-        true => !hits.engines && hits.volumes.iter().all(|name| is_whole(cluster, name)),
+        true if hits.engines => {
+            cluster.age(at) >= RECOVERED && hits.volumes.iter().all(|name| is_settled(cluster, name))
+        }
+        true => hits.volumes.iter().all(|name| is_whole(cluster, name)),
         false => {
             let key = Observation { check: CHECK.id, fact: MADE_GOOD, object: uid.into() };
             cluster.history.first_seen(&key).is_some()
@@ -285,10 +293,21 @@ fn is_made_good(
     out.ever(OVER, uid, good && cluster.age(at) >= aftermath::AFTER) || good
 }
 
-/// True where a volume is there and has all of its replicas.
+/// True where a volume is there and has all of its replicas, or gets the last of them now.
 fn is_whole(cluster: &Cluster, volume: &str) -> bool {
-    let hurt = [VolumeRobustness::Degraded, VolumeRobustness::Faulted];
-    cluster.objects.volumes.get(volume).is_some_and(|volume| !hurt.contains(&volume.status.robustness))
+    cluster.objects.volumes.get(volume).is_some_and(|volume| match volume.status.robustness {
+        VolumeRobustness::Degraded => {
+            volumes::current_engine(cluster, volume).is_some_and(|engine| volumes::rebuild(engine).is_some())
+        }
+        robustness => robustness != VolumeRobustness::Faulted,
+    })
+}
+
+/// True where a volume whose engine died is attached again and whole. A virtual machine may still have the errors of the time between.
+fn is_settled(cluster: &Cluster, volume: &str) -> bool {
+    cluster.objects.volumes.get(volume).is_some_and(|volume| {
+        volume.status.robustness == VolumeRobustness::Healthy && !volume.spec.migratable
+    })
 }
 
 fn report(cluster: &Cluster, end: End, others: &[End], out: &mut Outcome) {

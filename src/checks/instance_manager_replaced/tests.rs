@@ -164,7 +164,7 @@ fn a_node_that_came_back_just_then_took_the_pod_along() {
 }
 
 #[test]
-fn a_lost_node_that_took_an_engine_along_stays_a_warning_when_its_event_is_gone() {
+fn a_lost_node_that_took_an_engine_along_is_a_warning_until_its_volume_has_settled() {
     let gone = last("Failed", &terminated(255, "Unknown"));
     let lines = |events: &str| {
         let cluster = saw(&gone, &(after() + &volume("v", "engine:new") + events));
@@ -175,7 +175,7 @@ fn a_lost_node_that_took_an_engine_along_stays_a_warning_when_its_event_is_gone(
         cluster.objects.events = Default::default();
         (alerts, found(&CHECK, &cluster).remove(0))
     };
-    assert_eq!(lines(DETACHED), (true, "warning node_lost InstanceManager im-1".to_owned()));
+    assert_eq!(lines(DETACHED), (true, "info node_lost InstanceManager im-1".to_owned()));
     assert_eq!(lines(""), (false, "info node_lost InstanceManager im-1".to_owned()));
 }
 
