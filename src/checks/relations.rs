@@ -86,6 +86,8 @@ relations! {
     volume_attachment_stuck [attach_loop, attaching, engine_cannot_start, ticket_waits] ShownWith snapshot_chain_long [cannot_open],
         same Volume, "volume not attached";
     volume_faulted [engine_died, salvage_pending, replicas_unreachable] ShownWith snapshot_chain_long [cannot_open], same Volume, "volume faulted";
+    // Where a node is cordoned, what ended stays away.
+    volume_attachment_stuck [attaching] ShownWith instance_manager_down [node_cordoned], same Node, "volume not attached" on nodes;
     // An engine that dies takes the device along, and dies with its instance manager.
     volume_attachment_stuck [mount_failing] ShownWith volume_attachment_stuck [attach_loop], same Volume, "volume cannot be mounted";
     volume_attachment_stuck [attach_loop] ShownWith
@@ -171,6 +173,8 @@ relations! {
     share_manager_down [node_down] CausedBy disk_unavailable [node_not_ready], same Node, "RWX volume not served" on nodes;
     share_manager_down [volume_not_attached] CausedBy volume_attachment_stuck [*], same Volume, "RWX volume not served";
     share_manager_down [pod_missing] CausedBy manager_crash_loop [*], same Node, "RWX volume not served" on nodes;
+    // Its engine ends with the instance manager, and its pod with the node.
+    share_manager_down [restarting] ShownWith instance_manager_replaced [*], same Volume, "NFS server replaced";
 
     // Only the manager of its node makes a new instance manager.
     instance_manager_down [node_down] CausedBy disk_unavailable [node_not_ready], same Node, "instance manager unreachable" on nodes;
@@ -233,6 +237,8 @@ relations! {
     csi_plugin_down [plugin_missing, plugin_not_running] ShownWith node_unregistered [manager_missing], same Node, "no CSI plugin" on nodes;
     instance_manager_down [node_down] ShownWith node_unregistered [manager_missing], same Node, "instance manager unreachable" on nodes;
     volume_attachment_stuck [ticket_waits] ShownWith csi_plugin_down [controller_down], same Cluster, "volume not attached" on nodes;
+    // No attacher finds the driver on a node whose kubelet does not have it.
+    volume_attachment_stuck [ticket_waits] ShownWith csi_plugin_down [not_registered], same Node, "volume not attached" on nodes;
     // Both ask the API of any manager at their start, and exit without an answer (longhorn-manager v1.3.3 to v1.12.1 csi/manager.go Run,
     // NewRancherClient).
     driver_deployer_blocked [managers_down] CausedBy

@@ -44,7 +44,8 @@ impl NotStarted {
 
     /// True where an image is refused by name.
     pub fn is_of_image(&self) -> bool {
-        self.way == &ways::IMAGE || OF_IMAGES.iter().any(|(_, way)| *way == self.way)
+        [&ways::IMAGE, &ways::OTHER_REGISTRY].contains(&self.way)
+            || OF_IMAGES.iter().any(|(_, way)| *way == self.way)
     }
 
     /// True where an object states a refusal, which does not pass with time alone.
@@ -246,8 +247,15 @@ fn of_container(cluster: &Cluster, pod: &Pod, status: &ContainerStatus) -> Optio
         // in its pauses a kubelet may leave out why
         let why = || pulling(cluster, pod, name).filter(|_| !message.contains("rpc error"));
         let message = why().unwrap_or(message);
+        let way = shown(message, OF_IMAGES, &ways::IMAGE);
+        if let Some((here, there)) =
+            other_registry(cluster, pod, name).filter(|_| way == &ways::REGISTRY_UNREACHABLE)
+        {
+            let text = format!("its image is pulled from {here}, others come from {there}");
+            return Some(NotStarted::new(&ways::OTHER_REGISTRY, text).said(message));
+        }
         let text = format!("its image cannot be pulled ({reason})");
-        return Some(NotStarted::new(shown(message, OF_IMAGES, &ways::IMAGE), text).said(message));
+        return Some(NotStarted::new(way, text).said(message));
     }
     let message = match looping::last_end(status).filter(|_| message.is_empty()) {
         Some(end) => end.message.as_str(),
@@ -255,6 +263,21 @@ fn of_container(cluster: &Cluster, pod: &Pod, status: &ContainerStatus) -> Optio
     };
     let text = format!("its container fails ({reason})");
     Some(NotStarted::new(&ways::NODE_LACKS, text).said(message))
+}
+
+/// The registry of a container's image, and the one that all images of Longhorn's running pods come from, where they differ.
+fn other_registry<'a>(cluster: &'a Cluster, pod: &'a Pod, container: &str) -> Option<(&'a str, &'a str)> {
+    let here = registry(&pod.spec.container(container)?.image);
+    let running = cluster.objects.pods.iter().filter(|other| other.is_ready());
+    let mut there = running.flat_map(|other| &other.spec.containers).map(|one| registry(&one.image));
+    let first = there.next()?;
+    (first != here && there.all(|one| one == first)).then_some((here, first))
+}
+
+/// The host in front of an image's name; without any it is Docker's.
+fn registry(image: &str) -> &str {
+    let host = image.split_once('/').map(|(host, _)| host);
+    host.filter(|host| host.contains(['.', ':'])).unwrap_or("docker.io")
 }
 
 /// What a message contains, and the way that it shows; the first that fits.

@@ -300,7 +300,7 @@ causes! {
         way READING "its log is still being read"
             fix "Check again in 30 s: the manager's log is still being read and probably names the cause." [read DESCRIBE]
         way UNKNOWN_ERROR "its log ends with an unknown error"
-            fix "Correct the setting, object or address that the error names. If it names none, search Longhorn's GitHub issues for the error text, or \
+            fix "<known_error>Correct the setting, object or address that the error names. If it names none, search Longhorn's GitHub issues for the error text, or \
                  report it with a support bundle.";
 }
 

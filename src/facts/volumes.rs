@@ -19,11 +19,7 @@ pub fn object(cluster: &Cluster, volume: &Volume) -> ObjectRef {
 
 /// Namespace and name of the claim as label values, both empty where none is bound.
 pub fn claim(volume: &Volume) -> [&str; 2] {
-    let status = &volume.status.kubernetes_status;
-    match status.pvc_name.as_str() {
-        "" => ["", ""],
-        name => [&status.namespace, name],
-    }
+    volume.claim().unwrap_or_default()
 }
 
 /// Labels of a series about a volume: its name and its claim.

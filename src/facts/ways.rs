@@ -65,13 +65,13 @@ ways! { REFUSED:
         fix "Exempt Longhorn's namespace from the ResourceQuota, or raise it. The DaemonSet controller retries within minutes."
         [read "kubectl -n <namespace> describe resourcequota"];
     POD_SECURITY "privileged pods are not allowed"
-        fix "Allow privileged pods in Longhorn's namespace: Longhorn requires them. Then restart the DaemonSet's rollout: its controller otherwise retries only at growing intervals." [
+        fix "Allow privileged pods in Longhorn's namespace: Longhorn requires them. If a DaemonSet lacks pods, restart its rollout: its controller retries only at growing intervals." [
             change "kubectl label namespace <namespace> pod-security.kubernetes.io/enforce=privileged --overwrite",
             change "kubectl -n <namespace> rollout restart daemonset <workload>",
         ];
     ADMISSION "a ServiceAccount, a PriorityClass or a webhook is missing"
-        fix "Read the message for the cause. Create the missing ServiceAccount or PriorityClass, start the webhook that is not answering, or change the policy that rejects \
-             the pods." [read POD, read SET];
+        fix "<known_error>Create the missing ServiceAccount or PriorityClass, start the webhook that is not answering, or change the policy that \
+             rejects the pods. The DaemonSet controller then retries." [read POD, read SET];
 }
 
 // What a kubelet, a container runtime or a registry says of why a pod does not start.
@@ -79,6 +79,9 @@ ways! { KUBELET_SAYS:
     RATE_LIMITED "the registry's rate limit is reached"
         fix "Load the image onto the node by hand, or let the node pull it through a mirror or with registry credentials (setting \
              registry-secret). The kubelet retries within five minutes." [read POD, read SET];
+    OTHER_REGISTRY "its image comes from another registry than the others"
+        fix "Set the image's registry in the chart values or manifest back to that of the running pods, or roll back. In an air-gapped cluster, push the \
+             new images there first." [read POD, read "kubectl -n <namespace> get pods -o custom-columns='POD:.metadata.name,IMAGES:.spec.containers[*].image'"];
     REGISTRY_CERTIFICATE "the registry's certificate is rejected"
         fix "Renew the registry's (or mirror's) certificate. If other nodes accept it, check this node's clock and trusted CAs. Do not reboot other \
              nodes: they may need images, too." [read POD, read SET];
@@ -127,10 +130,10 @@ ways! { NOT_STARTED:
         fix "Make the image available to this node: check its name and tag, the registry and its pull secret, and the node's DNS and \
              proxy. The kubelet retries within five minutes." [read POD, read SET];
     NODE_LACKS "the node lacks a prerequisite"
-        fix "Read the pod's Events, and provide what is missing: a path, Secret or ConfigMap to mount, the CNI plugin, or a working container runtime. \
+        fix "<known_error>Read the pod's Events, and provide what is missing: a path, Secret or ConfigMap to mount, the CNI plugin, or a working container runtime. \
              The kubelet then retries automatically." [read POD, read SET, read NODE];
     INIT "an init container fails"
-        fix "Read the init container's log and fix the error in it."
+        fix "<known_error>Read the init container's log and fix the error in it."
         [read POD, read SET, read "kubectl -n <namespace> logs <pod> --all-containers --previous --tail=30"];
     NO_PLACE "the node has no room for it"
         fix "Free resources on the node, or lower the pod's requests: CPU, memory, pods, ports." [read POD, read SET, read NODE];
@@ -141,7 +144,7 @@ ways! { NOT_STARTED:
         fix "Put the label back on the node, or change the DaemonSet's nodeSelector. A node that you remove from Longhorn needs its manager until \
              its replicas are evicted." [read NODE, read REPLICAS];
     WAITING "it is waiting (cause unknown)"
-        fix "Read the pod's Events and fix the error in them. The kubelet then retries automatically." [read POD, read SET];
+        fix "<known_error>Read the pod's Events and fix the error in them. The kubelet then retries automatically." [read POD, read SET];
 }
 
 // Why a volume that is attached is mounted nowhere.
@@ -159,7 +162,7 @@ ways! { FILE_SYSTEM:
 // Why neither engine nor replicas of a volume start.
 ways! { BACKING_IMAGE:
     WAITS_FOR_IMAGE "its backing image has no ready copy"
-        fix "Read the status message of backing image <backing_image>, and fix the problem that it names. The volume then attaches automatically." [
+        fix "<known_error>Read the status message of backing image <backing_image>, and fix the problem that it names. The volume then attaches automatically." [
             read "kubectl -n <namespace> get backingimages.longhorn.io <backing_image> -o yaml",
             read "kubectl -n <namespace> get backingimagedatasources.longhorn.io <backing_image> -o yaml",
             read "kubectl -n <namespace> get pods -l longhorn.io/component=backing-image-manager -o wide",

@@ -34,7 +34,7 @@ fn a_namespace_without_longhorn_is_told_from_one_without_managers() {
     }
     for yaml in [&[DAEMON_SET][..], &[SETTING, DAEMON_SET]] {
         let text = text(&live(yaml));
-        assert!(text.contains("although its DaemonSet wants 0; read kubectl"), "{text}");
+        assert!(text.contains("its DaemonSet selects no node; read kubectl"), "{text}");
     }
 }
 

@@ -31,6 +31,10 @@ causes! {
             read "kubectl -n <namespace> describe secret <key>",
             read "kubectl -n <namespace> get backups.longhorn.io",
         ]
+        way SECRET_MISSING "its Secret is missing"
+            fix "Create Secret <key> in Longhorn's namespace again, with the target's keys. Exclude it from what deleted it (GitOps pruning, a secret store). \
+                 Longhorn retries every poll interval."
+            [read "kubectl get secrets -A --field-selector metadata.name=<key>", read TARGETS]
         way CREDENTIALS_REFUSED "it rejects the credentials"
             fix "Check the target's Secret: it is missing, lacks a key, or holds keys that the target rejects. Compare them with the object store's \
                  keys. Longhorn retries every poll interval."
@@ -85,7 +89,7 @@ causes! {
             proven "the backup has made no progress for an hour, and the fix asks to check that it has stalled, and it holds no complete copy";
     BACKUP_FAILED = warning "backup_failed"
         "the newest backup of a volume failed, and none has succeeded since"
-        fix "Read the backup's error and fix its cause. Then take another backup, or wait for the recurring job. You can delete the failed backup: \
+        fix "<known_error>Read the backup's error and fix its cause. Then take another backup, or wait for the recurring job. You can delete the failed backup: \
              it is incomplete." [
             read "kubectl -n <namespace> get backups.longhorn.io <backup> -o yaml",
             read BACKUPS,

@@ -14,7 +14,8 @@ use crate::longhorn::{BackupTarget, ConditionStatus, CronJob, Volume, condition}
 const NO_URL: &str = "backup target URL is empty";
 
 /// Parts of the error, and the way that they show.
-const REASONS: [(&[&str], &Way); 13] = [
+const REASONS: [(&[&str], &Way); 14] = [
+    (&["secret…not found"], &causes::SECRET_MISSING),
     // these before the credentials: S3 answers them all with 403
     (CLOCKS, &causes::CLOCKS_DIFFER),
     (FULL, &causes::STORE_FULL),

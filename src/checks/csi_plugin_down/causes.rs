@@ -5,8 +5,8 @@ use crate::facts::ways::{KUBELET_SAYS, NOT_STARTED, UNRESOLVED};
 
 ways! { SIDECAR:
     LIVENESS_SIDECAR "its liveness sidecar is not answering"
-        fix "Read the log of container longhorn-liveness-probe: it is not listening on port 9808, so the kubelet \
-             restarts the plugin. Then find out what else uses that port on the node." [
+        fix "Read the log of container longhorn-liveness-probe: it does not answer on port 9808, so the kubelet \
+             restarts the plugin. If it is refused, find out what else uses that port on the node." [
             read "kubectl -n <namespace> logs <object> -c longhorn-liveness-probe --tail=30",
             read "kubectl -n <namespace> describe pod <object>",
             read "ssh <node> 'sudo ss -lntp | grep 9808'",
@@ -36,11 +36,11 @@ causes! {
         ways UNRESOLVED;
     PLUGIN_NOT_RUNNING = warning "plugin_not_running"
         "the CSI plugin's pod on the node is stuck starting or not Ready"
-        fix "Read the pod's Events for a failed image pull, a full node or a missing kubelet directory. If the kubelet's root is not \
+        fix "<known_error>Read the pod's Events for a failed image pull, a full node or a missing kubelet directory. If the kubelet's root is not \
              /var/lib/kubelet, set the driver deployer's --kubelet-root-dir."
             [read "kubectl -n <namespace> describe pod <object>", read "kubectl describe node <node>",
              read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide"]
-        ways SIDECAR;
+        ways SIDECAR ways KUBELET_SAYS;
     PLUGIN_MISSING = warning "plugin_missing"
         "a node that Longhorn uses has no CSI plugin" but "info if no volume is attached there"
         fix "Let the CSI plugin tolerate the node's taint (setting taint-toleration), or include the node in system-managed-components-node-selector. \
@@ -91,7 +91,7 @@ causes! {
                  all tools that reinstall Longhorn. Save the commands' output, then copy the nodes' replica directories.";
     MANAGERS_DELETED = critical "managers_deleted" "all longhorn-managers were deleted, so no volume can attach, detach, rebuild or fail over",
         explains_absence: true
-        fix "Apply the manifest of <release> again with the tool that installed Longhorn: its DaemonSet and Services are missing. Meanwhile, running I/O \
+        fix "Apply the manifest of <release> again with the tool that installed Longhorn: its DaemonSet is missing, its Services may be. Meanwhile, running I/O \
              continues. Do not delete anything." [
             read "kubectl -n <namespace> get daemonsets,deployments,services,pods",
             read "kubectl -n <namespace> get settings.longhorn.io current-longhorn-version",

@@ -11,7 +11,7 @@ use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::looping::Loop;
 use crate::facts::nodes::Addresses;
 use crate::facts::patience::NODE_AWAY;
-use crate::facts::{api, nodes, pods, text, unreached};
+use crate::facts::{api, nodes, not_started, pods, text, unreached};
 use crate::longhorn::{CSI_DRIVER, Container, CsiNode, Engine, KubeNode, Pod, PodPhase, VolumeState};
 
 /// Volumes by the node where they are attached; made once, and only where something is wrong.
@@ -72,7 +72,9 @@ fn down<'a>(cluster: &'a Cluster, addresses: &OnceCell<Addresses<'a>>, pod: &Pod
         return None;
     }
     let probed = sidecar_silent(cluster, pod);
+    let by_kubelet = not_started::said_by_kubelet(cluster, pod).map(|why| why.way);
     let trouble = match probed {
+        _ if by_kubelet.is_some() => by_kubelet.map_or(String::new(), |way| way.briefly.to_owned()),
         Some(_) => "its liveness sidecar is not answering, so the kubelet restarts it".to_owned(),
         None => pods::trouble(pod).unwrap_or_else(|| "cause unknown".to_owned()),
     };
@@ -83,7 +85,8 @@ fn down<'a>(cluster: &'a Cluster, addresses: &OnceCell<Addresses<'a>>, pod: &Pod
     )
     .since(since)
     .fact(api(format!("pod {name}: {trouble}")).quoting(pods::said(pod)))
-    .way(probed.map(|_| &causes::LIVENESS_SIDECAR));
+    .way(probed.map(|_| &causes::LIVENESS_SIDECAR).or(by_kubelet))
+    .with(Name::Pod, name.as_str());
     let warning = cluster
         .events_about(name)
         .filter(|event| event.kind == "Warning" && event.involved_object.kind == "Pod")
@@ -159,7 +162,9 @@ fn sidecar_silent<'a>(cluster: &'a Cluster, pod: &Pod) -> Option<&'a str> {
     let lately = events.filter(|event| event.last_seen().is_some_and(|at| cluster.age(at) < LATELY));
     let (mut said, mut killed) = (None, false);
     for event in lately {
-        let refused = event.message.contains("probe failed") && event.message.contains("connection refused");
+        let silent = ["connection refused", "deadline exceeded", "Client.Timeout"];
+        let silent = silent.iter().any(|part| event.message.contains(part));
+        let refused = event.message.contains("probe failed") && silent;
         match event.reason.as_str() {
             "Unhealthy" if refused && event.message.contains(":9808") => said = Some(event.message.trim()),
             "Killing" => killed |= event.message.contains(PLUGIN) && event.message.contains("probe"),
@@ -174,7 +179,8 @@ fn not_registered(cluster: &Cluster, out: &mut Outcome, pod: &Pod) -> Option<Fin
     if !pod.is_ready() || !cluster.can_read(Resource::CsiNodes) {
         return None;
     }
-    let registered = &cluster.objects.csi_nodes.get(node)?.spec.drivers;
+    let csi_node = cluster.objects.csi_nodes.get(node)?;
+    let registered = &csi_node.spec.drivers;
     if registered.iter().any(|driver| driver.name == CSI_DRIVER) {
         return None;
     }
@@ -183,7 +189,7 @@ fn not_registered(cluster: &Cluster, out: &mut Outcome, pod: &Pod) -> Option<Fin
     if !age.at_least(NODE_AWAY, Unknown::Counts) {
         return None;
     }
-    let other = asks_elsewhere(cluster, pod);
+    let other = asks_elsewhere(cluster, csi_node, pod);
     let drivers: Vec<&str> = registered.iter().map(|driver| driver.name.as_str()).collect();
     let drivers = if drivers.is_empty() { "none".to_owned() } else { text::listed(&drivers) };
     Some(
@@ -203,19 +209,25 @@ fn not_registered(cluster: &Cluster, out: &mut Outcome, pod: &Pod) -> Option<Fin
     )
 }
 
-/// The root directory in which the plugin offers a socket that its kubelet does not find: its registrar was started after the kubelet's last start, so starting it again
-/// changes nothing. Events last an hour.
-fn asks_elsewhere<'a>(cluster: &Cluster, pod: &'a Pod) -> Option<&'a str> {
+/// The root directory in which the plugin offers a socket that its kubelet does not find, though the registrar began after the kubelet: in the first run
+/// of a pod that came to a node that was known, or since the kubelet's last start, as far as Events tell, which last an hour. After a restart
+/// of the node a kubelet may have forgotten the driver, and beginning again helps (Longhorn issue 9424).
+fn asks_elsewhere<'a>(cluster: &Cluster, csi_node: &CsiNode, pod: &'a Pod) -> Option<&'a str> {
     const EVENTS: SignedDuration = SignedDuration::from_hours(1);
     let registrar = "node-driver-registrar";
-    let node = pod.spec.node_name.as_str();
-    let began = pod.container_status(registrar)?.state.running.as_ref()?.started_at.get()?;
-    let kubelet = cluster.events_about(node).filter(|event| event.reason == "Starting");
-    let last = kubelet.filter_map(|event| event.last_seen()).max().max(nodes::ready_since(cluster, node))?;
+    let status = pod.container_status(registrar)?;
+    let began = status.running_since()?;
     let args = &pod.spec.container(registrar)?.args;
     let path = args.iter().find_map(|arg| arg.strip_prefix("--kubelet-registration-path="))?;
     let root = path.split("/plugins/").next()?;
-    (began > last && cluster.age(began) < EVENTS).then_some(root)
+    let known = csi_node.metadata.created();
+    let first_run = status.restart_count.0 == 0 && known.is_some() && pod.metadata.created() > known;
+    let kubelet =
+        cluster.events_about(csi_node.metadata.name.as_str()).filter(|event| event.reason == "Starting");
+    let ready = nodes::ready_since(cluster, &pod.spec.node_name);
+    let last = kubelet.filter_map(|event| event.last_seen()).max().max(ready);
+    let since = cluster.age(began) < EVENTS && last.is_some_and(|last| began > last);
+    (first_run || since).then_some(root)
 }
 
 /// Nodes that Longhorn uses and on which no pod of the plugin is, where it was ever deployed. A taint that keeps the manager away,

@@ -17,8 +17,6 @@ const CONDITIONS: &str =
 const APT: &str = "ssh <node> 'sudo apt-get update && sudo apt-get install -y <key>'";
 const YUM: &str = "ssh <node> 'sudo yum install -y <key>'";
 const INSTALL: &str = "Install <value> on node <node> (on immutable nodes: in the node's image). Longhorn checks again every half hour.";
-const INSTALL_NFS: &str = "Install an NFS client on node <node>: nfs-common, or nfs-utils on RPM systems (on immutable nodes, in the node's image). \
-                           Longhorn checks again every half hour.";
 
 causes! {
     DISK_UUID_MISMATCH = warning "disk_uuid_mismatch"
@@ -31,6 +29,11 @@ causes! {
                  remove its entry and add the new disk."
             [read "kubectl get nodes --sort-by=.metadata.creationTimestamp", read REPLICAS, read DISK]
             proven "the machine is another one; the old disk comes first, and Longhorn rejects to remove an entry that has replicas"
+        way WIPED "the node's upgrade may have wiped it"
+            fix "Upgrade no other node: a Talos upgrade without --preserve can wipe /var. If it did, restore volumes without another copy from backup, then \
+                 re-add disk <disk>."
+            [read "kubectl get nodes -o wide", read REPLICAS, read DISK]
+            proven "the fix asks whether the disk was wiped; Longhorn rejects to remove an entry that has replicas"
         way MOUNTS_SWAPPED "it and another disk seem exchanged"
             fix "Mount each of <node>'s disks at its own path by UUID (fstab): longhorn-disk.cfg there must have the diskUUID that Longhorn \
                  expects. Do not wipe or re-add them: they hold replicas."
@@ -172,9 +175,13 @@ causes! {
         way PACKAGES_APT "required apt packages are missing" fix INSTALL [change APT, read CONDITIONS]
         way PACKAGES_YUM "required yum packages are missing" fix INSTALL [change YUM, read CONDITIONS]
         way PACKAGES "packages are missing" fix INSTALL [read WIDE, read CONDITIONS]
-        way NFS_APT "the NFS client is missing (install it with apt)" fix INSTALL_NFS [change APT, read CONDITIONS]
-        way NFS_YUM "the NFS client is missing (install it with yum)" fix INSTALL_NFS [change YUM, read CONDITIONS]
-        way NFS "the NFS client is missing" fix INSTALL_NFS [read WIDE, read CONDITIONS]
+        way NFS_MODULE "kernel module nfs is not loaded"
+            fix "Load module nfs on node <node>, now and at every boot. If its kernel has none, install the kernel's extra modules (linux-modules-extra), or \
+                 boot another kernel."
+            [change "ssh <node> 'sudo modprobe nfs && echo nfs | sudo tee /etc/modules-load.d/longhorn-nfs.conf'", read CONDITIONS]
+        way NFS_VERSION "its default NFS version is unsupported"
+            fix "Set Defaultvers in /etc/nfsmount.conf on node <node> to 4.0, 4.1 or 4.2, or remove it. Longhorn checks again every half hour."
+            [read "ssh <node> 'grep -r Defaultvers /etc/nfsmount.conf*'", read CONDITIONS]
         way MULTIPATHD "multipathd is running"
             fix "Blacklist Longhorn's devices in /etc/multipath.conf on node <node> and restart multipathd: otherwise it claims them (Longhorn's article \
                  troubleshooting-volume-with-multipath)." [read "ssh <node> 'sudo multipath -ll; lsblk'", read CONDITIONS];

@@ -78,7 +78,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
     let alone = alone(cluster, disk);
     let (way, recreated) = match (cause == &causes::DISK_UUID_MISMATCH, recreated(cluster, disk)) {
         (true, Some(fact)) => (Some(&causes::NODE_RECREATED), Some(fact)),
-        (true, None) => (swapped(disk), None),
+        (true, None) => (swapped(disk).or_else(|| wiped(cluster, disk)), None),
         (false, _) => (None, None),
     };
     let why = way.map_or_else(|| of_it(cause), |way| way.briefly.to_owned());
@@ -131,6 +131,12 @@ fn swapped(disk: &Disk) -> Option<&'static Way> {
     let wrong = ready.filter(|ready| cause(ready) == Some(&causes::DISK_UUID_MISMATCH)).count();
     let way = if here { &causes::DEVICES_SWAPPED } else { &causes::MOUNTS_SWAPPED };
     (wrong > 1).then_some(way)
+}
+
+/// A disk of Talos' partition EPHEMERAL, which an upgrade without `--preserve` formats.
+fn wiped(cluster: &Cluster, disk: &Disk) -> Option<&'static Way> {
+    let talos = nodes::is_talos(cluster, disk.node_name());
+    (talos && disk.spec.path.starts_with("/var/lib/")).then_some(&causes::WIPED)
 }
 
 /// Devices that say that they fail, as longhorn-manager last asked them (v1.11.0 to v1.12.1 controller/monitor/disk_utils.go getDiskHealth:

@@ -32,7 +32,7 @@ enum Need {
 
 pub(super) fn run(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, node: &LonghornNode) {
     let name = &node.metadata.name;
-    let (mut evidence, mut lacks) = (Vec::new(), Vec::new());
+    let mut lacks = Vec::new();
     let mut hurts_encrypted = false;
     for (kind, need) in ENVIRONMENT {
         let lack =
@@ -65,24 +65,25 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, nod
         };
         hurts_encrypted |= needed && (matches!(need, Need::Encrypted) || lack.message.contains("cryptsetup"));
         let said = said(&format!("nodes.longhorn.io {name}"), lack);
-        evidence.push(api(format!("{said} ({who})")).quoting(&lack.message));
-        lacks.push((needed, lack, who));
+        lacks.push((needed, lack, who, api(format!("{said} ({who})")).quoting(&lack.message)));
     }
     // what is needed is reported first
     lacks.sort_by_key(|(needed, ..)| !needed);
-    let Some((needed, first, who)) = lacks.first() else { return };
+    let Some((needed, first, who, _)) = lacks.first() else { return };
     let severity = if *needed { Severity::Warning } else { Severity::Info };
     let way = way(cluster, name, first);
-    let lacks = match way {
+    let headline = match way {
         Some((way, "")) => format!("fails Longhorn's environment check: {}", way.briefly),
-        Some((way, names)) if way == &causes::MODULES => format!("lacks kernel module {}", joined(names)),
+        Some((way, names)) if [&causes::MODULES, &causes::NFS_MODULE].contains(&way) => {
+            format!("lacks kernel module {}", joined(names))
+        }
         Some((_, names)) => format!("lacks {}", joined(names)),
         None => format!("fails Longhorn's environment check ({})", first.kind),
     };
     let mut finding = Finding::about(
         &causes::NODE_ENVIRONMENT,
         cluster.object::<KubeNode>(name),
-        format!("node {name} {lacks}"),
+        format!("node {name} {headline}"),
     )
     .severity(severity)
     .node(name)
@@ -90,7 +91,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, nod
         Severity::Info => "none yet: no existing volume depends on the missing component",
         _ => *who,
     })
-    .facts(evidence);
+    .facts(lacks.iter().map(|(.., said)| said.clone()));
     if hurts_encrypted {
         finding = finding.volumes(counts.encrypted(cluster).to_vec());
     }
@@ -116,9 +117,9 @@ fn way<'a>(cluster: &Cluster, node: &str, lack: &'a Condition) -> Option<(&'stat
         ("RequiredPackages", Some(packages), Some(Packages::Apt)) => (&causes::PACKAGES_APT, packages),
         ("RequiredPackages", Some(packages), Some(Packages::Yum)) => (&causes::PACKAGES_YUM, packages),
         ("RequiredPackages", Some(packages), _) => (&causes::PACKAGES, packages),
-        ("NFSClientInstalled", _, Some(Packages::Apt)) => (&causes::NFS_APT, "nfs-common"),
-        ("NFSClientInstalled", _, Some(Packages::Yum)) => (&causes::NFS_YUM, "nfs-utils"),
-        ("NFSClientInstalled", ..) => (&causes::NFS, ""),
+        ("NFSClientInstalled", ..) if lack.reason == "NFSClientIsMisconfigured" => (&causes::NFS_VERSION, ""),
+        // neither compiled in nor loaded; packages are another condition (longhorn-manager v1.7.3 to v1.12.1 syncNFSClientVersion)
+        ("NFSClientInstalled", ..) if lack.reason == "NFSClientIsNotFound" => (&causes::NFS_MODULE, "nfs"),
         ("Multipathd", ..) => (&causes::MULTIPATHD, ""),
         _ => return None,
     })

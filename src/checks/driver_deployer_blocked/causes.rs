@@ -58,5 +58,5 @@ causes! {
         fix "Read the end of the driver deployer's previous log to find the cause."
             [read "kubectl -n <namespace> logs <object> -c longhorn-driver-deployer --tail=20 --previous"]
         way UNKNOWN_ERROR "its log ends with an unknown error"
-            fix "Correct the setting, object or address that the error names. If it names none, search Longhorn's GitHub issues for the error text.";
+            fix "<known_error>Correct the setting, object or address that the error names. If it names none, search Longhorn's GitHub issues for the error text.";
 }

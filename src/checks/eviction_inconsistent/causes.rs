@@ -117,6 +117,6 @@ causes! {
         fix "Bring back a node that has a copy. If every copy is lost, recreate the image with the same name and checksum. Other content corrupts its \
              volumes." [read IMAGE, read NODES, read IMAGE_MANAGERS]
         way UNUSED "no volume uses the image"
-            fix "Fix the error that the backing image's message reports. Then delete the image and create it again. Nothing is lost: no volume uses it."
+            fix "<known_error>Fix the error that the backing image's message reports. Then delete the image and create it again. Nothing is lost: no volume uses it."
             proven "no volume uses the image";
 }

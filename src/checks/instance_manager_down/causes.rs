@@ -95,11 +95,12 @@ causes! {
         ways REFUSED;
     NODE_CORDONED = info "node_cordoned"
         "the node is cordoned, so Longhorn creates no instance manager pod there (expected during a drain)"
-        fix "Wait while node <node> is being worked on. Uncordon the node when the work is done."
+        but "warning if a volume is to attach there"
+        fix "Uncordon <node> if its maintenance is over: Longhorn then starts the pod. Until then, do not drain or restart another node."
             [read "kubectl get node <node>", change "kubectl uncordon <node>"];
     NODE_DOWN = warning "node_down" "the instance manager's node is down"
         but "info in the first 5 min if no volume is attached, while its manager starts, or if the removed node holds no replica"
-        fix "Bring node <node> back (check power, network, kubelet). If it is up, find out why longhorn-manager is not running. Remove the node only \
+        fix "Bring node <node> back (power, network, kubelet). If it is lost, power it off, then force-delete its pods that use volumes. Delete the node only \
              once every volume is healthy without it." [
             read "kubectl get nodes -o wide",
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",

@@ -9,7 +9,7 @@ use crate::check::*;
 use crate::facts::api;
 use crate::facts::instance_managers::{InstanceManagers, container_status_of, memory_limit, missing_labels};
 use crate::facts::not_started::{self, NotStarted};
-use crate::facts::patience::{DEFINITE, NEXT_POD, NODE_AWAY, STARTED};
+use crate::facts::patience::{DEFINITE, MAINTENANCE, NEXT_POD, NODE_AWAY, STARTED};
 use crate::facts::{looping, nodes, text, ways};
 use crate::longhorn::*;
 
@@ -166,8 +166,18 @@ fn not_running(
         let cordoned =
             api(format!("node {node} is cordoned: Longhorn creates no instance manager pod there"));
         let says = "has no pod because the node is cordoned";
-        let evidence = vec![said, cordoned];
-        return Some(ManagerTrouble::plain(&causes::NODE_CORDONED, says, Hits::Attaching, evidence));
+        let since = nodes::cordoned_since(cluster, node);
+        let evidence = [Some(said), Some(cordoned), since.map(|at| api(format!("it was cordoned at {at}")))];
+        let evidence = evidence.into_iter().flatten().collect();
+        let trouble = ManagerTrouble::plain(&causes::NODE_CORDONED, says, Hits::Attaching, evidence);
+        let long = since.map(|at| cluster.age(at)).filter(|age| *age >= MAINTENANCE);
+        return Some(match long {
+            Some(age) => ManagerTrouble {
+                says: "has no pod",
+                ..trouble.detail(format!("node cordoned for {}", text::duration(age)))
+            },
+            None => trouble,
+        });
     }
     let first_seen = out.first_seen("not_running", name);
     let ready =

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use super::RECONCILE;
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::nodes;
 use crate::longhorn::{
     DataEngine, InstanceManager, InstanceManagerState, LonghornNode, Pod, Volume, VolumeAttachment,
     VolumeState,
@@ -42,6 +43,7 @@ pub(super) fn by_node<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeMap<&
         if volume.spec.node_id.is_empty()
             && volume.status.state == VolumeState::Attached
             && is_served(cluster, volume)
+            && nodes::down(cluster, &volume.status.current_node_id).is_none()
         {
             let text =
                 format!("volume {}: spec.nodeID is empty, but the volume is attached", volume.metadata.name);

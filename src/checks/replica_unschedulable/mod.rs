@@ -20,10 +20,13 @@ use crate::facts::patience::{MAINTENANCE, PLACED};
 use crate::facts::placement::{self, Obstacle, PlacementRefusal};
 use crate::facts::{nodes, text, volumes};
 use crate::longhorn::Resource::*;
-use crate::longhorn::{Condition, ConditionStatus, DataLocality, Volume, VolumeRobustness, condition};
+use crate::longhorn::{
+    Condition, ConditionStatus, DataEngine, DataLocality, Volume, VolumeRobustness, condition,
+};
 
 const NODES: &str = "kubectl -n <namespace> get nodes.longhorn.io";
 const TAGS: &str = "kubectl -n <namespace> get nodes.longhorn.io -o custom-columns='NODE:.metadata.name,TAGS:.spec.tags,DISK TAGS:.spec.disks.*.tags'";
+const PERCENTAGE: &str = "storage-over-provisioning-percentage";
 const VOLUME: &str = "kubectl -n <namespace> describe volumes.longhorn.io <object>";
 
 causes! {
@@ -42,6 +45,9 @@ causes! {
              storage-over-provisioning-percentage instead."
             [read "kubectl -n <namespace> get settings.longhorn.io storage-over-provisioning-percentage", read NODES, read VOLUME]
             proven "the replica has failed and still counts on the disk that the next one needs, and the volume has a healthy one"
+        way PERCENTAGE_ZERO "storage-over-provisioning-percentage is 0"
+            fix "Set storage-over-provisioning-percentage back, to 100 by default: at 0, no disk takes a replica, however much room it has."
+            [change "kubectl -n <namespace> patch settings.longhorn.io storage-over-provisioning-percentage --type merge -p '{\"value\":\"100\"}'", read NODES]
         way FAILED_COUNTS "its failed replica still counts on the disk"
             fix "Delete the failed replica <replica>: its size still counts against the disk. The volume has a healthy replica, and Longhorn replaces the \
                  deleted one." [
@@ -285,6 +291,9 @@ fn way(
         NODES_UNAVAILABLE => cordoned(cluster, refusals).map(|_| &CORDONED),
         ANTI_AFFINITY if is_of_zones(refusals) => Some(&ZONES),
         TAGS_UNMET if tags::why(refusals).1.is_empty() => Some(&SELECTS_NONE),
+        OVER_PROVISIONED if cluster.setting_value(PERCENTAGE, DataEngine::V1) == "0" => {
+            Some(&PERCENTAGE_ZERO)
+        }
         OVER_PROVISIONED if 0 < most && most < volume.spec.size.0 => Some(&TOO_LARGE),
         OVER_PROVISIONED if failed.is_some() => Some(&FAILED_COUNTS),
         OVER_PROVISIONED if placement::is_counted_twice(refusals) => Some(&COUNTED_TWICE),
@@ -328,13 +337,7 @@ fn cause(
     match placement::nearest(refusals) {
         None => (&NODES_UNAVAILABLE, "Longhorn knows no node".to_owned()),
         Some(Obstacle::Space) => (&SPACE_SHORT, "too little free space".to_owned()),
-        Some(Obstacle::Provisioning) => (
-            &OVER_PROVISIONED,
-            match refusals.iter().any(|refusal| refusal.text.contains("more than 0 B (0 %")) {
-                true => "over-provisioning is 0 %".to_owned(),
-                false => "all are fully allocated".to_owned(),
-            },
-        ),
+        Some(Obstacle::Provisioning) => (&OVER_PROVISIONED, "all are fully allocated".to_owned()),
         Some(Obstacle::Tags) => (&TAGS_UNMET, tags::why(refusals).0),
         Some(Obstacle::AntiAffinity) if is_of_zones(refusals) => (&ANTI_AFFINITY, ZONES.briefly.to_owned()),
         Some(Obstacle::AntiAffinity) => (&ANTI_AFFINITY, "each has one".to_owned()),

@@ -1,7 +1,7 @@
 //! Why an RWX volume is not served, and what to do.
 
 use crate::check::OfData::NotServed;
-use crate::check::{Cause, causes};
+use crate::check::{Cause, causes, ways};
 use crate::facts::ways::{FILE_SYSTEM, KUBELET_SAYS, NOT_STARTED};
 
 const SLICES: &str =
@@ -13,6 +13,13 @@ const SHARE: &str = "kubectl -n <namespace> get sharemanagers.longhorn.io,volume
 const DESCRIBE: &str = "kubectl -n <namespace> describe pod <pod>";
 const POD_LOG: &str = "kubectl -n <namespace> logs <pod> --tail=50";
 const DELETE: &str = "kubectl -n <namespace> delete pod <pod>";
+
+ways! { DEVICE:
+    DEVICE_BUSY "another process uses its device"
+        fix "Exclude Longhorn's devices in /etc/multipath.conf on <node> and restart multipathd, which usually holds the device (Longhorn's page \
+             troubleshooting-volume-with-multipath). Do not run fsck or mkfs."
+        [read "ssh <node> 'sudo multipath -ll; lsblk'", read LOG];
+}
 
 causes! {
     NODE_DOWN = critical "node_down" "the NFS server's node is down", of_data: NotServed
@@ -29,7 +36,7 @@ causes! {
     POD_FAILED = critical "pod_failed" "the NFS server's pod ended and was not replaced", of_data: NotServed
         fix "Find out why pod <pod> ended (read its log), and why the longhorn-manager on <owner> does not replace it. Deleting the pod makes that \
              manager check again." [read POD_LOG, read DESCRIBE, change DELETE] proven "the pod has ended, and holds no data"
-        ways FILE_SYSTEM;
+        ways FILE_SYSTEM ways DEVICE;
     POD_MISSING = critical "pod_missing" "the NFS server's pod is missing", of_data: NotServed
         fix "Read the log of the longhorn-manager on <owner>: only that manager creates the pod."
             [read NOT_CREATED, read MANAGERS, read SHARE]
@@ -41,14 +48,11 @@ causes! {
         fix "Read the log of pod <pod>. If no new lines appear, delete the pod: Longhorn creates another. Pods that use the claim may need a restart."
             [read POD_LOG, read DESCRIBE, change DELETE]
             proven "the server is not serving and logs nothing new; the data is in the volume, not in the pod"
-        way DEVICE_BUSY "another process uses its device"
-            fix "Exclude Longhorn's devices in /etc/multipath.conf on <node> and restart multipathd, which usually holds the device (Longhorn's page \
-                 troubleshooting-volume-with-multipath)."
-            [read "ssh <node> 'sudo multipath -ll; lsblk'", read POD_LOG]
         way MULTIPATHD "multipathd may hold its device"
             fix "Read the log of pod <pod>. If it says `mount point busy`, exclude Longhorn's devices in /etc/multipath.conf on <node> and restart \
                  multipathd. If no new lines appear, delete the pod."
-            [read POD_LOG, read "ssh <node> 'sudo multipath -ll; lsblk'", change DELETE];
+            [read POD_LOG, read "ssh <node> 'sudo multipath -ll; lsblk'", change DELETE]
+        ways DEVICE;
     SERVICE_MISSING = critical "service_missing" "its Service is missing", of_data: NotServed
         fix "Scale down the workloads that use the claim, then delete pod <pod>: Longhorn creates the Service only with that pod. Then scale them up."
             [read "kubectl -n <namespace> get services", read SHARE, change DELETE]

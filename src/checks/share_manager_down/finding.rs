@@ -4,7 +4,6 @@ use super::{Share, WINDOW, backend, causes};
 use crate::check::*;
 use crate::cluster::Readability;
 use crate::facts::age::Age;
-use crate::facts::ways::DAMAGED;
 use crate::facts::{api, nodes, pods, text};
 use crate::longhorn::{ConditionStatus, Container, Pod, PodPhase, ShareManager, VolumeState, condition};
 
@@ -14,9 +13,11 @@ pub(super) fn down(cluster: &Cluster, share: &Share, age: &Age) -> Finding {
     let name = &manager.metadata.name;
     let cause = cause(cluster, share);
     let refused = share.refused(cluster).filter(|_| cause == &causes::POD_NOT_STARTED);
-    let damage = share.damage(cluster).filter(|_| cause == &causes::POD_FAILED);
-    let way = refused.map(|refused| refused.way).or(damage.map(|_| &DAMAGED));
-    let way = way.or_else(|| held(cluster, share).filter(|_| cause == &causes::NOT_SERVING));
+    let has_pod = [&causes::POD_FAILED, &causes::NOT_SERVING].contains(&cause);
+    let unmounted = share.unmounted(cluster).filter(|_| has_pod);
+    let way = refused.map(|refused| refused.way).or(unmounted.map(|(way, _)| way));
+    let on = share.pod.filter(|_| cause == &causes::NOT_SERVING).map(|pod| pod.spec.node_name.as_str());
+    let way = way.or_else(|| on.and_then(|node| multipath(cluster, node)).map(|_| &causes::MULTIPATHD));
     let not_created = not_created(cluster, share).filter(|_| cause == &causes::POD_MISSING);
     let secret = not_created.and_then(missing_secret);
     let way = way.or(secret.map(|_| &causes::SECRET_MISSING));
@@ -40,7 +41,7 @@ pub(super) fn down(cluster: &Cluster, share: &Share, age: &Age) -> Finding {
         .fact(format!("volume {name}: state {}, robustness {robustness}", volume.status.state.as_str()))
         .fact(pod)
         .facts((cause == &causes::SERVICE_MISSING).then(|| format!("Service {name} does not exist")))
-        .facts(damage.map(|line| {
+        .facts(unmounted.map(|(_, line)| {
             EvidenceSource::Log.says(format!("log of the server: {}", text::quoted(line))).quoting(line)
         }))
         .facts(not_created.map(|line| {
@@ -81,15 +82,6 @@ fn missing_secret(line: &str) -> Option<&str> {
     let mut quoted = line.split_once("secrets ")?.1.splitn(3, '"');
     let (name, rest) = (quoted.nth(1)?, quoted.next()?);
     rest.starts_with(" not found").then_some(name.trim_end_matches('\\'))
-}
-
-/// What else has the device that the server is to mount: its log says that it is busy, or multipathd runs on its node.
-fn held(cluster: &Cluster, share: &Share) -> Option<&'static Way> {
-    let pod = share.pod?;
-    match cluster.history.logs_of(pod).any(|log| log.text.contains("mount point busy")) {
-        true => Some(&causes::DEVICE_BUSY),
-        false => multipath(cluster, &pod.spec.node_name).map(|_| &causes::MULTIPATHD),
-    }
 }
 
 /// That multipathd may hold the device that the server is to mount (from 1.6 on; Longhorn's KB troubleshooting-volume-with-multipath).

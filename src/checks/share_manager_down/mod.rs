@@ -24,6 +24,7 @@ use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::not_started::{self, NotStarted};
 use crate::facts::patience::{DEFINITE, NEXT_POD};
+use crate::facts::ways::DAMAGED;
 use crate::facts::{bursts, pods, volumes};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{Pod, ShareManager, ShareManagerState, Volume, VolumeRobustness, VolumeState};
@@ -86,12 +87,15 @@ impl Share<'_> {
         Some(not_started::of_pod(cluster, pod, &container.name)).filter(NotStarted::is_definite)
     }
 
-    /// What its log says of a damaged file system: the server mounts the volume first, and ends where that fails
-    /// (longhorn-share-manager pkg/server/share_manager.go Run).
-    fn damage<'c>(&self, cluster: &'c Cluster) -> Option<&'c str> {
-        let pod = self.pod.filter(|pod| pod.is_over())?;
-        let logs = cluster.history.logs_of(pod);
-        logs.flat_map(|log| log.text.lines()).find(|line| volumes::names_damage(line))
+    /// What its log says of a damaged file system or a device that is in use: the server formats and mounts the volume first, and ends where
+    /// that fails (longhorn-share-manager pkg/server/share_manager.go Run).
+    fn unmounted<'c>(&self, cluster: &'c Cluster) -> Option<(&'static Way, &'c str)> {
+        const BUSY: [&str; 2] = ["mount point busy", "apparently in use by the system"];
+        let mut lines = cluster.history.logs_of(self.pod?).flat_map(|log| log.text.lines());
+        lines.find_map(|line| match BUSY.iter().any(|part| line.contains(part)) {
+            true => Some((&causes::DEVICE_BUSY, line)),
+            false => volumes::names_damage(line).then_some((&DAMAGED, line)),
+        })
     }
 }
 
@@ -118,8 +122,12 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         if unreached || !is_serving(&share) {
             share.remounts = remounts(cluster, volume);
             share.replaced = share.remounts.map_or(replaced, |(times, _)| times.max(replaced));
-            // a pod that was replaced is young and says nothing about how long the volume has not been served
-            let young = share.pod.filter(|_| share.replaced == 0 && !unreached).and_then(pods::since);
+            // of a pod that cannot mount, each follows another, as of one that was replaced: its age says nothing
+            let damaged = share.pod.is_some_and(Pod::is_over) && share.unmounted(cluster).is_some();
+            // what keeps a pod from starting does so since that pod is there
+            let refused = share.refused(cluster).is_some();
+            let first = (share.replaced == 0 || refused) && !unreached && !damaged;
+            let young = share.pod.filter(|_| first).and_then(pods::since);
             let begun = match young {
                 Some(young) => Begun::At(Some(young)),
                 None => Begun::NotBefore(not_before(cluster, &share)),
@@ -129,9 +137,8 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             let new = share.pod.and_then(pods::since).is_some_and(|since| cluster.age(since) < NEXT_POD);
             let follows_another = share.replaced > 0 && new;
             let unknown = if follows_another { Unknown::Waits } else { Unknown::Counts };
-            let damaged = share.damage(cluster).is_some();
             let unknown = if damaged { Unknown::Counts } else { unknown };
-            let patience = if damaged || share.refused(cluster).is_some() { DEFINITE } else { NEXT_POD };
+            let patience = if damaged || refused { DEFINITE } else { NEXT_POD };
             if age.at_least(patience, unknown) {
                 let finding = finding::down(cluster, &share, &age);
                 let [name, namespace, claim] = volumes::labels(volume);

@@ -130,8 +130,13 @@ impl<'a> Events<'a> {
         last: Timestamp,
         starts: i64,
     ) -> bool {
-        let mut managers = cluster.instance_managers_on(node).map(|manager| manager.metadata.name.as_str());
-        managers.any(|name| {
+        let managers = || cluster.instance_managers_on(node).map(|manager| manager.metadata.name.as_str());
+        // none is made while the node is cordoned
+        let has_pod = |name: &str| cluster.objects.pods.get(name).is_some();
+        if nodes::is_cordoned(cluster, node) && !managers().any(has_pod) {
+            return true;
+        }
+        managers().any(|name| {
             let made = cluster.objects.pods.get(name).and_then(|pod| pod.metadata.created());
             let then = made.is_some_and(|made| last.duration_since(made).abs() <= WITH_MANAGER);
             // of a pod that went before the exporter looked no uid is known

@@ -119,7 +119,7 @@ causes! {
             fix "Find out why Longhorn's <kind> has not finished: its ticket <attachment> holds the volume until then. No workload holds the volume."
             [read "kubectl -n <namespace> get snapshots.longhorn.io,backups.longhorn.io | grep -e <volume> -e NAME", read TICKETS]
         way LONGHORN_REFUSES "Longhorn rejects the request"
-            fix "Read the error that Longhorn returned and fix its cause, often an engine image that is missing on a node. csi-attacher then retries \
+            fix "<known_error>Read the error that Longhorn returned and fix its cause, often an engine image that is missing on a node. csi-attacher then retries \
                  automatically." [
                 read ATTACHMENT,
                 read "kubectl -n <namespace> get volumes.longhorn.io <volume> -o jsonpath='{.spec.image}'",
@@ -129,6 +129,10 @@ causes! {
             fix "Find out why csi-attacher cannot reach Service longhorn-backend (port 9500): check DNS, service mesh and NetworkPolicies (those of \
                  1.12.1 omit the CSI sidecars). Then read csi-attacher's log for the error."
                 [read ATTACHMENT, read "kubectl -n <namespace> logs -l app=csi-attacher --tail=50", read "kubectl -n <namespace> get networkpolicies"]
+        way ISOLATED "a NetworkPolicy isolates longhorn-manager"
+            fix "Change NetworkPolicy <value> at its source (Git, Argo CD): nothing reaches the managers. Until then, restart nothing of Longhorn, and do not \
+                 trust the states it shows."
+            [read "kubectl -n <namespace> get networkpolicies -o yaml", read ATTACHMENT, read "kubectl -n <namespace> get pods"]
         way PLUGIN_UNREGISTERED "the CSI plugin on the node is not registered"
             fix "Read the log of node-driver-registrar on <node> and fix the error, so that the CSI plugin registers with the kubelet. \
                  csi-attacher then retries automatically." [
@@ -245,6 +249,7 @@ pub static CHECK: Check = Check {
         CsiAttachments, CsiNodes, BackingImages, BackingImageManagers, BackingImageDataSources, Events, Pods,
         KubeNodes, LonghornNodes, DaemonSets, Settings, InstanceManagers, Replicas, Orphans,
     ],
+    glances: &[NetworkPolicies],
     causes: ALL,
     ways: &[WAYS],
     gauges: GAUGES,

@@ -106,7 +106,10 @@ fn dies<'a>(
     let name = volume.metadata.name.as_str();
     let mut seen = recent(cluster, events.detached.get(name))?;
     let told = seen.last;
-    if seen.count >= FLOOD {
+    let remounts = events.remounts.get(name).copied().unwrap_or(0);
+    // the spam filter of Events soon drops those of a quick loop
+    let asked = if volume.is_shared() { 0 } else { remounts };
+    if seen.count >= FLOOD || asked >= LOOP_AT {
         seen.last = volumes::remounted(volume).map_or(told, |at| at.max(told).min(cluster.now));
     }
     let engine = volumes::current_engine(cluster, volume);
@@ -116,7 +119,8 @@ fn dies<'a>(
     let starts = engine
         .and_then(|engine| events.started.get(engine.metadata.name.as_str()))
         .filter(|starts| seen.first.duration_since(starts.first) <= FIRST_START);
-    let starts = starts.map_or(0, |starts| starts.count);
+    // one remount is asked for after each death; starts of long before are counted with those of now
+    let starts = starts.map_or(0, |starts| starts.count).max(asked);
     // one that is being rebuilt has no such time yet
     let first_up = cluster.replicas_of(name).filter_map(|replica| replica.spec.healthy_at.get()).min();
     let deaths = match first_up.filter(|at| *at > seen.first) {

@@ -84,11 +84,13 @@ fn finding(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> Finding {
     let error = csi.status.attach_error.message.trim();
     let refused = REFUSED.iter().any(|refused| error.contains(refused));
     let driverless = (!refused).then(|| driverless(cluster, node, error)).flatten();
+    let policy = cluster.isolating_policy().map(|policy| policy.metadata.name.as_str());
     let (way, why) = match &driverless {
         Some(found) => (found.way, "the node lacks Longhorn's CSI driver".to_owned()),
         None if refused => (&LONGHORN_REFUSES, "Longhorn rejects the request".to_owned()),
         None => {
-            let way = unreached::of_dns(error).unwrap_or(&NEVER_ASKED);
+            let isolated = policy.map(|_| &ISOLATED);
+            let way = unreached::of_dns(error).or(isolated).unwrap_or(&NEVER_ASKED);
             (way, way.briefly.to_owned())
         }
     };
@@ -108,6 +110,8 @@ fn finding(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> Finding {
     .facts(driverless.as_ref().map(|found| format!("DaemonSet {PLUGIN}: {}", found.because)))
     .facts(said::imageless(volume))
     .way(way)
+    .facts(policy.map(|name| format!("NetworkPolicy {name} selects the managers' pods, and nothing may reach them")))
+    .with(Name::Value, policy.unwrap_or_default())
     .with(Name::Attachment, id.as_str())
     .with(Name::Workload, PLUGIN);
     if !error.is_empty() {

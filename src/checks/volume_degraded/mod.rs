@@ -53,6 +53,10 @@ ways! { FAILED_REBUILD:
         fix "Check <node>'s network for lost large packets (MTU, offload, storage network). Until it works, do not drain or reboot any node: <node> may \
              hold a last copy."
         [read "ssh <node> 'ip -o link'", read "kubectl get nodes -o wide", read REPLICAS, read EVENTS];
+    ONE_CUT_OFF "one node cannot be reached by any of them"
+        fix "Fix <node>'s pod network: its CNI pod, firewall (VXLAN port) and routes, or the storage network if that is set. Until it works, do not drain \
+             or reboot any node."
+        [read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>", read REPLICAS, read EVENTS];
     UNREACHED "instance managers cannot connect"
         fix "Fix the network between the instance managers of both nodes: the pod network, or the storage network if that is set. Longhorn then rebuilds."
         [read "kubectl -n <namespace> get pods -o wide -l longhorn.io/component=instance-manager", read REPLICAS, read EVENTS];
@@ -77,14 +81,14 @@ const DISK: &[&str] = &["read-only file system", "input/output error"];
 causes! {
     REBUILD_STALLED = warning "rebuild_stalled"
         "a rebuild has been stalled for half an hour, or the volume degraded for a day (start unknown)"
-        fix "Check both instance managers, the network between them, and the target node and disk. If rebuilds onto one disk keep failing, disable \
+        fix "<known_error>Check both instance managers, the network between them, and the target node and disk. If rebuilds onto one disk keep failing, disable \
              its scheduling. Do not delete replicas with data." [
             read REPLICAS,
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<object> -o yaml | grep -A12 rebuildStatus",
             read EVENTS,
         ];
     REBUILD_LOOPING = warning "rebuild_looping" "rebuilds of the volume keep failing and restarting"
-        fix "Check both instance managers, the network between them, and the target node and disk. If rebuilds onto one disk keep failing, disable \
+        fix "<known_error>Check both instance managers, the network between them, and the target node and disk. If rebuilds onto one disk keep failing, disable \
              its scheduling. Do not delete replicas with data." [
             read REPLICAS,
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<object> -o yaml | grep -A12 rebuildStatus",

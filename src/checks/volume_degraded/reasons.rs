@@ -233,17 +233,33 @@ fn looping(
     {
         (reason.way, reason.why) = (Some(&UNREACHED), UNREACHED.briefly.to_owned());
     }
-    if let Some(node) = wide.in_all.filter(|_| reason.way == Some(&UNREACHED)) {
-        let why = format!("rebuilds from and to {node} fail");
-        let text =
-            format!("{node} takes part in the rebuilds that fail of all {} volumes", wide.failures.len());
-        return Some(DegradedReason {
-            way: Some(&ONE_NODE),
-            why,
-            node: node.to_owned(),
-            ..reason.because(text)
-        });
+    Some(match wide.in_all.filter(|_| reason.way == Some(&UNREACHED)) {
+        Some(node) => by_one_node(reason, node, newest, wide.failures.len()),
+        None => by_replica(reason, cluster, volume, worst),
+    })
+}
+
+/// The same node takes part in every rebuild that fails: nothing reaches it, or packets are lost on the way.
+fn by_one_node(reason: DegradedReason, node: &str, newest: Option<&Event>, volumes: usize) -> DegradedReason {
+    let said = newest.map_or("", |event| event.message.as_str());
+    let cut_off = ["no route to host", "unreachable"].iter().any(|part| said.contains(part));
+    let text = format!("{node} takes part in the rebuilds that fail of all {volumes} volumes");
+    DegradedReason {
+        way: Some(if cut_off { &ONE_CUT_OFF } else { &ONE_NODE }),
+        why: format!("rebuilds from and to {node} fail"),
+        node: node.to_owned(),
+        ..reason.because(text)
     }
+}
+
+/// Names the replica that is read or written, and its disk, where the error does not speak of the network between them.
+fn by_replica(
+    mut reason: DegradedReason,
+    cluster: &Cluster,
+    volume: &Volume,
+    worst: &Replica,
+) -> DegradedReason {
+    let node = &worst.spec.node_id;
     if reason.way == Some(&SOURCE_UNREADABLE) {
         let mut healthy =
             cluster.replicas_of(&volume.metadata.name).filter(|replica| volumes::is_healthy(replica));
@@ -251,7 +267,7 @@ fn looping(
             reason.node = source.spec.node_id.to_string();
             reason.why = format!("the one on {} cannot be read", reason.node);
         }
-        return Some(reason);
+        return reason;
     }
     if let Some(said) = disk_errors(cluster, worst).filter(|_| reason.way.is_none()) {
         (reason.way, reason.why) = (Some(&DISK_ERRORS), DISK_ERRORS.briefly.to_owned());
@@ -269,7 +285,7 @@ fn looping(
             reason.why = format!("disk {} on {node} has errors", disk.name);
         }
     }
-    Some(reason)
+    reason
 }
 
 /// How long the call that syncs the files of a rebuild may take: before 1.7.0 a day (longhorn-engine v1.6.2 pkg/replica/client/client.go

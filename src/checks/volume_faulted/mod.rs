@@ -38,6 +38,7 @@ ways! { NEWER:
         [read "kubectl describe node <node>", read REPLICAS];
 }
 
+const EVENTS: &str = "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>";
 const VOLUME: &str = "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml";
 
 causes! {
@@ -68,6 +69,10 @@ causes! {
         fix "Scale the workload of <claim> down: Longhorn salvages only detached volumes. If the volume is already detached, read the log of \
              the longhorn-manager on <owner>, which owns it."
             [read VOLUME, read REPLICAS] proven "a replica is usable; the workload has no I/O anyway, and Longhorn salvages only detached volumes"
+        way IN_VAIN "Longhorn salvages it again and again"
+            fix "Scale the workload of <claim> down. Then find out why its replicas fail after each salvage: check their disks (read-only, full) and the \
+                 instance managers' logs. Do not delete replicas."
+            [read EVENTS, read REPLICAS, read VOLUME]
         ways NEWER;
     ENGINE_DIED = critical "engine_died"
         "the engine stopped unexpectedly, but replicas with the data have not failed"
@@ -77,9 +82,12 @@ causes! {
             [read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<object> -o wide", read VOLUME];
     RESTORE_FAILED = critical "restore_failed"
         "every replica failed while data was being restored into the volume, a case that auto-salvage does not cover"
-        fix "Fix the restore error's cause. Then restore the backup (an older one if a block is damaged) into a new volume. Delete this volume once the new one is healthy."
+        fix "<known_error>Fix the restore error's cause. Then restore the backup (an older one if a block is damaged) into a new volume. Delete this volume once the new one is healthy."
             [read VOLUME, read REPLICAS]
             proven "every replica failed during the restore, so the data is in the backup; this volume is deleted once the new one is healthy"
+        way BACKUP_MISSING "its backup no longer exists"
+            fix "Take a new backup of the source volume, and create a new volume from it. Until that one is healthy, keep this one: its replicas have what was \
+                 restored last." [read VOLUME, read REPLICAS]
         way BLOCKS_MISSING "blocks of the backup are missing in the store"
             fix "Stop what removes objects in the backup store, such as a lifecycle rule: other backups probably lack blocks too. Take full backups of \
                  existing volumes. Keep the old ones." [
@@ -131,8 +139,9 @@ gauges! {
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     for volume in cluster.objects.volumes.iter() {
-        let faulted = volume.status.robustness == VolumeRobustness::Faulted && !volume.metadata.is_deleting();
-        if faulted && !volumes::waits_for_disks(cluster, volume) {
+        let faulted =
+            volume.status.robustness == VolumeRobustness::Faulted || salvage::in_vain(cluster, volume);
+        if faulted && !volume.metadata.is_deleting() && !volumes::waits_for_disks(cluster, volume) {
             out.sample(&FAULTED, &volumes::labels(volume), 1.0);
             let finding = finding(cluster, out, volume);
             out.report(finding);
@@ -151,7 +160,8 @@ fn finding(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Finding {
     let failures = cluster.replicas_of(name).filter_map(|replica| replica.spec.failed_at.get());
     let failed = failures.max().filter(|_| cause != &ENGINE_DIED);
     // these pass on their own, and come back as often as the engine dies
-    let passes = [&ENGINE_DIED, &SALVAGE_PENDING, &NEVER_UP].contains(&cause);
+    let in_vain = salvage::in_vain(cluster, volume);
+    let passes = !in_vain && [&ENGINE_DIED, &SALVAGE_PENDING, &NEVER_UP].contains(&cause);
     let age = passes.then(|| observe(cluster, out, cause.id, name, Begun::NotBefore(failed)));
     let young = age.is_some_and(|age| !age.at_least(SALVAGE, Unknown::Counts));
     let since = failed.or(age.and_then(|age| age.since));
@@ -192,14 +202,13 @@ fn finding(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Finding {
         (&REPLICAS_UNREACHABLE, Some(best), _) if is_nowhere(cluster, &best.replica.spec.node_id) => {
             finding.way(&NODE_GONE).with(Name::Replica, best.replica.metadata.name.as_str())
         }
+        (&SALVAGE_PENDING, ..) if in_vain => finding.way(&IN_VAIN),
         (&AUTO_SALVAGE_OFF | &SALVAGE_PENDING, _, Some(newer)) => finding
             .way(&NEWER_AWAY)
             .with(Name::Replica, newer.replica.metadata.name.as_str())
             .with(Name::Node, newer.replica.spec.node_id.as_str())
             .with(Name::Reason, newer.obstacle.as_ref().map_or("", |obstacle| &obstacle.text)),
-        (&RESTORE_FAILED, ..) => {
-            finding.way(restore::blocks_missing(cluster, volume).then_some(&BLOCKS_MISSING))
-        }
+        (&RESTORE_FAILED, ..) => finding.way(lacking(cluster, volume)),
         (&NEVER_UP, ..) => match Wait::of(cluster, volume) {
             Some(wait) => {
                 finding.fact(wait.text()).way(&ways::WAITS_FOR_IMAGE).with(Name::BackingImage, wait.image)
@@ -230,9 +239,18 @@ fn state(volume: &Volume) -> String {
     }
 }
 
+/// What the store lacks of what is restored.
+fn lacking(cluster: &Cluster, volume: &Volume) -> Option<&'static Way> {
+    let blocks = restore::blocks_missing(cluster, volume).then_some(&BLOCKS_MISSING);
+    blocks.or_else(|| restore::backup_missing(cluster, volume).then_some(&BACKUP_MISSING))
+}
+
 fn cause(cluster: &Cluster, volume: &Volume, candidates: &[Candidate]) -> (&'static Cause, String) {
     let healthy =
         cluster.replicas_of(&volume.metadata.name).filter(|replica| volumes::is_healthy(replica)).count();
+    if salvage::in_vain(cluster, volume) {
+        return (&SALVAGE_PENDING, IN_VAIN.briefly.to_owned());
+    }
     if volumes::was_never_up(cluster, volume) {
         return (&NEVER_UP, "it has never been up, so no data is lost".to_owned());
     }
@@ -245,10 +263,12 @@ fn cause(cluster: &Cluster, volume: &Volume, candidates: &[Candidate]) -> (&'sta
         return (&ENGINE_DIED, text);
     }
     // what it is to hold is in the backup; a standby volume goes on with a replica that failed with its node (seen on 1.12.1)
-    let lost_node = volume.status.is_standby && !candidates.is_empty() && !restore::failed_in_restore(volume);
+    let gone = restore::backup_missing(cluster, volume);
+    let lost_node =
+        volume.status.is_standby && !candidates.is_empty() && !restore::failed_in_restore(volume) && !gone;
     if !lost_node && (volume.status.is_standby || volume.status.restore_required) {
-        let lacks = restore::blocks_missing(cluster, volume);
-        let text = if lacks { BLOCKS_MISSING.briefly } else { "every replica failed during its restore" };
+        let way = lacking(cluster, volume);
+        let text = way.map_or("every replica failed during its restore", |way| way.briefly);
         return (&RESTORE_FAILED, text.to_owned());
     }
     let Some(best) = candidates.first() else {

@@ -11,6 +11,13 @@ pub fn failed_in_restore(volume: &Volume) -> bool {
     !said.is_empty() && !said.starts_with("All replica restore failed")
 }
 
+/// Whether the store no longer has the backup itself: it was deleted while the volume was to be restored from it (seen on 1.12.1: `cannot find
+/// backupstore/volumes/…/backup_NAME.cfg in backupstore`).
+pub fn backup_missing(cluster: &Cluster, volume: &Volume) -> bool {
+    failures(cluster, volume)
+        .any(|event| event.said().contains("cannot find") && event.said().contains(".cfg"))
+}
+
 /// What each replica met, which the condition keeps to itself where all fail (longhorn-manager v1.3.3 to v1.12.1
 /// controller/volume_controller.go ReconcileEngineReplicaState: `replica NAME failed the restore: ERROR`).
 fn failures<'a>(cluster: &'a Cluster, volume: &Volume) -> impl Iterator<Item = &'a Event> {

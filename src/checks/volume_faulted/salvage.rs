@@ -4,7 +4,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::cluster::Cluster;
 use crate::facts::{nodes, volumes};
-use crate::longhorn::{ConditionStatus, DataEngine, Replica, Volume, condition, status};
+use crate::longhorn::{
+    ConditionStatus, DataEngine, Replica, Volume, VolumeRobustness, VolumeState, condition, status,
+};
 
 /// Replicas that failed within this time of the last one hold the same data as far as Longhorn can tell, and
 /// are brought up together (longhorn-manager v1.3.3 to v1.12.1 controller/volume_controller.go AutoSalvageTimeLimit).
@@ -63,6 +65,26 @@ impl<'a> Candidate<'a> {
             at(volumes::last_healthy(self.replica))
         )
     }
+}
+
+/// Whether Longhorn salvages a volume all the time, and it fails each time: its states change every few seconds and tell nothing (seen on 1.12.1, with
+/// directories of replicas that took no writes: every three seconds).
+pub fn in_vain(cluster: &Cluster, volume: &Volume) -> bool {
+    const MANY: u64 = 5;
+    const LONG: SignedDuration = SignedDuration::from_secs(20);
+    // of a flood, the spam filter of Events lets one through every five minutes
+    const LATELY: SignedDuration = SignedDuration::from_mins(6);
+    let (state, robustness) = (volume.status.state, volume.status.robustness);
+    let up = [VolumeRobustness::Healthy, VolumeRobustness::Degraded].contains(&robustness);
+    if up || state == VolumeState::Detached {
+        return false;
+    }
+    let mut events =
+        cluster.events_about(&volume.metadata.name).filter(|event| event.reason == "AutoSalvaged");
+    events.any(|event| {
+        let Some((first, last)) = event.first_seen().zip(event.last_seen()) else { return false };
+        event.occurrences() >= MANY && last.duration_since(first) >= LONG && cluster.age(last) < LATELY
+    })
 }
 
 /// The usable candidates that Longhorn would bring up together: those that failed within a minute of the last.

@@ -50,6 +50,10 @@ causes! {
             read "kubectl -n <namespace> describe replicasets -l app=<workload>",
             read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
         ]
+        way SERVICE_MISSING "its Service is missing"
+            fix "Create Service <object> again by what installed Longhorn (helm upgrade, or the manifest of the running release). Do not restart managers \
+                 or delete the webhook configurations."
+            [read "kubectl -n <namespace> get services", read "helm -n <namespace> list"]
         ways HELD_UP ways UNREACHED ways REFUSED;
     DEADLOCK = critical "deadlock"
         "managers are running or crash-looping, none is Ready, and each is waiting for another's webhook",

@@ -8,6 +8,7 @@ use super::since::{LISTED, since};
 use super::{NO_ENDPOINT, causes, configurations, impact, selector};
 use crate::check::*;
 use crate::cluster::Readability;
+use crate::facts::patience::DEFINITE;
 use crate::facts::probes::ForeignProbe;
 use crate::facts::releases::manager_release;
 use crate::facts::text::duration;
@@ -103,9 +104,14 @@ pub fn judge(cluster: &Cluster, webhook: WebhookRole, endpoints: ServiceEndpoint
 }
 
 impl<'a> Outage<'a> {
-    /// A selector by which no manager serves, or pods that the API server refuses: those are none of a rollout.
+    /// A Service that is missing, a selector by which no manager serves, or pods that the API server refuses: those are none of a rollout.
     fn refused(&self) -> Option<Verdict> {
         let (cluster, webhook) = (self.cluster, self.webhook);
+        if self.is_without_service() {
+            let message = format!("Service {} is missing", webhook.service());
+            let verdict = Verdict::of(&causes::NO_READY_ENDPOINT, message);
+            return Some(Verdict { way: Some(&causes::SERVICE_MISSING), ..verdict });
+        }
         if let Some(wrong) = selector::wrong(cluster, webhook) {
             let (values, evidence) = (vec![(Name::Value, wrong.patch())], vec![wrong.evidence()]);
             let message = wrong.message(webhook, &self.states);
@@ -129,6 +135,11 @@ impl<'a> Outage<'a> {
         })
     }
 
+    fn is_without_service(&self) -> bool {
+        let readable = self.cluster.readability(Resource::Services) == Readability::Readable;
+        readable && !self.webhook.exists(self.cluster)
+    }
+
     /// True where pods are new and have not ended yet: those of a rollout.
     fn is_rollout(&self) -> bool {
         let (cluster, container) = (self.cluster, self.webhook.container(self.cluster));
@@ -149,7 +160,12 @@ impl<'a> Outage<'a> {
         let none = format!("{service} has{} no ready endpoint", if age.is_empty() { "" } else { " had" });
         let (way, values) = self.way();
         let verdict = |cause, message| Verdict { way, values, ..Verdict::of(cause, message) };
-        if self.since.is_some_and(|since| cluster.age(since) < NO_ENDPOINT) {
+        // no pod of a rollout whose image no node can pull becomes Ready
+        let mut pods = webhook.pods(cluster).peekable();
+        let refused =
+            pods.peek().is_some() && pods.all(|pod| not_started::said_by_kubelet(cluster, pod).is_some());
+        let patience = if refused { DEFINITE } else { NO_ENDPOINT };
+        if self.since.is_some_and(|since| cluster.age(since) < patience) {
             return verdict(
                 &causes::ROLLOUT,
                 match self.states.ending() {
@@ -232,8 +248,8 @@ impl<'a> Outage<'a> {
         let (cluster, webhook) = (self.cluster, self.webhook);
         let service = webhook.service();
         let mut facts = Vec::new();
-        if cluster.readability(Resource::Services) == Readability::Readable && !webhook.exists(cluster) {
-            facts.push(format!("Service {service} is missing"));
+        if self.is_without_service() {
+            facts.push(format!("Service {service} does not exist"));
         }
         let (ready, not_ready) = (endpoints.ready, endpoints.not_ready);
         facts.push(if !endpoints.from_pods && ready + not_ready == 0 {

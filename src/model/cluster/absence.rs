@@ -52,6 +52,11 @@ impl fmt::Display for Absence {
                 "no longhorn-manager in namespace {namespace}, neither pods nor a DaemonSet; install Longhorn, \
                  or set its namespace with --namespace"
             ),
+            Absence::Managers { namespace, wanted: Some(0), .. } => write!(
+                f,
+                "no longhorn-manager pod in namespace {namespace}: its DaemonSet selects no node; read \
+                 kubectl -n {namespace} describe daemonset longhorn-manager"
+            ),
             Absence::Managers { namespace, wanted: Some(wanted), .. } => write!(
                 f,
                 "no longhorn-manager pod in namespace {namespace}, although its DaemonSet wants {wanted}; read \

@@ -113,7 +113,7 @@ fn refer(volume: &Volume) -> VolumeRef {
     let status = &volume.status.kubernetes_status;
     // joined, not formatted: a node that is down may hold thousands
     let namespace = status.namespace.as_str();
-    let pvc = (!status.pvc_name.is_empty()).then(|| [namespace, "/", &status.pvc_name].concat());
+    let pvc = volume.claim().map(|claim| claim.join("/"));
     let workload = |workload: &Workload| match workload.workload_name.as_str() {
         "" => ["Pod ", namespace, "/", &workload.pod_name].concat(),
         name => [workload.workload_type.as_str(), " ", namespace, "/", name].concat(),

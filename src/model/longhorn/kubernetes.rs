@@ -225,6 +225,11 @@ impl KubeNode {
         super::meta::status(&self.status.conditions, "Ready") == super::ConditionStatus::Unknown
     }
 
+    /// True where it has no shell: what is done on it goes through `talosctl`.
+    pub fn is_talos(&self) -> bool {
+        self.status.node_info.os_image.starts_with("Talos")
+    }
+
     /// The addresses by which the other nodes reach it.
     pub fn internal_addresses(&self) -> impl Iterator<Item = &str> {
         let internal = self.status.addresses.iter().filter(|address| address.kind == "InternalIP");

@@ -199,6 +199,15 @@ impl VolumeStatus {
 }
 
 impl Volume {
+    /// Namespace and name of its claim. A volume that was restored has those of the backup's volume until a PersistentVolume is made for it (seen on
+    /// 1.12.1).
+    pub fn claim(&self) -> Option<[&str; 2]> {
+        let status = &self.status.kubernetes_status;
+        let is_of_backup = !self.spec.from_backup.is_empty() && status.pv_name.is_empty();
+        let is_bound = !status.pvc_name.is_empty() && !is_of_backup;
+        is_bound.then_some([&status.namespace, &status.pvc_name])
+    }
+
     /// Whether it uses 95 % of its size, snapshots included.
     pub fn is_full(&self) -> bool {
         let size = self.spec.size.0;

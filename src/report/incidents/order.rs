@@ -8,6 +8,7 @@ use jiff::Timestamp;
 
 use super::group::{Group, Ties};
 use crate::check::{Catalogue, Check, Finding, Severity};
+use crate::cluster::VolumeRef;
 use crate::longhorn::VolumeHealth;
 
 /// Which groups must end before each group can, by their places. Where no webhook answers, that is all of which the first step
@@ -93,10 +94,15 @@ pub fn key(catalogue: &Catalogue, findings: &[Finding], group: &Group, nodes: us
     let is = |finding: &Finding, property: fn(&Check) -> bool| {
         catalogue.by_id(finding.check).is_some_and(property)
     };
-    let over = faulted + degraded == 0 && roots().all(|root| is(root, |check| check.of_the_past));
-    let felt =
-        |finding: &Finding| finding.severity > Severity::Info && is(finding, |check| check.stops_workloads);
-    let closeness = match members().any(felt) {
+    let past = roots().all(|root| is(root, |check| check.of_the_past));
+    let over = faulted + degraded == 0 && past;
+    // of a volume that is attached where a node is down nothing is known
+    let stands = |volume: &VolumeRef| volume.robustness == Some(VolumeHealth::Unknown);
+    let felt = |finding: &Finding| {
+        finding.severity > Severity::Info
+            && (is(finding, |check| check.stops_workloads) || finding.volumes.iter().any(stands))
+    };
+    let closeness = match members().any(felt) && !past {
         true => Closeness::Felt,
         false if members().all(|finding| is(finding, |check| check.of_the_release)) => Closeness::Note,
         false => Closeness::Threatens,
