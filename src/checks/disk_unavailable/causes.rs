@@ -1,7 +1,7 @@
 //! Why a disk or a node cannot be used.
 
 use crate::check::OfData::Unwritten;
-use crate::check::{Cause, causes};
+use crate::check::{BY_MINIMUM, Cause, causes};
 use crate::facts::ways::NODE_SAYS;
 
 /// What Longhorn says of a disk.
@@ -96,7 +96,8 @@ causes! {
             change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '{\"spec\":{\"disks\":{\"<disk>\":{\"allowScheduling\":false,\"evictionRequested\":true}}}}'",
         ];
     DISK_FULL = warning "disk_full"
-        "the disk cannot take more replicas: too little space is free, or too much is allocated to volumes"
+        "the disk cannot take more replicas: too little space is free, or too much is allocated to volumes",
+        changed_by: BY_MINIMUM
         fix "Free space on disk <disk> of node <node> (unneeded snapshots, volumes, files), or add a disk. Raising \
              storage-over-provisioning-percentage only delays the shortage. Never delete replicas of degraded or faulted volumes."
             [read REPLICAS, read DISK, read LIMITS]
@@ -107,6 +108,9 @@ causes! {
             [read "kubectl -n <namespace> get snapshots.longhorn.io -l longhornvolume=<volume> --sort-by=.status.creationTime", read REPLICAS,
              read "kubectl -n <namespace> get recurringjobs.longhorn.io"]
             proven "the snapshots deleted are old ones, and the volume keeps its data"
+        way KEEPS_HALF "storage-minimal-available-percentage is too high"
+            fix "Set storage-minimal-available-percentage back, to 25 by default: the disk has room, but so much of it must stay free."
+            [change "kubectl -n <namespace> patch settings.longhorn.io storage-minimal-available-percentage --type merge -p '{\"value\":\"25\"}'", read LIMITS]
         way PROMISES_NOTHING "storage-over-provisioning-percentage is 0"
             fix "Raise setting storage-over-provisioning-percentage (default 100): at 0 Longhorn places no replica anywhere." [
                 read LIMITS,

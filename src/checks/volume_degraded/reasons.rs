@@ -110,15 +110,18 @@ pub(super) fn look(
     let engine = volumes::current_engine(cluster, volume);
     let rebuild = engine.and_then(|engine| running(cluster, out, volume, engine, age));
     // Longhorn always writes the time
+    let advances = matches!(rebuild, Some(RunningRebuild::Advances));
+    // what fails again and again does not wait for a replica to come back
+    if age.at_least(RECONCILE.min(wide.patience), Unknown::Waits)
+        && let Some(looping) = looping(cluster, volume, engine, age, wide, advances)
+    {
+        return Some(looping);
+    }
     if !age.at_least(wide.patience, Unknown::Waits) {
         if age.is_unknown() {
             out.time_tells(&NOT_REBUILDING, &volume.metadata.name);
         }
         return None;
-    }
-    let advances = matches!(rebuild, Some(RunningRebuild::Advances));
-    if let Some(looping) = looping(cluster, volume, engine, age, wide, advances) {
-        return Some(looping);
     }
     match rebuild {
         Some(RunningRebuild::Stalled(reason)) => return Some(reason),

@@ -69,7 +69,7 @@ causes! {
         fix "Scale the workload of <claim> down: Longhorn salvages only detached volumes. If the volume is already detached, read the log of \
              the longhorn-manager on <owner>, which owns it."
             [read VOLUME, read REPLICAS] proven "a replica is usable; the workload has no I/O anyway, and Longhorn salvages only detached volumes"
-        way IN_VAIN "Longhorn salvages it again and again"
+        way IN_VAIN "Longhorn keeps salvaging it in vain"
             fix "Scale the workload of <claim> down. Then find out why its replicas fail after each salvage: check their disks (read-only, full) and the \
                  instance managers' logs. Do not delete replicas."
             [read EVENTS, read REPLICAS, read VOLUME]

@@ -127,8 +127,7 @@ pub(super) fn fix(error: &str) -> Option<Cow<'static, str>> {
         });
         found.map(|place| (place.start, place.end))
     };
-    let (place, fix) =
-        KNOWN.iter().find_map(|(says, fix)| Some((says.iter().find_map(place)?, *fix)))?;
+    let (place, fix) = KNOWN.iter().find_map(|(says, fix)| Some((says.iter().find_map(place)?, *fix)))?;
     let Some((before, (name, after))) =
         fix.split_once('<').and_then(|(before, named)| Some((before, named.split_once('>')?)))
     else {
