@@ -28,9 +28,9 @@ mod engine_image_unavailable;
 mod eviction_inconsistent;
 mod eviction_stalled;
 mod instance_manager_down;
+mod instance_manager_old;
 mod instance_manager_pressure;
 mod instance_manager_replaced;
-mod instance_manager_stale;
 mod known_bad_release;
 mod left_behind;
 mod manager_crash_loop;
@@ -77,7 +77,7 @@ const ALL: &[&Check] = &[
     &driver_deployer_blocked::CHECK,
     &instance_manager_down::CHECK,
     &instance_manager_replaced::CHECK,
-    &instance_manager_stale::CHECK,
+    &instance_manager_old::CHECK,
     &instance_manager_pressure::CHECK,
     &danger_zone_pending::CHECK,
     &backing_image_eviction_crash::CHECK,

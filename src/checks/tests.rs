@@ -27,7 +27,7 @@ macro_rules! checks {
 
 checks! {
     backing_image_eviction_crash backup_failing csi_plugin_down danger_zone_pending disk_unavailable driver_deployer_blocked
-    engine_image_unavailable eviction_inconsistent eviction_stalled instance_manager_down instance_manager_stale
+    engine_image_unavailable eviction_inconsistent eviction_stalled instance_manager_down instance_manager_old
     manager_crash_loop manager_half_alive manager_probes manager_start_stuck
     node_unregistered operation_stalled replica_unschedulable share_manager_down volume_attachment_stuck volume_degraded
     volume_faulted webhook_unavailable

@@ -99,7 +99,16 @@ impl Page {
         labels: &[&str; N],
         value: f64,
     ) {
-        let labels = labels.iter().map(|label| Arc::from(*label)).collect();
+        self.push(gauge, labels.map(Arc::from), value);
+    }
+
+    fn push<const N: usize>(
+        &mut self,
+        gauge: &'static Gauge<[&'static str; N]>,
+        labels: [Arc<str>; N],
+        value: f64,
+    ) {
+        let labels = labels.into();
         self.own.entry(gauge.name).or_default().push(Sample { labels, value });
     }
 
@@ -108,12 +117,11 @@ impl Page {
         &mut self,
         finding: &Finding,
         gauge: &'static Gauge<[&'static str; N]>,
-        labels: &[&str; N],
+        labels: [Arc<str>; N],
         value: f64,
     ) {
-        let key = || (gauge.name, labels.iter().map(|label| Arc::from(*label)).collect());
-        if finding.signature.is_none() || self.once.insert(key()) {
-            self.add(gauge, labels, value);
+        if finding.signature.is_none() || self.once.insert((gauge.name, labels.to_vec())) {
+            self.push(gauge, labels, value);
         }
     }
 
@@ -193,17 +201,17 @@ impl Page {
             let Finding { check, cause, object, .. } = finding;
             let (node, disk) = place(finding);
             let severity = finding.severity.as_str();
-            self.add_finding(
-                finding,
-                &FINDING,
-                &[check, cause.id, severity, object.kind, &object.name, node, disk],
-                1.0,
-            );
+            // shared by the finding and its volumes
+            let labels =
+                [check, cause.id, severity, object.kind, &object.name, node, disk].map(Arc::<str>::from);
+            self.add_finding(finding, &FINDING, labels.clone(), 1.0);
             for volume in finding.volumes.iter().take(*volumes) {
                 let claim = volume.pvc.as_deref().and_then(|pvc| pvc.split_once('/'));
                 let (namespace, pvc) = claim.unwrap_or_default();
-                let labels = [check, cause.id, &object.name, node, disk, &volume.name, pvc, namespace];
-                self.add_finding(finding, &FINDING_VOLUME, &labels, 1.0);
+                let [check, cause, severity, kind, object, node, disk] = labels.clone();
+                let [volume, namespace, pvc] = [&*volume.name, namespace, pvc].map(Arc::from);
+                let labels = [check, cause, severity, kind, object, node, disk, volume, namespace, pvc];
+                self.add_finding(finding, &FINDING_VOLUME, labels, 1.0);
             }
         }
     }
@@ -232,7 +240,7 @@ impl Page {
                 None => incident.count,
             };
             let labels = [incident.check, incident.cause, incident.severity.as_str()];
-            self.add_finding(root, &INCIDENT, &labels, count as f64);
+            self.add_finding(root, &INCIDENT, labels.map(Arc::from), count as f64);
         }
         self.add_incident_texts(&moment.evaluation.report);
         for (robustness, count) in &summary.volumes_by_robustness {
@@ -292,7 +300,7 @@ impl Page {
                 &fix,
                 runbook,
             ];
-            self.add_finding(root, &INCIDENT_INFO, &labels, 1.0);
+            self.add_finding(root, &INCIDENT_INFO, labels.map(Arc::from), 1.0);
         }
     }
 

@@ -216,7 +216,7 @@ mod tests {
     use crate::testing::time;
 
     fn finding(object: &str) -> Finding {
-        let check = checks::CATALOGUE.by_id("instance_manager_stale").unwrap();
+        let check = checks::CATALOGUE.by_id("instance_manager_old").unwrap();
         let object = crate::testing::cluster("").object::<crate::longhorn::InstanceManager>(object);
         let mut finding = Finding::about(check.cause("orphan_held").unwrap(), object, "m");
         finding.check = check.id;
@@ -227,7 +227,7 @@ mod tests {
         Acceptance::parse(&checks::CATALOGUE, "accepted.yaml", yaml)
     }
 
-    const ONE: &str = "accepted:\n- {check: instance_manager_stale, cause: orphan_held, object: im-1, \
+    const ONE: &str = "accepted:\n- {check: instance_manager_old, cause: orphan_held, object: im-1, \
                        reason: 'ticket 7', until: 2026-03-31}\n";
 
     #[test]
@@ -257,8 +257,7 @@ mod tests {
             assert_eq!((rest.len(), accepted.len()), (expected, 2 - expected), "{limits}");
             assert!(rest.iter().all(|one| one.evidence().iter().any(|fact| fact.text == says)), "{limits}");
         }
-        let cut =
-            || -> Omitted { [(("instance_manager_stale", "orphan_held", Severity::Warning), 3)].into() };
+        let cut = || -> Omitted { [(("instance_manager_old", "orphan_held", Severity::Warning), 3)].into() };
         let counted = |limits: &str| of_omitted(cut(), &acceptance(limits), None)[0].accepted;
         assert_eq!(["", "maxSeverity: info, ", "maxFindings: 9, "].map(counted), [true, false, false]);
     }
@@ -270,7 +269,7 @@ mod tests {
             (ONE.replace("ticket 7", " "), "has no reason; add one"),
             (ONE.replace(", until: 2026-03-31", ""), "has no until; add"),
             (ONE.replace("2026-03-31", "soon"), "until"),
-            (ONE.replace("instance_manager_stale", "instance_manager_stall"), "instance_manager_stale"),
+            (ONE.replace("instance_manager_old", "instance_manager_stall"), "instance_manager_old"),
             (ONE.replace("orphan_held", "orphan_hold"), "orphan_held"),
             (ONE.replace("object:", "objekt:"), "objekt"),
         ] {

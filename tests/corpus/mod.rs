@@ -207,7 +207,7 @@ macro_rules! subjects {
 subjects! {
     attachment_on_dead_node backup_failing csi_plugin_down disk_unavailable driver_deployer_blocked engine_image_unavailable
     eviction_inconsistent eviction_stalled instance_manager_down instance_manager_pressure instance_manager_replaced
-    instance_manager_stale known_bad_release left_behind manager_crash_loop manager_half_alive manager_start_stuck
+    instance_manager_old known_bad_release left_behind manager_crash_loop manager_half_alive manager_start_stuck
     node_iscsi_errors node_unregistered operation_stalled replica_unschedulable share_manager_down snapshot_chain_long version_skew
     volume_attachment_stuck volume_degraded volume_faulted volume_read_only webhook_unavailable
     neighbours_of_faults ordinary_attachments ordinary_days ordinary_nodes ordinary_operations ordinary_upgrades ordinary_volumes

@@ -63,7 +63,7 @@ pub fn diagnose(
         InstanceManagerState::Running => {
             dead_pod(cluster, fleet, im, out).or_else(|| unlabelled(fleet, im, old))
         }
-        // Longhorn removes an old one that does not run; instance_manager_stale watches that
+        // Longhorn removes an old one that does not run; instance_manager_old watches that
         _ if old => None,
         InstanceManagerState::Unknown => Some(lost(cluster, im)),
         InstanceManagerState::Unrecognized => {

@@ -78,7 +78,7 @@ causes! {
              concurrent-replica-rebuild-per-node-limit." [read "kubectl -n <namespace> logs <object> --tail=200"];
     SETTINGS_SYNC = info "settings_sync" "Longhorn replaced the idle instance manager to apply settings"
         fix "Do nothing: this is expected." [read PODS];
-    STALE_CLEANUP = info "stale_cleanup" "Longhorn removed the instance manager because it was old or no longer needed"
+    CLEANUP = info "cleanup" "Longhorn removed the instance manager because it was old or no longer needed"
         fix "Do nothing: this is expected." [read PODS];
     DELETED = warning "deleted"
         "the instance manager's pod was deleted while it served volumes" but "info if nothing ran in it"

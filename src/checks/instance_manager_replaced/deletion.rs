@@ -104,7 +104,7 @@ fn untold(scene: &ReplacementScene, unharmed: bool) -> Judged {
 fn idle(scene: &ReplacementScene, mut evidence: Vec<Evidence>, otherwise: ReplacementVerdict) -> Judged {
     if scene.retired {
         evidence.push(api("the pod's instance manager was removed or is no longer a default one"));
-        return Judged::new(ReplacementVerdict::StaleCleanup, evidence);
+        return Judged::new(ReplacementVerdict::Cleanup, evidence);
     }
     let changes = changes(scene);
     if !changes.is_empty() || scene.setting.is_some() {

@@ -83,7 +83,7 @@ fn what(end: &End) -> &'static str {
         ReplacementVerdict::SandboxLost => ": its kubelet lost its sandbox",
         ReplacementVerdict::Panic => ": its process panicked",
         ReplacementVerdict::SettingsSync => ": Longhorn applied settings while it was idle",
-        ReplacementVerdict::StaleCleanup => ": Longhorn no longer needed it",
+        ReplacementVerdict::Cleanup => ": Longhorn no longer needed it",
         ReplacementVerdict::Deleted => ": its pod was deleted while in use",
         ReplacementVerdict::DeletedIdle => ": its pod was deleted while idle",
         ReplacementVerdict::Unknown | ReplacementVerdict::Stopped => " (cause unknown)",
@@ -99,7 +99,7 @@ fn impact(cluster: &Cluster, end: &End, volumes: &[VolumeRef]) -> String {
         (true, true) => "none: the instance manager was idle".to_owned(),
         (true, false) => "none visible: no volume shows damage".into(),
         (false, _)
-            if matches!(end.verdict, ReplacementVerdict::SettingsSync | ReplacementVerdict::StaleCleanup) =>
+            if matches!(end.verdict, ReplacementVerdict::SettingsSync | ReplacementVerdict::Cleanup) =>
         {
             format!("none: it held only replicas of {}, which no workload used", users_of(volumes))
         }

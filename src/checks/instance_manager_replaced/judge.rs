@@ -33,7 +33,7 @@ word_enum! {
         SandboxLost = "sandbox_lost",
         Panic = "panic",
         SettingsSync = "settings_sync",
-        StaleCleanup = "stale_cleanup",
+        Cleanup = "cleanup",
         Deleted = "deleted",
         /// Deleted while nothing ran in it, and nothing differs in its successor.
         DeletedIdle = "deleted_idle",
@@ -57,7 +57,7 @@ impl ReplacementVerdict {
             ReplacementVerdict::SandboxLost => &causes::SANDBOX_LOST,
             ReplacementVerdict::Panic => &causes::PANIC,
             ReplacementVerdict::SettingsSync => &causes::SETTINGS_SYNC,
-            ReplacementVerdict::StaleCleanup => &causes::STALE_CLEANUP,
+            ReplacementVerdict::Cleanup => &causes::CLEANUP,
             ReplacementVerdict::Deleted | ReplacementVerdict::DeletedIdle => &causes::DELETED,
             ReplacementVerdict::Unknown | ReplacementVerdict::Stopped | ReplacementVerdict::StoppedIdle => {
                 &causes::UNKNOWN
@@ -72,7 +72,7 @@ impl ReplacementVerdict {
             ReplacementVerdict::Drained
                 | ReplacementVerdict::TaintedIdle
                 | ReplacementVerdict::SettingsSync
-                | ReplacementVerdict::StaleCleanup
+                | ReplacementVerdict::Cleanup
                 | ReplacementVerdict::DeletedIdle
                 | ReplacementVerdict::StoppedIdle
         )

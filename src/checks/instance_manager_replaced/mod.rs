@@ -56,7 +56,7 @@ pub static CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Ended instance managers",
-            description: "Instance manager pods that ended per hour. settings_sync and stale_cleanup are Longhorn's own work.",
+            description: "Instance manager pods that ended per hour. settings_sync and cleanup are Longhorn's own work.",
             expr: "max by ($cluster cause, expected) \
                    (increase(longhorn_health_instance_manager_replacements_total{$job}[1h]))",
             legend: "{{cause}}",

@@ -265,7 +265,7 @@ fn what_the_kubelet_did_not_stop_ended_by_itself() {
 fn the_removal_of_an_old_one_is_expected() {
     let gone = deleting(last("Running", ""));
     let only_nodes = release("v1.9.2") + &node();
-    assert_eq!(found(&CHECK, &saw(&gone, &only_nodes)), ["info stale_cleanup InstanceManager im-1"]);
+    assert_eq!(found(&CHECK, &saw(&gone, &only_nodes)), ["info cleanup InstanceManager im-1"]);
     assert_eq!(found(&CHECK, &saw(&gone, &(only_nodes + &hit()))), ["warning deleted InstanceManager im-1"]);
 }
 

@@ -31,10 +31,10 @@ gauges! {
         "1 for every finding.",
         absent "there is no such finding, or longhorn_health_exporter_truncated_findings counts it",
         example "max without (instance, pod) (longhorn_health_finding{severity=\"critical\"}) == 1";
-    FINDING_VOLUME = Gauge "longhorn_health_finding_volume" ["check", "cause", "object", "node", "disk", "volume", "pvc", "pvc_namespace"]
-        "1 for every volume that a finding affects, or that keeps the finding's object in use. Other labels: as in longhorn_health_finding.",
+    FINDING_VOLUME = Gauge "longhorn_health_finding_volume" ["check", "cause", "severity", "object_kind", "object", "node", "disk", "volume", "pvc_namespace", "pvc"]
+        "1 for every volume that a finding affects, or that keeps the finding's object in use. Has all labels of longhorn_health_finding.",
         absent "the finding names no volume, or longhorn_health_exporter_truncated_findings counts it",
-        example "max without (instance, pod) (longhorn_health_finding_volume) * on (cluster, check, cause, object, node, disk) group_left (severity) topk by (cluster, check, cause, object, node, disk) (1, longhorn_health_finding)";
+        example "max without (instance, pod) (longhorn_health_finding_volume{severity=\"critical\"}) == 1";
     ALERT_FOLLOWS = Gauge "longhorn_health_alert_follows" ["alert", "cause", "node", "root_alert", "root_node"]
         "1 for every alert that is a consequence of an equally or more severe root alert. LonghornHealthInhibitor mutes such alerts.",
         absent "one of the alert's findings follows from no other finding",

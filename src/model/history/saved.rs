@@ -263,7 +263,7 @@ mod tests {
     use super::*;
     use crate::longhorn::KubeNode;
 
-    const CHECK: &str = "instance_manager_stale";
+    const CHECK: &str = "instance_manager_old";
 
     fn known(id: &str) -> Option<&'static str> {
         (id == CHECK).then_some(CHECK)

@@ -103,7 +103,7 @@ fn scenarios_name_their_root_first() {
         // the holder of the start Lease hangs, and the others wait for it
         ("demo", "manager_start_stuck/access_denied"),
         ("incident-000-instance-manager-restarted", "instance_manager_replaced/liveness_probe"),
-        ("incident-001-old-instance-manager-held", "instance_manager_stale/reattach_pending"),
+        ("incident-001-old-instance-manager-held", "instance_manager_old/reattach_pending"),
         ("incident-002-open-iscsi-missing", "manager_crash_loop/open_iscsi_missing"),
         ("incident-003-backing-image-eviction-crash", "backing_image_eviction_crash/at_risk"),
         ("incident-003-before-the-crash", "backing_image_eviction_crash/at_risk"),

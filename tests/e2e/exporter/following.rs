@@ -86,7 +86,7 @@ async fn a_definition_that_is_deleted_and_made_again_is_followed() -> Result<()>
     let took = exporter
         .until("the kind to be gone", SOON, |page| {
             page.is(states, &state("not_installed"), 1.0)
-                && page.is(unknown, &[("check", "instance_manager_stale")], 1.0)
+                && page.is(unknown, &[("check", "instance_manager_old")], 1.0)
                 && !page.is(VOLUMES, &[("robustness", "healthy")], 1.0)
         })
         .await?;
@@ -100,7 +100,7 @@ async fn a_definition_that_is_deleted_and_made_again_is_followed() -> Result<()>
     let took = exporter
         .until("the kind to be back", SOON, |page| {
             page.value(states, &[("resource", "volumes.longhorn.io")]).is_none()
-                && !page.has(unknown, &[("check", "instance_manager_stale")])
+                && !page.has(unknown, &[("check", "instance_manager_old")])
                 && page.sum("longhorn_health_volumes") == count
         })
         .await?;

@@ -14,7 +14,7 @@ const UNKNOWN: &str = "longhorn_health_check_unknown";
 const ERRORS: &str = "longhorn_health_exporter_api_errors_total";
 const LAST_SUCCESS: &str = "longhorn_health_exporter_last_success_timestamp_seconds";
 const VOLUMES: &str = "volumes.longhorn.io";
-const STALE: &str = "instance_manager_stale";
+const STALE: &str = "instance_manager_old";
 
 /// How long the API server is away.
 const OUTAGE: Duration = Duration::from_secs(120);

@@ -31,7 +31,7 @@ pub fn page(declared: &Declared) -> String {
     page.paragraph(
         "*In words* means that the command depends on the case: a failed replica that blocks the next one (`replica_unschedulable`), a strict-local \
          volume's second replica without data (`volume_attachment_stuck`), another node's PodDisruptionBudget (`eviction_stalled`), workloads to \
-         scale down (`instance_manager_stale`), or webhook configurations that name a missing Service.",
+         scale down (`instance_manager_old`), or webhook configurations that name a missing Service.",
     );
     page.finish()
 }

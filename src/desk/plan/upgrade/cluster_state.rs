@@ -12,7 +12,7 @@ use crate::longhorn::{
 };
 
 /// Checks whose findings wait for volumes and are in no one's way.
-const WAITING: &[&str] = &["danger_zone_pending", "instance_manager_stale"];
+const WAITING: &[&str] = &["danger_zone_pending", "instance_manager_old"];
 
 /// One entry a cause, as check groups them, with how many there are of it.
 fn grouped<'a>(findings: &[&'a Finding]) -> Vec<(&'a Finding, usize)> {

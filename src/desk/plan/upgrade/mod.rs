@@ -16,7 +16,7 @@ use crate::longhorn::{Release, Resource};
 pub const REUSED: &[&str] = &[
     "manager_crash_loop", "manager_start_stuck", "manager_half_alive", "webhook_unavailable",
     "node_unregistered", "driver_deployer_blocked", "csi_plugin_down", "instance_manager_down",
-    "instance_manager_stale", "danger_zone_pending", "attachment_on_dead_node", "eviction_inconsistent",
+    "instance_manager_old", "danger_zone_pending", "attachment_on_dead_node", "eviction_inconsistent",
     "engine_image_unavailable", "backing_image_eviction_crash",
 ];
 
@@ -159,7 +159,7 @@ conditions! {
         needs [Volumes] Now(volumes::offline_engines);
     LATER = Note "pending" "settings and instance managers are waiting until volumes are detached"
         fix ""
-        source "the checks danger_zone_pending and instance_manager_stale of this program"
+        source "the checks danger_zone_pending and instance_manager_old of this program"
         needs [] Now(cluster_state::pending);
     SETTINGS_GONE = Note "settings_removed" "the target release removes or renames settings that this cluster uses"
         fix "Use the new setting names in your Helm values or GitOps source: Longhorn ignores unknown names and only logs them."

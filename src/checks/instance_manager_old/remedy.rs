@@ -8,7 +8,7 @@ use crate::longhorn::{DataEngine, DataLocality, InstanceManager, VolumeRobustnes
 
 use super::Orphans;
 use super::causes;
-use super::classify::{StaleManager, ending_pod};
+use super::classify::{OldManager, ending_pod};
 
 /// Commands a volume are printed for this many volumes at most.
 const SHOWN: usize = 5;
@@ -19,7 +19,7 @@ pub(super) fn advise(
     cluster: &Cluster,
     fleet: &InstanceManagers,
     im: &InstanceManager,
-    case: &StaleManager,
+    case: &OldManager,
     orphans: &Orphans,
     shards: &[&str],
 ) -> Finding {
@@ -46,7 +46,7 @@ pub(super) fn advise(
 /// Orphaned instances go with their Orphan object where Longhorn has made one (1.9.0 and later,
 /// v1, and only for instances with a uuid); else with the instance manager, once nothing else
 /// runs in it.
-fn orphan(finding: Finding, im: &InstanceManager, case: &StaleManager, orphans: &Orphans) -> Finding {
+fn orphan(finding: Finding, im: &InstanceManager, case: &OldManager, orphans: &Orphans) -> Finding {
     let name = im.metadata.name.as_str();
     let held = || case.holders.iter().filter(|holder| holder.why == &causes::ORPHAN_HELD);
     let known: Vec<&str> = held().filter_map(|holder| orphans.get(&(name, holder.name)).copied()).collect();
@@ -71,7 +71,7 @@ fn held(
     cluster: &Cluster,
     fleet: &InstanceManagers,
     im: &InstanceManager,
-    case: &StaleManager,
+    case: &OldManager,
     volumes: &[VolumeRef],
 ) -> Remedy {
     let ns = &cluster.namespace;

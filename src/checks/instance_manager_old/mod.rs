@@ -21,10 +21,10 @@ use crate::facts::text::{listed, users_of};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{InstanceManager, InstanceManagerState, OrphanType};
 
-use classify::StaleManager;
+use classify::OldManager;
 
 pub static CHECK: Check = Check {
-    id: "instance_manager_stale",
+    id: "instance_manager_old",
     title: "Old instance managers",
     summary: "An instance manager that does not run the default image still exists. The finding shows what runs in it, whether it clears by itself, and the \
               steps to empty it.",
@@ -38,7 +38,7 @@ pub static CHECK: Check = Check {
         Panel {
             title: "Old instance managers stuck",
             description: "Old instance managers that run nothing, or only orphaned instances, but that Longhorn does not remove.",
-            expr: "sum by ($cluster job) (max without ($without) (longhorn_health_check_findings{$job, check=\"instance_manager_stale\", severity=\"warning\"})) \
+            expr: "sum by ($cluster job) (max without ($without) (longhorn_health_check_findings{$job, check=\"instance_manager_old\", severity=\"warning\"})) \
                    or 0 * max by ($cluster job) (longhorn_health_checks{$job, state=\"known\"} > 0)",
             legend: "stuck",
             steps: &[Step::at(0.0, "green"), Step::at(1.0, "orange")],
@@ -59,7 +59,7 @@ pub static CHECK: Check = Check {
             description: "Volumes that run in old instance managers. Upgrade the engines marked engine_upgrade_pending, then detach and attach the volumes marked reattach_pending.",
             columns: &["cause", "object", "volume", "pvc_namespace", "pvc"],
             expr: "max by ($cluster cause, object, volume, pvc, pvc_namespace) \
-                   (longhorn_health_finding_volume{$job, check=\"instance_manager_stale\"}) == 1",
+                   (longhorn_health_finding_volume{$job, check=\"instance_manager_old\"}) == 1",
             legend: "{{volume}}",
             width: Width::Full,
             no_data: "no volume holds an old instance manager, or the exporter is not reporting",
@@ -82,7 +82,7 @@ gauges! {
 }
 
 const STUCK: Alert = Alert {
-    name: "LonghornInstanceManagerStuck",
+    name: "LonghornOldInstanceManagerStuck",
     when: When::Found(&[&causes::ORPHAN_HELD, &causes::CLEANUP_STUCK, &causes::DELETION_STUCK]),
     for_: "15m",
     summary: "An old Longhorn instance manager is not being removed.",
@@ -90,7 +90,7 @@ const STUCK: Alert = Alert {
                   removed and keeps reserving CPU and memory. Run the command below to find out what keeps it. Do not \
                   delete it until you know the cause.",
     why: "Longhorn removes an idle instance manager within 30 seconds. The alert waits a quarter of an hour, because an upgrade restarts all managers.",
-    runbook: include_str!("LonghornInstanceManagerStuck.md"),
+    runbook: include_str!("LonghornOldInstanceManagerStuck.md"),
     ..Alert::DEFAULT
 };
 
@@ -132,7 +132,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     }
 }
 
-fn sample_holders(im: &InstanceManager, case: &StaleManager, out: &mut Outcome) {
+fn sample_holders(im: &InstanceManager, case: &OldManager, out: &mut Outcome) {
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for holder in &case.holders {
         *counts.entry((holder.role.as_str(), holder.why.id)).or_default() += 1;
@@ -163,7 +163,7 @@ fn finding(
     cluster: &Cluster,
     fleet: &InstanceManagers,
     im: &InstanceManager,
-    case: &StaleManager,
+    case: &OldManager,
     orphans: &Orphans,
 ) -> Finding {
     let name = &im.metadata.name;
@@ -198,7 +198,7 @@ fn finding(
 
 /// Shards and shard groups that run in an instance manager which Longhorn takes for idle: v1.12.1
 /// does not look at their maps before it removes the instance manager.
-fn doomed_shards<'a>(im: &'a InstanceManager, case: &StaleManager) -> Vec<&'a str> {
+fn doomed_shards<'a>(im: &'a InstanceManager, case: &OldManager) -> Vec<&'a str> {
     let running = im.status.current_state == InstanceManagerState::Running;
     if !running
         || !matches!(*case.why, causes::CLEANUP_STUCK | causes::CLEANUP_PENDING)
@@ -211,7 +211,7 @@ fn doomed_shards<'a>(im: &'a InstanceManager, case: &StaleManager) -> Vec<&'a st
     instances.filter(|(_, shard)| shard.status.state.is_active()).map(|(name, _)| name.as_str()).collect()
 }
 
-fn message(im: &InstanceManager, case: &StaleManager, volumes: usize) -> String {
+fn message(im: &InstanceManager, case: &OldManager, volumes: usize) -> String {
     // its name is long, and its node tells more
     let node = &im.spec.node_id;
     let of = |why: &'static Cause| case.holders.iter().filter(|holder| holder.why == why).count();
@@ -253,7 +253,7 @@ fn message(im: &InstanceManager, case: &StaleManager, volumes: usize) -> String 
     }
 }
 
-fn impact(case: &StaleManager, volumes: &[VolumeRef], shards: &[&str]) -> String {
+fn impact(case: &OldManager, volumes: &[VolumeRef], shards: &[&str]) -> String {
     if !shards.is_empty() {
         return "Longhorn treats it as idle and will remove it, together with its shards".to_owned();
     }

@@ -27,28 +27,28 @@ pub struct Holder<'a> {
 }
 
 /// The judgement over one instance manager.
-pub struct StaleManager<'a> {
+pub struct OldManager<'a> {
     pub why: &'static Cause,
     pub since: Option<jiff::Timestamp>,
     pub holders: Vec<Holder<'a>>,
     pub evidence: Vec<Evidence>,
 }
 
-impl<'a> StaleManager<'a> {
+impl<'a> OldManager<'a> {
     fn plain(why: &'static Cause, since: Option<jiff::Timestamp>, evidence: Vec<Evidence>) -> Self {
-        StaleManager { why, since, holders: Vec::new(), evidence }
+        OldManager { why, since, holders: Vec::new(), evidence }
     }
 }
 
 /// Judges an instance manager whose deletion is under way; `None` while it is young.
-pub fn deletion<'a>(cluster: &Cluster, im: &InstanceManager) -> Option<StaleManager<'a>> {
+pub fn deletion<'a>(cluster: &Cluster, im: &InstanceManager) -> Option<OldManager<'a>> {
     let asked = im.metadata.deletion_timestamp.get()?;
     (cluster.age(asked) >= RECONCILE).then(|| {
         let text = format!("deletionTimestamp is {asked}, {} ago", duration(cluster.age(asked)));
         let pod = ending_pod(cluster, im)
             .map(|pod| api(format!("pod {} on {} is Terminating", pod.metadata.name, pod.spec.node_name)));
         let evidence = [api(text)].into_iter().chain(pod).collect();
-        StaleManager::plain(&causes::DELETION_STUCK, Some(asked), evidence)
+        OldManager::plain(&causes::DELETION_STUCK, Some(asked), evidence)
     })
 }
 
@@ -63,7 +63,7 @@ pub fn classify<'a>(
     fleet: &InstanceManagers<'a>,
     im: &'a InstanceManager,
     out: &mut Outcome,
-) -> StaleManager<'a> {
+) -> OldManager<'a> {
     let node = &im.spec.node_id;
     let state = im.status.current_state;
     match state {
@@ -75,16 +75,16 @@ pub fn classify<'a>(
             match causes.find(|cause| holders.iter().any(|holder| holder.why == *cause)) {
                 Some(why) => {
                     let since = out.first_seen(why.id, &im.metadata.name);
-                    StaleManager { why, since, holders, evidence: Vec::new() }
+                    OldManager { why, since, holders, evidence: Vec::new() }
                 }
                 None => idle(cluster, fleet, im, IDLE, "idle", out),
             }
         }
         InstanceManagerState::Unknown => match nodes::down(cluster, node) {
-            Some(down) => StaleManager::plain(&causes::NODE_DOWN, None, vec![down]),
+            Some(down) => OldManager::plain(&causes::NODE_DOWN, None, vec![down]),
             None if keeps_unknown(fleet.code_on(node)) => {
                 let text = format!("the state is unknown, so Longhorn keeps it until {node} answers again");
-                StaleManager::plain(&causes::NODE_DOWN, None, vec![api(text)])
+                OldManager::plain(&causes::NODE_DOWN, None, vec![api(text)])
             }
             None => idle(cluster, fleet, im, NEXT_LOOK, "not_running", out),
         },
@@ -93,14 +93,14 @@ pub fn classify<'a>(
                 "instance manager {} is in a state that no known release writes",
                 im.metadata.name
             ));
-            StaleManager::plain(
+            OldManager::plain(
                 &causes::CLEANUP_PENDING,
                 None,
                 vec![api("no known release writes the instance manager's state")],
             )
         }
         _ => match nodes::down(cluster, node) {
-            Some(down) => StaleManager::plain(&causes::NODE_DOWN, None, vec![down]),
+            Some(down) => OldManager::plain(&causes::NODE_DOWN, None, vec![down]),
             None => idle(cluster, fleet, im, NEXT_LOOK, "not_running", out),
         },
     }
@@ -120,7 +120,7 @@ fn idle<'a>(
     patience: SignedDuration,
     fact: &'static str,
     out: &mut Outcome,
-) -> StaleManager<'a> {
+) -> OldManager<'a> {
     let state = im.status.current_state.as_str();
     let since = out.first_seen(fact, &im.metadata.name);
     let mut evidence =
@@ -141,7 +141,7 @@ fn idle<'a>(
             "the instance manager's data engine is disabled, so the setting controller removes it, not the node's sync",
         ));
     }
-    StaleManager::plain(why, since, evidence)
+    OldManager::plain(why, since, evidence)
 }
 
 fn holder<'a>(
