@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the tools pinned in go.mod beside it into $LHE_LINT_BIN (default: target/lint-bin), if they
-# are not there yet.
+# Builds the tools pinned in go.mod beside it and in ../pint into $LHE_LINT_BIN (default:
+# target/lint-bin), if they are not there yet.
 #
 # Exit status: 0 they are there; 3 no usable Go, so what they judge is not judged (the tests say so);
 # anything else is a failed build.
@@ -12,7 +12,7 @@ mkdir -p "$bin"
 bin=$(cd "$bin" && pwd)
 exec 9>"$bin/lock"
 flock 9
-key=$(cat "$here/go.mod" "$here/go.sum" "$here/build.sh" | sha256sum | cut -c1-16)
+key=$(cat "$here/go.mod" "$here/go.sum" "$here"/../pint/go.* "$here/build.sh" | sha256sum | cut -c1-16)
 [ "$(cat "$bin/key" 2>/dev/null || true)" != "$key" ] || exit 0
 
 cd "$here"
@@ -21,6 +21,8 @@ export CGO_ENABLED=0 GOFLAGS='-mod=readonly -buildvcs=false' GOWORK=off GOBIN="$
 command -v go >/dev/null || { echo "lint tools: go is not installed" >&2; exit 3; }
 go list -m >/dev/null || { echo "lint tools: $(go version) cannot read go.mod" >&2; exit 3; }
 start=$(date +%s)
-go install -trimpath -ldflags '-s -w' tool
+for module in "$here" "$here/../pint"; do
+    (cd "$module" && go install -trimpath -ldflags '-s -w' tool)
+done
 echo "$key" >"$bin/key"
 echo "lint tools: built in $(($(date +%s) - start)) s in $bin"
