@@ -11,11 +11,18 @@
     disabledAlerts: [],
     // Rules on Longhorn's own metrics, too, which need no exporter.
     longhornMetrics: false,
+    // Longhorn's release, such as 'v1.8.2': leaves out those of them that need a newer one. Empty: all.
+    longhornRelease: '',
   },
 
   local config = self._config,
   local groups = std.parseYaml(importstr '../rules/longhorn-health.rules.yaml').groups,
   local ofLonghorn = std.parseYaml(importstr '../rules/longhorn-metrics.rules.yaml').groups,
+  local version(text) = [std.parseInt(part) for part in std.split(std.lstripChars(text, 'v'), '.')],
+  // longhorn-health.longhorn-metrics.from-v1.10.1 names what the group needs
+  local needed(name) = [std.substr(name, at + 6, 20) for at in std.findSubstr('.from-', name)],
+  local works(group) =
+    std.all([version(from) <= version(config.longhornRelease) for from in needed(group.name)]),
   local set(rule) =
     if std.objectHas(rule, 'record') then rule
     else rule {
@@ -31,6 +38,7 @@
     groups+: [
       group { rules: [set(rule) for rule in group.rules if wanted(rule)] }
       for group in groups + if config.longhornMetrics then ofLonghorn else []
+      if config.longhornRelease == '' || works(group)
     ],
   },
 

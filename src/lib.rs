@@ -30,7 +30,7 @@ pub(crate) use ::facts;
 pub(crate) use ::testing;
 #[cfg(feature = "lint-rules")]
 pub use desk::lint_rules;
-pub use desk::{generate, plan};
+pub use desk::{generate, longhorn_series, plan};
 
 pub use model::{check, cluster, history, longhorn};
 pub(crate) use model::{did_you_mean, sync, word_enum, yaml_error};

@@ -10,6 +10,7 @@
 pub mod generate;
 #[cfg(feature = "lint-rules")]
 pub mod lint_rules;
+pub mod longhorn_series;
 pub mod own;
 pub mod plan;
 

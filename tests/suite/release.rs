@@ -297,15 +297,20 @@ fn whole(value: &mut Value) {
 #[test]
 fn the_mixin_is_the_shipped_rules_and_dashboards() {
     let Some(jsonnet) = built::lint("jsonnet") else { return };
+    // as `jb install` leaves it in someone's repository
+    let scratch = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(root(), scratch.path().join("longhorn-health-exporter")).unwrap();
     let evaluate = |code: &str| {
-        let output = Command::new(&jsonnet).args(["--exec", code]).current_dir(root()).output().unwrap();
+        let code = format!("local mixin = import 'longhorn-health-exporter/mixin/mixin.libsonnet'; {code}");
+        let mut command = Command::new(&jsonnet);
+        let output = command.args(["--exec", &code, "-J"]).arg(scratch.path()).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice::<Value>(&output.stdout).unwrap()
     };
     let rules = fs::read_to_string(root().join("rules/longhorn-health.rules.yaml")).unwrap();
     let rules: Value = serde_yaml::from_str(&rules).unwrap();
-    assert_eq!(evaluate("(import 'mixin/mixin.libsonnet').prometheusAlerts"), rules);
-    let dashboards = evaluate("(import 'mixin/mixin.libsonnet').grafanaDashboards");
+    assert_eq!(evaluate("mixin.prometheusAlerts"), rules);
+    let dashboards = evaluate("mixin.grafanaDashboards");
     let mut shipped = 0;
     for entry in fs::read_dir(root().join("dashboards")).unwrap() {
         let path = entry.unwrap().path();
@@ -319,8 +324,15 @@ fn the_mixin_is_the_shipped_rules_and_dashboards() {
         }
     }
     assert_eq!(dashboards.as_object().unwrap().len(), shipped);
+    for (release, groups) in [("", 3), ("v1.3.3", 1), ("1.8.2", 2), ("v1.10.1", 3)] {
+        let of = evaluate(&format!(
+            "(mixin {{ _config+:: {{ longhornMetrics: true, longhornRelease: '{release}' }} }}).prometheusAlerts.groups"
+        ));
+        let names = of.as_array().unwrap().iter().map(|group| group["name"].as_str().unwrap());
+        assert_eq!(names.filter(|name| name.contains("longhorn-metrics")).count(), groups, "{release}");
+    }
     let set = evaluate(
-        "((import 'mixin/mixin.libsonnet') { _config+:: { runbookBaseUrl: 'https://r', alertLabels: { team: 'a' }, \
+        "(mixin { _config+:: { runbookBaseUrl: 'https://r', alertLabels: { team: 'a' }, \
          disabledAlerts: ['LonghornVolumeFaulted'] } }).prometheusAlerts",
     );
     let groups = set["groups"].as_array().unwrap();

@@ -3,7 +3,7 @@
 use promql_parser::label::{MatchOp, Matcher};
 use promql_parser::parser::{BinaryExpr, Expr, VectorSelector, token};
 
-use super::catalogue::Metric;
+use crate::longhorn_series::Metric;
 
 /// Labels that a scrape adds, as Prometheus or its operator do; every series has the first two.
 const OF_TARGETS: &[&str] = &[

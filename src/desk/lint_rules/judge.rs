@@ -7,11 +7,11 @@ use promql_parser::parser::{
     AggregateExpr, BinaryExpr, Call, Expr, LabelModifier, VectorMatchCardinality, VectorSelector, token,
 };
 
-use super::catalogue::{LABELS, Metric};
 use super::forms::{is_existence, is_of_target, name_of, number, ours_instead, ours_too, plain_selector};
 use super::{Level, Said};
 use crate::facts::text::listed;
 use crate::longhorn::Release;
+use crate::longhorn_series::{LABELS, Metric};
 
 /// Functions that do not look at the values, or only at whether they change.
 const EXISTENCE: &[&str] =

@@ -1,6 +1,5 @@
 //! `lint-rules`: finds in users' own rules and dashboards what Longhorn's metrics of a release cannot answer.
 
-pub mod catalogue;
 mod forms;
 mod judge;
 mod selectors;

@@ -6,10 +6,10 @@ use promql_parser::label::{MatchOp, Matcher};
 use promql_parser::parser::VectorSelector;
 
 use super::Level;
-use super::catalogue::{LABELS, Metric, NAMES};
 use super::forms::{is_negative, is_of_target, name_of, ours_instead, ours_too};
 use super::judge::Judge;
 use crate::did_you_mean;
+use crate::longhorn_series::{LABELS, Metric, NAMES};
 
 impl Judge<'_> {
     /// A regular expression for the name: whether it fits any metric.

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use promql_parser::parser::{BinaryExpr, Expr, LabelModifier, VectorSelector};
 
 use super::Level;
-use super::catalogue::LABELS;
 use super::forms::{is_of_target, number};
 use super::judge::Judge;
 use crate::facts::text::listed;
+use crate::longhorn_series::LABELS;
 
 /// Functions that give back the labels, and with the last three numbers the values in their range, of what they get.
 const SAME_LABELS: &[&str] = &[

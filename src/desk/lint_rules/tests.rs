@@ -1,5 +1,8 @@
-use super::catalogue::{METRICS, Metric};
 use super::*;
+use crate::generate::catalogue::LONGHORN_METRICS;
+use crate::generate::catalogue::tests::DECLARED;
+use crate::generate::{rules, settings};
+use crate::longhorn_series::{METRICS, Metric};
 use proptest::prelude::*;
 
 fn release(text: &str) -> Release {
@@ -64,8 +67,7 @@ fn many_comments_are_valid_yaml() {
 #[test]
 fn the_catalogue_is_whole() {
     assert!(METRICS.len() > 30);
-    let alerts: Vec<&str> =
-        crate::generate::catalogue::tests::DECLARED.alerts().map(|alert| alert.name).collect();
+    let alerts: Vec<&str> = DECLARED.alerts().map(|alert| alert.name).collect();
     for metric in METRICS.iter() {
         for name in &metric.ours {
             assert!(alerts.contains(&name.as_str()), "{name} is no alert");
@@ -83,6 +85,28 @@ fn the_catalogue_is_whole() {
     let disk = Metric::of("longhorn_disk_status").unwrap();
     assert!(disk.labels(release("v1.5.1")).is_none() && disk.labels(release("v1.5.2")).is_some());
     assert_eq!(disk.there(), "from v1.4.4 on, not in v1.5.0, from v1.5.2 on");
+}
+
+/// Before 1.5.3, volumes have no claim to aggregate by, which loses nothing.
+#[test]
+fn own_rules_for_a_release_ask_for_what_it_has() {
+    let newest = LINES.last().unwrap().newest();
+    let releases: BTreeSet<Release> = METRICS.iter().flat_map(Metric::releases).chain([newest]).collect();
+    let mut sizes = BTreeMap::new();
+    for on in releases {
+        let settings = settings::parse(&DECLARED, "c", &format!("longhorn_release: {on}")).unwrap();
+        let text = rules::of_longhorn_metrics("", &settings).unwrap();
+        let linted = lint(&[("rules".to_owned(), text)], on).unwrap();
+        for problem in linted.problems {
+            let Said { level, id, message, .. } = problem.said;
+            let is_claim = id == "absent_label" && message.contains("aggregates by pvc");
+            assert!(level == Level::Note || is_claim, "{on}: {}: {message}", problem.place);
+        }
+        sizes.entry(linted.expressions).or_insert(on.to_string());
+    }
+    let all = LONGHORN_METRICS.alerts.len();
+    let from = [(all - 2, "v1.3.0"), (all - 1, "v1.4.0"), (all, "v1.10.1")];
+    assert_eq!(sizes, from.map(|(size, on)| (size, on.to_owned())).into());
 }
 
 #[test]

@@ -53,6 +53,16 @@ fn rules_on_longhorns_own_metrics_are_one_value() -> Result<()> {
         let rule = alert(&objects, kind, name)?;
         ensure!(rule["expr"].as_str().is_some_and(|expr| expr.contains(", 7200)")), "{rule}");
     }
+    for (release, is_there) in
+        [("", true), ("v1.8.2", false), ("1.10.0", false), ("v1.10.1", true), ("1.12.1", true)]
+    {
+        let objects =
+            of(&format!("longhornMetrics: true, longhornRelease: '{release}', dashboardUrl: 'https://g'"))?;
+        assert_eq!(alert(&objects, kind, "LonghornNodeOvercommitted").is_ok(), is_there, "{release}");
+        let rule = alert(&objects, kind, "LonghornVolumeLatencyHigh")?;
+        assert_eq!(rule["annotations"]["dashboard_url"], "https://g/d/longhorn-health-longhorn-metrics");
+    }
+    ensure!(of("longhornMetrics: true, longhornRelease: '1.8'").is_err());
     Ok(())
 }
 

@@ -3,16 +3,17 @@
 use std::collections::BTreeSet;
 
 use longhorn_health_exporter::cli::DECLARED;
-use longhorn_health_exporter::lint_rules::catalogue::NAMES;
 use longhorn_health_exporter::longhorn::CSI_DRIVER;
 use longhorn_health_exporter::longhorn::resource::TABLE;
+use longhorn_health_exporter::longhorn_series::NAMES;
 use regex::Regex;
 
 use super::{files, pages, text};
 
-/// What begins like a series and is something else: the plugin and the crate, a key of the report, and a module.
-const NO_SERIES: [&str; 4] =
-    ["longhorn_health", "longhorn_health_exporter", "longhorn_version", "longhorn_metrics"];
+/// What begins like a series and is something else: the plugin and the crate, keys of report and configuration, a module.
+const NO_SERIES: [&str; 5] = [
+    "longhorn_health", "longhorn_health_exporter", "longhorn_version", "longhorn_release", "longhorn_metrics",
+];
 
 /// Words that begin like one of Longhorn's series or ours.
 fn series(text: &str) -> BTreeSet<String> {

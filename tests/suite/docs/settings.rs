@@ -64,7 +64,7 @@ fn unknown_names_are_told_with_the_one_that_was_meant() {
         (&restarts("fro: 1m"), "2: alerts.LonghornManagerHighRestarts.fro: unknown key; did you mean for?"),
         (
             "zzz: 1",
-            "1: zzz: unknown key; valid: selector, namespace, cluster_label, expected_clusters, runbook_base_url, dashboard_base_url, labels, alerts",
+            "1: zzz: unknown key; valid: selector, namespace, cluster_label, expected_clusters, longhorn_release, runbook_base_url, dashboard_base_url, labels, alerts",
         ),
         (
             "alerts: {LonghornVolumeFaulted: {thresholds: {x: 1}}}",
@@ -72,7 +72,7 @@ fn unknown_names_are_told_with_the_one_that_was_meant() {
         ),
         (
             "\"a\\nb\": 1",
-            "1: a\u{fffd}b: unknown key; valid: selector, namespace, cluster_label, expected_clusters, runbook_base_url, dashboard_base_url, labels, alerts",
+            "1: a\u{fffd}b: unknown key; valid: selector, namespace, cluster_label, expected_clusters, longhorn_release, runbook_base_url, dashboard_base_url, labels, alerts",
         ),
     ] {
         assert_eq!(error(text), format!("c.yaml:{expected}"));

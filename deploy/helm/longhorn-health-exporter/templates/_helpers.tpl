@@ -196,7 +196,11 @@ httpGet:
 {{- end }}
 {{- range $group := concat (get $of $settings.mode) (ternary $of.longhorn list $settings.longhornMetrics) }}
 {{- $rules := list }}
-{{- range $rule := $group.rules }}
+{{- /* longhorn-health.longhorn-metrics.from-v1.10.1: what the group needs */}}
+{{- $board := regexReplaceAll "\\.from-.*" $group.name "" }}
+{{- $from := trimPrefix $board $group.name | trimPrefix ".from-" }}
+{{- $lacks := and $from $settings.longhornRelease (semverCompare (printf "<%s" (default "0" $from)) (default "0" $settings.longhornRelease)) }}
+{{- range $rule := ternary list $group.rules (not (not $lacks)) }}
 {{- $override := default dict (get $settings.overrides (default "" $rule.alert)) }}
 {{- if and (not $override.disabled) (ne (toString $override.enabled) "false") }}
 {{- $labelled := $rule }}
@@ -207,7 +211,7 @@ httpGet:
 {{- $_ := set $links "runbook_url" (printf "%s/%s%s" (trimSuffix "/" .) $page (ternary ".md" "" (contains "/blob/" .))) }}
 {{- end }}
 {{- with $settings.dashboardUrl }}
-{{- $_ := set $links "dashboard_url" (printf "%s/d/%s" (trimSuffix "/" .) (replace "." "-" $group.name)) }}
+{{- $_ := set $links "dashboard_url" (printf "%s/d/%s" (trimSuffix "/" .) (replace "." "-" $board)) }}
 {{- end }}
 {{- $common := dict "labels" (deepCopy $settings.ruleLabels) "annotations" (merge $links $settings.ruleAnnotations) }}
 {{- $labelled = mergeOverwrite (deepCopy $rule) $common (omit (deepCopy $override) "disabled" "enabled" "thresholds" "severity") }}

@@ -8,7 +8,6 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::check::{Severity, Threshold};
-use crate::generate::catalogue::LONGHORN_METRICS;
 use crate::generate::{Artifact, Settings, Target, alertmanager, pretty, rules, yaml};
 
 const CHART: &str = "deploy/helm/longhorn-health-exporter";
@@ -27,10 +26,7 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
         ),
         file("values.schema.json", pretty(&schema(settings)?)),
         file("files/incidents.yaml", yaml::document(&header, &rules::of_incidents(settings)?)),
-        file(
-            "files/longhorn-metrics.yaml",
-            yaml::document(&header, &rules::alone(&LONGHORN_METRICS, settings)?),
-        ),
+        file("files/longhorn-metrics.yaml", rules::of_longhorn_metrics(&header, settings)?),
         file("files/inhibitions.yaml", yaml::document(&header, &alertmanager::of_operator(settings))),
         file("files/thresholds.yaml", yaml::document(&header, &thresholds(settings)?)),
     ])

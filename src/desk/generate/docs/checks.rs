@@ -7,6 +7,7 @@ use super::runbooks;
 use crate::check::{Alert, Check, Gauge, GaugeKind, Record, Severity};
 use crate::generate::catalogue::{Declared, LONGHORN_METRICS};
 use crate::generate::{Settings, expr, rules};
+use crate::longhorn_series;
 use crate::own;
 
 pub fn page(settings: &Settings) -> Result<String> {
@@ -34,10 +35,18 @@ pub fn page(settings: &Settings) -> Result<String> {
     }
     page.heading(2, LONGHORN_METRICS.id);
     page.paragraph(OF_LONGHORN);
-    page.table(
-        ["alert", "severity", "for", "summary"],
-        LONGHORN_METRICS.alerts.iter().map(|alert| row(alert, settings)),
-    );
+    let rows = LONGHORN_METRICS.alerts.iter().map(|alert| {
+        let from = longhorn_series::needs(&expr(&LONGHORN_METRICS, alert));
+        let [link, severity, for_, summary] = row(alert, settings);
+        [
+            link,
+            severity,
+            for_,
+            from.map_or("every".to_owned(), |release| format!("from {release} on")),
+            summary,
+        ]
+    });
+    page.table(["alert", "severity", "for", "Longhorn release", "summary"], rows);
     Ok(page.finish())
 }
 
@@ -66,9 +75,13 @@ that it reads. Dashboards also contain each record's expression, for a Prometheu
 
 const OF_LONGHORN: &str = "\
 [rules/longhorn-metrics.rules.yaml](../rules/longhorn-metrics.rules.yaml) and its dashboard read what Longhorn's managers serve themselves: how full
-disks and volumes are, latency, and CPU of instance managers. They need no exporter, work on every release that has the metric, and replace
+disks and volumes are, latency, and CPU of instance managers. They need no exporter, and replace
 the [examples in Longhorn's documentation](migration.md). Prometheus must scrape Service `longhorn-backend`. The chart loads them with
-`prometheusRule.longhornMetrics: true`.";
+`prometheusRule.longhornMetrics: true`.
+
+The rules hold on every release, also in the middle of an upgrade. Where a release lacks a metric, its alerts never fire and its panels are empty.
+To load only what works on one release, set `prometheusRule.longhornRelease` of the chart, `longhornRelease` of the mixin, or `longhorn_release` of
+[`generate --config`](configuration.md), which also leaves out panels.";
 
 const ALONE: &str = "\
 If you do not run the exporter,

@@ -35,6 +35,7 @@ selector: {job: longhorn-health-exporter, namespace: monitoring}
 namespace: longhorn-system
 cluster_label: cluster
 expected_clusters: [prod-eu1, prod-us1]
+longhorn_release: v1.10.2
 runbook_base_url: https://example.org/runbooks
 dashboard_base_url: https://grafana.example.org
 labels: {team: storage}

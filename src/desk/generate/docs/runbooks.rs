@@ -6,6 +6,7 @@ use super::markdown::{Document, causes, code, or_none};
 use crate::check::{Alert, Cause, Check, Command, Way, capitalised};
 use crate::generate::catalogue::Declared;
 use crate::generate::{Artifact, Settings, rules};
+use crate::longhorn_series;
 
 pub fn pages(settings: &Settings) -> Result<Vec<Artifact>> {
     let mut pages = Vec::new();
@@ -124,6 +125,9 @@ pub fn reasons(page: &mut Document, area: &Check, alert: &Alert, settings: &Sett
         page.paragraph(&format!("Recorded as {}: [expression](../checks.md#{anchor}).", code(record.name)));
     }
     page.paragraph(alert.why);
+    if let Some(from) = longhorn_series::needs(&expr) {
+        page.paragraph(&format!("Longhorn has these metrics from {from} on."));
+    }
     let set = settings.alert(alert).thresholds;
     let rows = alert.thresholds.iter().map(|threshold| {
         let value = set.get(threshold.name).unwrap_or(&threshold.default);

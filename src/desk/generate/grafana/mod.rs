@@ -90,7 +90,9 @@ type Row = (Option<&'static str>, Vec<(&'static Check, &'static check::Panel)>);
 /// then tables, then what happened over time. The others have a heading for each check.
 fn sections(board: Dashboard, settings: &Settings) -> Vec<Row> {
     let panels_of = |area: &'static Check| area.panels.iter().map(move |panel| (area, panel));
-    let on_board = |(_, panel): &(&Check, &check::Panel)| panel.dashboard == board;
+    let on_board = |(_, panel): &(&Check, &check::Panel)| {
+        panel.dashboard == board && panel.queries().all(|query| settings.is_there(&query.expr))
+    };
     if board == Dashboard::Overview {
         let mut panels: Vec<_> =
             settings.declared.with_pages().flat_map(panels_of).filter(on_board).collect();

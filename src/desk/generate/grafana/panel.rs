@@ -9,6 +9,7 @@ use super::layout::GridPos;
 use super::{datasource, expression, table};
 use crate::check::{self, Check, PanelKind, Unit};
 use crate::generate::Settings;
+use crate::longhorn_series;
 
 /// Colour of what is neither good nor bad.
 const NEUTRAL: &str = "#808080";
@@ -26,12 +27,19 @@ pub fn panel(
     let transformations = is_table.then(|| table::transformations(declared, settings));
     let overrides = if is_table { table::overrides(declared, area, settings) } else { Vec::new() };
     Ok(without_empty(json!({
-        "type": declared.kind, "id": id, "title": declared.title, "description": declared.description,
+        "type": declared.kind, "id": id, "title": declared.title, "description": description(declared),
         "gridPos": grid_pos, "datasource": datasource(),
         "targets": targets.collect::<Result<Vec<_>>>()?,
         "fieldConfig": { "defaults": defaults(declared, settings), "overrides": overrides },
         "options": options(declared), "transformations": transformations, "links": runbook_links(area, settings),
     })))
+}
+
+/// What it shows, and from which release of Longhorn on.
+fn description(declared: &check::Panel) -> String {
+    let from = declared.queries().filter_map(|query| longhorn_series::needs(&query.expr)).max();
+    let from = from.map(|release| format!(" Needs Longhorn {release} or later.")).unwrap_or_default();
+    format!("{}{from}", declared.description)
 }
 
 /// Without lists of nothing, which are Grafana's defaults.

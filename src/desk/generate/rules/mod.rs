@@ -14,6 +14,8 @@ use super::catalogue::{ALONE_ID, EXPORTER_ID, INCIDENTS, LONGHORN_METRICS};
 use super::{Artifact, Settings, Target, alertmanager, promql, yaml};
 use crate::check::{Alert, Check, Dashboard, Record, Severity, Threshold};
 use crate::generate::expr;
+use crate::longhorn::Release;
+use crate::longhorn_series;
 use crate::own::INHIBITOR;
 
 /// Labels that tell two exporter pods, or two lives of one, apart.
@@ -104,7 +106,7 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
         ),
         Artifact::new(CORE, format!("# {header}\n{PINT}{}", yaml::document("", &core(settings)?))),
         Artifact::new(ALONE, yaml::document(&header, &alone(&settings.declared.alone, settings)?)),
-        Artifact::new(OF_LONGHORN_METRICS, yaml::document(&header, &alone(&LONGHORN_METRICS, settings)?)),
+        Artifact::new(OF_LONGHORN_METRICS, of_longhorn_metrics(&header, settings)?),
     ];
     artifacts.extend(alertmanager::artifacts(settings));
     Ok(artifacts)
@@ -123,6 +125,14 @@ pub fn rule_file(settings: &Settings) -> Result<RuleFile> {
         |(board, rules): (Dashboard, _)| RuleGroup { name: format!("longhorn-health.{}", board.id()), rules };
     Ok(RuleFile { groups: groups.into_iter().map(group).collect() })
 }
+
+/// The rules on Longhorn's own metrics, with a word on their groups.
+pub fn of_longhorn_metrics(header: &str, settings: &Settings) -> Result<String> {
+    let header = format!("{header}\n{FROM}");
+    Ok(yaml::document(&header, &alone(&LONGHORN_METRICS, settings)?))
+}
+
+const FROM: &str = "Groups named `.from-vX.Y.Z` need metrics that Longhorn has from that release on. On older releases, they never fire.";
 
 /// The file that has the alerts of a part.
 pub fn of_area(area: &Check) -> &'static str {
@@ -169,11 +179,19 @@ pub fn core(settings: &Settings) -> Result<RuleFile> {
     Ok(RuleFile { groups: if group.rules.is_empty() { vec![] } else { vec![group] } })
 }
 
-/// The group of a part that needs no exporter.
+/// The groups of a part that needs no exporter: alerts on series that Longhorn has from a release on are in a group that names it, so
+/// that chart and mixin can leave it out.
 pub fn alone(area: &Check, settings: &Settings) -> Result<RuleFile> {
-    let rules = alerts(area, settings).collect::<Result<Vec<_>>>()?;
-    let group = RuleGroup { name: format!("longhorn-health.{}", area.id), rules };
-    Ok(RuleFile { groups: if group.rules.is_empty() { vec![] } else { vec![group] } })
+    let mut groups: BTreeMap<_, Vec<Entry>> = BTreeMap::new();
+    for alert in area.alerts.iter().flat_map(|alert| variants(alert, settings)) {
+        let rule = rule(area, &alert, settings)?;
+        groups.entry(longhorn_series::needs(&rule.expr)).or_default().push(Entry::Alert(rule));
+    }
+    let group = |(from, rules): (Option<Release>, _)| {
+        let from = from.map(|release| format!(".from-{release}")).unwrap_or_default();
+        RuleGroup { name: format!("longhorn-health.{}{from}", area.id), rules }
+    };
+    Ok(RuleFile { groups: groups.into_iter().map(group).collect() })
 }
 
 fn alerts(check: &Check, settings: &Settings) -> impl Iterator<Item = Result<Entry>> {

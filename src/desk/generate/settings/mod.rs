@@ -11,12 +11,15 @@ use serde::{Deserialize, Deserializer};
 
 use super::address;
 use super::catalogue::Declared;
-use crate::check::{Alert, Bound, Catalogue, Severity, Threshold};
+use crate::check::{Alert, Bound, Catalogue, Severity, Threshold, When};
+use crate::longhorn::Release;
+use crate::longhorn_series;
 use crate::own::INHIBITOR;
 pub use parse::{ConfigError, parse};
 pub use text::ClusterName;
 use text::{
-    Address, AlertName, ClusterLabel, Duration, Job, LabelName, LabelValue, Namespace, Plain, Selector,
+    Address, AlertName, ClusterLabel, Duration, Job, LabelName, LabelValue, LonghornRelease, Namespace,
+    Plain, Selector,
 };
 
 /// A configuration; what a file leaves out keeps its default.
@@ -40,6 +43,8 @@ pub struct Settings {
     #[serde(deserialize_with = "or_empty")]
     #[schemars(with = "Option<Vec<ClusterName>>")]
     pub expected_clusters: Vec<ClusterName>,
+    /// Longhorn's release, such as v1.8.2; leaves out rules and panels on metrics of Longhorn that it lacks
+    pub longhorn_release: Option<LonghornRelease>,
     /// Where runbooks are published, and the alert's name is appended; without it alerts have no link to a runbook
     pub runbook_base_url: Option<Address>,
     /// Where Grafana is; without it alerts have no link to a dashboard
@@ -109,6 +114,7 @@ impl Settings {
             namespace: Namespace("longhorn-system".to_owned()),
             cluster_label: ClusterLabel("cluster".to_owned()),
             expected_clusters: Vec::new(),
+            longhorn_release: None,
             runbook_base_url: address::runbooks().map(Address),
             dashboard_base_url: None,
             labels: Labels::new(),
@@ -149,6 +155,12 @@ impl Settings {
         Some(format!("{base}/{alert}{ending}"))
     }
 
+    /// Whether the configured release of Longhorn has its own series of an expression; also where none is configured.
+    pub fn is_there(&self, expr: &str) -> bool {
+        let release = self.longhorn_release.as_ref().and_then(|release| Release::parse(release));
+        release.zip(longhorn_series::needs(expr)).is_none_or(|(release, from)| from <= release)
+    }
+
     fn config(&self, alert: &str) -> Option<&AlertConfig> {
         let (_, config) = self.alerts.iter().find(|(name, _)| name.0 == alert)?;
         config.as_ref()
@@ -161,8 +173,12 @@ impl Settings {
             set.as_deref().map_or_else(|| declared.to_owned(), String::clone)
         };
         let threshold = |threshold: &Threshold| (threshold.name, config.threshold(threshold));
+        let is_there = match alert.when {
+            When::Promql { expr, .. } => self.is_there(expr),
+            _ => true,
+        };
         AlertSettings {
-            enabled: config.enabled.is_none_or(|enabled| enabled.0),
+            enabled: is_there && config.enabled.is_none_or(|enabled| enabled.0),
             for_: set(&config.for_, alert.for_),
             keep_firing_for: set(&config.keep_firing_for, alert.keep_firing_for),
             severity: config.severity.unwrap_or(alert.severity()),

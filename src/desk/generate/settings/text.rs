@@ -91,6 +91,9 @@ texts! {
     /// The number of digits bounds it to some months: promtool steps through all of it.
     Duration "a duration such as 10m, 1h30m or 0s: at most 9w, 99d, 999h, 9999m and 999999s, in this order"
         r"^\b(?:[0-9]w)?(?:[0-9]{1,2}d)?(?:[0-9]{1,3}h)?(?:[0-9]{1,4}m)?(?:[0-9]{1,6}s)?$";
+    /// Of one release: in a line, releases differ.
+    LonghornRelease "a release of Longhorn with all three numbers, such as v1.8.2"
+        r"^v?[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}$";
     AlertName "the name of an alert" "^Longhorn[A-Za-z]+$", declared;
 }
 

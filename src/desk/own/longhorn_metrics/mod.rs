@@ -1,5 +1,5 @@
 //! What Longhorn's own metrics (Service longhorn-backend, port 9500) say and the Kubernetes API does not: capacity, latency, CPU.
-//! Alerts and panels that need no exporter, and that hold on every release that has the metric; lint_rules/catalogue.yaml says
+//! Alerts and panels that need no exporter, and that hold on every release that has the metric; longhorn_series.yaml says
 //! which. A manager serves the series of what it owns and takes them with it when it fails, so that what matters is remembered.
 
 mod panels;
@@ -91,8 +91,7 @@ pub const ALERTS: &[Alert] = &[
         summary: "Replicas on a Longhorn node can grow beyond its disks.",
         description: "The replicas on node {{ $labels.node }} can grow to {{ $value | humanize1024 }}B, far more than its disks can hold. As pods \
                       write more, the disks run full and replicas fail. Add disks or move replicas.",
-        why: "The alert waits an hour, because a replica can exist for only minutes while Longhorn balances replicas. The metric needs Longhorn 1.10.1 \
-              or later.",
+        why: "The alert waits an hour, because a replica can exist for only minutes while Longhorn balances replicas.",
         runbook: include_str!("LonghornNodeOvercommitted.md"),
         ..Alert::DEFAULT
     },

@@ -29,8 +29,7 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         title: "Overcommit",
-        description: "Size that each node's replicas can grow to, divided by its disk space. Above 1, fully written volumes fill the disks. Needs Longhorn \
-                      1.10.1 or later.",
+        description: "Size that each node's replicas can grow to, divided by its disk space. Above 1, fully written volumes fill the disks.",
         unit: Unit::Ratio,
         expr: "max by ($cluster node) (longhorn_node_storage_scheduled_bytes{$variables}) / (max by ($cluster node) (longhorn_node_storage_capacity_bytes{$variables}) - max by ($cluster node) (longhorn_node_storage_reservation_bytes{$variables}))",
         legend: "{{node}}",

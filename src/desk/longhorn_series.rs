@@ -1,10 +1,12 @@
-//! Longhorn's own metrics, release by release (catalogue.yaml, which says where each is from).
+//! Longhorn's own metrics, release by release (longhorn_series.yaml, which says where each is from).
+//! `lint-rules` judges users' rules by them, and `generate` says from which release on its own work.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use crate::facts::releases::LINES;
 use crate::longhorn::Release;
 
 /// A value from each release on until the next one.
@@ -33,7 +35,7 @@ pub struct Metric {
 
 /// Every metric. The file is read by a test; one that could not be read would leave nothing known.
 pub static METRICS: LazyLock<Vec<Metric>> =
-    LazyLock::new(|| serde_yaml::from_str(include_str!("catalogue.yaml")).unwrap_or_default());
+    LazyLock::new(|| serde_yaml::from_str(include_str!("longhorn_series.yaml")).unwrap_or_default());
 
 /// The names of all series.
 pub static NAMES: LazyLock<Vec<String>> =
@@ -43,6 +45,15 @@ pub static NAMES: LazyLock<Vec<String>> =
 pub static LABELS: LazyLock<BTreeSet<&str>> = LazyLock::new(|| {
     METRICS.iter().flat_map(|metric| metric.labels.values().flatten().flatten()).map(String::as_str).collect()
 });
+
+/// The release from which on Longhorn has all series of an expression; none if the oldest known release has them.
+pub fn needs(expr: &str) -> Option<Release> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let metrics =
+        expr.split(|c| !is_name(c)).filter(|name| name.starts_with("longhorn_")).filter_map(Metric::of);
+    let oldest = Release::new(1, LINES.first()?.minor, 0);
+    metrics.filter_map(Metric::from).max().filter(|from| *from > oldest)
+}
 
 fn at<T>(by_release: &ByRelease<T>, release: Release) -> Option<&T> {
     let known = by_release.iter().filter_map(|(from, value)| Some((Release::parse(from)?, value)));
@@ -83,16 +94,29 @@ impl Metric {
         self.since(|labels| labels.as_ref().is_some_and(|labels| labels.iter().any(|one| one == label)))
     }
 
-    fn since(&self, holds: impl Fn(&Option<Vec<String>>) -> bool) -> String {
-        let mut changes: Vec<(Release, bool)> = self
-            .labels
-            .iter()
-            .filter_map(|(from, labels)| Some((Release::parse(from)?, holds(labels))))
-            .collect();
+    /// The releases in which its labels change.
+    pub fn releases(&self) -> impl Iterator<Item = Release> {
+        self.labels.keys().filter_map(|from| Release::parse(from))
+    }
+
+    /// The release from which on it is there without a gap.
+    fn from(&self) -> Option<Release> {
+        let changes = self.changes(Option::is_some);
+        changes.last().filter(|(_, is_there)| *is_there).map(|(release, _)| *release)
+    }
+
+    /// The releases in which something begins or ceases to hold, oldest first.
+    fn changes(&self, holds: impl Fn(&Option<Vec<String>>) -> bool) -> Vec<(Release, bool)> {
+        let parsed = |(from, labels): (&String, _)| Some((Release::parse(from)?, holds(labels)));
+        let mut changes: Vec<_> = self.labels.iter().filter_map(parsed).collect();
         changes.sort_unstable();
         changes.dedup_by_key(|(_, holds)| *holds);
+        changes
+    }
+
+    fn since(&self, holds: impl Fn(&Option<Vec<String>>) -> bool) -> String {
         let mut said = Vec::new();
-        for (release, holds) in changes {
+        for (release, holds) in self.changes(holds) {
             match (holds, said.is_empty()) {
                 (true, _) => said.push(format!("from {release} on")),
                 (false, true) => {}
