@@ -25,7 +25,7 @@ word_enum! {
         /// No usable replica: nothing can be read or written.
         Faulted = "faulted",
         /// Attached on, or attaching to, a node that is down: what uses it stands still.
-        NodeAway = "node_away",
+        NodeDown = "node_down",
         /// The NFS server of an RWX volume is not there: every pod that uses it waits.
         NotServed = "not_served",
         /// Its file system is mounted read-only.
@@ -48,7 +48,7 @@ impl Hurt {
     pub fn words(self) -> &'static str {
         match self {
             Hurt::Faulted => "faulted",
-            Hurt::NodeAway => "on a node that is down",
+            Hurt::NodeDown => "on a node that is down",
             Hurt::NotServed => "not served (RWX)",
             Hurt::ReadOnly => "read-only",
             Hurt::LastCopy => "on the last copy",
@@ -124,7 +124,7 @@ pub fn of(cluster: &Cluster, of_data: &[(OfData, Vec<String>)]) -> (Counts, Data
         let of_finding = found.get(volume.metadata.name.as_str()).copied();
         // without its NFS server a shared volume stands still for pods of every node
         let known =
-            if stands && of_finding != Some(Hurt::NotServed) { Some(Hurt::NodeAway) } else { of_finding };
+            if stands && of_finding != Some(Hurt::NotServed) { Some(Hurt::NodeDown) } else { of_finding };
         let Some(one) = look(cluster, volume, health, known) else { continue };
         let (how, one) = one;
         let alike = hurt.entry(how).or_insert_with(|| HurtVolumes { how, count: 0, volumes: Vec::new() });

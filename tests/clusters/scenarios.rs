@@ -144,7 +144,7 @@ fn a_series_is_zero_or_absent_by_one_rule() {
             // what always has the same few values
             let of_states =
                 labels.split(',').all(|label| STATES_OF_ALL.contains(&label.split('=').next().unwrap()));
-            if of_states && !PROBLEMS.contains(&family) {
+            if of_states {
                 by_state.entry(family).or_default().insert(labels);
             } else if value == "0"
                 && !labels.is_empty()
@@ -184,8 +184,6 @@ fn the_least_to_keep_is_fewer_than_twenty_series() {
 
 /// Labels by which all objects of a kind are counted.
 const STATES_OF_ALL: [&str; 3] = ["state", "status", "robustness"];
-/// Families with such a label that count problems alone.
-const PROBLEMS: [&str; 2] = ["longhorn_health_volumes_affected", "longhorn_health_backups"];
 /// What is measured of something that exists, and counts that are complete by another label.
 const MEASURES: [&str; 7] = [
     "longhorn_health_incidents",

@@ -49,10 +49,10 @@ pub static CHECK: Check = Check {
 };
 
 gauges! {
-    BACKUPS = Gauge "longhorn_health_backups" ["state"]
-        "Incomplete backups of this cluster by state, each counted once: waiting, in_progress, failed.",
-        absent "no backup is in this state, or backups.longhorn.io cannot be read",
-        example "longhorn_health_backups{state=\"failed\"} > 0";
+    BACKUPS = Gauge "longhorn_health_incomplete_backups" ["stage"]
+        "Incomplete backups of this cluster by stage, each counted once: waiting, in_progress, failed.",
+        absent "no backup is at this stage, or backups.longhorn.io cannot be read",
+        example "longhorn_health_incomplete_backups{stage=\"failed\"} > 0";
     LAST_BACKUP = Gauge "longhorn_health_volume_last_backup_timestamp_seconds" ["volume", "pvc_namespace", "pvc"]
         "Unix time of a volume's newest good backup, if it is over a day old or backups fail. 0: no backup.",
         absent "the newest backup is younger, no backup was ever taken or required, or the volume is a standby, is being restored or opted out",
@@ -87,5 +87,5 @@ fn count(cluster: &Cluster, out: &mut Outcome) {
         };
         *counts.entry(state).or_default() += 1;
     }
-    counts.into_iter().for_each(|(state, count)| out.sample(&BACKUPS, &[state], f64::from(count)));
+    counts.into_iter().for_each(|(stage, count)| out.sample(&BACKUPS, &[stage], f64::from(count)));
 }

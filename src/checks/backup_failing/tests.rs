@@ -27,5 +27,8 @@ fn complete_backups_are_not_held() {
     let cluster =
         cluster_at(NOW, &(volume("state: attached") + &many + &backup("c", JUST_NOW, "state: InProgress")));
     assert_eq!(cluster.objects.backups.len(), 1);
-    assert_eq!(sample(&run(&CHECK, &cluster), "longhorn_health_backups", &["in_progress"]), Some(1.0));
+    assert_eq!(
+        sample(&run(&CHECK, &cluster), "longhorn_health_incomplete_backups", &["in_progress"]),
+        Some(1.0)
+    );
 }

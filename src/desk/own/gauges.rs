@@ -63,11 +63,11 @@ gauges! {
         "Number of volumes by the robustness that Longhorn reports, each counted once. Volumes that are not attached count as `detached` unless faulted.",
         absent BEFORE_SYNC,
         example "max without (instance, pod) (longhorn_health_volumes{robustness=\"faulted\"}) > 0";
-    VOLUMES_AFFECTED = Gauge "longhorn_health_volumes_affected" ["state"]
-        "Number of volumes by their worst state, each counted once: faulted, node_away, not_served (RWX), read_only, last_copy, rebuilding, degraded, \
+    VOLUMES_AFFECTED = Gauge "longhorn_health_volumes_affected" ["impact"]
+        "Number of volumes by their worst impact, each counted once: faulted, node_down, not_served (RWX), read_only, last_copy, rebuilding, degraded, \
          never_up (faulted but never written).",
-        absent "no volume is in this state, or the first sync is not complete",
-        example "max by (state) (longhorn_health_volumes_affected)";
+        absent "no volume is affected this way, or the first sync is not complete",
+        example "max by (impact) (longhorn_health_volumes_affected)";
     VOLUMES_AT_RISK = Gauge "longhorn_health_volumes_at_risk" ["failure_domain", "by_choice"]
         "Volumes that would be lost if one copy, disk, node or zone failed. Label by_choice is true if settings accept that risk.",
         absent "there is no such volume, or needed data could not be read",

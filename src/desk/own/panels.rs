@@ -256,19 +256,19 @@ pub const PANELS: &[Panel] = &[
                 legend: "warning",
             },
             Query {
-                expr: "max by ($cluster) (longhorn_health_volumes_affected{$job, state=\"faulted\"})",
+                expr: "max by ($cluster) (longhorn_health_volumes_affected{$job, impact=\"faulted\"})",
                 legend: "faulted",
             },
             Query {
-                expr: "sum by ($cluster) (max by ($cluster state) (longhorn_health_volumes_affected{$job, state=~\"not_served|read_only\"}))",
+                expr: "sum by ($cluster) (max by ($cluster impact) (longhorn_health_volumes_affected{$job, impact=~\"not_served|read_only\"}))",
                 legend: "not served, read-only",
             },
             Query {
-                expr: "max by ($cluster) (longhorn_health_volumes_affected{$job, state=\"last_copy\"})",
+                expr: "max by ($cluster) (longhorn_health_volumes_affected{$job, impact=\"last_copy\"})",
                 legend: "last copy",
             },
             Query {
-                expr: "sum by ($cluster) (max by ($cluster state) (longhorn_health_volumes_affected{$job, state=~\"rebuilding|degraded\"}))",
+                expr: "sum by ($cluster) (max by ($cluster impact) (longhorn_health_volumes_affected{$job, impact=~\"rebuilding|degraded\"}))",
                 legend: "degraded",
             },
             Query {

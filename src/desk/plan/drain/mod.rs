@@ -77,7 +77,7 @@ impl std::fmt::Debug for Draining<'_> {
 }
 
 conditions! {
-    NODE_AWAY = NotYet "another_node_away" "another node is down, so its copies cannot be used"
+    NODE_DOWN = NotYet "another_node_down" "another node is down, so its copies cannot be used"
         fix "Bring that node back and wait until its volumes are rebuilt. Then drain <node>."
         read "kubectl get nodes"
         source "longhorn-manager v1.12.1 datastore/longhorn.go (IsNodeDownOrDeleted)"
