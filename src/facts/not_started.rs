@@ -305,6 +305,7 @@ const OF_IMAGES: &[Words] = &[
 /// What a kubelet, containerd and CNI plugins say of a pod's sandbox and containers.
 const OF_SANDBOXES: &[Words] = &[
     (&["no space left on device"], &ways::DISK_FULL),
+    (&["is reserved for"], &ways::NAME_RESERVED),
     (
         &[
             "no IP addresses available", "no addresses available", "Could not allocate IP",
@@ -317,10 +318,7 @@ const OF_SANDBOXES: &[Words] = &[
         &ways::NO_STORAGE_NETWORK,
     ),
     (&["cni", "CNI", "failed to setup network", "plugin type=", "NetworkNotReady"], &ways::NO_POD_NETWORK),
-    (
-        &["is reserved for", "deadline exceeded", "DeadlineExceeded", "containerd.sock", "crio.sock"],
-        &ways::RUNTIME_HANGS,
-    ),
+    (&["deadline exceeded", "DeadlineExceeded", "containerd.sock", "crio.sock"], &ways::RUNTIME_HANGS),
 ];
 
 /// The way that a message shows.

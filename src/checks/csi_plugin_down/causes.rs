@@ -6,7 +6,7 @@ use crate::facts::ways::{KUBELET_SAYS, NOT_STARTED, UNRESOLVED};
 ways! { SIDECAR:
     LIVENESS_SIDECAR "its liveness sidecar is not answering"
         fix "Read the log of container longhorn-liveness-probe: it does not answer on port 9808, so the kubelet \
-             restarts the plugin. If it is refused, find out what else uses that port on the node." [
+             restarts the plugin. Find out what else uses that port." [
             read "kubectl -n <namespace> logs <object> -c longhorn-liveness-probe --tail=30",
             read "kubectl -n <namespace> describe pod <object>",
             read "ssh <node> 'sudo ss -lntp | grep 9808'",

@@ -100,8 +100,8 @@ causes! {
             [read "kubectl get node <node>", change "kubectl uncordon <node>"];
     NODE_DOWN = warning "node_down" "the instance manager's node is down"
         but "info in the first 5 min if no volume is attached, while its manager starts, or if the removed node holds no replica"
-        fix "Bring node <node> back (power, network, kubelet). If it is lost, power it off, then force-delete its pods that use volumes. Delete the node only \
-             once every volume is healthy without it." [
+        fix "Bring node <node> back. If it is lost, power it off, then force-delete its pods that use volumes. Delete the node only once every volume is \
+             healthy without it." [
             read "kubectl get nodes -o wide",
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
         ]
