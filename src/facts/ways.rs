@@ -94,7 +94,7 @@ ways! { KUBELET_SAYS:
     REGISTRY_UNREACHABLE "the node cannot reach the registry"
         fix "Restore the connection from the node to the registry (DNS, proxy, firewall), or load the image onto \
              the node by hand. The kubelet retries within five minutes." [read POD, read SET, read NODE];
-    NAME_RESERVED "an old container still has its name"
+    NAME_RESERVED "its name is still taken"
         fix "Delete the pod: the next one has another name. If that fails too, restart the node's container runtime (containerd, rke2 or k3s)."
         [change "kubectl -n <namespace> delete pod <pod>", read POD] proven "the pod has not started, and nothing runs in it";
     RUNTIME_HANGS "the container runtime hangs"

@@ -16,6 +16,8 @@ mod unsaid;
 mod corpus;
 #[path = "../kubelet/mod.rs"]
 mod kubelet;
+#[path = "../longhorn/mod.rs"]
+mod longhorn;
 #[path = "../ordinary_day/mod.rs"]
 mod ordinary_day;
 mod scenarios;

@@ -1,0 +1,110 @@
+"""Faults: what breaks, what `serve` must say of it (a pattern of cause, object and message), within how many seconds, and the step that mends."""
+
+from life import *
+
+def fill(n, path="/var/lib/longhorn"):
+    free = int(node(n, f"df -B1 --output=avail {path} | tail -n 1"))
+    node(n, f"fallocate -l {free - (8 << 20)} {path}/filler; dd if=/dev/zero of={path}/filler2 bs=4k oflag=direct 2>/dev/null || true")
+
+def empty(n, path="/var/lib/longhorn"):
+    node(n, f"rm -f {path}/filler {path}/filler2")
+
+def where(replica):
+    return int(replica["spec"]["nodeID"][-1])
+
+def lonely():
+    """A volume with one copy, attached on another node than its copy's; the copy's node."""
+    create("solo", "128Mi", 1)
+    wait("its place", 60, lambda: replicas("solo")[0]["spec"]["nodeID"])
+    n = where(replicas("solo")[0])
+    attach("solo", 1 if n != 1 else 2)
+    put(1 if n != 1 else 2, "solo", 8)
+    return n
+
+def instance_manager(n):
+    return next(p["metadata"]["name"] for p in get("pods -l longhorn.io/component=instance-manager")["items"] if p["spec"]["nodeName"] == f"node-{n}")
+
+def kill_instance_manager():
+    kill(1, "longhorn-instance-manager --debug daemon")
+
+def kill_engine_repeatedly():
+    for _ in range(8):
+        kill(2, " controller v2 ")
+        time.sleep(8)
+
+def wrong_keys():
+    os.makedirs(WORK + "/s3/other", exist_ok=True)
+    secret("wrong", "another")
+    target("keys", "other", "wrong")
+
+def wrong_checksum():
+    backing_image("checksum", 1, checksum="0" * 128)
+    create("on-checksum", "64Mi", backingImage="checksum")
+
+def without_checksum():
+    kubectl("delete volumes.longhorn.io on-checksum --timeout=60s")
+    kubectl("delete backingimages.longhorn.io checksum --timeout=60s")
+
+def limit():
+    act("on-image", "updateSnapshotMaxCount", snapshotMaxCount=2)
+    for at in (1, 2):
+        act("on-image", "snapshotCRCreate", name=f"limit{at}")
+        time.sleep(3)
+
+def other_uuid():
+    n = where(replicas("solo")[0])
+    node(n, "cd /var/lib/longhorn; cp longhorn-disk.cfg disk.cfg.old; sed -i 's/\"diskUUID\":\"......../\"diskUUID\":\"deadbeef/' longhorn-disk.cfg")
+
+def old_uuid():
+    node(where(replicas("solo")[0]), "cd /var/lib/longhorn; cat disk.cfg.old > longhorn-disk.cfg")
+
+def without_share_image():
+    for n in NODES:
+        ctr(n, f"images rm --sync {tag('longhorn-share-manager')}")
+    kubectl("delete pod share-manager-rwx --wait=false")
+
+def share_image():
+    for n in NODES:
+        ctr(n, f"images import {WORK}/images.tar")
+
+def delete_on_cordoned():
+    sh("kubectl cordon node-2")
+    kubectl(f"delete pod {instance_manager(2)} --wait=false")
+
+def without_service():
+    kubectl(f"get service longhorn-admission-webhook -o json > {WORK}/service.json")
+    kubectl("delete service longhorn-admission-webhook")
+
+def service():
+    kubectl("delete service longhorn-admission-webhook --ignore-not-found")
+    made = json.load(open(WORK + "/service.json"))
+    made["metadata"] = {key: made["metadata"][key] for key in ("name", "namespace", "labels")}
+    sh("kubectl apply -f -", input=json.dumps(made))
+
+def without_backups():
+    kubectl("delete backups.longhorn.io --all --timeout=90s")
+
+def broken_rollout():
+    kubectl("set image daemonset/longhorn-manager longhorn-manager=docker.io/longhornio/longhorn-manager:v9.9.9")
+
+def mended_rollout():
+    kubectl("rollout undo daemonset/longhorn-manager")
+    kubectl("rollout status daemonset/longhorn-manager --timeout=240s")
+    API.clear()
+
+FAULTS = [
+    ("instance manager killed", "instance_manager_replaced/unknown .*node-1", 60, kill_instance_manager, lambda: is_("v1", "attached", "healthy", 300)),
+    ("engine of v2 killed 8 times in a minute", "attach_loop v2", 90, kill_engine_repeatedly, lambda: is_("v2", "attached", "healthy", 300)),
+    ("backup target with wrong keys", "target_unavailable keys.*SignatureDoesNotMatch", 120, wrong_keys, lambda: secret("wrong")),
+    ("bucket that does not exist", "target_unavailable bucket.*NoSuchBucket", 120, lambda: target("bucket", "nowhere"), lambda: os.makedirs(WORK + "/s3/nowhere")),
+    ("backing image with a wrong checksum", "backing_image_failed checksum.*checksum is wrong", 180, wrong_checksum, without_checksum),
+    ("snapshots at their limit", "at_limit on-image", 60, limit, lambda: act("on-image", "updateSnapshotMaxCount", snapshotMaxCount=250)),
+    ("another disk at a disk's path", "disk_uuid_mismatch", 120, lambda: lonely() and other_uuid(), old_uuid),
+    ("disk full to the last byte, the only copy there", "disk_exhausted .*solo cannot be written", 180, lambda: fill(where(replicas("solo")[0])), lambda: empty(where(replicas("solo")[0]))),
+    ("kubelet of node-3 ended", "(node_down|node_not_ready) .*node-3", 90, lambda: kill(3, "/kubelet --config"), lambda: kubelet(3)),
+    ("image of the share manager gone", "pod_not_started rwx", 120, without_share_image, share_image),
+    ("all backups of a standby volume's source deleted", "(restore_failed|standby_stale) v1-standby: .*v1-standby", 120, without_backups, lambda: kubectl("delete volumes.longhorn.io v1-standby --timeout=90s")),
+    ("instance manager deleted on a cordoned node", "node_cordoned", 90, delete_on_cordoned, lambda: sh("kubectl uncordon node-2")),
+    ("webhook's Service deleted", "webhook_unavailable/.*", 120, without_service, service),
+    ("managers' image that nobody has", "(manager_missing|no_ready_endpoint)", 120, broken_rollout, mended_rollout),
+]
