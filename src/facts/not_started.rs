@@ -251,7 +251,7 @@ fn of_container(cluster: &Cluster, pod: &Pod, status: &ContainerStatus) -> Optio
         if let Some((here, there)) =
             other_registry(cluster, pod, name).filter(|_| way == &ways::REGISTRY_UNREACHABLE)
         {
-            let text = format!("its image is pulled from {here}, others come from {there}");
+            let text = format!("its image comes from {here}, not {there}");
             return Some(NotStarted::new(&ways::OTHER_REGISTRY, text).said(message));
         }
         let text = format!("its image cannot be pulled ({reason})");

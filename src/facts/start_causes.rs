@@ -152,8 +152,8 @@ causes! {
                  none." [read ON_NODE, read SLICES, read DNS]
         ways NEXT_TRY;
     WEBHOOK_NOT_READY = critical "webhook_not_ready" "the manager's own webhook server is too slow"
-        fix "Find out why the manager's own webhook server is slow: check CPU load on <node>, Secrets longhorn-webhook-ca and longhorn-webhook-tls, \
-             the webhook configurations and the manager's permissions." [
+        fix "Find out why the manager's own webhook server is slow. Check <node>'s CPU load, Secrets longhorn-webhook-ca and longhorn-webhook-tls, the \
+             webhook configurations and the manager's permissions." [
             read LAST_LOG,
             read "kubectl -n <namespace> get secrets longhorn-webhook-ca longhorn-webhook-tls",
             read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations | grep longhorn",
@@ -178,8 +178,8 @@ causes! {
                  plane can reach." [read ASK, read SLICES, read LAST_LOG]
         way CONTROL_PLANE "calls to the webhook are lost"
             means "packets from the API server to the managers' port 9502 are being lost in a firewall, in the CNI, or on the routes to the pods"
-            fix "Open TCP port 9502 (up to 1.9 also 9501) from the control-plane nodes to the pod network. Then check the CNI's routes and \
-                 interface on those nodes (curl a pod)." [read ASK, read SLICES, read LAST_LOG]
+            fix "Open TCP port 9502 (and 9501 up to 1.9) from the control-plane nodes to the pod network. Then curl a pod from there to check the CNI's \
+                 routes and interface." [read ASK, read SLICES, read LAST_LOG]
         way NO_LISTENER "nothing listens on port 9502"
             means "the API server reaches an address where nothing listens on port 9502"
             fix "Find the manager whose address refuses connections: it is listed as an endpoint but is not serving. Then read that manager's \
@@ -284,8 +284,8 @@ causes! {
              the issue, the fixed release and the trigger."
             [read LAST_LOG, read IMAGES];
     OOM_KILLED = critical "oom_killed" "the manager was OOM-killed"
-        fix "Find out what is using <node>'s memory: Longhorn sets no limit on the container, so the node itself probably ran out. If someone added a \
-             limit, remove it." [read NODE_STATE, read "kubectl top node <node>", read "kubectl top pod -A --sort-by=memory"];
+        fix "Find out what is using <node>'s memory: Longhorn sets no limit, so the node itself probably ran out. If someone added a limit, remove it."
+            [read NODE_STATE, read "kubectl top node <node>", read "kubectl top pod -A --sort-by=memory"];
     PROBE_KILLED = critical "probe_killed"
         "a liveness or startup probe kills the manager"
         fix "Remove the liveness or startup probe from container longhorn-manager and from its manifest or chart values. No Longhorn release \
@@ -300,7 +300,7 @@ causes! {
         way READING "its log is still being read"
             fix "Check again in 30 s: the manager's log is still being read and probably names the cause." [read DESCRIBE]
         way UNKNOWN_ERROR "its log ends with an unknown error"
-            fix "<known_error>Correct the setting, object or address that the error names. If it names none, search Longhorn's GitHub issues for the error text, or \
+            fix "<known_error>Correct the setting, object or address in the error text. If there is none, search Longhorn's GitHub issues for that text, or \
                  report it with a support bundle.";
 }
 

@@ -70,8 +70,8 @@ ways! { REFUSED:
             change "kubectl -n <namespace> rollout restart daemonset <workload>",
         ];
     ADMISSION "a ServiceAccount, a PriorityClass or a webhook is missing"
-        fix "<known_error>Create the missing ServiceAccount or PriorityClass, start the webhook that is not answering, or change the policy that \
-             rejects the pods. The DaemonSet controller then retries." [read POD, read SET];
+        fix "<known_error>Create the missing ServiceAccount or PriorityClass, start the webhook that is down, or change the policy that rejects the pods. The \
+             DaemonSet controller then retries." [read POD, read SET];
 }
 
 // What a kubelet, a container runtime or a registry says of why a pod does not start.
@@ -83,7 +83,7 @@ ways! { KUBELET_SAYS:
         fix "Set the image's registry in the chart values or manifest back to that of the running pods, or roll back. In an air-gapped cluster, push the \
              new images there first." [read POD, read "kubectl -n <namespace> get pods -o custom-columns='POD:.metadata.name,IMAGES:.spec.containers[*].image'"];
     REGISTRY_CERTIFICATE "the registry's certificate is rejected"
-        fix "Renew the registry's (or mirror's) certificate. If other nodes accept it, check this node's clock and trusted CAs. Do not reboot other \
+        fix "Check this node's clock and trusted CAs if other nodes accept the registry's (or mirror's) certificate. Otherwise renew it. Do not reboot other \
              nodes: they may need images, too." [read POD, read SET];
     PULL_REFUSED "the registry refuses access"
         fix "Correct the registry's pull secret (setting registry-secret) or the image's name: registries also deny \
@@ -92,8 +92,8 @@ ways! { KUBELET_SAYS:
         fix "Correct the image's name and tag, or push the image to that registry for this node's architecture too. \
              The kubelet retries within five minutes." [read POD, read SET];
     REGISTRY_UNREACHABLE "the node cannot reach the registry"
-        fix "Restore the connection from the node to the registry (DNS, proxy, firewall), or load the image onto \
-             the node by hand. The kubelet retries within five minutes." [read POD, read SET, read NODE];
+        fix "Restore the node's connection to the registry (DNS, proxy, firewall), or load the image onto the node by hand. The kubelet retries within five \
+             minutes." [read POD, read SET, read NODE];
     NAME_RESERVED "its name is still taken"
         fix "Delete the pod: the next one has another name. If that fails too, restart the node's container runtime (containerd, rke2 or k3s)."
         [change "kubectl -n <namespace> delete pod <pod>", read POD] proven "the pod has not started, and nothing runs in it";

@@ -50,8 +50,8 @@ causes! {
             fix "Make the target's host name resolve in the cluster: check the target's URL and cluster DNS. Longhorn \
                  retries every poll interval."
         way OTHER_SERVER_ANSWERS "another server answers under its name"
-            fix "Look up the target's host name in a pod. Check for a search domain's wildcard record, a proxy or a wrong endpoint. Do not add the other \
-                 server's certificate." [
+            fix "Look up the backup target's host name from a pod. Check for a search domain's wildcard record, a proxy or a wrong endpoint. Do not trust the \
+                 answering server's certificate." [
                 read "kubectl -n <namespace> exec <manager> -c longhorn-manager -- cat /etc/resolv.conf",
                 read "kubectl -n <namespace> get backuptargets.longhorn.io <object> -o yaml",
             ]
@@ -77,7 +77,8 @@ causes! {
         ];
     TARGET_WITHOUT_URL = warning "target_without_url" "recurring jobs back up volumes to a target that has no URL, so nothing is ever backed up",
         changed_by: BY_ITS_TARGET
-        fix "Set the URL and credential of backup target <object>. Then take one backup of each volume. If you want no backups, delete the jobs." [
+        fix "Set the URL and credential of backup target <object>. Then take one backup of each volume. If you want no backups, delete the recurring backup \
+             jobs." [
             read "kubectl -n <namespace> get backuptargets.longhorn.io <object> -o yaml",
             read "kubectl -n <namespace> get recurringjobs.longhorn.io",
             read "kubectl -n <namespace> get backups.longhorn.io",
@@ -104,8 +105,8 @@ causes! {
                  Longhorn's backups share them."
             [read "kubectl -n <namespace> get volumes.longhorn.io", read TARGETS]
         way NODE_NOT_EXPORTED "the NFS server rejects mounts from its node"
-            fix "Allow <node> in the NFS server's export: the server rejects mounts from its address. Then take another backup. Do not change the \
-                 backup target: no other node was rejected."
+            fix "Allow <node> in the NFS server's export: the server rejects mounts from its address. Then take another backup. Do not change the backup \
+                 target: the server rejects only this node."
             [read "kubectl get node <node> -o wide", read BACKUPS, read TARGETS]
         way SNAPSHOT_DELETED "a recurring job deleted its snapshot"
             fix "Remove the volume from recurring job <workload>, or raise its retain: the job removes snapshots before they are backed up."

@@ -79,16 +79,16 @@ causes! {
         ways KUBELET_SAYS ways NOT_STARTED;
     DELETED_IN_USE = critical "deleted_in_use" "Longhorn was deleted without its uninstaller, but volumes are still in use",
         explains_absence: true
-        fix "Pause all tools that reinstall Longhorn (Argo CD, Flux, Helm). Save the commands' output, then copy the nodes' replica directories. Do \
-             not start a longhorn-manager: it deletes these volumes' data." [
+        fix "Pause all tools that reinstall Longhorn (Argo CD, Flux, Helm). Save the output of the commands below, then copy the replica directories. Do not \
+             start longhorn-manager: it deletes volume data." [
             change "kubectl -n <namespace> delete daemonset <workload>",
             read "kubectl -n <namespace> get replicas.longhorn.io -o custom-columns=VOLUME:.spec.volumeName,NODE:.spec.nodeID,DISK:.spec.diskPath,DIRECTORY:.spec.dataDirectoryName,FAILED:.spec.failedAt",
             read "kubectl -n <namespace> get volumes.longhorn.io -o yaml",
             read "kubectl get persistentvolumes -o yaml",
         ] proven "the volumes are marked for deletion, which cannot be undone, and a running manager deletes their data; engines do not run in it"
         way MANAGERS_RUN "its managers are still running"
-            fix "Delete DaemonSet longhorn-manager immediately: its managers are deleting these volumes' data, PersistentVolumes and claims. Pause \
-                 all tools that reinstall Longhorn. Save the commands' output, then copy the nodes' replica directories.";
+            fix "Delete DaemonSet longhorn-manager immediately: it is deleting these volumes' data, PersistentVolumes and claims. Pause tools that reinstall \
+                 Longhorn. Save the output of the commands below, then copy the replica directories.";
     MANAGERS_DELETED = critical "managers_deleted" "all longhorn-managers were deleted, so no volume can attach, detach, rebuild or fail over",
         explains_absence: true
         fix "Apply the manifest of <release> again with the tool that installed Longhorn: its DaemonSet is missing, its Services may be. Meanwhile, running I/O \
@@ -113,7 +113,7 @@ causes! {
                 read "helm -n <namespace> list --all",
                 change "kubectl -n <namespace> delete job longhorn-uninstall",
             ] proven "the uninstaller was refused before it deleted anything, and its Job holds no data"
-        way HELM_CHART_REINSTALLS "HelmChart <value> reinstalls after a failed upgrade"
+        way HELM_CHART_REINSTALLS "HelmChart <value> reinstalls Longhorn after a failed upgrade"
             fix "Set failurePolicy of HelmChart <value> to abort: its default, reinstall, uninstalls Longhorn after a failed upgrade. Keep \
                  deleting-confirmation-flag false. Do not delete the HelmChart." [
                 change "kubectl -n <chart_namespace> patch helmchart <value> --type merge -p '{\"spec\":{\"failurePolicy\":\"abort\"}}'",

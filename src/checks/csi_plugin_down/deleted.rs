@@ -28,17 +28,13 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) -> bool {
     let runs = cluster.manager_daemon_set().is_some_and(|set| !set.metadata.is_deleting());
     let users = cluster.volume_refs(lost.iter().map(|volume| volume.metadata.name.as_str()));
     let since = lost.iter().filter_map(|volume| volume.metadata.deletion_timestamp.get()).min();
-    let (names, count) = (users.iter().map(|user| user.called()).collect::<Vec<_>>(), users.len());
+    let count = users.len();
     let are = if count == 1 { "is" } else { "are" };
     let (left, data) = left(cluster, &lost);
     let finding = Finding::about(
         &DELETED_IN_USE,
         cluster.object::<DaemonSet>(SET),
-        format!(
-            "Longhorn was deleted, but {} {are} in use: {}",
-            counted(count, "volume"),
-            text::listed(&names)
-        ),
+        format!("Longhorn was deleted, but {} {are} in use", counted(count, "volume")),
     )
     .since(since)
     .impact(format!("I/O of {} fails once the instance managers end. {data}", text::users_of(&users)))

@@ -24,8 +24,8 @@ use crate::longhorn::Resource::*;
 pub static CHECK: Check = Check {
     id: "csi_plugin_down",
     title: "CSI driver down",
-    summary: "Longhorn's CSI plugin is down on a node or missing from its kubelet. Or a CSI controller (attacher, provisioner, resizer, snapshotter) is \
-              down everywhere or keeps restarting. Or Longhorn was deleted, or its uninstaller started, while volumes were in use.",
+    summary: "Longhorn's CSI plugin is down or unregistered on a node, or a CSI controller is down everywhere or keeps restarting. Or Longhorn was deleted, \
+              or its uninstaller started, while volumes were in use.",
     needs: &[Pods, DaemonSets, Deployments],
     uses: &[
         CsiNodes, CsiAttachments, LonghornNodes, KubeNodes, Engines, Volumes, Replicas, Events, Services,

@@ -30,13 +30,13 @@ causes! {
             [read "kubectl get nodes --sort-by=.metadata.creationTimestamp", read REPLICAS, read DISK]
             proven "the machine is another one; the old disk comes first, and Longhorn rejects to remove an entry that has replicas"
         way WIPED "the node's upgrade may have wiped it"
-            fix "Upgrade no other node: a Talos upgrade without --preserve can wipe /var. If it did, restore volumes without another copy from backup, then \
-                 re-add disk <disk>."
+            fix "Do not upgrade any other node: a Talos upgrade without --preserve can wipe /var. If it did, restore from backup each volume without another \
+                 copy. Then re-add disk <disk>."
             [read "kubectl get nodes -o wide", read REPLICAS, read DISK]
             proven "the fix asks whether the disk was wiped; Longhorn rejects to remove an entry that has replicas"
         way MOUNTS_SWAPPED "it and another disk seem exchanged"
-            fix "Mount each of <node>'s disks at its own path by UUID (fstab): longhorn-disk.cfg there must have the diskUUID that Longhorn \
-                 expects. Do not wipe or re-add them: they hold replicas."
+            fix "Mount each of <node>'s disks at its own path by UUID (fstab). Its longhorn-disk.cfg must have the diskUUID that Longhorn expects. Do not \
+                 wipe or re-add them: they hold replicas."
             [read "ssh <node> 'grep . /var/lib/*/longhorn-disk.cfg <value>/longhorn-disk.cfg; findmnt; lsblk -f'", read DISK, read REPLICAS]
         way DEVICES_SWAPPED "its device name now means another disk"
             fix "Compare the disks' serial numbers on <node> (lsblk, /dev/disk/by-id) with those before the restart. Restore the old device names. Do \
@@ -62,7 +62,7 @@ causes! {
              only one disk exists, remove the entry that is not ready." [read DISK, read REPLICAS]
             proven "two entries are on one file system; the entry removed is not ready, and Longhorn rejects this while replicas are on it";
     FILE_SYSTEM_READ_ONLY = warning "file_system_read_only" "the disk's file system is read-only"
-        fix "Check the device in node <node>'s kernel log: a failing device makes its file system read-only. Then unmount the file system, repair \
+        fix "Read node <node>'s kernel log for the device's errors: a failing device makes its file system read-only. Then unmount the file system, repair \
              it, and mount it at <value>." [read DISK, read REPLICAS];
     DISK_UNREADABLE = warning "disk_unreadable"
         "the disk's path cannot be read"
@@ -127,11 +127,11 @@ causes! {
         fix "Add a disk or a node, or delete unneeded snapshots and volumes. If the disk is small by design, disable its scheduling: that clears \
              this finding." [read REPLICAS, read DISK, read LIMITS] proven "the fix asks for what is not needed";
     NO_NODE_READY = critical "no_node_ready"
-        "no node with Longhorn data has been Ready for five minutes", of_data: Unwritten
+        "every node with Longhorn data has been NotReady for five minutes", of_data: Unwritten
         fix "Check what the nodes share (power, load balancer, certificates). If Ready is False, read their kubelet messages. Do not restart, drain or \
              delete any node: it may still serve volumes."
             [read "kubectl get nodes -o wide", read NODE, read "kubectl -n <namespace> get pods -o wide"];
-    NODE_NOT_READY = warning "node_not_ready" "the Kubernetes node has not been Ready for five minutes"
+    NODE_NOT_READY = warning "node_not_ready" "the Kubernetes node has been NotReady for five minutes"
         fix "Bring node <node> back. If it is lost, power it off, then force-delete its pods that use volumes. Delete the node only once every volume is \
              healthy without it."
             [read NODE, read REPLICAS, read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>"]
@@ -151,8 +151,8 @@ causes! {
             fix "Restore the machine's old node name (hostname or the kubelet's node-name): Longhorn looks for its replicas under <node>. Do not power \
                  off <value> or delete <node>." [read "kubectl get nodes -o wide", read NODE, read REPLICAS]
         way NODE_MOVED "its machine and disks are another node now"
-            fix "Leave the machine as it is: Longhorn uses its disks as node <value>. Delete node <node>, which is only its old name, once every volume is \
-                 healthy." [read "kubectl get nodes -o wide", read "kubectl -n <namespace> get nodes.longhorn.io", read REPLICAS]
+            fix "Leave the machine as it is: Longhorn uses its disks under the name <value>. Once every volume is healthy, delete node <node>, which is only \
+                 its old name." [read "kubectl get nodes -o wide", read "kubectl -n <namespace> get nodes.longhorn.io", read REPLICAS]
             proven "the machine is Ready under another name with its replicas, and the fix asks for healthy volumes first"
         way KUBELET_SILENT "its kubelet is silent, but the machine is running"
             fix "Restart <node>'s kubelet (or its k3s or rke2 service): the machine is still running. If that fails, check the kubelet's certificate. Do \

@@ -78,7 +78,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, nod
             format!("lacks kernel module {}", joined(names))
         }
         Some((_, names)) => format!("lacks {}", joined(names)),
-        None => format!("fails Longhorn's environment check ({})", first.kind),
+        None => format!("fails an environment check: {} is False", first.kind),
     };
     let mut finding = Finding::about(
         &causes::NODE_ENVIRONMENT,

@@ -47,7 +47,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
         }
         None if space.as_ref().is_some_and(|space| space.is_nearly_full(FULL_SHARE, LOW_MARGIN)) => {
             let left = bytes(space.as_ref().map_or(0, DiskSpace::room));
-            let message = format!("{} is almost full: {left} left for replicas", called(disk));
+            let message = format!("{} has {left} left for replicas", called(disk));
             disk.finding(cluster, &causes::DISK_NEARLY_FULL, message)
                 .impact("none yet. Larger new volumes and rebuilds may soon find no space")
         }

@@ -15,7 +15,7 @@ causes! {
             [read "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --tail=50",
              read "kubectl -n <namespace> get nodes.longhorn.io"];
     DNS_SUSPECTED = warning "dns_suspected"
-        "managers are Ready, but the driver deployer cannot reach their Service, probably because of DNS or network"
+        "managers are Ready, but the driver deployer cannot reach their Service (probably a DNS or network fault)"
         fix "Run the curl command below. If the name does not resolve, fix cluster DNS. If the connection fails, fix the pod network (firewalld, \
              nm-cloud-setup, VXLAN checksum offload on RHEL 8)." [
             read "kubectl -n <namespace> exec <object> -c wait-longhorn-manager -- curl -m 2 -sv http://longhorn-backend:9500/v1 -o /dev/null",
@@ -39,8 +39,8 @@ causes! {
         ];
     API_TIMEOUT = warning "api_timeout"
         "a request from the driver deployer to longhorn-backend or the API server failed or timed out"
-        fix "Find out from the log which connection fails: to the managers (port 9500) or the API server. Check this node's kube-proxy, firewall and \
-             CNI. Mount propagation is not the cause." [
+        fix "Find out from the deployer's log which connection fails: to the managers (port 9500) or the API server. Check this node's kube-proxy, firewall and \
+             CNI. Mounts are not the cause." [
             read "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=longhorn-backend -o wide",
             read "kubectl -n <namespace> logs <object> -c longhorn-driver-deployer --tail=20 --previous",
         ];
@@ -58,5 +58,5 @@ causes! {
         fix "Read the end of the driver deployer's previous log to find the cause."
             [read "kubectl -n <namespace> logs <object> -c longhorn-driver-deployer --tail=20 --previous"]
         way UNKNOWN_ERROR "its log ends with an unknown error"
-            fix "<known_error>Correct the setting, object or address that the error names. If it names none, search Longhorn's GitHub issues for the error text.";
+            fix "<known_error>Correct the setting, object or address in the error text. If there is none, search Longhorn's GitHub issues for that text.";
 }

@@ -36,8 +36,8 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "The live upgrade of a Longhorn engine is stuck.",
         description: "The engine upgrade of volume {{ $labels.object }} has been running for more than 30 min. The volume still serves I/O but \
                       cannot be migrated. Check that its new replicas are running.",
-        why: "An upgrade takes a minute or two, but the finding allows 30 min, because many may run together. The alert waits 15 min more, so that the \
-              last one can finish.",
+        why: "An upgrade takes a minute or two. The finding allows 30 min because many may run at once. The alert waits 15 min more for the last one to \
+              finish.",
         runbook: include_str!("LonghornEngineUpgradeStuck.md"),
         ..Alert::DEFAULT
     },

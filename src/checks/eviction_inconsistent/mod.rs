@@ -61,7 +61,7 @@ pub static CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::Eviction,
             title: "Contradictions over time",
-            description: "Contradictory objects by cause. Longhorn does not resolve a line that stays: follow the cause's runbook.",
+            description: "Contradictory objects by cause. If a line stays, Longhorn does not resolve the contradiction: follow the cause's runbook.",
             expr: "sum by ($cluster cause) (max without ($without) \
                    (longhorn_health_finding{$job, check=\"eviction_inconsistent\"}))",
             legend: "{{cause}}",

@@ -53,9 +53,10 @@ causes! {
         way ON_UNKNOWN_NODE "a replica's node is unknown"
             fix "Start these volumes' workloads so that the volumes attach: Longhorn then rebuilds the missing node's copies elsewhere."
         way UNPROTECTED "no safe copy elsewhere"
-            fix "Wait until the rebuild gives these volumes a healthy replica on another node. Otherwise evict node <node>, or set a node-drain-policy that evicts replicas."
+            fix "Wait until the rebuild gives these volumes a healthy replica on another node. If you cannot wait, request eviction of node <node>, or set a \
+                 node-drain-policy that evicts replicas."
         way NOTHING_LEFT "Longhorn should have removed it"
-            fix "Read the log of the longhorn-manager on <node>: it should have removed the PodDisruptionBudget." [
+            fix "Find out from the longhorn-manager's log on <node> why it has not removed the PodDisruptionBudget." [
                 read "kubectl -n <namespace> logs <manager> -c longhorn-manager --tail=2000 | grep <object>",
                 read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
             ];

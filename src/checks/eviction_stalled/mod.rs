@@ -108,7 +108,7 @@ gauges! {
         absent "no person requests eviction of the disk; automatic eviction leaves backing images alone",
         example "sum by (node) (longhorn_health_eviction_remaining_backing_image_copies)";
     PROGRESS = Gauge "longhorn_health_eviction_progress_timestamp_seconds" ["node", "disk"]
-        "Unix time when the number of replicas and copies on a disk being evicted last changed.",
+        "Unix time of the last change in the number of replicas and copies on a disk being evicted.",
         absent "the disk is not being evicted, nothing is left, or no time is known yet",
         example "time() - longhorn_health_eviction_progress_timestamp_seconds > 1800";
 }

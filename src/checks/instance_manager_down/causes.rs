@@ -17,12 +17,12 @@ causes! {
             read "kubectl describe node <node>",
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
         ]
-        way LIMITED "its memory is limited"
-            fix "Raise or remove the pod's memory limit (from a LimitRange, a policy or, for pinned v2 CPUs, Longhorn). Until then, restart no \
-                 other instance manager: new pods get it."
+        way LIMITED "it has a memory limit"
+            fix "Raise or remove the pod's memory limit (from a LimitRange, a policy or, for pinned v2 CPUs, Longhorn). Until then, do not restart other \
+                 instance managers: new pods get it."
         way LEAKS_MEMORY "v1.11.0 leaks memory"
-            fix "Upgrade to 1.11.1 or use image v1.11.0-hotfix-1: instance managers of v1.11.0 leak memory (Longhorn issue 12573). Until then, free \
-                 memory on the node and read its longhorn-manager's log.";
+            fix "Upgrade to 1.11.1 or use image v1.11.0-hotfix-1: v1.11.0 leaks memory (issue 12573). Until then, free memory on the node. Find out from its \
+                 longhorn-manager's log why no pod was created.";
     POD_FAILED = critical "pod_failed"
         "the instance manager's pod has terminated, and no new one is being created"
             but "warning in the first 3 min, info in the first 2 min if nothing ran in the pod"
@@ -80,7 +80,7 @@ causes! {
             fix "Create the PriorityClass that the message names (setting priority-class) with its old value. Longhorn then creates the pod. Until then, \
                  restart nothing: no pod with that class starts."
             [read "kubectl get priorityclasses", read "kubectl -n <namespace> get settings.longhorn.io priority-class"]
-        way WEBHOOK_UNANSWERED "a webhook is not answering"
+        way WEBHOOK_UNANSWERED "a webhook is unresponsive"
             fix "Start the pods that serve the webhook named in the evidence. If the webhook blocks these pods too, delete the webhook's configuration: \
                  its operator recreates it. Volumes then recover." [
                 read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",

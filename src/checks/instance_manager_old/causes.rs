@@ -12,8 +12,8 @@ const NODE: &str = "kubectl get node <node>";
 
 ways! { SHARDED:
     SHARDS "Longhorn may remove it although shards run in it"
-        fix "Detach the volumes of these shards before Longhorn removes their instance manager. Do not restart the node's longhorn-manager \
-             before that: it would remove the instance manager." [read VOLUMES, read CONTENT];
+        fix "Detach the volumes of these shards now. Until they are detached, do not restart the node's longhorn-manager: the restart would remove their \
+             instance manager." [read VOLUMES, read CONTENT];
 }
 
 causes! {
@@ -32,10 +32,10 @@ causes! {
                  manager. Setting orphan-resource-auto-deletion to `instance` automates this."
         way UNSETTLED "an instance's object keeps changing state"
             fix "Find out whether Longhorn still needs the instance. Read the volume's events and the log of the longhorn-manager that owns the volume."
-        way BESIDE_OTHERS "the instances have no Orphan, and their instance manager runs others too"
+        way BESIDE_OTHERS "the instances lack Orphan objects, and other instances run beside them"
             fix "Upgrade the engines of the volumes in <object>, then detach them. Once only orphaned instances are \
                  left, delete the instance manager: without an Orphan object, nothing else stops them."
-        way ALONE "the instances have no Orphan, and their instance manager runs nothing else"
+        way ALONE "the instances lack Orphan objects, and their instance manager runs nothing else"
             fix "Make sure that no volume uses the instances, then delete the instance manager. Without an Orphan object, nothing else stops them.";
     CLEANUP_STUCK = warning "cleanup_stuck" "nothing runs in the old instance manager, but its node's longhorn-manager is not removing it"
         fix "Read the longhorn-manager's log on <node>: only that manager can remove the instance manager. If the manager is running but idle, \

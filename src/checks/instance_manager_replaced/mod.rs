@@ -124,7 +124,7 @@ const REPLACED: Alert = Alert {
     description: "Instance manager {{ $labels.instance_manager }}{{ with $labels.node }} on {{ . }}{{ end }} was replaced {{ $value | \
                   humanizeDuration }} ago. Its engines and replicas ended with it. Check for faulted and degraded volumes, then find out why it \
                   died.",
-    why: "One unexpected exit affects every volume that ran there, so the alert does not wait.",
+    why: "One unexpected exit affects every volume on that instance manager, so the alert fires at once.",
     runbook: include_str!("LonghornInstanceManagerReplaced.md"),
     ..Alert::DEFAULT
 };

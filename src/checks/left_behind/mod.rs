@@ -68,8 +68,8 @@ causes! {
                  or raise retain. Do not remove finalizers." [read "kubectl -n <namespace> get recurringjobs.longhorn.io", read TARGETS];
     ROLLED_BACK = warning "rolled_back"
         "volumes are running, but their Longhorn objects are missing, as after an etcd restore from an older backup"
-        fix "Keep all Orphans and restart no instance manager: they hold the only newest data. If etcd was restored, recover the volume from its \
-             replica directories or its newest backup." [
+        fix "Keep all Orphans and do not restart instance managers: they hold the only newest data. If etcd was restored, recover the volume from its replica \
+             directories or its newest backup." [
             read "kubectl -n <namespace> get orphans.longhorn.io -o wide",
             read "kubectl -n <namespace> get settings.longhorn.io orphan-resource-auto-deletion",
             read "kubectl -n <namespace> get backups.longhorn.io -l backup-volume=<object>",

@@ -74,7 +74,7 @@ fn without_limit(cluster: &Cluster, pod: &Pod) -> Remedy {
         let namespace = &cluster.namespace;
         return Remedy::new(format!(
             "Remove the LimitRange or policy that limits the memory of container longhorn-manager ({limit}): the DaemonSet sets none. Then restart the \
-             managers, whose pods keep it. Until then, restart no instance manager and drain no node."
+             managers, whose pods keep it. Until then, do not restart instance managers or drain nodes."
         ))
         .read(format!("kubectl -n {namespace} get limitranges -o yaml"))
         .change(format!("kubectl -n {namespace} rollout restart daemonset longhorn-manager"));

@@ -146,7 +146,7 @@ fn startup_window_short(cluster: &Cluster, probe: ProbeKind, timing: Timing) -> 
         format!("the {kind} probe kills managers that do not answer within {window} s"),
     )
     .impact(
-        "none yet. A rollout on a large cluster may never finish, because the probe kills managers that are waiting for their turn.",
+        "none yet. On a large cluster, a rollout may never finish: the probe kills managers waiting for their turn.",
     )
     .fact(format!(
             "the {kind} probe allows {window} s, but one node's startup can take 240 s. From 1.6.4, 1.7.3 and 1.8.0 on, the others \

@@ -45,7 +45,7 @@ causes! {
             read "kubectl get nodes --sort-by=.metadata.creationTimestamp",
         ];
     UNINSTALLING = info "uninstalling" "Longhorn is being uninstalled: its node objects are already deleted, but managers are still running"
-        fix "Read the uninstaller's log. If its Job gave up (after 15 min), remove the object that it was waiting for and run the uninstaller again." [
+        fix "Read the uninstaller's log. If its Job gave up (after 15 min), remove the object that it was waiting for. Then run the uninstaller again." [
             read "kubectl -n <namespace> get jobs,pods -l job-name=longhorn-uninstall",
             read "kubectl -n <namespace> logs job/longhorn-uninstall --tail=20",
         ]

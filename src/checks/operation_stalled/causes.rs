@@ -111,7 +111,7 @@ causes! {
                 [read IMAGE, change "kubectl -n <namespace> delete backingimages.longhorn.io <backing_image>"]
                 proven "no volume on the image was ever up, so no data is written on it"
         way NO_SOURCE "the source cannot be reached"
-            fix "Make sure that pods on <node> can reach the source: check DNS, firewall and proxy (no-proxy must list the cluster's networks). Longhorn \
-                 then fetches the image again."
+            fix "Make sure that pods on <node> can reach the image's source. Check DNS, firewall and proxy (no-proxy must list the cluster's networks). \
+                 Longhorn then fetches the image again."
                 [read SOURCE, read "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --tail=2000 | grep <backing_image>"];
 }

@@ -62,7 +62,7 @@ causes! {
                  storage-over-provisioning-percentage helps only if the volume stays mostly empty.";
     ANTI_AFFINITY = warning "anti_affinity"
         "every node, zone or disk that could take the replica already has another replica of the volume"
-        fix "Add a node (or a zone, if replicas must be in different zones), or lower numberOfReplicas (now <value>) to the number of nodes." [
+        fix "Add a node, or lower numberOfReplicas (now <value>) to the number of nodes. If replicas must be in different zones, add a zone." [
             read "kubectl -n <namespace> get settings.longhorn.io replica-soft-anti-affinity replica-zone-soft-anti-affinity",
             read NODES,
             read VOLUME,
@@ -96,8 +96,8 @@ causes! {
                 read "kubectl -n <namespace> get nodes.longhorn.io -o yaml | grep -A3 'disks:'",
             ]
         way FILE_SYSTEM "ext4's limit is 16 TiB"
-            fix "Create the claim again with less than 16 TiB, or add disks with XFS: ext4 limits each replica file to 16 TiB."
-        way CORDONED "the others are cordoned"
+            fix "Create the claim again with less than 16 TiB, or add XFS disks: ext4 limits each replica file to 16 TiB."
+        way CORDONED "other nodes are cordoned"
             fix "Uncordon <node> if its maintenance is over: Longhorn then places the replica."
             [read "kubectl get nodes", change "kubectl uncordon <node>"];
     LOCAL_ONLY = warning "local_only"
@@ -340,7 +340,7 @@ fn cause(
         Some(Obstacle::Provisioning) => (&OVER_PROVISIONED, "all are fully allocated".to_owned()),
         Some(Obstacle::Tags) => (&TAGS_UNMET, tags::why(refusals).0),
         Some(Obstacle::AntiAffinity) if is_of_zones(refusals) => (&ANTI_AFFINITY, ZONES.briefly.to_owned()),
-        Some(Obstacle::AntiAffinity) => (&ANTI_AFFINITY, "each has one".to_owned()),
+        Some(Obstacle::AntiAffinity) => (&ANTI_AFFINITY, "all have one".to_owned()),
         Some(Obstacle::Node | Obstacle::Disk) => (&NODES_UNAVAILABLE, unavailable(refusals)),
     }
 }
@@ -362,7 +362,7 @@ fn unavailable(refusals: &[PlacementRefusal]) -> String {
     let (of_node, of_disk) = (reason.strip_prefix("the node "), reason.strip_prefix("it "));
     match (node, of_node, of_disk) {
         ("", None, None) if !reason.is_empty() => reason.to_owned(),
-        ("", ..) => "the other disks are unavailable".to_owned(),
+        ("", ..) => "disks without one are unavailable".to_owned(),
         (node, Some(is), _) => format!("{node} {is}"),
         (node, None, Some(is)) => format!("{node}'s disk {is}"),
         (node, None, None) if reason.is_empty() => format!("{node}'s disks are unavailable"),

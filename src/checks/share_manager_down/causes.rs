@@ -53,7 +53,7 @@ causes! {
                  multipathd. If no new lines appear, delete the pod."
             [read POD_LOG, read "ssh <node> 'sudo multipath -ll; lsblk'", change DELETE]
         ways DEVICE;
-    SERVICE_MISSING = critical "service_missing" "its Service is missing", of_data: NotServed
+    SERVICE_MISSING = critical "service_missing" "its NFS Service is missing", of_data: NotServed
         fix "Scale down the workloads that use the claim, then delete pod <pod>: Longhorn creates the Service only with that pod. Then scale them up."
             [read "kubectl -n <namespace> get services", read SHARE, change DELETE]
             proven "no client reaches the server without its Service; the data is in the volume, not in the pod";
@@ -68,7 +68,7 @@ causes! {
             [read MANAGERS, read SLICES, read LOG]
         way BACKEND_RESTARTS "its recovery backend keeps restarting"
             fix "Find out why the longhorn-recovery-backend pods keep restarting: without them, the NFS server of <release> exits (fixed in 1.5.5 and \
-                  1.6.2). Do not restart any until all are Ready."
+                  1.6.2). Do not restart these pods until all are Ready."
             [read "kubectl -n <namespace> get pods -o wide -l app=longhorn-recovery-backend", read SLICES, read LOG];
 }
 

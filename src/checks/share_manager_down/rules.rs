@@ -29,9 +29,9 @@ pub(super) const ALERTS: &[Alert] = &[
         as_found: true,
         summary: "The NFS server of a Longhorn RWX volume keeps being replaced.",
         description: "The NFS server of volume {{ $labels.object }} was replaced at least three times in 30 min. Its clients hang each time. Find \
-                      out how the last server ended: out of memory, a lost node or an expired lease.",
-        why: "The finding needs three replacements in 30 min. Six are critical, because all clients then hang every five minutes. The alert keeps firing \
-              while the replacements count, so that it does not flap.",
+                      out how the last server ended: OOM kill, lost node or expired lease.",
+        why: "The finding needs three replacements in 30 min. Six are critical, because all clients then hang every five minutes. The alert keeps firing for \
+              30 min after the finding ends, so that it does not flap.",
         runbook: include_str!("LonghornShareManagerRestarting.md"),
         ..Alert::DEFAULT
     },

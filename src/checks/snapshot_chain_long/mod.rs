@@ -54,7 +54,7 @@ causes! {
 pub static CHECK: Check = Check {
     id: "snapshot_chain_long",
     title: "Snapshot chains at their limit",
-    summary: "A volume is at or near its snapshot limit. Backups and rebuilds need one more snapshot.",
+    summary: "A volume is at or near its snapshot limit. At the limit, its backups and rebuilds fail.",
     needs: &[Volumes, Engines],
     uses: &[Settings],
     causes: ALL,

@@ -154,7 +154,7 @@ fn differ(cluster: &Cluster, out: &mut Outcome, managers: &[(&Pod, Release)], ne
             format!("managers of {} are running side by side", apart.join(" and ")),
         )
         .since(age.since_or_later())
-        .impact("none yet. Each manager writes its own release's fields, and older managers do not know the new ones.")
+        .impact("none yet. Fields that newer managers write may be lost, because older managers do not know them.")
         .facts(says)
         .facts([age.evidence()]),
     );

@@ -24,7 +24,7 @@ ways! { ENGINE_ERROR:
         fix "Cordon <node>, so that its pods start elsewhere. Then boot a kernel with module iscsi_tcp there, or install the package that has it \
              (linux-modules-extra on Ubuntu)."
         [read "kubectl get nodes -o wide", change "kubectl cordon <node>", read EVENTS];
-    NO_DAEMON "iscsid is not running"
+    NO_DAEMON "iscsid is down"
         fix "Start iscsid on <node>, now and at every boot. The volume then attaches automatically."
         [change "ssh <node> 'sudo systemctl enable --now iscsid'", read ISCSI_LOG];
     DENIED "SELinux or AppArmor denies iscsiadm"

@@ -113,8 +113,8 @@ causes! {
             fix "Read the log of the longhorn-manager on <owner>, which owns the volume: it shows why the volume does not attach. Nothing else holds the \
                  volume." [read OWNERS_LOG, read VOLUME_OBJECTS, read TICKETS]
         way BY_HAND "it was attached by hand"
-            fix "Find out whether <claim>'s attachment in Longhorn's UI is still needed. If not, detach it there: the workload then gets the volume. Do not \
-                 delete the VolumeAttachment." [read TICKETS, read VOLUME_OBJECTS]
+            fix "Find out whether <claim>'s attachment, made in Longhorn's UI, is still needed. If not, detach the volume there: the workload can then use \
+                 it. Do not delete the VolumeAttachment." [read TICKETS, read VOLUME_OBJECTS]
         way OWN_WORK "Longhorn's own work holds it"
             fix "Find out why Longhorn's <kind> has not finished: its ticket <attachment> holds the volume until then. No workload holds the volume."
             [read "kubectl -n <namespace> get snapshots.longhorn.io,backups.longhorn.io | grep -e <volume> -e NAME", read TICKETS]
@@ -199,8 +199,8 @@ causes! {
             fix "Upgrade Longhorn to 1.7.4, 1.8.2, 1.9.0 or later: earlier releases cannot read the passphrase on a newer OS like Talos 1.9. Until then, \
                  use a node with an older OS."
         way REJECTED_BY_KERNEL "the kernel rejects it"
-            fix "Read the kernel's message on <node>. For an unsupported block size or file system, run the pod on \
-                 another node. Run fsck only if the message reports damage."
+            fix "Read the error in <node>'s kernel log. If it reports an unsupported block size or file system, run the pod on another node. Run fsck only if \
+                 it reports damage."
             [read "ssh <node> 'sudo dmesg | tail -20; getconf PAGESIZE'", read EVENTS]
         way NO_ARGON2 "cryptsetup lacks argon2i"
             fix "If the volume is new and empty, set CRYPTO_PBKDF to pbkdf2 in its Secret: cryptsetup on <node> lacks argon2i, Longhorn's default. Otherwise, use a node that supports argon2i."
@@ -262,7 +262,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     STUCK = Gauge "longhorn_health_volume_attachment_stuck" ["volume", "pvc_namespace", "pvc", "cause", "severity"]
-        "1 for every volume that cannot attach or detach. Findings of severity info do not count. In alerts, aggregate away cause and severity: they change.",
+        "1 for every volume that cannot attach or detach, except at severity info. In alerts, aggregate away cause and severity.",
         absent "the volume attaches and detaches, or volumes or engines cannot be read",
         example "max without (instance, pod, cause, severity) (longhorn_health_volume_attachment_stuck) == 1";
 }

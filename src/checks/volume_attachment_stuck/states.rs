@@ -162,7 +162,7 @@ fn dies<'a>(
         evidence,
     };
     if !never_up {
-        let why = format!("it keeps losing its engine (3 or more times in 1 h){}", briefly(failure));
+        let why = format!("it keeps losing its engine (3+ times in 1 h){}", briefly(failure));
         let exits = texts.iter().any(|said| said.contains("exit status"));
         let failure = failure.or(exits.then_some(&engine_error::EXITS));
         return Some(StuckVolume { failure, ..stuck(&ATTACH_LOOP, why, None, evidence) });

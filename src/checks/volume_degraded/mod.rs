@@ -141,8 +141,8 @@ causes! {
             ]
         ways FAILED_REBUILD;
     FLAPPING = warning "flapping" "replicas of the volume fail and are rebuilt at least five times an hour"
-        fix "Find out why replicas fail. Check the network between the instance managers (policies, MTU, drops longer than engine-replica-timeout), slow \
-             disks, and instance manager restarts."
+        fix "Check the network between the instance managers (policies, MTU, drops longer than engine-replica-timeout). Then check for slow disks and \
+             instance manager restarts."
             [read EVENTS, read REPLICAS, read "kubectl -n <namespace> get pods -o wide -l longhorn.io/component=instance-manager"];
     DETACHED = info "detached_on_last_copy" "a detached volume with several replicas has only one healthy copy left"
         fix "Attach the volume until its other replicas are rebuilt. From 1.9 on, setting offline-replica-rebuilding rebuilds them without a pod. Until then, keep <node> and its disk."

@@ -54,8 +54,8 @@ causes! {
             [read REPLICAS, read "kubectl get nodes"];
     AUTO_SALVAGE_OFF = critical "auto_salvage_off"
         "usable replicas exist, but Longhorn salvages none automatically, so you must choose which replica to salvage"
-        fix "Scale the workload down until the volume is detached. Then salvage the replica that failed last, and any that failed within a \
-             minute of it: earlier ones lack writes." [
+        fix "Scale the workload down. Once the volume is detached, salvage the replica that failed last, and any that failed within a minute of it: earlier \
+             ones lack writes." [
             read REPLICAS,
             read VOLUME,
             change "kubectl -n <namespace> patch replicas.longhorn.io <replica> --type merge -p '{\"spec\":{\"failedAt\":\"\"}}'",
@@ -86,8 +86,8 @@ causes! {
             [read VOLUME, read REPLICAS]
             proven "every replica failed during the restore, so the data is in the backup; this volume is deleted once the new one is healthy"
         way BACKUP_MISSING "its backup no longer exists"
-            fix "Take a new backup of the source volume, and create a new volume from it. Until that one is healthy, keep this one: its replicas have what was \
-                 restored last." [read VOLUME, read REPLICAS]
+            fix "Take a new backup of the source volume, and restore it into a new volume. Keep this volume until the new one is healthy: it has the last \
+                 restored data." [read VOLUME, read REPLICAS]
         way BLOCKS_MISSING "blocks of the backup are missing in the store"
             fix "Stop what removes objects in the backup store, such as a lifecycle rule: other backups probably lack blocks too. Take full backups of \
                  existing volumes. Keep the old ones." [
@@ -97,7 +97,7 @@ causes! {
             ];
     NO_DATA = critical "no_data"
         "none of the remaining replicas ever held all of the volume's data"
-        fix "Search disks (replicas/<object>-*) and orphans for a deleted replica's directory: one is enough to export the volume. Otherwise restore the last \
+        fix "Search disks (replicas/<object>-*) and orphans for a deleted replica's directory: one suffices for an export. If none exists, restore the last \
              backup into a new volume. Do not delete anything."
             [read "kubectl -n <namespace> get orphans.longhorn.io -o wide", read REPLICAS, read VOLUME]
             proven "the volume was up once, and every healthy replica is deleted; orphans and directories come first, the backup is restored into a \

@@ -144,5 +144,5 @@ fn obstacle(cluster: &Cluster, replica: &Replica) -> Option<Obstacle> {
         "DiskPressure" => "the last replica's disk is full",
         _ => "the last replica's disk is not ready",
     };
-    is(briefly, format!("disk {name} is not Schedulable ({reason})"))
+    is(briefly, format!("disk {name} is unschedulable ({reason})"))
 }

@@ -154,8 +154,8 @@ causes! {
             ];
     CALLS_FAIL = critical "calls_fail"
         "the API server's calls to the admission webhook fail although managers are Ready", rejects_changes: true
-        fix "Check what is between the API server and the managers' port 9502: a proxy (NO_PROXY must contain .svc), the CNI or a firewall. \
-             Do not delete the webhook configurations." [
+        fix "Check the network path from the API server to the managers' port 9502: proxy (NO_PROXY must contain .svc), CNI and firewall. Do not delete the \
+             webhook configurations." [
             read "kubectl get --raw /api/v1/namespaces/<namespace>/services/https:longhorn-admission-webhook:9502/proxy/v1/healthz",
             read MANAGERS,
         ]
@@ -177,7 +177,7 @@ causes! {
             change RESTART_ALL,
         ] proven "the configuration holds the date; managers create both Secrets during startup, and I/O does not pass through them";
     ROLLOUT = info "rollout"
-        "a webhook has lacked a ready endpoint or its configuration for less than three minutes (normal in a rollout)"
+        "a webhook's ready endpoint or configuration has been missing for less than three minutes (normal in a rollout)"
         fix "Wait: a rollout restarts all managers together and ends within three minutes." [read MANAGERS]
         ways HELD_UP ways UNREACHED;
 }

@@ -119,7 +119,7 @@ pub static INCIDENTS: Check = Check {
 pub static LONGHORN_METRICS: Check = Check {
     id: "longhorn-metrics",
     title: "Longhorn's own metrics",
-    summary: "Capacity, latency and CPU, which Longhorn's managers serve themselves, on every release.",
+    summary: "Capacity, latency and CPU from Longhorn's own metrics, on every release.",
     alerts: own::longhorn_metrics::ALERTS,
     panels: own::longhorn_metrics::PANELS,
     ..Check::DEFAULT

@@ -16,7 +16,7 @@ gauges! {
         absent BEFORE_SYNC,
         example "max without (instance, pod) (longhorn_health_incidents{severity=\"critical\"}) > 0";
     INCIDENT = Gauge "longhorn_health_incident_findings" ["check", "cause", "severity"]
-        "Number of findings that are an incident's root cause. Label severity is the highest of the root cause and its consequences.",
+        "Findings that are an incident's root cause. Label severity is the highest of the root cause and its consequences.",
         absent "there is no such incident",
         example "count by (severity) (max without (instance, pod) (longhorn_health_incident_findings))";
     INCIDENT_INFO = Gauge "longhorn_health_incident_info" ["check", "cause", "severity", "object", "node", "title", "follows", "claim", "data", "fix", "runbook"]
@@ -52,7 +52,7 @@ gauges! {
         absent "the cause is not found",
         example "max without (instance, pod) (longhorn_health_finding) * on (cluster, check, cause) group_left (runbook) topk by (cluster, check, cause) (1, longhorn_health_cause_info)";
     CHECKS = Gauge "longhorn_health_checks" ["state"]
-        "Number of checks by state: known (has a verdict) or unknown (lacks data). Kinds that do not exist here count as empty.",
+        "Checks by state: known (has a verdict) or unknown (lacks data). Kinds that this cluster lacks count as empty.",
         absent BEFORE_SYNC,
         example "max without (instance, pod) (longhorn_health_checks{state=\"unknown\"}) > 0";
     CHECK_UNKNOWN = Gauge "longhorn_health_check_unknown" ["check"]
@@ -64,12 +64,12 @@ gauges! {
         absent BEFORE_SYNC,
         example "max without (instance, pod) (longhorn_health_volumes{robustness=\"faulted\"}) > 0";
     VOLUMES_AFFECTED = Gauge "longhorn_health_volumes_affected" ["impact"]
-        "Number of volumes by their worst impact, each counted once: faulted, node_down, not_served (RWX), read_only, last_copy, rebuilding, degraded, \
-         never_up (faulted but never written).",
+        "Volumes by worst impact, each counted once: faulted, node_down, not_served (RWX), read_only, last_copy, rebuilding, degraded, never_up (faulted but \
+         never written).",
         absent "no volume is affected this way, or the first sync is not complete",
         example "max by (impact) (longhorn_health_volumes_affected)";
     VOLUMES_AT_RISK = Gauge "longhorn_health_volumes_at_risk" ["failure_domain", "by_choice"]
-        "Volumes that would be lost if one copy, disk, node or zone failed. Label by_choice is true if settings accept that risk.",
+        "Volumes lost if one copy, disk, node or zone fails. Label by_choice is true if settings accept that risk.",
         absent "there is no such volume, or needed data could not be read",
         example "max without (instance, pod) (longhorn_health_volumes_at_risk{by_choice=\"false\"}) > 0";
     BYTES_AT_RISK = Gauge "longhorn_health_volumes_at_risk_bytes" ["failure_domain", "by_choice"]
@@ -97,15 +97,15 @@ gauges! {
         absent "all values of the field are known",
         example "longhorn_health_exporter_unrecognized_values > 0";
     LISTS = Counter "longhorn_health_exporter_lists_total" []
-        "List requests sent since the exporter started, for all kinds.",
+        "API list requests that the exporter has sent since it started, for all kinds.",
         absent STATIC,
         example "rate(longhorn_health_exporter_lists_total[1h])";
     WATCHES = Counter "longhorn_health_exporter_watches_total" []
-        "Watch requests sent since the exporter started, for all kinds.",
+        "API watch requests that the exporter has sent since it started, for all kinds.",
         absent STATIC,
         example "rate(longhorn_health_exporter_watches_total[1h])";
     EVENTS = Counter "longhorn_health_exporter_watch_events_total" []
-        "Watch events of all kinds that changed an object, since the exporter started.",
+        "API watch events of all kinds that changed an object, since the exporter started.",
         absent STATIC,
         example "rate(longhorn_health_exporter_watch_events_total[5m])";
     API_ERRORS = Counter "longhorn_health_exporter_api_errors_total" ["reason"]

@@ -178,7 +178,8 @@ pub(super) fn unmet(node: &LonghornNode) -> Option<String> {
         let found = condition(&node.status.conditions, kind);
         let reason = found.map(|found| found.reason.as_str()).filter(|reason| !reason.is_empty());
         (status(&node.status.conditions, kind) != ConditionStatus::True).then(|| {
-            format!("the node is not {kind}{}", reason.map(|r| format!(" ({r})")).unwrap_or_default())
+            let state = if kind == "Schedulable" { "unschedulable" } else { "not Ready" };
+            format!("the node is {state}{}", reason.map(|r| format!(" ({r})")).unwrap_or_default())
         })
     };
     let closed = || (!node.spec.allow_scheduling).then(|| "scheduling is disabled".to_owned());
@@ -254,7 +255,7 @@ pub(super) fn disk_obstacle(
     // space tells pressure with its figures; what else makes a disk unschedulable is its readiness
     if status(&now.conditions, "Schedulable") != ConditionStatus::True {
         let reason = condition(&now.conditions, "Schedulable").map_or("", |schedulable| &schedulable.reason);
-        return say(Obstacle::Disk, &format!("it is not Schedulable ({reason})"));
+        return say(Obstacle::Disk, &format!("it is unschedulable ({reason})"));
     }
     None
 }

@@ -41,7 +41,7 @@ pub fn does_not_fit(room: &Room<'_>, out: &mut Found) {
     }
     let text = match found {
         0 => format!("no disk can take a replica of {}", bytes(wanted.size)),
-        _ => format!("only {found} of {all} replicas find a disk"),
+        _ => format!("disks can take only {found} of {all} replicas"),
     };
     let reason = out.say(text);
     // what comes nearest to taking it is read first

@@ -50,7 +50,7 @@ pub struct Room<'a> {
 }
 
 conditions! {
-    DOES_NOT_FIT = NotYet "volume_does_not_fit" "replicas of the requested volume find no disk"
+    DOES_NOT_FIT = NotYet "volume_does_not_fit" "disks cannot take all replicas of the requested volume"
         fix "Fix the causes that the disks report, add a disk, or delete unneeded volumes. Otherwise request a smaller volume or fewer replicas."
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go (FindDiskCandidates)"
@@ -70,7 +70,7 @@ conditions! {
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go (getNodeInfo, FindDiskCandidates)"
         needs [LonghornNodes, Settings] Capacity(disks::none_takes);
-    FULL_SOON = NotYet "disk_full_soon" "a disk will be full within 7 days at its growth rate since the earlier recording"
+    FULL_SOON = NotYet "disk_full_soon" "a disk will be full within 7 days if it keeps filling at the recorded rate"
         fix "Delete unneeded snapshots and volumes on these disks, or add a disk. Volumes fail once their disk is full."
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"
         source "longhorn-manager v1.12.1 k8s/pkg/apis/longhorn/v1beta2/node.go (DiskStatus.StorageAvailable)"

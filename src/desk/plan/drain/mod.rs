@@ -149,8 +149,8 @@ conditions! {
         source "longhorn-manager v1.3.3 to v1.12.1 datastore/longhorn.go (ListVolumePDBProtectedHealthyReplicasRO); issue 10833"
         needs [Replicas, KubeNodes] Drain(budgets::unknown_node);
     ENGINE_LEFT = NotYet "engine_left_over" "a leftover engine process is running on the node, so kubectl drain would never finish"
-        fix "On v1.9 or later, delete the leftover process's Orphan object. On older releases, delete the instance manager pod once no volume is \
-             attached to the node. Then wait for the rebuilds."
+        fix "Delete the leftover process's Orphan object (1.9 or later). On older releases, delete the instance manager pod once no volume is attached to the \
+             node. Then wait for the rebuilds."
         read "kubectl -n <namespace> get orphans.longhorn.io"
         read "kubectl -n <namespace> get engines.longhorn.io -o wide"
         source "longhorn-manager v1.3.3 to v1.12.1 controller/instance_manager_controller.go (areAllInstanceRemovedFromNodeByType); issue 6764"

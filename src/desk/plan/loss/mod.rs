@@ -73,7 +73,7 @@ conditions! {
         fix "Add a recurring job with task backup if these volumes need backups."
         source "longhorn-manager v1.12.1 k8s/pkg/apis/longhorn/v1beta2/volume.go (lastBackupAt)"
         needs [Volumes] Loss(rest::not_backed_up);
-    SNAPSHOTS = Note "many_snapshots" "volumes have many snapshots"
+    SNAPSHOTS = Note "many_snapshots" "Longhorn reports that volumes have too many snapshots"
         fix "Delete snapshots, or add a recurring job with task snapshot-cleanup. At 250 snapshots, or at snapshot-max-count, backups and rebuilds \
              fail."
         read "kubectl -n <namespace> get snapshots.longhorn.io"

@@ -157,7 +157,7 @@ pub fn no_backup_target(rung: &Rung<'_>, out: &mut Found) {
     let mut targets = rung.cluster.objects.backup_targets.iter();
     let by_setting = rung.cluster.setting("backup-target").is_some_and(|setting| !setting.value.is_empty());
     if !by_setting && !targets.any(|target| !target.spec.backup_target_url.is_empty()) {
-        out.say("no backup target is configured, and Longhorn does not support downgrades");
+        out.say("no backup target is configured, and Longhorn cannot be downgraded");
     }
 }
 

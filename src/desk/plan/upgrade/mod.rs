@@ -112,8 +112,8 @@ conditions! {
         source "Longhorn documentation, upgrade; longhorn-manager v1.12.1 controller/engine_image_controller.go (canDoLiveEngineImageUpgrade)"
         needs [Volumes] Now(volumes::faulted);
     DEGRADED = NotYet "volumes_degraded" "attached volumes have too few healthy replicas"
-        fix "Wait until these volumes are rebuilt. If they can never be healthy (such as 3 replicas on 2 nodes), \
-             lower numberOfReplicas or use --accept volumes_degraded."
+        fix "Wait until these volumes are rebuilt. If they cannot become healthy (for example, 3 replicas on 2 nodes), lower numberOfReplicas or use --accept \
+             volumes_degraded."
         read "kubectl -n <namespace> get volumes.longhorn.io"
         source "longhorn-manager v1.12.1 controller/engine_image_controller.go (canDoLiveEngineImageUpgrade); issue 9440"
         needs [Volumes] Now(volumes::degraded);
