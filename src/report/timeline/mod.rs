@@ -9,7 +9,7 @@ mod workloads;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::check::Finding;
+use crate::check::{Finding, Severity};
 use crate::cluster::Cluster;
 use crate::happened::{Entry, What};
 use crate::incidents::Incident;
@@ -58,7 +58,14 @@ pub fn of(
     entries.extend(changes.into_iter().filter(|entry| !is_told(entry)));
     // the future of a recording that is judged at an earlier time has not happened
     let now = cluster.moment();
-    entries.retain(|entry| entry.at.is_none_or(|at| Some(at) >= from && now.is_none_or(|now| at <= now)));
+    // what began before and lasts is no news, and still what the rest is about
+    let lasts = |entry: &Entry| {
+        let is_grave = entry.severity.is_some_and(|severity| severity > Severity::Info);
+        entry.what == What::IncidentBegan && entry.incident.is_some() && is_grave
+    };
+    entries.retain(|entry| {
+        entry.at.is_none_or(|at| (Some(at) >= from || lasts(entry)) && now.is_none_or(|now| at <= now))
+    });
     entries.sort_by(|one, other| {
         let newest = |entry: &Entry| (entry.at, entry.order());
         newest(other).cmp(&newest(one)).then_with(|| one.text.cmp(&other.text))
