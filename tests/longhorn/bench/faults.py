@@ -37,20 +37,6 @@ def wrong_keys():
     secret("wrong", "another")
     target("keys", "other", "wrong")
 
-def wrong_checksum():
-    backing_image("checksum", 1, checksum="0" * 128)
-    create("on-checksum", "64Mi", backingImage="checksum")
-
-def without_checksum():
-    kubectl("delete volumes.longhorn.io on-checksum --timeout=60s")
-    kubectl("delete backingimages.longhorn.io checksum --timeout=60s")
-
-def limit():
-    act("on-image", "updateSnapshotMaxCount", snapshotMaxCount=2)
-    for at in (1, 2):
-        act("on-image", "snapshotCRCreate", name=f"limit{at}")
-        time.sleep(3)
-
 def other_uuid():
     n = where(replicas("solo")[0])
     node(n, "cd /var/lib/longhorn; cp longhorn-disk.cfg disk.cfg.old; sed -i 's/\"diskUUID\":\"......../\"diskUUID\":\"deadbeef/' longhorn-disk.cfg")
@@ -97,13 +83,13 @@ FAULTS = [
     ("engine of v2 killed 8 times in a minute", "attach_loop v2", 90, kill_engine_repeatedly, lambda: is_("v2", "attached", "healthy", 300)),
     ("backup target with wrong keys", "target_unavailable keys.*SignatureDoesNotMatch", 120, wrong_keys, lambda: secret("wrong")),
     ("bucket that does not exist", "target_unavailable bucket.*NoSuchBucket", 120, lambda: target("bucket", "nowhere"), lambda: os.makedirs(WORK + "/s3/nowhere")),
-    ("backing image with a wrong checksum", "backing_image_failed checksum.*checksum is wrong", 180, wrong_checksum, without_checksum),
-    ("snapshots at their limit", "at_limit on-image", 60, limit, lambda: act("on-image", "updateSnapshotMaxCount", snapshotMaxCount=250)),
+    ("backing image with a wrong checksum", "backing_image_failed checksum.*checksum is wrong", 180, lambda: backing_image("checksum", 1, checksum="0" * 128),
+        lambda: kubectl("delete backingimages.longhorn.io checksum --timeout=60s")),
     ("another disk at a disk's path", "disk_uuid_mismatch", 120, lambda: lonely() and other_uuid(), old_uuid),
     ("disk full to the last byte, the only copy there", "disk_exhausted .*solo cannot be written", 180, lambda: fill(where(replicas("solo")[0])), lambda: empty(where(replicas("solo")[0]))),
     ("kubelet of node-3 ended", "(node_down|node_not_ready) .*node-3", 90, lambda: kill(3, "/kubelet --config"), lambda: kubelet(3)),
     ("image of the share manager gone", "pod_not_started rwx", 120, without_share_image, share_image),
-    ("all backups of a standby volume's source deleted", "(restore_failed|standby_stale) v1-standby: .*v1-standby", 120, without_backups, lambda: kubectl("delete volumes.longhorn.io v1-standby --timeout=90s")),
+    ("all backups of a standby volume's source deleted", "(restore_failed|standby_stale) v1-standby: .*v1-standby", 120, without_backups, lambda: kubectl("delete volumes.longhorn.io v1-standby --wait=false")),
     ("instance manager deleted on a cordoned node", "node_cordoned", 90, delete_on_cordoned, lambda: sh("kubectl uncordon node-2")),
     ("webhook's Service deleted", "webhook_unavailable/.*", 120, without_service, service),
     ("managers' image that nobody has", "(manager_missing|no_ready_endpoint)", 120, broken_rollout, mended_rollout),

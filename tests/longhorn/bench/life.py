@@ -70,7 +70,7 @@ def back_up_and_restore():
     wait("backup target", 90, lambda: get("backuptargets.longhorn.io default")["status"]["available"])
     backup("v1", "s3")
     url = backups()[0]["status"]["url"]
-    create("v1-restored", fromBackup=url)
+    wait("v1-restored is made", 60, lambda: "error" not in create("v1-restored", fromBackup=url), 2)
     create("v1-standby", fromBackup=url, standby=True, frontend="")
     wait("restored", 240, lambda: volume("v1-restored")["status"]["state"] == "detached" and not volume("v1-restored")["status"].get("restoreRequired"), 2)
     create("cut-short", fromBackup=url)

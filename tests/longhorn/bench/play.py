@@ -9,11 +9,12 @@ def findings():
     return {(f["check"] + "/" + f["cause"], f["object"]["name"], f.get("node") or ""): f["message"] for f in report()["findings"] if f["severity"] != "info"}
 
 def poll():
+    """Keeps when each finding, and each of its messages, was first said."""
     last = {}
     while True:
         try:
             now = findings()
-            seen.extend((time.time(), key[0], " ".join((*key[:2], key[2] + ":", text))) for key, text in now.items() if key not in last)
+            seen.extend((time.time(), key[0], " ".join((*key[:2], key[2] + ":", text))) for key, text in now.items() if last.get(key) != text)
             last = now
         except (OSError, ValueError):
             pass
@@ -28,7 +29,7 @@ def live(step):
     step()
     took = time.time() - at
     time.sleep(8)
-    loud = [text for when, cause, text in seen if when >= at and cause not in TRUE_HERE]
+    loud = {text for when, cause, text in seen if when >= at and cause not in TRUE_HERE}
     verdict(not loud, step.__name__, "; ".join(loud) or f"silent, {took:.0f} s")
 
 def break_and_mend(name, pattern, seconds, break_it, mend):
@@ -38,14 +39,13 @@ def break_and_mend(name, pattern, seconds, break_it, mend):
     while not found and time.time() - at < seconds:
         found = next(((when - at, text) for when, _, text in list(seen) if when >= at and re.search(pattern, text)), None)
         time.sleep(1)
+    verdict(found, name, f"after {found[0]:.0f} s {found[1]}" if found else f"not said in {seconds} s")
     mended = time.time()
     mend()
-    for _ in range(120):
-        if not any(re.search(pattern, " ".join((*key[:2], key[2] + ":", text))) for key, text in findings().items()):
-            break
+    on = lambda: any(re.search(pattern, " ".join((*key[:2], key[2] + ":", text))) for key, text in findings().items())
+    while on() and time.time() - mended < 90:
         time.sleep(2)
-    verdict(found, name, f"after {found[0]:.0f} s {found[1]}" if found else f"not said in {seconds} s")
-    print(f"{'':58}the step took {time.time() - mended:.0f} s until it was over", flush=True)
+    print(f"{'':58}{'still said' if on() else 'over'} {time.time() - mended:.0f} s after the step", flush=True)
 
 def main():
     begin = time.time()
