@@ -210,7 +210,7 @@ async fn a_signal_ends_the_wait_with_its_own_code_and_a_last_line() {
 async fn objects_without_managers_end_a_check_with_2() {
     let server = server().await;
     server.put(SETTINGS, setting());
-    for reason in ["longhorn-manager in namespace longhorn-system, neither", "although its DaemonSet wants 0"]
+    for reason in ["longhorn-manager in namespace longhorn-system, neither", "its DaemonSet selects no node"]
     {
         for more in [&[][..], &["--wait-healthy=1s"]] {
             let output = check(&server, &[&["--only=danger_zone_pending"], more].concat()).await;
