@@ -24,7 +24,7 @@ use super::tools::Tools;
 
 const ADMIN_TOKEN: &str = "e2e-admin";
 /// How long the servers may take on a busy machine.
-const START_LIMIT: Duration = Duration::from_secs(180);
+const START_LIMIT: Duration = Duration::from_secs(420);
 
 /// One etcd and one kube-apiserver with RBAC, without controllers, scheduler or kubelet.
 ///
