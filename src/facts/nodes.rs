@@ -266,12 +266,6 @@ pub fn is_cordoned(cluster: &Cluster, node: &str) -> bool {
     }
 }
 
-/// True for a node without a shell: nothing is done there through SSH.
-pub fn is_talos(cluster: &Cluster, node: &str) -> bool {
-    let node = cluster.objects.kube_nodes.get(node);
-    node.is_some_and(|node| node.is_talos())
-}
-
 /// Taints of a node that its own controller does not put on it, which pods of a DaemonSet do not tolerate on their own.
 pub fn taints(cluster: &Cluster, node: &str) -> Option<String> {
     let taints = &cluster.objects.kube_nodes.get(node)?.spec.taints;

@@ -248,8 +248,8 @@ fn of_container(cluster: &Cluster, pod: &Pod, status: &ContainerStatus) -> Optio
         let why = || pulling(cluster, pod, name).filter(|_| !message.contains("rpc error"));
         let message = why().unwrap_or(message);
         let way = shown(message, OF_IMAGES, &ways::IMAGE);
-        if let Some((here, there)) =
-            other_registry(cluster, pod, name).filter(|_| way == &ways::REGISTRY_UNREACHABLE)
+        if way == &ways::REGISTRY_UNREACHABLE
+            && let Some((here, there)) = other_registry(cluster, pod, name)
         {
             let text = format!("its image comes from {here}, not {there}");
             return Some(NotStarted::new(&ways::OTHER_REGISTRY, text).said(message));

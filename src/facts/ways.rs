@@ -150,6 +150,19 @@ ways! { NOT_STARTED:
         fix "<known_error>Read the pod's Events and fix the error in them. The kubelet then retries automatically." [read POD, read SET];
 }
 
+/// The settings by which a disk takes replicas or not.
+pub const LIMITS: &str = "kubectl -n <namespace> get settings.longhorn.io storage-minimal-available-percentage storage-over-provisioning-percentage";
+
+// Why disks take no replica although they have room.
+ways! { WITHHELD:
+    MINIMUM_HIGH "storage-minimal-available-percentage is too high"
+        fix "Set storage-minimal-available-percentage back, to 25 by default: the disk has room, but so much of it must stay free."
+        [change "kubectl -n <namespace> patch settings.longhorn.io storage-minimal-available-percentage --type merge -p '{\"value\":\"25\"}'", read LIMITS];
+    PROMISES_NOTHING "storage-over-provisioning-percentage is 0"
+        fix "Set storage-over-provisioning-percentage back, to 100 by default: at 0, no disk takes a replica, however much room it has."
+        [change "kubectl -n <namespace> patch settings.longhorn.io storage-over-provisioning-percentage --type merge -p '{\"value\":\"100\"}'", read LIMITS];
+}
+
 // Why a volume that is attached is mounted nowhere.
 ways! { FILE_SYSTEM:
     DAMAGED "the file system is damaged"

@@ -6,6 +6,7 @@ use std::path::Path;
 use jiff::{SignedDuration, Timestamp};
 use longhorn_health_exporter::source::Recording;
 use serde::Deserialize;
+use serde_json::Value;
 use testing::evaluate;
 
 /// A moment.
@@ -13,7 +14,6 @@ use testing::evaluate;
 #[serde(deny_unknown_fields)]
 struct Moment {
     /// What is so.
-    #[expect(dead_code, reason = "for people")]
     truth: String,
     /// Nothing at warning or critical may be said.
     #[serde(default)]
@@ -26,7 +26,6 @@ struct Moment {
     never: Vec<String>,
     /// What is true and not said yet.
     #[serde(default)]
-    #[expect(dead_code, reason = "for people")]
     unsaid: String,
     /// Seconds after the recording.
     #[serde(default)]
@@ -47,35 +46,30 @@ fn a_real_longhorn_is_judged_as_it_was() {
         let report = evaluate(&cluster).report;
         let report = serde_json::to_value(report).unwrap();
         let findings = report["findings"].as_array().unwrap();
-        let loud: Vec<String> = findings
-            .iter()
-            .filter(|finding| finding["severity"] != "info")
-            .map(|finding| {
-                let word = |key: &str| finding[key].as_str().unwrap_or_default().to_owned();
-                let object = finding["object"]["name"].as_str().unwrap_or_default();
-                format!("{} {}/{} {object}", word("severity"), word("check"), word("cause"))
-            })
-            .collect();
-        let texts: String = findings
-            .iter()
-            .filter(|finding| finding["severity"] != "info")
-            .map(ToString::to_string)
-            .collect();
-        let is_said = |what: &String| {
-            loud.iter().any(|said| said.starts_with(what.as_str())) || texts.contains(what.as_str())
+        let grave: Vec<&Value> = findings.iter().filter(|finding| finding["severity"] != "info").collect();
+        let head = |finding: &&Value| {
+            let word = |key: &str| finding[key].as_str().unwrap_or_default();
+            let object = finding["object"]["name"].as_str().unwrap_or_default();
+            format!("{} {}/{} {object}", word("severity"), word("check"), word("cause"))
         };
-        wrong.extend(
-            moment
-                .says
-                .iter()
-                .filter(|what| !is_said(what))
-                .map(|what| format!("{name} does not say {what}: {loud:#?}")),
+        let heads: Vec<String> = grave.iter().map(head).collect();
+        let texts: String = grave.iter().map(ToString::to_string).collect();
+        let is_said = |what: &&String| {
+            heads.iter().any(|head| head.starts_with(what.as_str())) || texts.contains(what.as_str())
+        };
+        let mut faults: Vec<String> = Vec::new();
+        faults.extend(
+            moment.says.iter().filter(|what| !is_said(what)).map(|what| format!("does not say {what}")),
         );
-        wrong.extend(
-            moment.never.iter().filter(|what| is_said(what)).map(|what| format!("{name} says {what}")),
-        );
-        if moment.silent && !loud.is_empty() {
-            wrong.push(format!("{name} is not silent: {loud:#?}"));
+        faults.extend(moment.never.iter().filter(is_said).map(|what| format!("says {what}")));
+        if moment.silent && !heads.is_empty() {
+            faults.push("is not silent".to_owned());
+        }
+        if !faults.is_empty() {
+            let Moment { truth, unsaid, .. } = moment;
+            wrong.push(format!(
+                "{name} {faults:#?}, but {heads:#?}; true is: {truth} (not said yet: {unsaid})"
+            ));
         }
     }
     assert!(moments.len() >= 12 && wrong.is_empty(), "{}", wrong.join("\n"));

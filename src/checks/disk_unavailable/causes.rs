@@ -2,14 +2,13 @@
 
 use crate::check::OfData::Unwritten;
 use crate::check::{BY_MINIMUM, Cause, causes};
-use crate::facts::ways::NODE_SAYS;
+use crate::facts::ways::{LIMITS, NODE_SAYS, WITHHELD};
 
 /// What Longhorn says of a disk.
 const DISK: &str =
     "kubectl -n <namespace> get nodes.longhorn.io <node> -o jsonpath='{.status.diskStatus.<key>}'";
 const REPLICAS: &str = "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node> \
     -o custom-columns=NAME:.metadata.name,VOLUME:.spec.volumeName,SIZE:.spec.volumeSize,DISK:.spec.diskPath,FAILED:.spec.failedAt";
-const LIMITS: &str = "kubectl -n <namespace> get settings.longhorn.io storage-minimal-available-percentage storage-over-provisioning-percentage";
 const NODE: &str = "kubectl describe node <node>";
 const WIDE: &str = "kubectl get node <node> -o wide";
 const CONDITIONS: &str =
@@ -108,14 +107,7 @@ causes! {
             [read "kubectl -n <namespace> get snapshots.longhorn.io -l longhornvolume=<volume> --sort-by=.status.creationTime", read REPLICAS,
              read "kubectl -n <namespace> get recurringjobs.longhorn.io"]
             proven "the snapshots deleted are old ones, and the volume keeps its data"
-        way KEEPS_HALF "storage-minimal-available-percentage is too high"
-            fix "Set storage-minimal-available-percentage back, to 25 by default: the disk has room, but so much of it must stay free."
-            [change "kubectl -n <namespace> patch settings.longhorn.io storage-minimal-available-percentage --type merge -p '{\"value\":\"25\"}'", read LIMITS]
-        way PROMISES_NOTHING "storage-over-provisioning-percentage is 0"
-            fix "Raise setting storage-over-provisioning-percentage (default 100): at 0 Longhorn places no replica anywhere." [
-                read LIMITS,
-                change "kubectl -n <namespace> patch settings.longhorn.io storage-over-provisioning-percentage --type merge -p '{\"value\":\"100\"}'",
-            ];
+        ways WITHHELD;
     DISK_EXHAUSTED = critical "disk_exhausted" "the disk has no free space, so replicas on it fail at their next write"
         but "warning if every volume has a healthy replica on another disk"
         fix "Free space on disk <disk> of node <node> now: first other files on its file system, then unneeded snapshots and volumes. \

@@ -135,8 +135,8 @@ fn swapped(disk: &Disk) -> Option<&'static Way> {
 
 /// A disk of Talos' partition EPHEMERAL, which an upgrade without `--preserve` formats.
 fn wiped(cluster: &Cluster, disk: &Disk) -> Option<&'static Way> {
-    let talos = nodes::is_talos(cluster, disk.node_name());
-    (talos && disk.spec.path.starts_with("/var/lib/")).then_some(&causes::WIPED)
+    let node = cluster.objects.kube_nodes.get(disk.node_name())?;
+    (node.is_talos() && disk.spec.path.starts_with("/var/lib/")).then_some(&causes::WIPED)
 }
 
 /// Devices that say that they fail, as longhorn-manager last asked them (v1.11.0 to v1.12.1 controller/monitor/disk_utils.go getDiskHealth:

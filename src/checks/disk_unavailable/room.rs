@@ -8,7 +8,7 @@ use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::{DEFINITE, NODE_AWAY};
 use crate::facts::placement::DiskSpace;
 use crate::facts::{api, text};
-use crate::longhorn::{Condition, ConditionStatus, DataEngine, condition};
+use crate::longhorn::{Condition, ConditionStatus, condition};
 
 /// From this share of what may be promised on, a disk is nearly full.
 const FULL_SHARE: f64 = 0.9;
@@ -62,15 +62,7 @@ fn called(disk: &Disk) -> String {
 
 fn full_disk(cluster: &Cluster, disk: &Disk, full: &Condition, space: Option<&DiskSpace>) -> Finding {
     let short = space.map(DiskSpace::is_short);
-    let zero = short == Some(false) && space.is_some_and(DiskSpace::promises_nothing);
-    let minimum = cluster.setting_value("storage-minimal-available-percentage", DataEngine::V1);
-    let high = short == Some(true) && minimum.parse::<i64>().is_ok_and(|minimum| minimum >= 50);
-    let why = match space {
-        _ if high => format!(": storage-minimal-available-percentage is {minimum}"),
-        _ if zero => ": storage-over-provisioning-percentage is 0".to_owned(),
-        Some(space) => format!(": {}", space.limit_reached()),
-        None => String::new(),
-    };
+    let why = space.map_or(String::new(), |space| format!(": {}", space.limit_reached()));
     let said = text::shortened(full.message.trim(), 400);
     let message = format!("{} cannot take more replicas{why}", called(disk));
     let found = disk
@@ -81,8 +73,7 @@ fn full_disk(cluster: &Cluster, disk: &Disk, full: &Condition, space: Option<&Di
         )
         .fact(format!("the disk's condition Schedulable is False, reason DiskPressure: \"{said}\""));
     let Some((volume, by)) = hog(cluster, disk).filter(|_| short == Some(true)) else {
-        let way = zero.then_some(&causes::PROMISES_NOTHING);
-        return found.way(way.or(high.then_some(&causes::KEEPS_HALF)));
+        return found.way(space.and_then(DiskSpace::withheld));
     };
     let user = cluster.volume_ref(volume);
     found

@@ -241,7 +241,10 @@ fn finding<'a>(
         // nothing of these is in an instance manager yet
         Hits::Starts | Hits::Running => (Vec::new(), Vec::new()),
     };
-    let held = trouble.cause == &causes::NODE_CORDONED && !waiting.is_empty();
+    let severity = match trouble.cause == &causes::NODE_CORDONED && !waiting.is_empty() {
+        true => Severity::Warning,
+        false => trouble.cause.severity,
+    };
     let mut volumes = volumes_of(cluster, fleet, im);
     let names: BTreeSet<&str> = standing.iter().chain(&waiting).map(|volume| &*volume.name).collect();
     volumes.retain(|volume| !names.contains(&*volume.name));
@@ -274,8 +277,8 @@ fn finding<'a>(
     let volumes = if trouble.way == Some(&causes::NODE_GONE) { Vec::new() } else { volumes };
     let manager = cluster.manager_pod_on(node).map(|pod| (Name::Manager, pod.metadata.name.to_string()));
     let object = cluster.object::<InstanceManager>(name);
-    let finding = Finding::about(trouble.cause, object, format!("{which} {}{more}", trouble.says));
-    if held { finding.severity(Severity::Warning) } else { finding }
+    Finding::about(trouble.cause, object, format!("{which} {}{more}", trouble.says))
+        .severity(severity)
         .way(trouble.way)
         .with(Name::Pod, name.as_str())
         .named(manager)

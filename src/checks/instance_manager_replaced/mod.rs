@@ -262,8 +262,8 @@ fn remember_hits<'a>(cluster: &'a Cluster, uid: &str, hits: &mut Hits<'a>, out: 
 }
 
 /// A node that took no engine along hit no workload, and its replicas are rebuilt: the volumes are or will be as before. One that did took the
-/// workloads along, and what came back has settled. So it is with what someone asked of a kubelet, a drain most of all, where no one saw the
-/// request. Once so, it stays so while the kinds that tell are unknown.
+/// workloads along, and what came back has settled. What someone asked of a kubelet, a drain most of all, is good where it took no engine along
+/// and no one saw the request. Once so, it stays so while the kinds that tell are unknown.
 fn is_made_good(
     cluster: &Cluster,
     judged: &Judged,
@@ -278,7 +278,10 @@ fn is_made_good(
     }
     let good = match [Events, Engines, Volumes, Replicas].into_iter().all(|kind| cluster.knows_all(kind)) {
         true if hits.engines => {
-            cluster.age(at) >= RECOVERED && hits.volumes.iter().all(|name| is_settled(cluster, name))
+            // who stopped the pod of a workload's engine is still to be found out
+            judged.verdict == ReplacementVerdict::NodeLost
+                && cluster.age(at) >= RECOVERED
+                && hits.volumes.iter().all(|name| is_settled(cluster, name))
         }
         true => hits.volumes.iter().all(|name| is_whole(cluster, name)),
         false => {

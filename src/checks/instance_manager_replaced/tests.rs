@@ -171,12 +171,17 @@ fn a_lost_node_that_took_an_engine_along_is_a_warning_until_its_volume_has_settl
         const LAST: &str = "longhorn_health_instance_manager_last_replacement_timestamp_seconds";
         let evaluation = run(&CHECK, &cluster);
         let alerts = evaluation.samples.get(LAST).is_some_and(|samples| !samples.is_empty());
-        let mut cluster = later(later(cluster, 0), 2 * 3600);
-        cluster.objects.events = Default::default();
-        (alerts, found(&CHECK, &cluster).remove(0))
+        // a quarter of an hour after the end, which was ten minutes ago
+        let mut in_time = later(later(cluster, 0), 299);
+        in_time.objects.events = Default::default();
+        let before = found(&CHECK, &in_time).remove(0);
+        let after = found(&CHECK, &later(in_time, 2 * 3600)).remove(0);
+        (alerts, before, after)
     };
-    assert_eq!(lines(DETACHED), (true, "info node_lost InstanceManager im-1".to_owned()));
-    assert_eq!(lines(""), (false, "info node_lost InstanceManager im-1".to_owned()));
+    let [warning, info] =
+        ["warning", "info"].map(|severity| format!("{severity} node_lost InstanceManager im-1"));
+    assert_eq!(lines(DETACHED), (true, warning, info.clone()));
+    assert_eq!(lines(""), (false, info.clone(), info));
 }
 
 #[test]

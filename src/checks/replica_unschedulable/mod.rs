@@ -18,7 +18,8 @@ use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::{MAINTENANCE, PLACED};
 use crate::facts::placement::{self, Obstacle, PlacementRefusal};
-use crate::facts::{nodes, text, volumes};
+use crate::facts::ways::WITHHELD;
+use crate::facts::{nodes, text, volumes, ways};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{
     Condition, ConditionStatus, DataEngine, DataLocality, Volume, VolumeRobustness, condition,
@@ -45,9 +46,6 @@ causes! {
              storage-over-provisioning-percentage instead."
             [read "kubectl -n <namespace> get settings.longhorn.io storage-over-provisioning-percentage", read NODES, read VOLUME]
             proven "the replica has failed and still counts on the disk that the next one needs, and the volume has a healthy one"
-        way PERCENTAGE_ZERO "storage-over-provisioning-percentage is 0"
-            fix "Set storage-over-provisioning-percentage back, to 100 by default: at 0, no disk takes a replica, however much room it has."
-            [change "kubectl -n <namespace> patch settings.longhorn.io storage-over-provisioning-percentage --type merge -p '{\"value\":\"100\"}'", read NODES]
         way FAILED_COUNTS "its failed replica still counts on the disk"
             fix "Delete the failed replica <replica>: its size still counts against the disk. The volume has a healthy replica, and Longhorn replaces the \
                  deleted one." [
@@ -59,7 +57,8 @@ causes! {
                  storage-over-provisioning-percentage if disks have room."
         way TOO_LARGE "the volume is too large"
             fix "Create the volume again with at most <value> (the most that a disk can hold), or add a larger disk. Raising \
-                 storage-over-provisioning-percentage helps only if the volume stays mostly empty.";
+                 storage-over-provisioning-percentage helps only if the volume stays mostly empty."
+        ways WITHHELD;
     ANTI_AFFINITY = warning "anti_affinity"
         "every node, zone or disk that could take the replica already has another replica of the volume"
         fix "Add a node, or lower numberOfReplicas (now <value>) to the number of nodes. If replicas must be in different zones, add a zone." [
@@ -292,7 +291,7 @@ fn way(
         ANTI_AFFINITY if is_of_zones(refusals) => Some(&ZONES),
         TAGS_UNMET if tags::why(refusals).1.is_empty() => Some(&SELECTS_NONE),
         OVER_PROVISIONED if cluster.setting_value(PERCENTAGE, DataEngine::V1) == "0" => {
-            Some(&PERCENTAGE_ZERO)
+            Some(&ways::PROMISES_NOTHING)
         }
         OVER_PROVISIONED if 0 < most && most < volume.spec.size.0 => Some(&TOO_LARGE),
         OVER_PROVISIONED if failed.is_some() => Some(&FAILED_COUNTS),

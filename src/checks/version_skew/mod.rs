@@ -154,7 +154,7 @@ fn differ(cluster: &Cluster, out: &mut Outcome, managers: &[(&Pod, Release)], ne
             format!("managers of {} are running side by side", apart.join(" and ")),
         )
         .since(age.since_or_later())
-        .impact("none yet. Fields that newer managers write may be lost, because older managers do not know them.")
+        .impact("none yet. Each manager writes the fields of its own release, and older managers do not know the newer fields.")
         .facts(says)
         .facts([age.evidence()]),
     );

@@ -130,8 +130,8 @@ causes! {
                  1.12.1 omit the CSI sidecars). Then read csi-attacher's log for the error."
                 [read ATTACHMENT, read "kubectl -n <namespace> logs -l app=csi-attacher --tail=50", read "kubectl -n <namespace> get networkpolicies"]
         way ISOLATED "a NetworkPolicy isolates longhorn-manager"
-            fix "Change NetworkPolicy <value> at its source (Git, Argo CD): nothing reaches the managers. Until then, restart nothing of Longhorn, and do not \
-                 trust the states it shows."
+            fix "Change NetworkPolicy <value> at its source (Git, Argo CD): nothing reaches the managers. Until then, do not restart Longhorn's pods or trust \
+                 the states that it shows."
             [read "kubectl -n <namespace> get networkpolicies -o yaml", read ATTACHMENT, read "kubectl -n <namespace> get pods"]
         way PLUGIN_UNREGISTERED "the CSI plugin on the node is not registered"
             fix "Read the log of node-driver-registrar on <node> and fix the error, so that the CSI plugin registers with the kubelet. \

@@ -84,16 +84,17 @@ fn finding(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> Finding {
     let error = csi.status.attach_error.message.trim();
     let refused = REFUSED.iter().any(|refused| error.contains(refused));
     let driverless = (!refused).then(|| driverless(cluster, node, error)).flatten();
-    let policy = cluster.isolating_policy().map(|policy| policy.metadata.name.as_str());
     let (way, why) = match &driverless {
         Some(found) => (found.way, "the node lacks Longhorn's CSI driver".to_owned()),
         None if refused => (&LONGHORN_REFUSES, "Longhorn rejects the request".to_owned()),
         None => {
-            let isolated = policy.map(|_| &ISOLATED);
-            let way = unreached::of_dns(error).or(isolated).unwrap_or(&NEVER_ASKED);
+            let isolated = || cluster.isolating_policy().map(|_| &ISOLATED);
+            let way = unreached::of_dns(error).or_else(isolated).unwrap_or(&NEVER_ASKED);
             (way, way.briefly.to_owned())
         }
     };
+    let policy = cluster.isolating_policy().filter(|_| way == &ISOLATED);
+    let policy = policy.map(|policy| policy.metadata.name.as_str());
     let lacks = driverless.as_ref().map(|_| format!("CSINode {node} does not list {CSI_DRIVER}"));
     let mut finding = Finding::about(
         &TICKET_WAITS,

@@ -151,7 +151,11 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
 
 fn finding(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Finding {
     let candidates = Candidate::all(cluster, volume);
-    let (cause, why) = cause(cluster, volume, &candidates);
+    let in_vain = salvage::in_vain(cluster, volume);
+    let (cause, why) = match in_vain {
+        true => (&SALVAGE_PENDING, IN_VAIN.briefly.to_owned()),
+        false => cause(cluster, volume, &candidates),
+    };
     let name = &volume.metadata.name;
     let users = vec![cluster.volume_ref(name)];
     let whose = text::claims_of(&users);
@@ -160,7 +164,6 @@ fn finding(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Finding {
     let failures = cluster.replicas_of(name).filter_map(|replica| replica.spec.failed_at.get());
     let failed = failures.max().filter(|_| cause != &ENGINE_DIED);
     // these pass on their own, and come back as often as the engine dies
-    let in_vain = salvage::in_vain(cluster, volume);
     let passes = !in_vain && [&ENGINE_DIED, &SALVAGE_PENDING, &NEVER_UP].contains(&cause);
     let age = passes.then(|| observe(cluster, out, cause.id, name, Begun::NotBefore(failed)));
     let young = age.is_some_and(|age| !age.at_least(SALVAGE, Unknown::Counts));
@@ -248,9 +251,6 @@ fn lacking(cluster: &Cluster, volume: &Volume) -> Option<&'static Way> {
 fn cause(cluster: &Cluster, volume: &Volume, candidates: &[Candidate]) -> (&'static Cause, String) {
     let healthy =
         cluster.replicas_of(&volume.metadata.name).filter(|replica| volumes::is_healthy(replica)).count();
-    if salvage::in_vain(cluster, volume) {
-        return (&SALVAGE_PENDING, IN_VAIN.briefly.to_owned());
-    }
     if volumes::was_never_up(cluster, volume) {
         return (&NEVER_UP, "it has never been up, so no data is lost".to_owned());
     }
@@ -263,9 +263,10 @@ fn cause(cluster: &Cluster, volume: &Volume, candidates: &[Candidate]) -> (&'sta
         return (&ENGINE_DIED, text);
     }
     // what it is to hold is in the backup; a standby volume goes on with a replica that failed with its node (seen on 1.12.1)
-    let gone = restore::backup_missing(cluster, volume);
-    let lost_node =
-        volume.status.is_standby && !candidates.is_empty() && !restore::failed_in_restore(volume) && !gone;
+    let lost_node = volume.status.is_standby
+        && !candidates.is_empty()
+        && !restore::failed_in_restore(volume)
+        && !restore::backup_missing(cluster, volume);
     if !lost_node && (volume.status.is_standby || volume.status.restore_required) {
         let way = lacking(cluster, volume);
         let text = way.map_or("every replica failed during its restore", |way| way.briefly);

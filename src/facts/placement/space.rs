@@ -1,9 +1,10 @@
 //! What a disk has, what of it is allocated, and what the settings still allow.
 
 use super::Obstacle;
-use crate::check::bytes;
+use crate::check::{Way, bytes};
 use crate::cluster::Cluster;
 use crate::longhorn::{DataEngine, DiskSpec, DiskStatus};
+use crate::ways;
 
 /// The numbers that IsSchedulableToDisk compares, in bytes and percent.
 pub struct DiskSpace {
@@ -51,9 +52,21 @@ impl DiskSpace {
         self.available <= self.least()
     }
 
+    /// The setting that keeps replicas away from room that is there.
+    pub fn withheld(&self) -> Option<&'static Way> {
+        match self.is_short() {
+            true => (self.minimal_available >= 50).then_some(&ways::MINIMUM_HIGH),
+            false => (self.over_provisioning == 0).then_some(&ways::PROMISES_NOTHING),
+        }
+    }
+
     /// The limit that keeps replicas away, in figures.
     pub fn limit_reached(&self) -> String {
         match self.is_short() {
+            _ if self.withheld() == Some(&ways::MINIMUM_HIGH) => {
+                format!("storage-minimal-available-percentage is {}", self.minimal_available)
+            }
+            _ if self.withheld().is_some() => ways::PROMISES_NOTHING.briefly.to_owned(),
             true => format!("{} free, minimum {}", bytes(self.available), bytes(self.least())),
             false => format!("{} allocated, limit {}", bytes(self.scheduled), bytes(self.most())),
         }
@@ -62,11 +75,6 @@ impl DiskSpace {
     /// What may be promised to replicas before a limit is reached.
     pub fn room(&self) -> i64 {
         self.left().min(self.available.saturating_sub(self.least())).max(0)
-    }
-
-    /// True where the setting lets no byte be promised.
-    pub fn promises_nothing(&self) -> bool {
-        self.over_provisioning == 0
     }
 
     /// True when this share of what may be promised is, or what is free is this share of the disk above the least.
