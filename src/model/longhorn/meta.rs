@@ -1,8 +1,13 @@
 //! Object metadata as far as it is read, and conditions.
 
-use jiff::Timestamp;
+use std::ops::Deref;
+use std::sync::LazyLock;
 
-use super::lenient::{StringMap, Time, narrow, open_enum};
+use jiff::Timestamp;
+use serde::{Deserialize, Deserializer};
+
+use super::lenient::{Compact, StringMap, Time, narrow, open_enum};
+use super::look::{Look, Step};
 use super::shared_text::SharedText;
 use super::writes::Writes;
 
@@ -17,7 +22,7 @@ narrow! {
         pub creation_timestamp: Time,
         pub deletion_timestamp: Time,
         pub labels: StringMap as labels,
-        pub annotations: Annotations,
+        pub annotations: FewAnnotations,
         pub managed_fields: Writes,
     }
 
@@ -65,6 +70,43 @@ open_enum! {
         True = "True",
         False = "False",
         Unknown = "Unknown",
+    }
+}
+
+/// The annotations of an object, in a box: most objects have none of those that are read.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FewAnnotations(Option<Box<Annotations>>);
+
+static NO_ANNOTATIONS: LazyLock<Annotations> = LazyLock::new(Annotations::default);
+
+impl Deref for FewAnnotations {
+    type Target = Annotations;
+
+    fn deref(&self) -> &Annotations {
+        self.0.as_deref().unwrap_or(&NO_ANNOTATIONS)
+    }
+}
+
+impl<'de> Deserialize<'de> for FewAnnotations {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let read = Annotations::deserialize(deserializer)?;
+        Ok(FewAnnotations((read != *NO_ANNOTATIONS).then(|| Box::new(read))))
+    }
+}
+
+impl Compact for FewAnnotations {
+    fn compact(&mut self) {
+        self.0.iter_mut().for_each(|annotations| annotations.compact());
+    }
+
+    fn tidy(&mut self) {
+        self.0.iter_mut().for_each(|annotations| annotations.tidy());
+    }
+}
+
+impl Look for FewAnnotations {
+    fn look(&self, steps: &[Step], see: &mut dyn FnMut(&str)) {
+        (**self).look(steps, see);
     }
 }
 
