@@ -22,7 +22,7 @@ narrow! {
         pub creation_timestamp: Time,
         pub deletion_timestamp: Time,
         pub labels: StringMap as labels,
-        pub annotations: FewAnnotations,
+        pub annotations: BoxedAnnotations,
         pub managed_fields: Writes,
     }
 
@@ -75,11 +75,11 @@ open_enum! {
 
 /// The annotations of an object, in a box: most objects have none of those that are read.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct FewAnnotations(Option<Box<Annotations>>);
+pub struct BoxedAnnotations(Option<Box<Annotations>>);
 
 static NO_ANNOTATIONS: LazyLock<Annotations> = LazyLock::new(Annotations::default);
 
-impl Deref for FewAnnotations {
+impl Deref for BoxedAnnotations {
     type Target = Annotations;
 
     fn deref(&self) -> &Annotations {
@@ -87,14 +87,14 @@ impl Deref for FewAnnotations {
     }
 }
 
-impl<'de> Deserialize<'de> for FewAnnotations {
+impl<'de> Deserialize<'de> for BoxedAnnotations {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let read = Annotations::deserialize(deserializer)?;
-        Ok(FewAnnotations((read != *NO_ANNOTATIONS).then(|| Box::new(read))))
+        Ok(BoxedAnnotations((read != *NO_ANNOTATIONS).then(|| Box::new(read))))
     }
 }
 
-impl Compact for FewAnnotations {
+impl Compact for BoxedAnnotations {
     fn compact(&mut self) {
         self.0.iter_mut().for_each(|annotations| annotations.compact());
     }
@@ -104,7 +104,7 @@ impl Compact for FewAnnotations {
     }
 }
 
-impl Look for FewAnnotations {
+impl Look for BoxedAnnotations {
     fn look(&self, steps: &[Step], see: &mut dyn FnMut(&str)) {
         (**self).look(steps, see);
     }
@@ -138,5 +138,28 @@ pub fn status(conditions: &[Condition], kind: &str) -> ConditionStatus {
     match condition(conditions, kind).map(|condition| condition.status) {
         None | Some(ConditionStatus::Unset) => ConditionStatus::Unknown,
         Some(status) => status,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn annotations_take_a_box_only_where_one_of_them_is_read() {
+        let meta = |annotations: &str| -> Meta {
+            serde_json::from_str(&format!(r#"{{"annotations": {annotations}}}"#)).unwrap()
+        };
+        for none in
+            ["null", "{}", r#"{"kubectl.kubernetes.io/restartedAt": "now", "meta.helm.sh/release-name": ""}"#]
+        {
+            let read = meta(none);
+            assert_eq!(
+                (read.annotations.0.is_none(), read.annotations.helm_release_name.as_str()),
+                (true, ""),
+                "{none}"
+            );
+        }
+        assert_eq!(meta(r#"{"meta.helm.sh/release-name": "lh"}"#).annotations.helm_release_name, "lh");
     }
 }
