@@ -34,6 +34,7 @@ pub struct Bench {
     // Dropped in this order: the apiserver must not outlive its store.
     apiserver: Option<Process>,
     etcd: Process,
+    _store: Store,
     tools: Tools,
     dir: PathBuf,
     etcd_port: u16,
@@ -42,6 +43,17 @@ pub struct Bench {
     etcd_client: Client,
     pub(super) kinds: Kinds,
     _lock: File,
+}
+
+/// The directory of etcd's data, gone with the bench: etcd sets aside 128 MB, which a bench for each test would keep
+/// for as long as `target` stays.
+struct Store(PathBuf);
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        // What is left is replaced at the next start.
+        let _ = fs::remove_dir_all(&self.0);
+    }
 }
 
 /// What discovery said about kinds, by apiVersion and kind.
@@ -70,6 +82,7 @@ impl Bench {
         let mut bench = Self {
             apiserver: Some(apiserver),
             etcd,
+            _store: Store(dir.join("etcd")),
             tools,
             dir,
             etcd_port,
