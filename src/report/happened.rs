@@ -48,6 +48,9 @@ pub struct Entry {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schemars(default)]
     pub or_later: bool,
+    /// It was then at the latest, where nothing says when exactly.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_after: Option<Timestamp>,
     /// What.
     pub what: What,
     /// In a sentence, without the time.
@@ -78,6 +81,7 @@ impl Entry {
             at,
             or_earlier: false,
             or_later: false,
+            not_after: None,
             what,
             text,
             edit: None,
@@ -108,6 +112,11 @@ impl Entry {
 
     pub(crate) fn or_earlier(self, or_earlier: bool) -> Self {
         Entry { or_earlier, ..self }
+    }
+
+    /// Its place among the others.
+    pub(crate) fn place(&self) -> Option<Timestamp> {
+        self.not_after.or(self.at)
     }
 
     pub(crate) fn subject(&self) -> Option<(&str, &str)> {

@@ -1,6 +1,6 @@
 //! Why an instance manager does not run.
 
-use crate::check::causes;
+use crate::check::{BY_CORDON, causes};
 use crate::facts::ways::{KUBELET_SAYS, NODE_SAYS, NOT_STARTED, REFUSED};
 
 causes! {
@@ -95,7 +95,7 @@ causes! {
         ways REFUSED;
     NODE_CORDONED = info "node_cordoned"
         "the node is cordoned, so Longhorn creates no instance manager pod there (expected during a drain)"
-        but "warning if a volume is to attach there"
+        but "warning if a volume is to attach there", changed_by: BY_CORDON
         fix "Uncordon <node> if its maintenance is over: Longhorn then starts the pod. Until then, do not drain or restart another node."
             [read "kubectl get node <node>", change "kubectl uncordon <node>"];
     NODE_DOWN = warning "node_down" "the instance manager's node is down"

@@ -110,7 +110,8 @@ fn away(cluster: &Cluster, node: &str, down: Evidence) -> ManagerTrouble {
         trouble.evidence.push(api(text).quoting(said));
         trouble.way = nodes::way_of_kubelet(said);
     }
-    let since = nodes::not_ready_since(cluster, node).filter(|since| cluster.age(*since) < NODE_AWAY);
+    trouble.since = nodes::not_ready_since(cluster, node);
+    let since = trouble.since.filter(|since| cluster.age(*since) < NODE_AWAY);
     if let Some((since, until)) = since.and_then(|since| Some((since, since.checked_add(NODE_AWAY).ok()?))) {
         let text = format!(
             "the node has been down since {since} (a reboot can take until {until}), and I/O of volumes attached there is hanging"

@@ -85,7 +85,7 @@ causes! {
         fix "Find out which engine or replica fails to stop, and check its node's instance manager. Then read the log of the longhorn-manager on \
              <owner>, which owns the volume." [read VOLUME_OBJECTS, read EVENTS, read TICKETS];
     TICKET_WAITS = warning "ticket_waits"
-        "a workload has been waiting ten minutes: its volume is attached elsewhere, or its attachment was never requested"
+        "a workload has been waiting ten minutes: its volume is attached elsewhere, or its attachment was never requested", changed_by: BY_POLICY
         fix "Find out what still uses <claim> on its node, and stop it: a pod stuck in Terminating, an attachment from Longhorn's UI, or a second pod of \
              the RWO claim." [read TICKETS, read OF_KUBERNETES, read VOLUME_OBJECTS]
             proven "a second replica of a strict-local volume, without data; of two active engines the one that no replica names; the pod of a \

@@ -14,6 +14,8 @@ pub enum ChangedBy {
     OwnTarget,
     /// A cordon of the finding's node.
     Cordon,
+    /// The NetworkPolicy that the finding names.
+    Policy,
 }
 
 /// See [`ChangedBy::OwnSetting`].
@@ -24,6 +26,8 @@ pub const BY_ROLLOUT: &[ChangedBy] = &[ChangedBy::Rollout];
 pub const BY_ITS_TARGET: &[ChangedBy] = &[ChangedBy::OwnTarget];
 /// See [`ChangedBy::Cordon`].
 pub const BY_CORDON: &[ChangedBy] = &[ChangedBy::Cordon];
+/// See [`ChangedBy::Policy`].
+pub const BY_POLICY: &[ChangedBy] = &[ChangedBy::Policy];
 /// See [`ChangedBy::Setting`]: how much of a disk stays free.
 pub const BY_MINIMUM: &[ChangedBy] = &[ChangedBy::Setting("storage-minimal-available-percentage")];
 /// How much of a disk may be allocated.

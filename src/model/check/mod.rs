@@ -32,7 +32,8 @@ pub use catalogue::{Catalogue, Link, Relation, Same};
 pub use cause::causes;
 pub use cause::{Cause, OfData};
 pub use changed_by::{
-    BY_CORDON, BY_ITS_TARGET, BY_ITS_VALUE, BY_LIMIT, BY_MINIMUM, BY_PERCENTAGE, BY_ROLLOUT, ChangedBy,
+    BY_CORDON, BY_ITS_TARGET, BY_ITS_VALUE, BY_LIMIT, BY_MINIMUM, BY_PERCENTAGE, BY_POLICY, BY_ROLLOUT,
+    ChangedBy,
 };
 pub use evidence::{Evidence, EvidenceSource};
 pub use fact::Fact;

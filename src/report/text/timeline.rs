@@ -22,9 +22,16 @@ pub fn write(out: &mut dyn Write, report: &Report, since: SignedDuration, style:
         style.wrap(out, "  ", nothing(report))?;
     }
     for entry in report.timeline.iter().take(MAX_PRINTED) {
-        let (when, later) = (when(entry), if entry.or_later { "or later: " } else { "" });
-        let when = when.trim_end_matches(" or later");
-        style.hang(out, &format!("{when:22}"), INDENT, &format!("{later}{}", said(entry)))?;
+        let when = when(entry);
+        // the column takes one time, or the day
+        let (when, rest) = match entry.not_after.map(|before| before.strftime("%Y-%m-%d ").to_string()) {
+            Some(day) => (day.clone(), format!("{}: ", when.replace(&day, ""))),
+            None if entry.or_later => {
+                (when.trim_end_matches(" or later").to_owned(), "or later: ".to_owned())
+            }
+            None => (when, String::new()),
+        };
+        style.hang(out, &format!("{when:22}"), INDENT, &format!("{rest}{}", said(entry)))?;
     }
     match report.timeline.len().checked_sub(MAX_PRINTED) {
         Some(more) if more > 0 => writeln!(out, "{INDENT}and {more} more (-o json)")?,
@@ -55,10 +62,14 @@ pub fn heading(since: SignedDuration) -> String {
 
 /// The time to the second, in UTC.
 pub fn when(entry: &Entry) -> String {
-    let later = if entry.or_later { " or later" } else { "" };
-    entry
-        .at
-        .map_or("at an unknown time".to_owned(), |at| format!("{}{later}", at.strftime("%Y-%m-%d %H:%M:%SZ")))
+    let full = |at: Timestamp| at.strftime("%Y-%m-%d %H:%M:%SZ").to_string();
+    match (entry.at, entry.not_after) {
+        (Some(at), Some(before)) => format!("between {} and {}", full(at), full(before)),
+        (None, Some(before)) => format!("before {}", full(before)),
+        (Some(at), None) if entry.or_later => format!("{} or later", full(at)),
+        (Some(at), None) => full(at),
+        (None, None) => "at an unknown time".to_owned(),
+    }
 }
 
 /// What happened, in a sentence.

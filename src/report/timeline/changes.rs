@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::fold::Places;
 use crate::cluster::Cluster;
 use crate::edits::{Edit, things};
 use crate::facts::nodes::cordoned_since;
@@ -32,7 +33,8 @@ pub(super) const LONGEST: usize = 120;
 /// What objects and the history tell since a moment, in no order.
 pub fn of(cluster: &Cluster, from: Option<Timestamp>) -> Collect<'_> {
     let objects = &cluster.objects;
-    let mut collect = Collect { objects, from, entries: Vec::new(), latest: BTreeMap::new() };
+    let mut collect =
+        Collect { objects, from, entries: Vec::new(), places: Places::new(), latest: BTreeMap::new() };
     seen(cluster, &mut collect);
     visit_kinds(&mut collect);
     collect.created(&objects.kube_nodes);
@@ -40,6 +42,11 @@ pub fn of(cluster: &Cluster, from: Option<Timestamp>) -> Collect<'_> {
     collect.created(&objects.engine_images);
     collect.created(&objects.backup_targets);
     collect.created(&objects.recurring_jobs);
+    let installed = objects.settings.iter().filter_map(|setting| setting.metadata.created()).min();
+    collect.came(&objects.network_policies, installed);
+    collect.came(&objects.pod_disruption_budgets, installed);
+    collect.came(&objects.storage_classes, installed);
+    collect.came(&objects.priority_classes, installed);
     objects.kube_nodes.iter().for_each(|node| collect.node(cluster, node));
     objects.pods.iter().for_each(|pod| collect.pod(pod));
     cluster.history.gone_pods().for_each(|gone| collect.vanished(gone));
@@ -51,6 +58,8 @@ pub struct Collect<'a> {
     objects: &'a Objects,
     from: Option<Timestamp>,
     pub(super) entries: Vec<Entry>,
+    /// Of what ended, by its text.
+    pub(super) places: Places,
     /// When each subject and field was last changed, by what was pushed.
     latest: BTreeMap<(String, String), Timestamp>,
 }
@@ -139,6 +148,27 @@ impl Collect<'_> {
         }
     }
 
+    /// Objects that Longhorn does not need, and that others brought after its installation.
+    fn came<T: Kind>(&mut self, store: &Store<T>, installed: Option<Timestamp>) {
+        for meta in store.iter().map(Kind::meta) {
+            let at = meta.created().filter(|at| self.is_of_interest(*at));
+            // Longhorn makes a budget for each instance manager, again and again
+            let is_own = meta.name.starts_with("instance-manager-");
+            let Some(at) = at
+                .filter(|_| !is_own)
+                .zip(installed)
+                .filter(|(at, first)| at.duration_since(*first) > INSTALLED)
+            else {
+                continue;
+            };
+            self.add(Entry::edited(
+                Some(at.0),
+                thing(format!("{} {}", T::RESOURCE.info().kind, meta.name)),
+                None,
+            ));
+        }
+    }
+
     fn node(&mut self, cluster: &Cluster, node: &KubeNode) {
         let name = &node.metadata.name;
         let writes = || node.metadata.managed_fields.iter();
@@ -180,12 +210,9 @@ impl Collect<'_> {
             "" | "Error" => String::new(),
             reason => format!(" ({})", shortened(reason, LONGEST)),
         };
-        let text = format!(
-            "container {} of pod {name}{} ended with exit code {}{why}",
-            status.name,
-            place(pod),
-            end.exit_code
-        );
+        let how = format!("ended with exit code {}{why}", end.exit_code);
+        let text = format!("container {} of pod {name}{} {how}", status.name, place(pod));
+        self.places.insert(text.clone(), (pod.spec.node_name.to_string(), how));
         let after = Some(format!("exit code {}{why}", end.exit_code));
         let edit = Edit {
             subject: format!("pod {name}"),
@@ -209,6 +236,8 @@ impl Collect<'_> {
             None => "was replaced",
         };
         let text = format!("pod {}{} {became}", meta.name, place(&gone.last));
+        let many = became.strip_prefix("was ").map_or(became.to_owned(), |became| format!("were {became}"));
+        self.places.insert(text.clone(), (gone.last.spec.node_name.to_string(), many));
         let edit = Edit {
             subject: format!("pod {}", meta.name),
             field: "".into(),

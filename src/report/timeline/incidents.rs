@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::begin::Begin;
 use crate::check::{ChangedBy, Finding, Severity};
 use crate::cluster::Cluster;
 use crate::facts::looping::{last_end, looping};
@@ -42,7 +43,9 @@ pub fn explain(cluster: &Cluster, findings: &[Finding], told: &mut [Incident], c
         let mut named: Vec<Entry> = Vec::new();
         for (root, since) in caused(cluster, findings, incident) {
             let before = |entry: &&Entry| {
-                let known = entry.at.filter(|_| !entry.or_earlier && entry.what == What::Changed);
+                let known = entry
+                    .at
+                    .filter(|_| !entry.or_earlier && matches!(entry.what, What::Changed | What::Added));
                 known.is_some_and(|at| at <= since && since.duration_since(at) <= BOUND)
             };
             let brings = |entry: &&Entry| root.cause.changed_by.iter().any(|by| brings(by, entry, root));
@@ -56,8 +59,6 @@ pub fn explain(cluster: &Cluster, findings: &[Finding], told: &mut [Incident], c
 
 /// Two traces of one event differ by no more.
 pub const SAME: SignedDuration = SignedDuration::from_secs(60);
-/// What begins within so long is told in one line.
-const TOGETHER: SignedDuration = SignedDuration::from_secs(5);
 /// How many lines an incident's begin takes; the last of them tells of all others.
 const MAX_LINES: usize = 8;
 /// A title may quote a machine.
@@ -80,6 +81,10 @@ fn brings(by: &ChangedBy, entry: &Entry, finding: &Finding) -> bool {
             finding.object.is(Resource::BackupTargets)
                 && is("backup target ", name)
                 && matches!(field, "URL" | "credential secret")
+        }
+        ChangedBy::Policy => {
+            let is_named = |text: &str| text.strip_prefix(subject).is_some_and(|rest| rest.starts_with(' '));
+            subject.starts_with("NetworkPolicy ") && finding.evidence().iter().any(|one| is_named(&one.text))
         }
         ChangedBy::Cordon => {
             let node = finding.node.as_deref().unwrap_or_default();
@@ -125,6 +130,7 @@ fn lasting(
             .collect()
     };
     let mut begins = Line::of(cluster, at(roots));
+    let late: Vec<Option<Timestamp>> = begins.iter().map(|line| line.ended(cluster)).collect();
     let mut by_cause: BTreeMap<(&str, &str), Vec<&Finding>> = BTreeMap::new();
     for finding in at(rest) {
         by_cause.entry((finding.check, finding.cause.id)).or_default().push(finding);
@@ -140,8 +146,30 @@ fn lasting(
     let first = begins.first().and_then(|line| line.begin).map(|begin| begin.at);
     // since when a note holds is mostly unknown, and no news; that a change is pending is
     begins.retain(|line| line.begin.is_some() || incident.severity > Severity::Info || line.is_of_change);
-    let mut entries: Vec<Entry> =
-        begins.into_iter().map(|line| line.entry(incident, from, What::IncidentBegan, "began")).collect();
+    // what has no time of its own was there before what followed from it
+    let next = follows
+        .iter()
+        .filter_map(|line| line.begin)
+        .filter(|begin| !begin.or_later)
+        .map(|begin| begin.at)
+        .min();
+    let mut entries: Vec<Entry> = Vec::new();
+    for (line, ended) in begins.into_iter().zip(late) {
+        let begin = line.begin;
+        let open = begin.is_none_or(|begin| begin.or_later);
+        let bound = next
+            .into_iter()
+            .chain(ended)
+            .min()
+            .filter(|bound| open && begin.is_none_or(|begin| begin.at <= *bound));
+        let mut entry = line.entry(incident, from, What::IncidentBegan, "began");
+        if entry.what == What::IncidentBegan {
+            let is_exact = bound.is_some() && bound == entry.at;
+            entry.not_after = bound.filter(|_| !is_exact);
+            entry.or_later &= bound.is_none();
+        }
+        entries.push(entry);
+    }
     for mut line in follows {
         let early = line.begin.zip(first).is_some_and(|(begin, first)| begin.at < first);
         let word = match line.begin.as_mut() {
@@ -156,31 +184,6 @@ fn lasting(
         entries.push(line.entry(incident, from, What::IncidentSpread, word));
     }
     entries
-}
-
-/// When something began.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Begin {
-    at: Timestamp,
-    /// It was then or later.
-    or_later: bool,
-}
-
-impl Begin {
-    fn of(cluster: &Cluster, finding: &Finding) -> Option<Begin> {
-        if let Some(at) = finding.since.filter(|since| Some(*since) != finding.not_before) {
-            return Some(Begin { at, or_later: false });
-        }
-        // nothing about a pod holds before it is there
-        let pod = finding.object.is(Resource::Pods).then(|| cluster.objects.pods.get(&finding.object.name));
-        let made = pod.flatten().and_then(|pod| pod.metadata.created());
-        finding.not_before.max(made).map(|at| Begin { at, or_later: true })
-    }
-
-    /// True where one line can tell of both.
-    fn is_with(self, other: Begin) -> bool {
-        self.or_later == other.or_later && self.at.duration_since(other.at).abs() <= TOGETHER
-    }
 }
 
 /// What is told in one line: findings of one cause that began together.
@@ -222,6 +225,14 @@ impl<'a> Line<'a> {
         let ends = ends.filter_map(last_end);
         let crash = ends.filter_map(|end| Some((end.finished_at.get()?, end.exit_code))).max();
         Line { begin, findings, severity, is_of_change, crash }
+    }
+
+    /// A server of NFS is not restarted: its claim was without it when it had ended.
+    fn ended(&self, cluster: &Cluster) -> Option<Timestamp> {
+        let servers = self.findings.iter().map(|finding| format!("share-manager-{}", finding.object.name));
+        let pods = servers.filter_map(|name| cluster.objects.pods.get(&name));
+        let ends = pods.flat_map(|pod| pod.status.container_statuses.iter()).filter_map(last_end);
+        ends.filter_map(|end| end.finished_at.get()).min()
     }
 
     fn entry(self, incident: &Incident, from: Option<Timestamp>, what: What, word: &str) -> Entry {

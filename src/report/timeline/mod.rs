@@ -1,7 +1,9 @@
 //! What happened, newest first: when incidents began and ended, and beside them what was changed. From the times that objects have
 //! themselves, from their managed fields and Events, and from what an exporter saw; a time that nothing says is left out, never guessed.
 
+mod begin;
 mod changes;
+mod fold;
 mod incidents;
 #[cfg(test)]
 mod tests;
@@ -44,7 +46,7 @@ pub fn of(
     let earliest = incidents::earliest(cluster, findings, incidents).into_iter().chain(from).min();
     let mut changes = changes::of(cluster, earliest);
     workloads::add(cluster, &mut changes);
-    let changes = changes.entries;
+    let (changes, places) = (changes.entries, changes.places);
     incidents::explain(cluster, findings, incidents, &changes);
     let mut entries = incidents::of(cluster, findings, incidents, from);
     // what an incident's own line says is not told again
@@ -64,17 +66,18 @@ pub fn of(
         entry.what == What::IncidentBegan && entry.incident.is_some() && is_grave
     };
     entries.retain(|entry| {
-        entry.at.is_none_or(|at| (Some(at) >= from || lasts(entry)) && now.is_none_or(|now| at <= now))
+        entry.place().is_none_or(|at| (Some(at) >= from || lasts(entry)) && now.is_none_or(|now| at <= now))
     });
+    fold::together(&mut entries, &places);
     entries.sort_by(|one, other| {
-        let newest = |entry: &Entry| (entry.at, entry.order());
+        // what was there before a moment stands below what is of that moment
+        let newest = |entry: &Entry| (entry.place(), entry.not_after.is_none(), entry.order());
         newest(other).cmp(&newest(one)).then_with(|| one.text.cmp(&other.text))
     });
-    entries.dedup_by(|one, other| one.at == other.at && one.text == other.text);
-    let timed = entries.iter().filter(|entry| entry.at.is_some()).count().min(MAX_ENTRIES - MAX_TIMELESS);
+    entries.dedup_by(|one, other| one.place() == other.place() && one.text == other.text);
     let (mut kept, timeless): (Vec<Entry>, Vec<Entry>) =
-        entries.into_iter().partition(|entry| entry.at.is_some());
-    kept.truncate(timed);
+        entries.into_iter().partition(|entry| entry.place().is_some());
+    kept.truncate(MAX_ENTRIES - MAX_TIMELESS);
     kept.extend(timeless.into_iter().take(MAX_TIMELESS));
     kept
 }

@@ -200,6 +200,10 @@ fn a_cause_is_brought_about_by_what_it_declares_of_its_object_and_by_nothing_els
     let pending = || finding("danger_zone_pending", "storage_network", Settings, "storage-network", "");
     let path = || finding("manager_crash_loop", "upgrade_path", Pods, "longhorn-manager-a", "worker-1");
     let full = || finding("replica_unschedulable", "over_provisioned", Volumes, "v", "");
+    let waits = || {
+        finding("volume_attachment_stuck", "ticket_waits", Volumes, "v", "worker-1")
+            .fact("NetworkPolicy default-deny selects the managers' pods, and nothing may reach them")
+    };
     let silent = || finding("manager_crash_loop", "oom_killed", Pods, "longhorn-manager-a", "worker-1");
     for (finding, subject, field, after, named) in [
         (blocked(), "node worker-1", "cordoned", "yes", true),
@@ -215,11 +219,14 @@ fn a_cause_is_brought_about_by_what_it_declares_of_its_object_and_by_nothing_els
         (full(), "setting storage-over-provisioning-percentage", "", "100", true),
         (full(), "setting storage-minimal-available-percentage", "", "25", false),
         (silent(), "longhorn-manager", "manifest", "", false),
+        (waits(), "NetworkPolicy default-deny", "", "", true),
+        (waits(), "NetworkPolicy default", "", "", false),
+        (waits(), "PodDisruptionBudget default-deny", "", "", false),
     ] {
         let edit = Edit {
             subject: subject.into(),
             field: field.into(),
-            before: Some("x".into()),
+            before: (!field.is_empty()).then(|| "x".into()),
             after: Some(after.into()),
         };
         let findings = [finding];

@@ -277,3 +277,150 @@ fn ends_that_must_not_be_are_told_and_a_recording_without_managed_fields_says_so
         [true, false]
     );
 }
+
+#[test]
+fn what_has_no_time_stands_before_what_followed_from_it_and_after_what_it_takes() {
+    let replaced = |since| {
+        finding(
+            "instance_manager_replaced",
+            "unknown",
+            "worker-2",
+            "the instance manager on worker-2 was replaced",
+            since,
+        )
+    };
+    let errors = |since| {
+        finding(
+            "node_iscsi_errors",
+            "iscsi_conn_error",
+            "worker-2",
+            "worker-2 lost 24 connections",
+            Some(since),
+        )
+    };
+    let findings = [replaced(None), errors("2026-03-01T11:40:00Z")];
+    let then = "11:40:00Z [1] then: worker-2 lost 24 connections";
+    assert_eq!(
+        told(&cluster_at(NOW, ""), &findings),
+        ["before 11:40:00Z [1] began: The instance manager on worker-2 was replaced", then]
+    );
+    let bounded = [findings[0].clone().not_before(Some(time("2026-03-01T11:35:00Z"))), findings[1].clone()];
+    assert_eq!(
+        told(&cluster_at(NOW, ""), &bounded),
+        ["between 11:35:00Z and 11:40:00Z [1] began: The instance manager on worker-2 was replaced", then]
+    );
+    // it is at that moment, if nothing is between the bounds
+    let exact = [findings[0].clone().not_before(Some(time("2026-03-01T11:40:00Z"))), findings[1].clone()];
+    assert_eq!(
+        told(&cluster_at(NOW, ""), &exact)[0],
+        "11:40:00Z [1] began: The instance manager on worker-2 was replaced"
+    );
+    let mut text = Vec::new();
+    let mut incidents = crate::incidents::of(&checks::CATALOGUE, &bounded, 3);
+    let mut report = report(&cluster_at(NOW, ""));
+    report.timeline = super::super::of(&cluster_at(NOW, ""), &bounded, &mut incidents, DAY);
+    crate::text::timeline::write(&mut text, &report, DAY, crate::text::Style::DEFAULT).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    assert!(text.contains("\n2026-03-01            between 11:35:00Z and 11:40:00Z: [1] began:"), "{text}");
+}
+
+#[test]
+fn an_instance_manager_ran_while_its_volumes_were_healthy_and_is_not_missed_before_a_cordon() {
+    let missing = |cause, cluster: &Cluster| {
+        let mut found = finding(
+            "instance_manager_down",
+            cause,
+            "worker-1",
+            "the instance manager on worker-1 has no pod",
+            None,
+        );
+        found.object = cluster.object_of(Resource::InstanceManagers, "im-1");
+        found
+    };
+    let lines = |failed: &str| {
+        let yaml = format!(
+            "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {{name: worker-1, namespace: longhorn-system}}\nstatus: {{diskStatus: \
+             {{d: {{diskUUID: disk-1}}}}}}\n---\napiVersion: longhorn.io/v1beta2\nkind: Volume\nmetadata: {{name: v, namespace: \
+             longhorn-system}}\nstatus: {{lastDegradedAt: '2026-03-01T11:30:00Z'}}\n---\napiVersion: longhorn.io/v1beta2\nkind: Replica\n\
+             metadata: {{name: r, namespace: longhorn-system, creationTimestamp: '2026-01-01T00:00:00Z'}}\nspec: {{volumeName: v, nodeID: \
+             worker-1, diskID: disk-1, failedAt: '{failed}'}}\n---\n"
+        );
+        let cluster = cluster_at(NOW, &yaml);
+        told(&cluster, &[missing("pod_missing", &cluster)])
+    };
+    let said = "[1] began: The instance manager on worker-1 has no pod";
+    assert_eq!(lines(""), [format!("11:30:00Z or later {said}")]);
+    assert_eq!(lines("2026-03-01T11:20:00Z"), [format!("at an unknown time {said}")]);
+    let cordoned = "unschedulable: true, taints: [{key: node.kubernetes.io/unschedulable, effect: NoSchedule, timeAdded: \
+                    '2026-03-01T11:30:01Z'}]";
+    let cluster = cluster_at(NOW, &node("worker-1", "", cordoned));
+    assert_eq!(
+        told(&cluster, &[missing("node_cordoned", &cluster).severity(Severity::Warning)]),
+        ["11:30:01Z worker-1 was cordoned".to_owned(), format!("11:30:01Z or later {said}")]
+    );
+}
+
+#[test]
+fn what_ends_with_its_node_is_one_line_with_the_reboot() {
+    let pod = |name: &str, node: &str, code: u8, at: &str| {
+        let reason = if code == 255 { "Unknown" } else { "Error" };
+        format!(
+            "apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, namespace: longhorn-system}}\nspec: {{nodeName: {node}}}\nstatus: \
+             {{containerStatuses: [{{name: c-{name}, lastState: {{terminated: {{exitCode: {code}, reason: {reason}, finishedAt: '{at}'}}}}}}]}}\n---\n"
+        )
+    };
+    let lost = ["a", "b", "c"].map(|name| pod(name, "node-1", 255, "2026-03-01T11:30:00Z")).concat();
+    let failed = ["x", "y", "z"].map(|name| pod(name, "node-2", 1, "2026-03-01T11:40:00Z")).concat();
+    let others =
+        pod("e", "node-1", 255, "2026-03-01T11:50:00Z") + &pod("f", "node-3", 255, "2026-03-01T11:30:00Z");
+    let boot = |at: &str| {
+        format!(
+            "apiVersion: v1\nkind: Event\nmetadata: {{name: e, namespace: default}}\ninvolvedObject: {{kind: Node, name: node-1}}\nreason: \
+             Rebooted\nmessage: Node node-1 has been rebooted\nlastTimestamp: '{at}'\n---\n"
+        )
+    };
+    let alone = "2026-03-01 11:30:00Z 3 containers on node-1 ended with exit code 255 (Unknown): the node or its container runtime was restarted";
+    let rest = [
+        "2026-03-01 11:50:00Z container c-e of pod e on node-1 ended with exit code 255 (Unknown)",
+        "2026-03-01 11:40:00Z 3 containers on node-2 ended with exit code 1: c-x, c-y, c-z",
+        "2026-03-01 11:30:00Z container c-f of pod f on node-3 ended with exit code 255 (Unknown)",
+    ];
+    let of = |boot: &str| changes(&(lost.clone() + &failed + &others + boot));
+    assert_eq!(of(""), [rest[0], rest[1], alone, rest[2]]);
+    assert_eq!(
+        of(&boot("2026-03-01T11:30:03Z")),
+        [
+            rest[0],
+            rest[1],
+            "2026-03-01 11:30:03Z node node-1 was rebooted: 3 containers ended because of it",
+            rest[2]
+        ]
+    );
+    // that was another boot
+    assert_eq!(of(&boot("2026-03-01T11:10:00Z"))[4], "2026-03-01 11:10:00Z node node-1 was rebooted");
+}
+
+#[test]
+fn objects_that_came_after_longhorn_are_told_and_its_own_are_not() {
+    let of = |kind: &str, api: &str, name: &str, at: &str, rest: &str| {
+        let spec = if kind == "NetworkPolicy" { "spec: {podSelector: {}}\n" } else { rest };
+        format!(
+            "apiVersion: {api}\nkind: {kind}\nmetadata: {{name: {name}, namespace: longhorn-system, creationTimestamp: '{at}'}}\n{spec}---\n"
+        )
+    };
+    let (new, old) = ("2026-03-01T11:26:00Z", "2026-01-01T00:02:00Z");
+    let yaml = [
+        setting("auto-salvage", "true", "uid: a"),
+        of("NetworkPolicy", "networking.k8s.io/v1", "default-deny", new, ""),
+        of("NetworkPolicy", "networking.k8s.io/v1", "longhorn-manager", old, ""),
+        of("PodDisruptionBudget", "policy/v1", "instance-manager-1", new, ""),
+        of("PodDisruptionBudget", "policy/v1", "all", new, ""),
+        of("StorageClass", "storage.k8s.io/v1", "fast", new, "provisioner: driver.longhorn.io\n"),
+        of("PriorityClass", "scheduling.k8s.io/v1", "high", new, ""),
+    ];
+    assert_eq!(
+        changes(&yaml.concat()),
+        ["NetworkPolicy default-deny", "PodDisruptionBudget all", "PriorityClass high", "StorageClass fast"]
+            .map(|added| format!("2026-03-01 11:26:00Z {added}: added"))
+    );
+}
