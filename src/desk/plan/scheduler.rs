@@ -2,8 +2,8 @@
 //!
 //! Facts (longhorn-manager v1.8.2 and v1.12.1 scheduler/replica_scheduler.go getDiskCandidates): of the nodes of the best
 //! rank that have a disk for the replica, disks without a replica of the volume come first. Among what is left the disk
-//! with the most usable bytes is chosen; since v1.11.0 that which leaves nodes and disks most alike, which is not
-//! followed here: which disk of several it is changes no answer about room by much.
+//! with the most usable bytes is chosen; since v1.11.0 that which leaves the nodes, and then the disks of the node, most alike
+//! (getDiskWithMostBalanceScore), by what was usable before the volume's first replica.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,12 +23,16 @@ pub struct Spot<'a> {
     pub disk: &'a SharedText,
     uuid: &'a str,
     usable: i64,
+    /// The same less what is allocated.
+    left: i64,
 }
 
 /// What Longhorn's scheduler would do next, with what it has done in mind.
 pub struct Scheduler<'a> {
     cluster: &'a Cluster,
     lost: BTreeSet<&'a str>,
+    /// Nodes that take nothing now, with why.
+    closed: BTreeMap<&'a str, String>,
     /// The nodes that stay, as they are and with what was placed.
     nodes: Vec<(&'a LonghornNode, LonghornNode)>,
 }
@@ -37,7 +41,8 @@ fn spot<'a>(node: &'a LonghornNode, then: &LonghornNode, disk: &str) -> Option<S
     let (disk, now) = node.status.disk_status.get_key_value(disk)?;
     let (spec, then) = (node.spec.disks.get(disk)?, then.status.disk_status.get(disk)?);
     let usable = then.storage_available.0.saturating_sub(spec.storage_reserved.0);
-    Some(Spot { node, disk, uuid: &now.disk_uuid, usable })
+    let left = usable.saturating_sub(then.storage_scheduled.0).max(0);
+    Some(Spot { node, disk, uuid: &now.disk_uuid, usable, left })
 }
 
 impl<'a> Scheduler<'a> {
@@ -50,7 +55,18 @@ impl<'a> Scheduler<'a> {
     pub fn without(cluster: &'a Cluster, lost: BTreeSet<&'a str>) -> Self {
         let nodes = cluster.objects.longhorn_nodes.iter();
         let staying = nodes.filter(|node| !lost.contains(node.metadata.name.as_str()));
-        Scheduler { cluster, nodes: staying.map(|node| (node, node.clone())).collect(), lost }
+        Scheduler {
+            cluster,
+            nodes: staying.map(|node| (node, node.clone())).collect(),
+            lost,
+            closed: BTreeMap::new(),
+        }
+    }
+
+    /// With nodes that take nothing now.
+    pub fn closing(mut self, closed: &BTreeMap<&'a str, String>) -> Self {
+        self.closed.clone_from(closed);
+        self
     }
 
     /// Places so many more replicas of the volume, and says on which disks. Where they are fewer, what refuses the next.
@@ -76,12 +92,16 @@ impl<'a> Scheduler<'a> {
     ) -> (Vec<Spot<'a>>, Vec<PlacementRefusal>) {
         let mut taken = Taken::of(self.cluster, volume, |node| self.lost.contains(node));
         let mut placed = Vec::new();
+        let balances = self.cluster.release().is_some_and(|release| release.at_least(1, 11, 0));
+        let before = if balances { self.left() } else { BTreeMap::new() };
         while placed.len() < count {
             let spots = match self.look(volume, rules, &taken) {
                 Ok(spots) => spots,
                 Err(refusals) => return (placed, refusals),
             };
-            let Some(spot) = spots.iter().rev().max_by_key(|spot| spot.usable).copied() else { break };
+            let balanced = || most_balanced(&spots, &before, volume.spec.size.0);
+            let roomiest = || spots.iter().rev().max_by_key(|spot| spot.usable);
+            let Some(spot) = balanced().or_else(roomiest).copied() else { break };
             self.fill(&spot, volume);
             taken.add(spot.node, false);
             taken.disks.insert(spot.uuid);
@@ -91,6 +111,14 @@ impl<'a> Scheduler<'a> {
             placed.push(spot);
         }
         (placed, Vec::new())
+    }
+
+    /// What is left on each disk, by its UUID.
+    fn left(&self) -> BTreeMap<&'a str, i64> {
+        let disks = self.nodes.iter().flat_map(|(node, then)| {
+            node.status.disk_status.keys().filter_map(move |disk| spot(node, then, disk))
+        });
+        disks.map(|spot| (spot.uuid, spot.left)).collect()
     }
 
     /// The disk has one more replica, with all its data.
@@ -112,6 +140,10 @@ impl<'a> Scheduler<'a> {
         let mut ranks: BTreeMap<Rank, Vec<Spot<'a>>> = BTreeMap::new();
         let mut refusals = Vec::new();
         for (node, then) in &self.nodes {
+            if let Some(why) = self.closed.get(node.metadata.name.as_str()) {
+                refusals.push((then, None, (Obstacle::Node, why.clone())));
+                continue;
+            }
             for Answer { disk, rank, refusal } in answers(then, volume, rules, taken) {
                 if let Some(refusal) = refusal {
                     refusals.push((then, disk, refusal));
@@ -130,7 +162,12 @@ impl<'a> Scheduler<'a> {
     }
 
     /// The largest new volume like this one of which so many replicas find a disk, in whole GiB; 0 where none does.
-    pub fn largest(cluster: &'a Cluster, like: &Volume, count: usize) -> i64 {
+    pub fn largest(
+        cluster: &'a Cluster,
+        like: &Volume,
+        count: usize,
+        closed: &BTreeMap<&'a str, String>,
+    ) -> i64 {
         const GIB: i64 = 1 << 30;
         let nodes = cluster.objects.longhorn_nodes.iter();
         let most = nodes.flat_map(|node| node.status.disk_status.values()).map(|disk| disk.storage_maximum.0);
@@ -141,13 +178,44 @@ impl<'a> Scheduler<'a> {
             let mut volume = like.clone();
             volume.spec.size = Int(middle.saturating_mul(GIB));
             let rules = Rules::in_figures(cluster, &volume);
-            match Scheduler::of(cluster).put(&volume, count, &rules).0.len() == count {
+            match Scheduler::of(cluster).closing(closed).put(&volume, count, &rules).0.len() == count {
                 true => fits = middle,
                 false => too_large = middle,
             }
         }
         fits * GIB
     }
+}
+
+/// The disk whose choice leaves the nodes most alike, and then the disks of its node; none where no node has room for that, or its
+/// release does not look at it.
+fn most_balanced<'b, 'a>(
+    spots: &'b [Spot<'a>],
+    before: &BTreeMap<&str, i64>,
+    size: i64,
+) -> Option<&'b Spot<'a>> {
+    let left = |spot: &Spot<'_>| before.get(spot.uuid).copied();
+    let mut nodes: BTreeMap<&str, i64> = BTreeMap::new();
+    for spot in spots {
+        *nodes.entry(spot.node.metadata.name.as_str()).or_default() += left(spot)?;
+    }
+    let node = most_alike(&nodes, size)?;
+    let here = || spots.iter().filter(|spot| spot.node.metadata.name == node);
+    let disks = here().filter_map(|spot| Some((spot.uuid, left(spot)?))).collect();
+    let disk = most_alike(&disks, size)?;
+    here().find(|spot| spot.uuid == disk)
+}
+
+/// Of what has room for it, that which leaves the least between the most and the least, by their mean.
+fn most_alike<'b>(left: &BTreeMap<&'b str, i64>, size: i64) -> Option<&'b str> {
+    let apart = |taken: &str| {
+        let then = || left.iter().map(|(name, left)| if *name == taken { left - size } else { *left });
+        let mean = then().sum::<i64>() as f64 / left.len() as f64;
+        (mean > 0.0).then(|| (then().max().unwrap_or(0) - then().min().unwrap_or(0)) as f64 / mean)
+    };
+    let scored = left.iter().filter(|(_, left)| **left >= size);
+    let scored = scored.filter_map(|(name, _)| Some((*name, apart(name)?)));
+    scored.min_by(|(_, one), (_, other)| one.total_cmp(other)).map(|(name, _)| name)
 }
 
 /// Replicas of a volume that would find no disk.
@@ -204,5 +272,25 @@ impl<'a> Rebuilds<'a> {
             }
         }
         unplaced
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_leaves_the_least_apart_is_chosen_of_what_has_room() {
+        for (left, size, chosen) in [
+            // longhorn-manager v1.12.1 getDiskWithMostBalanceScore: (most - least) / mean of what is left
+            (&[("a", 30), ("b", 88), ("c", 98)][..], 10, Some("c")),
+            (&[("a", 100), ("b", 90)], 10, Some("a")),
+            (&[("a", 100), ("b", 90)], 95, Some("a")),
+            (&[("a", 100), ("b", 90)], 101, None),
+            (&[("a", 10), ("b", 0)], 10, None),
+            (&[], 10, None),
+        ] {
+            assert_eq!(most_alike(&left.iter().copied().collect(), size), chosen, "{left:?} {size}");
+        }
     }
 }

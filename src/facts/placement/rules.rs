@@ -257,7 +257,7 @@ pub(super) fn disk_obstacle(
         let reason = condition(&now.conditions, "Schedulable").map_or("", |schedulable| &schedulable.reason);
         return say(Obstacle::Disk, &format!("it is unschedulable ({reason})"));
     }
-    None
+    rules.space(disk, now).is_none().then(|| (Obstacle::Disk, "it was not measured".to_owned()))
 }
 
 /// What keeps the replica from a disk for lack of space; nothing where it was not measured: readiness says why then.

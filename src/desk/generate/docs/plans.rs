@@ -25,8 +25,8 @@ pub fn page() -> String {
          or not yet, 2 unknown, 64 bad usage. `-o json` follows [plan.schema.json](plan.schema.json). `-o markdown` and `-o junit` are for CI. \
          `--accept` ignores a condition in the verdict but still shows it. The verdicts of `plan loss` are *nothing*, *at risk* and *accepted*. \
          Volumes with a single copy by choice count until you use `--accept one_copy_by_choice`. The verdicts of `plan capacity` are *enough* and \
-         *not enough* or, for a new volume, *fits* and *does not fit*. It follows the installed release's scheduler, and ignores instance managers, \
-         engine images and backing images.",
+         *not enough* or, for a new volume, *fits* and *does not fit*. It follows the installed release's scheduler. It ignores \
+         backing images.",
     );
     page.paragraph(
         "`serve` answers the same questions at `/plan/upgrade?to=v1.10.2`, `/plan/drain?node=node-1&intent=reboot`, `/plan/loss` and \

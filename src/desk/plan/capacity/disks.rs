@@ -60,10 +60,10 @@ pub struct Largest {
     pub size: i64,
 }
 
-pub fn largest(cluster: &Cluster, volume: Option<&Volume>) -> Vec<Largest> {
+pub fn largest(cluster: &Cluster, volume: Option<&Volume>, closed: &BTreeMap<&str, String>) -> Vec<Largest> {
     let any = Volume::default();
     let like = volume.unwrap_or(&any);
-    let of = |replicas| Largest { replicas, size: Scheduler::largest(cluster, like, replicas) };
+    let of = |replicas| Largest { replicas, size: Scheduler::largest(cluster, like, replicas, closed) };
     REPLICAS.map(of).into()
 }
 
@@ -78,7 +78,7 @@ pub(super) fn all(
 }
 
 /// The disks, those that take least first.
-pub fn rooms(cluster: &Cluster, volume: Option<&Volume>) -> Vec<DiskRoom> {
+pub fn rooms(cluster: &Cluster, volume: Option<&Volume>, closed: &BTreeMap<&str, String>) -> Vec<DiskRoom> {
     let any = Volume::default();
     let rules = Rules::of(cluster, volume.unwrap_or(&any));
     let refusals = refusals(cluster, volume.unwrap_or(&any), &rules);
@@ -86,6 +86,7 @@ pub fn rooms(cluster: &Cluster, volume: Option<&Volume>) -> Vec<DiskRoom> {
         .map(|(node, name, spec, now)| {
             let space = now.and_then(|now| rules.space(spec, now));
             let refusal = refusals.get(&(node.metadata.name.as_str(), name.as_str())).cloned();
+            let refusal = refusal.or_else(|| closed.get(node.metadata.name.as_str()).cloned());
             let figure = |of: fn(&DiskStatus) -> i64| now.map_or(0, of);
             let open = space.as_ref().filter(|space| !space.is_short());
             let largest = open.map_or(0, DiskSpace::left);

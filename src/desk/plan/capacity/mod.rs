@@ -5,6 +5,7 @@ mod disks;
 mod fits;
 mod pace;
 pub mod table;
+mod unready;
 mod wanted;
 
 use super::scheduler::{Scheduler, Spot};
@@ -54,7 +55,7 @@ conditions! {
         fix "Fix the causes that the disks report, add a disk, or delete unneeded volumes. Otherwise request a smaller volume or fewer replicas."
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go (FindDiskCandidates)"
-        needs [LonghornNodes, Settings] Capacity(fits::does_not_fit);
+        needs [LonghornNodes, Settings, InstanceManagers, EngineImages] Capacity(fits::does_not_fit);
     WITHOUT_NODE = NotYet "no_room_without_node" "the other disks lack room for the replicas of a lost node"
         fix "Add disks, or delete unneeded snapshots and volumes, before a node fails."
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"
@@ -97,10 +98,11 @@ pub fn plan(looked: Looked<'_>, wanted: Option<Wanted>) -> Plan {
     let volume = wanted.as_ref().map(Wanted::volume);
     let count = wanted.as_ref().map_or(0, Wanted::replicas);
     let accepted = wanted.as_ref().is_some_and(|wanted| wanted.disabled(cluster).is_none());
-    let placed =
-        volume.as_ref().filter(|_| accepted).map(|volume| Scheduler::of(cluster).place(volume, count));
+    let closed = volume.as_ref().map_or_else(BTreeMap::new, |volume| unready::unready(cluster, volume));
+    let placed = volume.as_ref().filter(|_| accepted);
+    let placed = placed.map(|volume| Scheduler::of(cluster).closing(&closed).place(volume, count));
     let earlier = looked.earlier;
-    let mut disks = disks::rooms(cluster, volume.as_ref());
+    let mut disks = disks::rooms(cluster, volume.as_ref(), &closed);
     if let Some(earlier) = earlier {
         pace::add_to(&mut disks, cluster, earlier);
     }
@@ -121,7 +123,7 @@ pub fn plan(looked: Looked<'_>, wanted: Option<Wanted>) -> Plan {
         since: earlier.map(|earlier| earlier.now),
         now: cluster.now,
         replicas: room.placed.0.iter().map(Place::of).collect(),
-        largest: disks::largest(cluster, volume.as_ref()),
+        largest: disks::largest(cluster, volume.as_ref(), &closed),
         disks: room.disks,
         volume: wanted,
     };
