@@ -10,6 +10,7 @@ use serde::Deserialize;
 use crate::check::signatures::{Field, Path, Pattern, Place, Releases, Signature, Signatures, Test};
 use crate::check::{Severity, is_hidden, plain, takes_away};
 use crate::did_you_mean::hint;
+use crate::facts::text::shortened;
 use crate::longhorn::shape::{Shape, shapes};
 use crate::longhorn::{PerKind, Resource};
 use crate::yaml_error;
@@ -20,6 +21,8 @@ const MAX_SIGNATURES: usize = 200;
 const MAX_NAME: usize = 60;
 const MAX_TITLE: usize = 90;
 const MAX_TEXT: usize = 500;
+/// An error may quote the file.
+const MAX_SAID: usize = 300;
 /// The same for fields of an object and for steps.
 const MAX_LISTED: usize = 10;
 /// What a template may name.
@@ -104,7 +107,8 @@ pub fn parse(kinds: &BTreeSet<Resource>, name: &str, text: &str) -> Result<Signa
     if text.len() > MAX_BYTES {
         return Err(vec![format!("{name}: larger than 1 MiB")]);
     }
-    let file: WrittenFile = yaml_error::read(text).map_err(|said| vec![format!("{name}:{said}")])?;
+    let file: WrittenFile =
+        yaml_error::read(text).map_err(|said| vec![format!("{name}:{}", shortened(&said, MAX_SAID))])?;
     if file.signatures.len() > MAX_SIGNATURES {
         let count = file.signatures.len();
         return Err(vec![format!(
@@ -114,13 +118,13 @@ pub fn parse(kinds: &BTreeSet<Resource>, name: &str, text: &str) -> Result<Signa
     let known = Known { kinds, shapes: shapes() };
     let (mut all, mut errors, mut names) = (Vec::new(), Vec::new(), BTreeSet::new());
     for (place, written) in file.signatures.into_iter().enumerate() {
-        let of = format!("{name}: signatures[{place}] {}", plain(&written.name));
+        let of = format!("{name}: signatures[{place}] {}", plain(&shortened(&written.name, MAX_NAME)));
         if !names.insert(written.name.clone()) {
             errors.push(format!("{of}: name: another signature has this name"));
         }
         match known.signature(written) {
             Ok(signature) => all.push(signature),
-            Err(error) => errors.push(format!("{of}: {error}")),
+            Err(error) => errors.push(format!("{of}: {}", shortened(&error, MAX_SAID))),
         }
     }
     if errors.is_empty() { Ok(Signatures::new(all)) } else { Err(errors) }

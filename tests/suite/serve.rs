@@ -104,6 +104,47 @@ fn the_demo_is_served_and_a_signal_ends_it_in_good_order() {
     }
 }
 
+/// As the kubelet mounts a ConfigMap: the file is a link into a directory that is exchanged as a whole.
+#[test]
+fn signatures_of_a_config_map_are_served_as_theirs_and_hide_nothing() {
+    let mounted = tempfile::tempdir().unwrap();
+    let yaml = "signatures:\n- {name: ours, title: A volume is odd, severity: critical, fix: Look at <object>., where: {object: {kind: Volume, \
+                fields: [{path: metadata.name, exists: true}]}}}\n";
+    std::fs::create_dir(mounted.path().join("..1")).unwrap();
+    std::fs::write(mounted.path().join("..1/signatures.yaml"), yaml).unwrap();
+    std::os::unix::fs::symlink("..1", mounted.path().join("..data")).unwrap();
+    let file = mounted.path().join("signatures.yaml");
+    std::os::unix::fs::symlink("..data/signatures.yaml", &file).unwrap();
+    let demo = ["--demo", "--web.listen-address=127.0.0.1:0"];
+    let findings = |more: &[&str]| -> (Vec<String>, Vec<serde_json::Value>, String) {
+        let serve = Serve::start(&[&demo[..], more].concat());
+        let report = get(serve.address, "/api/v1/report");
+        let report: serde_json::Value =
+            serde_json::from_str(report.split_once("\r\n\r\n").unwrap().1).unwrap();
+        let (theirs, built_in): (Vec<_>, Vec<_>) = report["findings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .cloned()
+            .partition(|one| one["signature"].is_string());
+        let said = |one: &serde_json::Value| format!("{} {} {}", one["check"], one["cause"], one["object"]);
+        (built_in.iter().map(said).collect(), theirs, get(serve.address, "/metrics"))
+    };
+    let (before, none, _) = findings(&[]);
+    let (after, theirs, metrics) = findings(&["--signatures", file.to_str().unwrap()]);
+    assert_eq!((before.is_empty(), none.is_empty(), &after), (false, true, &before));
+    assert!(!theirs.is_empty());
+    for one in &theirs {
+        assert_eq!((&one["check"], &one["signature"]), (&"signature_matched".into(), &"ours".into()));
+        assert!(one["message"].as_str().unwrap().ends_with("(your signature ours)"), "{one}");
+    }
+    let series = metrics
+        .lines()
+        .find(|line| line.starts_with("longhorn_health_signature_matches{") && line.contains("ours"));
+    let count: usize = series.unwrap().rsplit_once(' ').unwrap().1.parse().unwrap();
+    assert!(count >= theirs.len(), "{count}");
+}
+
 #[test]
 fn a_credentials_plugin_that_hangs_keeps_nothing_but_the_api_waiting() {
     let directory = tempfile::tempdir().unwrap();

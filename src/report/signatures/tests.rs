@@ -34,6 +34,17 @@ fn what_is_wrong_is_told_with_its_place_and_what_is_accepted() {
         ),
         (with(&format!("{{log: {{matches: '{}'}}}}", "(".repeat(200))), "not a regular expression"),
         (long, "a.yaml: larger than 1 MiB"),
+        (format!("signatures: {}", "[".repeat(100_000)), "a.yaml:1: signatures: recursion limit exceeded"),
+        (format!("signatures:\n- {{{}: 1}}\n", "k".repeat(900_000)), "a.yaml:2: signatures[0].kkk"),
+        (
+            with("{log: {matches: a}}").replace("name: a", &format!("name: {}", "n".repeat(900_000))),
+            "name: expected 1 to 60",
+        ),
+        (
+            format!("a: &a [x, x]\nb: &b [{0}]\nc: &c [{0}]\nsignatures: *c\n", "*a, ".repeat(1000)),
+            "a.yaml:1: a: unknown key a",
+        ),
+        (with("{log: {matches: a}}") + "- {<<: *none}\n", "a.yaml:"),
         (format!("signatures:\n{many}"), "201 signatures; at most 200 are accepted"),
         (format!("signatures:\n{twice}"), "another signature has this name"),
         ("signatures: 7".to_owned(), "a.yaml:1: signatures:"),
