@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::check::{Evidence, EvidenceSource, Outcome, Since};
 use crate::cluster::Cluster;
+use crate::longhorn::{Kind, Store};
 use crate::looping::Loop;
 
 /// How far clocks may differ. A time written in an object that lies further ahead says nothing.
@@ -52,6 +53,8 @@ pub struct Age {
     pub since: Option<Timestamp>,
     /// It cannot have begun before.
     pub earliest: Option<Timestamp>,
+    /// When the youngest of the objects that it is about was created, where nothing dates it.
+    born: Option<Timestamp>,
     source: AgeSource,
     now: Timestamp,
     watched: bool,
@@ -70,7 +73,26 @@ pub fn observe(cluster: &Cluster, out: &mut Outcome, fact: &'static str, object:
         (None, Some(seen)) => (Some(seen), AgeSource::Watch),
         (None, None) => (None, AgeSource::Nothing),
     };
-    Age { since, earliest, source, now: cluster.now, watched: cluster.is_watched() }
+    let born = if since.is_none() { born(cluster, object).filter(plausible) } else { None };
+    Age { since, earliest, born, source, now: cluster.now, watched: cluster.is_watched() }
+}
+
+/// When the youngest object that is named here was created: nothing about it is older.
+fn born(cluster: &Cluster, named: &str) -> Option<Timestamp> {
+    fn of<T: Kind>(store: &Store<T>, name: &str) -> Option<Timestamp> {
+        store.get(name)?.meta().created()
+    }
+    let objects = &cluster.objects;
+    let created = |name| {
+        let young = [of(&objects.volumes, name), of(&objects.replicas, name), of(&objects.engines, name)];
+        let kept = [
+            of(&objects.backing_images, name),
+            of(&objects.backups, name),
+            of(&objects.longhorn_nodes, name),
+        ];
+        young.into_iter().chain(kept).flatten().max()
+    };
+    named.split([' ', '/']).filter_map(created).max()
 }
 
 impl Age {
@@ -78,7 +100,7 @@ impl Age {
     pub fn at_least(&self, limit: SignedDuration, unknown: Unknown) -> bool {
         let old = |moment: Timestamp| self.now.duration_since(moment) >= limit;
         match self.since {
-            _ if self.earliest.is_some_and(|earliest| !old(earliest)) => false,
+            _ if self.earliest.max(self.born).is_some_and(|earliest| !old(earliest)) => false,
             Some(since) => old(since),
             None => !self.watched && unknown == Unknown::Counts,
         }
@@ -178,6 +200,25 @@ mod tests {
                 assert_eq!(age.at_least(TEN, Unknown::Waits), waits, "{begun:?}");
             }
         }
+    }
+
+    #[test]
+    fn nothing_about_an_object_is_older_than_the_object() {
+        let volume = |made: &str| {
+            let kind = "apiVersion: longhorn.io/v1beta2\nkind: Volume";
+            let made = format!("{{name: v, namespace: longhorn-system, creationTimestamp: '{made}'}}");
+            cluster_at(NOW, &format!("{kind}\nmetadata: {made}"))
+        };
+        let holds = |made, begun| {
+            let cluster = volume(made);
+            let out = &mut Outcome::new(checks::CATALOGUE.checks[0], &cluster);
+            observe(&cluster, out, "fact", "Volume longhorn-system/v/d", begun).at_least(TEN, Unknown::Counts)
+        };
+        assert!(
+            holds("2026-01-01T11:50:00Z", Begun::At(None)) && !holds("2026-01-01T11:50:01Z", Begun::At(None))
+        );
+        let earlier = Begun::NotBefore(Some(time("2026-01-01T11:00:00Z")));
+        assert!(!holds("2026-01-01T11:50:01Z", earlier), "created again since");
     }
 
     #[test]

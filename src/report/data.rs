@@ -167,7 +167,7 @@ fn found(of_data: &[(OfData, Vec<String>)]) -> BTreeMap<&str, Hurt> {
         let how = match what {
             OfData::NotServed => Hurt::NotServed,
             OfData::ReadOnly => Hurt::ReadOnly,
-            OfData::AsWritten | OfData::Unwritten => continue,
+            OfData::AsWritten | OfData::NeverUp | OfData::Unwritten => continue,
         };
         for volume in volumes {
             let worst = found.entry(volume).or_insert(how);

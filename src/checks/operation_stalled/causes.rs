@@ -36,7 +36,13 @@ causes! {
              automatically. If the backup is damaged, restore another backup into a new volume." [
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o jsonpath='{.items[*].status.restoreStatus}'",
             read TARGETS,
-        ] proven "the fix asks for a damaged backup; another one is restored into a new volume, and nothing is deleted";
+        ] proven "the fix asks for a damaged backup; another one is restored into a new volume, and nothing is deleted"
+        way NOT_ATTACHING "probably its fromBackup names a deleted backup"
+            fix "Check that backup <backup> exists. If not, set spec.fromBackup of <volume> to one of the same source that does: until then, Longhorn's \
+                 webhook rejects every other change, even its deletion." [
+                read "kubectl -n <namespace> get backups.longhorn.io <backup>",
+                change "kubectl -n <namespace> patch volumes.longhorn.io <volume> --type merge -p '{\"spec\":{\"fromBackup\":\"<value>\"}}'",
+            ];
     RESTORE_STALLED = warning "restore_stalled"
         "restoring a backup into a volume has been stalled for an hour"
         fix "Check that the backup target is available. Then check that the instance managers of the volume's replicas can reach the target's URL." [

@@ -32,7 +32,7 @@ pub static CHECK: Check = Check {
     needs: &[Volumes, Engines],
     uses: &[
         SystemBackups, SystemRestores, BackupBackingImages, BackingImages, BackingImageDataSources,
-        BackingImageManagers, Pods, Events, Replicas, LonghornNodes, CsiAttachments,
+        BackingImageManagers, Pods, Events, Replicas, LonghornNodes, CsiAttachments, VolumeAttachments,
     ],
     causes: causes::ALL,
     ways: &[causes::WAYS],

@@ -1,6 +1,6 @@
 //! Volumes whose replicas fail and are rebuilt, again and again: at most moments nothing is wrong with them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -40,6 +40,24 @@ fn explained(cluster: &Cluster, volume: &Volume, first: Timestamp, last: Timesta
     i64::try_from(made.count()).unwrap_or(i64::MAX)
 }
 
+/// The two nodes between which replicas of several volumes failed within a minute of each other and of this loss, and no others did: engine
+/// on one, replica on the other, while both are up (seen on 1.12.1, where packets between the pods of two nodes were dropped).
+fn cut_apart(cluster: &Cluster, last: Timestamp) -> Option<(&str, &str, usize)> {
+    const TOGETHER: SignedDuration = SignedDuration::from_mins(2);
+    let mut pairs: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
+    for replica in cluster.objects.replicas.iter() {
+        let (name, there) = (replica.spec.volume_name.as_str(), replica.spec.node_id.as_str());
+        let failed = replica.spec.failed_at.get().filter(|at| last.duration_since(*at).abs() <= TOGETHER);
+        let here = cluster.objects.volumes.get(name).map(|volume| volume.status.current_node_id.as_str());
+        if let Some(here) = here.filter(|here| failed.is_some() && !here.is_empty()) {
+            pairs.entry((here.min(there), here.max(there))).or_default().insert(name);
+        }
+    }
+    let ((one, other), volumes) = pairs.pop_first().filter(|_| pairs.is_empty())?;
+    let up = one != other && [one, other].iter().all(|node| nodes::down(cluster, node).is_none());
+    (up && volumes.len() > 1).then_some((one, other, volumes.len()))
+}
+
 pub(super) fn look(cluster: &Cluster, volume: &Volume, losses: &[&Event]) -> Option<Finding> {
     let first = losses.iter().filter_map(|event| event.first_seen()).min()?;
     let last = losses.iter().filter_map(|event| event.last_seen()).max()?;
@@ -56,7 +74,10 @@ pub(super) fn look(cluster: &Cluster, volume: &Volume, losses: &[&Event]) -> Opt
         let text = format!("Event FailedRebuilding of the engine: {}", text::quoted(event.said()));
         EvidenceSource::Event.says(text).quoting(event.said())
     });
-    let message = format!("{whose} keeps losing replicas: degraded {times} times since {first:.0}");
+    let pair = cut_apart(cluster, last);
+    let between = pair.map_or_else(String::new, |(one, other, _)| format!(" between {one} and {other}"));
+    let since = if pair.is_some() { String::new() } else { format!(" since {first:.0}") };
+    let message = format!("{whose} keeps losing replicas{between}: degraded {times} times{since}");
     Some(
         Finding::about(&FLAPPING, volumes::object(cluster, volume), message)
             .volumes(users)
@@ -65,6 +86,9 @@ pub(super) fn look(cluster: &Cluster, volume: &Volume, losses: &[&Event]) -> Opt
                 "{whose} works, but is degraded after each failure, and rebuilds load disks and network"
             ))
             .fact(EvidenceSource::Event.says(format!("Event Degraded: {times} times, last at {last}")))
+            .facts(pair.map(|(one, other, count)| {
+                format!("replicas of {count} volumes failed together, each with its engine on {one} or {other} and itself on the other node")
+            }))
             .facts(failed),
     )
 }

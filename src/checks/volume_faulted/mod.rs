@@ -19,6 +19,7 @@ mod restore;
 mod rules;
 mod salvage;
 
+use crate::check::OfData::NeverUp;
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::backing_images::Wait;
@@ -104,7 +105,7 @@ causes! {
                   new volume, and nothing is deleted";
     NEVER_UP = warning "never_up"
         "the volume has never been up (no data is lost), because its engine or replicas cannot start"
-        but "info in the first minute"
+        but "info in the first minute", of_data: NeverUp
         fix "Find out why the volume's engine and replicas are not starting: check condition InstanceCreation, engine image, instance managers and <owner>'s \
              longhorn-manager. Do not delete anything: the data is intact." [
             read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<object> -o yaml | grep -A5 InstanceCreation",

@@ -388,7 +388,7 @@ fn no_reason_vanishes_in_silence_with_a_right() {
             let objects = case.objects(bases.entry(case.on.clone()).or_insert_with(|| base(&case.on)));
             let documents: Vec<(Option<Resource>, Value)> =
                 objects.into_iter().map(|object| (kind_of(&object), object)).collect();
-            let plan = |withheld: Option<Resource>| {
+            let plan = |withheld: Option<Resource>, now: Option<jiff::Timestamp>| {
                 let items: Vec<_> = documents
                     .iter()
                     .filter(|(kind, _)| kind.is_none() || *kind != withheld)
@@ -402,7 +402,7 @@ fn no_reason_vanishes_in_silence_with_a_right() {
                 let recording =
                     crate::source::recording::Recording::from_files([file], NAMESPACE, jiff::Timestamp::MAX)
                         .unwrap();
-                let mut cluster = recording.into_cluster(NAMESPACE, None);
+                let mut cluster = recording.into_cluster(NAMESPACE, now);
                 for (kind, status) in &mut cluster.resources {
                     status.readability = match withheld == Some(*kind) {
                         true => crate::cluster::Readability::Forbidden,
@@ -415,16 +415,16 @@ fn no_reason_vanishes_in_silence_with_a_right() {
                 let heavy = reasons.filter(|reason| reason.weight != Weight::Note);
                 let told: BTreeSet<(&'static str, bool)> =
                     heavy.map(|reason| (reason.condition, reason.weight == Weight::Unknown)).collect();
-                (plan.verdict, told)
+                (plan.verdict, told, cluster.now)
             };
-            let (verdict, whole) = plan(None);
+            let (verdict, whole, now) = plan(None, None);
             if verdict == Verdict::Go {
                 continue;
             }
             let kinds: BTreeSet<Resource> = documents.iter().filter_map(|(kind, _)| *kind).collect();
             for kind in which.kinds(&checks::CATALOGUE).intersection(&kinds).copied() {
                 asked += 1;
-                let (verdict, left) = plan(Some(kind));
+                let (verdict, left, _) = plan(Some(kind), Some(now));
                 let gone = whole.iter().filter(|(id, _)| !left.iter().any(|(other, _)| other == id));
                 let gone: Vec<&str> = gone.map(|(id, _)| *id).collect();
                 if !gone.is_empty() && verdict == Verdict::Go {

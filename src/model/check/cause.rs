@@ -53,6 +53,8 @@ pub enum OfData {
     NotServed,
     /// The file system is mounted read-only.
     ReadOnly,
+    /// It was never up, so there is none.
+    NeverUp,
     /// No node is Ready, so that nothing is left that would write how any volume is.
     Unwritten,
 }

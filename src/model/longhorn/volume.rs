@@ -64,7 +64,9 @@ narrow! {
         pub state: VolumeState,
         pub robustness: VolumeRobustness,
         pub current_image: SharedText as name,
-        /// When the newest complete backup was taken, also of a detached volume.
+        /// The newest complete backup of the volume, of a standby volume that of its source.
+        pub last_backup: SharedText as name,
+        /// When it was taken, also of a detached volume.
         pub last_backup_at: Time,
         pub current_node_id: SharedText as name = "currentNodeID",
         pub clone_status: CloneStatus,

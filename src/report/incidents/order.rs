@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::group::{Group, Ties};
-use crate::check::{Catalogue, Check, Finding, Severity};
+use crate::check::{Catalogue, Check, Finding, OfData, Severity};
 use crate::cluster::VolumeRef;
-use crate::longhorn::VolumeHealth;
+use crate::longhorn::{VolumeHealth, VolumeState};
 
 /// Which groups must end before each group can, by their places. Where no webhook answers, that is all of which the first step
 /// changes an object of Longhorn: the API server rejects every such change.
@@ -71,10 +71,17 @@ pub type Key =
 pub fn key(catalogue: &Catalogue, findings: &[Finding], group: &Group, nodes: usize) -> Key {
     let members = || group.roots.iter().chain(&group.consequences).filter_map(|place| findings.get(*place));
     let severity = members().map(|finding| finding.severity).max().unwrap_or(Severity::Info);
+    // Longhorn calls a volume that was never up faulted, too, but no data is at stake, and nothing that ran has stopped
+    let is_new = |finding: &Finding| finding.cause.of_data == OfData::NeverUp;
+    let new: BTreeSet<&str> = members()
+        .filter(|one| is_new(one))
+        .flat_map(|one| &one.volumes)
+        .map(|one| one.name.as_str())
+        .collect();
     let hurt = |health: VolumeHealth| {
         let mut names: Vec<&str> = members()
             .flat_map(|finding| &finding.volumes)
-            .filter(|volume| volume.robustness == Some(health))
+            .filter(|volume| volume.robustness == Some(health) && !new.contains(volume.name.as_str()))
             .map(|volume| volume.name.as_str())
             .collect();
         names.sort_unstable();
@@ -97,9 +104,13 @@ pub fn key(catalogue: &Catalogue, findings: &[Finding], group: &Group, nodes: us
     let past = roots().all(|root| is(root, |check| check.of_the_past));
     let over = faulted + degraded == 0 && past;
     // of a volume that is attached where a node is down nothing is known
-    let stands = |volume: &VolumeRef| volume.robustness == Some(VolumeHealth::Unknown);
+    let stands = |volume: &VolumeRef| {
+        volume.robustness == Some(VolumeHealth::Unknown)
+            && volume.state == Some(VolumeState::Attached.as_str())
+    };
     let felt = |finding: &Finding| {
         finding.severity > Severity::Info
+            && !is_new(finding)
             && (is(finding, |check| check.stops_workloads) || finding.volumes.iter().any(stands))
     };
     let closeness = match members().any(felt) && !past {

@@ -153,5 +153,15 @@ def drain_and_uncordon():
     for name in ("v1", "v2", "v3", "on-image"):
         is_(name, "attached", "healthy", 300)
 
+def node_returns_after_90_s():
+    """Of a node where no volume is attached, the kubelet ends."""
+    detach("v3")
+    kill(3, "/kubelet --config")
+    time.sleep(90)
+    kubelet(3)
+    wait("node-3", 120, lambda: all(c["status"] == "True" for c in get("nodes.longhorn.io node-3")["status"]["conditions"] if c["type"] == "Ready"))
+    attach("v3", 3)
+    is_("v3", "attached", "healthy", 300)
+
 LIFE = [create_and_write, snapshots_and_purge, remove_a_replica, expand, back_up_and_restore, backing_images, shared, upgrade_engines, recurring_job, detach_attach_trim, second_disk, settings_and_restart,
-        drain_and_uncordon]
+        drain_and_uncordon, node_returns_after_90_s]
