@@ -110,6 +110,7 @@ relations! {
         operation_stalled [backing_image_failed] volume_attachment_stuck [engine_cannot_start],
         same Volume, "volume faulted";
     volume_faulted [replicas_unreachable] CausedBy disk_unavailable [*], same Disk, "volume faulted";
+    volume_faulted [replicas_unreachable] ShownWith node_unregistered [node_gone], same Node, "volume faulted";
     volume_faulted [engine_died, salvage_pending] CausedBy volume_attachment_stuck [attach_loop], same Volume, "volume faulted";
     volume_faulted [replicas_unreachable, engine_died, salvage_pending] CausedBy
         instance_manager_down [*] engine_image_unavailable [missing_on_node, deployed_nowhere, image_unknown],
@@ -234,7 +235,7 @@ relations! {
     node_unregistered [manager_missing] ShownWith manager_crash_loop [container_cannot_start], same Node, "no longhorn-manager" on nodes;
     driver_deployer_blocked [managers_half_started] ShownWith node_unregistered [never_started],
         same Cluster, "driver deployer waits";
-    csi_plugin_down [plugin_missing, plugin_not_running] ShownWith node_unregistered [manager_missing], same Node, "no CSI plugin" on nodes;
+    csi_plugin_down [plugin_missing, plugin_not_running] ShownWith node_unregistered [manager_missing, never_started], same Node, "no CSI plugin" on nodes;
     instance_manager_down [node_down] ShownWith node_unregistered [manager_missing], same Node, "instance manager unreachable" on nodes;
     volume_attachment_stuck [ticket_waits] ShownWith csi_plugin_down [controller_down], same Cluster, "volume not attached" on nodes;
     // No attacher finds the driver on a node whose kubelet does not have it.

@@ -16,9 +16,11 @@ const A_DAY: i64 = 4;
 const AT_LEAST: i64 = 6;
 /// The last end is not older.
 const RECENT: SignedDuration = SignedDuration::from_hours(2);
-/// What client-go and csi-lib-utils say of a lost Lease, in lower case.
-const LOST: [&str; 4] =
-    ["failed to renew lease", "stopped leading", "leaderelection lost", "lost leader election"];
+/// What the API server, client-go and csi-lib-utils say of a lost Lease, in lower case; what tells most is first.
+const LOST: [&str; 5] = [
+    "etcdserver: request timed out", "failed to renew lease", "stopped leading", "leaderelection lost",
+    "lost leader election",
+];
 
 pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
     let of = |(app, ..): (&'static str, &Cause, &str)| {
@@ -29,10 +31,11 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
     let all: Vec<Restarts> = all.into_iter().filter(|one| together || one.is_often).collect();
     let [first, _, ..] = all.as_slice() else { return };
     let logs = all.iter().flat_map(|one| cluster.history.logs_of(one.pod));
-    let lost = logs.flat_map(|log| log.text.lines()).find(|line| {
-        let line = line.to_ascii_lowercase();
-        LOST.iter().any(|part| line.contains(part))
+    let lost = logs.flat_map(|log| log.text.lines()).filter_map(|line| {
+        let lower = line.to_ascii_lowercase();
+        Some((LOST.iter().position(|part| lower.contains(part))?, line))
     });
+    let lost = lost.min_by_key(|(place, _)| *place).map(|(_, line)| line);
     let way = (together || lost.is_some()).then_some(&causes::LOST_LEASES);
     let why = way.map_or(String::new(), |way| format!(": {}", way.briefly));
     let message = format!("{} keep restarting{why}", counted(all.len(), "CSI sidecar"));
@@ -56,9 +59,9 @@ struct Restarts<'a> {
     end: &'a Terminated,
 }
 
-/// True where sidecars of several kinds ended with an error in the same two minutes: they have nothing in common but the API server.
+/// True where sidecars of several kinds ended with an error in the same five minutes: they have nothing in common but the API server.
 fn together(all: &[Restarts]) -> bool {
-    const AT_ONCE: SignedDuration = SignedDuration::from_mins(2);
+    const AT_ONCE: SignedDuration = SignedDuration::from_mins(5);
     let ended: Vec<_> = all.iter().filter_map(|one| Some((one.app, one.end.finished_at.get()?))).collect();
     let last = ended.iter().map(|(_, at)| *at).max();
     let near = ended.iter().filter(|(_, at)| last.is_some_and(|last| last.duration_since(*at) <= AT_ONCE));

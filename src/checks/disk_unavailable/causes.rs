@@ -65,8 +65,8 @@ causes! {
              it, and mount it at <value>." [read DISK, read REPLICAS];
     DISK_UNREADABLE = warning "disk_unreadable"
         "the disk's path cannot be read"
-        fix "Check on node <node> that <value> exists and can be read (ls <value>, dmesg). Usually a mount is missing or stale, or the device has I/O \
-             errors." [read DISK, read REPLICAS]
+        fix "Check <value> on <node> (ls <value>, dmesg): a mount is missing, or the device has I/O errors. Do not format it before \
+             its data is safe." [read DISK, read REPLICAS]
         way NO_DEVICE "its PCI device is missing"
             fix "Check on node <node> that PCI device <value> exists and no other driver or virtual machine uses it. If its address changed, add the \
                  disk again with the new address."

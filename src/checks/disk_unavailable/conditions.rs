@@ -124,7 +124,10 @@ fn not_ready<'c>(
         return finding.way(way);
     }
     let blocking = blocking(cluster, name);
+    // their pods come first
+    let used = |volume: &Volume| volume.status.current_node_id == *name;
     match blocking.first() {
+        None if cluster.objects.volumes.iter().any(used) => finding,
         None => match nowhere_else(cluster, name) {
             None => finding,
             Some(volume) => {

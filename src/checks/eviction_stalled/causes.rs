@@ -55,6 +55,20 @@ causes! {
         way UNPROTECTED "no safe copy elsewhere"
             fix "Wait until the rebuild gives these volumes a healthy replica on another node. If you cannot wait, request eviction of node <node>, or set a \
                  node-drain-policy that evicts replicas."
+        way ONE_COPY "the only copy of a volume is there"
+            fix "Set numberOfReplicas of volume <volume> to 2 and wait until it is healthy, or request eviction of node <node>. Do not \
+                 delete the budget: it protects the only copy." [
+                change "kubectl -n <namespace> patch volumes.longhorn.io <volume> --type merge -p '{\"spec\":{\"numberOfReplicas\":2}}'",
+                read ON_NODE,
+                read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
+            ]
+        way ALL_CORDONED "every node is cordoned"
+            fix "Uncordon node <value> first (in Harvester, end its maintenance mode): nothing can move while every node is cordoned. Do not \
+                 drain or reboot another node before all volumes are healthy." [
+                change "kubectl uncordon <value>",
+                read "kubectl get nodes",
+                read ON_NODE,
+            ]
         way NOTHING_LEFT "Longhorn should have removed it"
             fix "Find out from the longhorn-manager's log on <node> why it has not removed the PodDisruptionBudget." [
                 read "kubectl -n <namespace> logs <manager> -c longhorn-manager --tail=2000 | grep <object>",

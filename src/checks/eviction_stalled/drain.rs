@@ -4,9 +4,9 @@
 //! ListVolumePDBProtectedHealthyReplicasRO).
 
 use super::causes;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
@@ -15,12 +15,16 @@ use crate::facts::eviction::*;
 use crate::facts::nodes::{cordoned_since, manager_not_ready};
 use crate::facts::patience::{DRAIN, NEXT_LOOK};
 use crate::facts::releases::manager_release;
-use crate::facts::text::listed;
+use crate::facts::text::{claims_of, listed};
 use crate::facts::volumes::is_attached_by_hand;
-use crate::longhorn::{InstanceManager, InstanceManagerState, KubeNode, PodDisruptionBudget, Replica};
+use crate::longhorn::{
+    DataLocality, InstanceManager, InstanceManagerState, KubeNode, PodDisruptionBudget, Replica,
+};
 
 const DRAIN_WAITS: &str =
     "a drain cannot evict the instance manager's pod, so the node cannot be upgraded or rebooted";
+/// Who keeps a node cordoned for longer drains nothing.
+const KEPT: SignedDuration = SignedDuration::from_hours(24);
 /// Taints by which others announce that they drain a node.
 const DRAIN_TAINTS: &[&str] = &[
     "ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted", "karpenter.sh/disruption",
@@ -31,6 +35,8 @@ const DRAIN_TAINTS: &[&str] = &[
 struct DrainView<'a> {
     cluster: &'a Cluster,
     budgets: Budgets<'a>,
+    /// Where every node is cordoned, the one to begin with.
+    uncordon_first: Option<&'a str>,
 }
 
 pub fn look(cluster: &Cluster, out: &mut Outcome) {
@@ -92,7 +98,7 @@ fn misdirected_finding(cluster: &Cluster, budget: &PodDisruptionBudget, node: &K
 
 impl<'a> DrainView<'a> {
     fn new(cluster: &'a Cluster) -> Self {
-        DrainView { cluster, budgets: Budgets::new(cluster) }
+        DrainView { cluster, budgets: Budgets::new(cluster), uncordon_first: uncordon_first(cluster) }
     }
 
     fn judge(&self, out: &mut Outcome, manager: &'a InstanceManager, node: &KubeNode) {
@@ -105,7 +111,8 @@ impl<'a> DrainView<'a> {
         let age = observe(self.cluster, out, "pdb", name, Begun::NotBefore(cordoned));
         let idle = matches!(blocker, Blocker::Nothing);
         let idle = idle.then(|| observe(self.cluster, out, "pdb_without_reason", name, Begun::At(None)));
-        let left = cordoned.is_some_and(|since| self.cluster.age(since) >= DRAIN)
+        let left = cordoned
+            .is_some_and(|since| self.cluster.age(since) >= DRAIN && self.cluster.age(since) < KEPT)
             && idle.is_some_and(|age| age.at_least(NEXT_LOOK, Unknown::Counts));
         // an eviction that advances takes as long as its copies do, and one that stalls has a finding of its own
         let advances = match &blocker {
@@ -245,15 +252,32 @@ impl<'a> DrainView<'a> {
                 Vec::new(),
             ),
         };
+        let one_copy = matches!(blocker, Blocker::Unprotected(left) if left.iter().all(|replica| has_one_copy(cluster, replica)));
+        let uncordon = self.uncordon_first.filter(|_| !matches!(blocker, Blocker::Nothing));
+        let way = match uncordon {
+            Some(_) => &causes::ALL_CORDONED,
+            None if one_copy => &causes::ONE_COPY,
+            None => way,
+        };
         let object = cluster.object::<PodDisruptionBudget>(name);
-        let message = format!("drain of {node} {verb} a PodDisruptionBudget: {}", way.briefly);
+        let message = match volumes.as_slice() {
+            [only] if way == &causes::ONE_COPY => {
+                let whose = claims_of(std::slice::from_ref(only));
+                format!("drain of {node} {}: it has the only copy of {whose}", verb.trim_end_matches(" by"))
+            }
+            _ => format!("drain of {node} {verb} a PodDisruptionBudget: {}", way.briefly),
+        };
+        let first = volumes.first().map(|volume| volume.name.clone()).unwrap_or_default();
         let mut finding = Finding::about(&causes::PDB_BLOCKS, object, message).node(node).volumes(volumes);
         finding = finding
             .impact(DRAIN_WAITS)
             .way(way)
             .fact(why)
             .fact(format!("the node is cordoned and PodDisruptionBudget {name} exists"));
-        if matches!(blocker, Blocker::Unprotected(_)) && self.may_evict() {
+        finding = finding.with(Name::Volume, first);
+        if let Some(node) = uncordon {
+            finding = finding.with(Name::Value, node);
+        } else if way == &causes::UNPROTECTED && self.may_evict() {
             finding = finding
                 .with(Name::Setting, "node-drain-policy")
                 .with(Name::Value, "block-for-eviction-if-contains-last-replica");
@@ -279,6 +303,32 @@ impl<'a> DrainView<'a> {
         };
         self.cluster.volume_refs(instances.iter().filter_map(volume))
     }
+}
+
+/// Where every node is cordoned, the one to begin with: one whose instance manager does not run.
+fn uncordon_first(cluster: &Cluster) -> Option<&str> {
+    let objects = &cluster.objects;
+    let nodes =
+        || objects.longhorn_nodes.iter().filter_map(|node| objects.kube_nodes.get(&node.metadata.name));
+    if nodes().count() < 2 || !nodes().all(|node| node.spec.unschedulable) {
+        return None;
+    }
+    let running = objects
+        .instance_managers
+        .iter()
+        .filter(|one| one.status.current_state == InstanceManagerState::Running);
+    let running: HashSet<&str> = running.map(|one| one.spec.node_id.as_str()).collect();
+    let first =
+        nodes().find(|node| !running.contains(node.metadata.name.as_str())).or_else(|| nodes().next())?;
+    Some(first.metadata.name.as_str())
+}
+
+/// True for a replica of a volume that is to have one only, and may have two.
+fn has_one_copy(cluster: &Cluster, replica: &Replica) -> bool {
+    let volume = cluster.objects.volumes.get(&replica.spec.volume_name);
+    volume.is_some_and(|volume| {
+        volume.spec.number_of_replicas.0 == 1 && volume.spec.data_locality != DataLocality::StrictLocal
+    })
 }
 
 /// How many replicas, and their names.

@@ -23,6 +23,7 @@ use jiff::{SignedDuration, Timestamp};
 use self::events::{Failing, ProbeFailure};
 use self::model::{ProbeKind, Timing};
 use crate::check::*;
+use crate::facts::patience::DEFINITE;
 use crate::facts::releases::release_of;
 use crate::facts::start::{self, Done, Lost, Starts};
 use crate::facts::text::quoted;
@@ -195,7 +196,7 @@ fn probe_failures<'a>(
             latest.map(|latest| had_ended.map_or(latest, |ended| ended.min(latest)))
         };
         let start_end = ends.get(name).copied().unwrap_or_else(latest);
-        let lost = lost.filter(|lost| cluster.age(lost.since) >= LOST_FOR);
+        let lost = lost.filter(|lost| cluster.age(lost.since) >= LOST_FOR && !is_young(cluster, pod));
         let failing: Vec<_> = ProbeKind::ALL
             .into_iter()
             .filter_map(|kind| {
@@ -222,6 +223,12 @@ fn sample_failures(failures: &BTreeMap<(&str, ProbeKind), Failing>, out: &mut Ou
     }
 }
 
+/// True in the first minute of a container: its webhooks do not listen yet.
+fn is_young(cluster: &Cluster, pod: &Pod) -> bool {
+    let running = pod.container_status("longhorn-manager").and_then(|status| status.running_since());
+    running.is_some_and(|since| cluster.age(since) < DEFINITE)
+}
+
 /// When a start was over at the latest, where the pod does not tell when it was.
 fn latest_start_end(cluster: &Cluster, pod: &Pod) -> Option<Timestamp> {
     let running = pod.container_status("longhorn-manager")?.state.running.as_ref()?;
@@ -246,6 +253,7 @@ fn fails_since(
     let from = match kind {
         // a probe that kills may have been the reason for the present start
         ProbeKind::Startup | ProbeKind::Liveness => Timestamp::MIN,
+        ProbeKind::Readiness if is_young(cluster, pod) => return None,
         ProbeKind::Readiness => {
             // the second of the start is still that of the run before, whose listener was gone
             let run = started.checked_add(SignedDuration::from_secs(1)).unwrap_or(started);

@@ -125,7 +125,7 @@ fn a_shim_counts_only_beside_an_error_of_its_node() {
 fn other_events_are_neither_found_nor_kept() {
     let error = once(ISCSI, "node-1", "11:30:00");
     for yaml in [
-        error.replace(ISCSI, "NodeNotReady"),
+        error.replace(ISCSI, "NodeReady"),
         error.replace("namespace: default", "namespace: longhorn-system"),
         error.replace("kind: Node", "kind: Pod"),
         error.replace("kind: Node", "kind: Node, apiVersion: longhorn.io/v1beta2"),
@@ -136,7 +136,7 @@ fn other_events_are_neither_found_nor_kept() {
         assert!(found(&CHECK, &cluster).is_empty(), "{yaml}");
         assert_eq!(run(&CHECK, &cluster).report.status, Status::Healthy);
     }
-    let cluster = look(&once("NodeNotReady", "node-1", "11:30:00"));
+    let cluster = look(&once("NodeReady", "node-1", "11:30:00"));
     assert_eq!(cluster.objects.node_events.len() + cluster.objects.events.len(), 0);
 }
 

@@ -10,7 +10,8 @@ causes! {
             read "kubectl -n <namespace> logs <pod> -c longhorn-manager --tail=50",
             read "kubectl -n <namespace> logs <pod> -c longhorn-manager --previous --tail=50",
             read "kubectl -n <namespace> describe pod <pod>",
-        ];
+        ]
+        ways KUBELET_SAYS ways NOT_STARTED;
     NODE_GONE = warning "node_gone" "the node was removed from Kubernetes but is still registered in Longhorn"
         but "info if nothing is left on it and every volume is healthy"
         fix "Bring node <node> back. If it is lost, wait until every volume is healthy without its replicas. Then disable scheduling on the node and delete it in Longhorn." [
@@ -20,6 +21,10 @@ causes! {
             change "kubectl -n <namespace> delete nodes.longhorn.io <node>",
         ] proven "Kubernetes lists no such node, and no volume needs its replicas; Longhorn rejects the deletion while a replica or engine \
                   names the node"
+        way RENAMED "its machine is another node now"
+            fix "Give <value> its old node name <node> (hostname, or k3s node-name): Longhorn then finds its replicas. Until then, do not delete \
+                 node <node>, replicas or orphans."
+            [read "kubectl get nodes -o wide", read "kubectl -n <namespace> get nodes.longhorn.io -o yaml | grep -E '^    name:|diskUUID'"]
         way LEFT_EMPTY "nothing is left on it"
             fix "Delete node <node> in Longhorn if it will not come back: no replica, engine or orphan is on it." [
                 change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '{\"spec\":{\"allowScheduling\":false}}'",

@@ -14,6 +14,7 @@ use crate::check::*;
 use crate::cluster::Readability;
 use crate::facts::age::began_under_watch;
 use crate::facts::nodes;
+use crate::facts::not_started::{self, NotStarted};
 use crate::facts::patience::{FIRST_START, NODE_AWAY};
 use crate::facts::removal::{self, Removal};
 use crate::longhorn::Resource::*;
@@ -182,16 +183,22 @@ fn never_started(cluster: &Cluster, node: &str, pod: &Pod) -> Finding {
         Some(since) => format!("since {since}"),
         None => "since an unknown time".to_owned(),
     };
-    Finding::about(
-        &causes::NEVER_STARTED,
-        cluster.object::<KubeNode>(node),
-        format!("{node} has a longhorn-manager pod but is not registered in Longhorn"),
-    )
-    .node(node)
-    .impact(format!("volumes cannot attach to {node}, and Longhorn places no replica there"))
-    .fact(format!("manager pod {name} has existed {age}, with {}", counted(restarts, "restart")))
-    .fact(format!("nodes.longhorn.io {node} is missing, so the manager has never finished its startup"))
-    .with(Name::Pod, name.to_string())
+    let waits =
+        pod.container_status("longhorn-manager").is_some_and(|status| status.running_since().is_none());
+    let why = (restarts == 0 && waits).then(|| not_started::of_pod(cluster, pod, "longhorn-manager"));
+    let why = why.filter(NotStarted::is_definite);
+    let message = match &why {
+        Some(why) => format!("longhorn-manager never started on {node}: {}", why.text),
+        None => format!("{node} has a longhorn-manager pod but is not registered in Longhorn"),
+    };
+    Finding::about(&causes::NEVER_STARTED, cluster.object::<KubeNode>(node), message)
+        .node(node)
+        .way(why.as_ref().map(|why| why.way))
+        .facts(why.iter().flat_map(not_started::evidence))
+        .impact(format!("volumes cannot attach to {node}, and Longhorn places no replica there"))
+        .fact(format!("manager pod {name} has existed {age}, with {}", counted(restarts, "restart")))
+        .fact(format!("nodes.longhorn.io {node} is missing, so the manager has never finished its startup"))
+        .with(Name::Pod, name.to_string())
 }
 
 /// Says so once, for all nodes that are gone already.
@@ -256,19 +263,41 @@ fn is_gone(cluster: &Cluster, node: &LonghornNode) -> bool {
     condition(&node.status.conditions, "Ready").is_some_and(|ready| ready.reason == "KubernetesNodeGone")
 }
 
+/// The node under whose name the machine is back: the UUID of a disk is in a file on it (longhorn-disk.cfg).
+fn renamed<'a>(cluster: &'a Cluster, node: &str) -> Option<&'a str> {
+    fn uuids(node: &LonghornNode) -> impl Iterator<Item = &str> {
+        node.status.disk_status.values().map(|disk| disk.disk_uuid.as_str())
+    }
+    let nodes = &cluster.objects.longhorn_nodes;
+    let gone: Vec<_> = uuids(nodes.get(node)?).filter(|uuid| !uuid.is_empty()).collect();
+    let mut others = nodes.iter().filter(|other| other.metadata.name != *node && !is_gone(cluster, other));
+    let has = |other: &&LonghornNode| uuids(other).any(|uuid| gone.contains(&uuid));
+    others.find(has).map(|other| other.metadata.name.as_str())
+}
+
 fn node_gone(cluster: &Cluster, node: &str, replicas: usize) -> Finding {
     let how = match knows_kube_nodes(cluster) {
         true => format!("Kubernetes lists no node {node}"),
         false => format!("nodes.longhorn.io {node}: condition Ready has reason KubernetesNodeGone"),
     };
     let is_empty = nodes::is_left_empty(cluster, node);
+    let renamed = renamed(cluster, node).filter(|_| replicas > 0);
+    let became = match renamed {
+        Some(other) => format!("its machine is now node {other}"),
+        None => "but not from Longhorn".to_owned(),
+    };
     Finding::about(
         &causes::NODE_GONE,
         cluster.object::<LonghornNode>(node),
-        format!("node {node} was removed from Kubernetes but not from Longhorn"),
+        format!(
+            "node {node} was removed from Kubernetes{} {became}",
+            if renamed.is_some() { ":" } else { "" }
+        ),
     )
     .severity(if is_empty { Severity::Info } else { Severity::Warning })
-    .way(is_empty.then_some(&causes::LEFT_EMPTY))
+    .way(is_empty.then_some(&causes::LEFT_EMPTY).or(renamed.map(|_| &causes::RENAMED)))
+    .with(Name::Value, renamed.unwrap_or_default())
+    .facts(renamed.map(|other| format!("a disk of {other} has the diskUUID of one of {node}")))
     .node(node)
     .impact(match replicas {
         0 => format!("none: no replica is on {node}"),

@@ -152,9 +152,9 @@ fn lost_disk<'a>(cluster: &'a Cluster, image: &BackingImage) -> Option<DiskOfNod
 
 /// That a download did not get as far as an answer.
 fn unreached(said: Option<&str>) -> bool {
-    const WORDS: [&str; 6] = [
+    const WORDS: [&str; 9] = [
         "proxyconnect", "no such host", "connection refused", "i/o timeout", "network is unreachable",
-        "no route to host",
+        "no route to host", "connection reset by peer", "unexpected EOF", "TLS handshake timeout",
     ];
     said.is_some_and(|said| WORDS.iter().any(|words| said.contains(words)))
 }

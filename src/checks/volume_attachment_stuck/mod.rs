@@ -133,6 +133,21 @@ causes! {
             fix "Change NetworkPolicy <value> at its source (Git, Argo CD): nothing reaches the managers. Until then, do not restart Longhorn's pods or trust \
                  the states that it shows."
             [read "kubectl -n <namespace> get networkpolicies -o yaml", read ATTACHMENT, read "kubectl -n <namespace> get pods"]
+        way PV_DELETED "its PersistentVolume is being deleted"
+            fix "Set its reclaim policy to Retain and back up <volume> before anything else: with Delete, the data goes with the claim. Then \
+                 recreate PersistentVolume and claim for <volume>." [
+                read "kubectl get persistentvolumes | grep -e <volume> -e NAME",
+                read "kubectl -n <namespace> get backups.longhorn.io -l backup-volume=<volume>",
+                read ATTACHMENT,
+            ]
+        way ATTACHER_HANGS "csi-attacher hangs"
+            fix "Delete pod <pod>: its successor takes the Lease and attaches the volume. Do not delete the VolumeAttachment. Then scale \
+                 csi-attacher back to 3 replicas." [
+                change "kubectl -n <namespace> delete pod <pod>",
+                read "kubectl -n <namespace> get leases.coordination.k8s.io external-attacher-leader-driver-longhorn-io -o yaml",
+                read "kubectl -n <namespace> logs <pod> --tail=50",
+                read ATTACHMENT,
+            ]
         way PLUGIN_UNREGISTERED "the CSI plugin on the node is not registered"
             fix "Read the log of node-driver-registrar on <node> and fix the error, so that the CSI plugin registers with the kubelet. \
                  csi-attacher then retries automatically." [
@@ -247,7 +262,7 @@ pub static CHECK: Check = Check {
     needs: &[Volumes, Engines, VolumeAttachments],
     uses: &[
         CsiAttachments, CsiNodes, BackingImages, BackingImageManagers, BackingImageDataSources, Events, Pods,
-        KubeNodes, LonghornNodes, DaemonSets, Settings, InstanceManagers, Replicas, Orphans,
+        KubeNodes, LonghornNodes, DaemonSets, Settings, InstanceManagers, Replicas, Orphans, Leases,
     ],
     glances: &[NetworkPolicies],
     causes: ALL,

@@ -4,11 +4,13 @@
 //! is restored, cloned or faulted (longhorn-manager v1.5.5 and v1.9.2 csi/controller_server.go ControllerPublishVolume).
 //! Before 1.5 there were no tickets.
 
+use jiff::Timestamp;
+
 use super::*;
 use crate::cluster::Readability;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::not_started;
-use crate::facts::patience::ASKED;
+use crate::facts::patience::{ASKED, RECONCILE};
 use crate::facts::releases::manager_release;
 use crate::facts::{api, text, unreached, volumes, ways};
 use crate::longhorn::{CSI_DRIVER, CsiAttachment, Owner, Pod, Volume, VolumeRobustness};
@@ -84,9 +86,12 @@ fn finding(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> Finding {
     let error = csi.status.attach_error.message.trim();
     let refused = REFUSED.iter().any(|refused| error.contains(refused));
     let driverless = (!refused).then(|| driverless(cluster, node, error)).flatten();
+    let hanging = hanging(cluster);
     let (way, why) = match &driverless {
         Some(found) => (found.way, "the node lacks Longhorn's CSI driver".to_owned()),
         None if refused => (&LONGHORN_REFUSES, "Longhorn rejects the request".to_owned()),
+        None if error.contains("is marked for deletion") => (&PV_DELETED, PV_DELETED.briefly.to_owned()),
+        None if hanging.is_some() => (&ATTACHER_HANGS, ATTACHER_HANGS.briefly.to_owned()),
         None => {
             let isolated = || cluster.isolating_policy().map(|_| &ISOLATED);
             let way = unreached::of_dns(error).or_else(isolated).unwrap_or(&NEVER_ASKED);
@@ -113,6 +118,10 @@ fn finding(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> Finding {
     .way(way)
     .facts(policy.map(|name| format!("NetworkPolicy {name} selects the managers' pods, and nothing may reach them")))
     .with(Name::Value, policy.unwrap_or_default())
+    .facts(hanging.filter(|_| way == &ATTACHER_HANGS).map(|(pod, since)| {
+        format!("csi-attacher's leader {pod} is Ready, but has not renewed its Lease since {since}")
+    }))
+    .named(hanging.map(|(pod, _)| (Name::Pod, pod.to_owned())))
     .with(Name::Attachment, id.as_str())
     .with(Name::Workload, PLUGIN);
     if !error.is_empty() {
@@ -120,6 +129,16 @@ fn finding(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> Finding {
             .fact(api(format!("the VolumeAttachment's last error: {}", text::quoted(error))).quoting(error));
     }
     finding
+}
+
+/// The leader of csi-attacher, where it works for all that Kubernetes sees and has not renewed its Lease of 15 seconds for minutes: after a
+/// connection that broke, client-go may wait on it without end (kubernetes-csi/csi-lib-utils issue 66).
+fn hanging(cluster: &Cluster) -> Option<(&str, Timestamp)> {
+    let lease = cluster.objects.leases.get("external-attacher-leader-driver-longhorn-io")?;
+    let leader = lease.spec.holder_identity.as_str();
+    let renewed = lease.spec.renew_time.get().filter(|renewed| cluster.age(*renewed) >= RECONCILE)?;
+    let works = cluster.pods_of("csi-attacher").any(|pod| pod.is_ready() && pod.metadata.name == *leader);
+    works.then_some((leader, renewed))
 }
 
 /// A node whose kubelet does not know the driver: csi-attacher asks Longhorn for nothing there (kubernetes-csi external-attacher

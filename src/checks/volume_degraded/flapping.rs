@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::*;
 use crate::facts::bursts;
-use crate::longhorn::Event;
+use crate::longhorn::{Event, Replica};
 
 /// So often in an hour; a node that is restarted, or one that is drained after the other, takes a replica once each.
 const OFTEN: i64 = 5;
@@ -75,9 +75,15 @@ pub(super) fn look(cluster: &Cluster, volume: &Volume, losses: &[&Event]) -> Opt
         EvidenceSource::Event.says(text).quoting(event.said())
     });
     let pair = cut_apart(cluster, last);
-    let between = pair.map_or_else(String::new, |(one, other, _)| format!(" between {one} and {other}"));
-    let since = if pair.is_some() { String::new() } else { format!(" since {first:.0}") };
-    let message = format!("{whose} keeps losing replicas{between}: degraded {times} times{since}");
+    let unsteady = unsteady(cluster, volume, first);
+    let (place, how) = match (unsteady, pair) {
+        (Some((node, times)), _) => (format!(" on {node}"), format!("the node went NotReady {times} times")),
+        (None, Some((one, other, _))) => {
+            (format!(" between {one} and {other}"), format!("degraded {times} times"))
+        }
+        (None, None) => (String::new(), format!("degraded {times} times since {first:.0}")),
+    };
+    let message = format!("{whose} keeps losing replicas{place}: {how}");
     Some(
         Finding::about(&FLAPPING, volumes::object(cluster, volume), message)
             .volumes(users)
@@ -89,6 +95,27 @@ pub(super) fn look(cluster: &Cluster, volume: &Volume, losses: &[&Event]) -> Opt
             .facts(pair.map(|(one, other, count)| {
                 format!("replicas of {count} volumes failed together, each with its engine on {one} or {other} and itself on the other node")
             }))
+            .facts(unsteady.map(|(node, times)| {
+                EvidenceSource::Event.says(format!("{node} went NotReady {times} times"))
+            }))
+            .node(unsteady.map_or("", |(node, _)| node))
+            .way(unsteady.map(|_| &UNSTEADY_NODE))
             .facts(failed),
     )
+}
+
+/// The node on which all replicas were that failed, where it goes away and comes back.
+fn unsteady<'a>(cluster: &'a Cluster, volume: &Volume, first: Timestamp) -> Option<(&'a str, i64)> {
+    const OFTEN: i64 = 3;
+    let slack = SignedDuration::from_mins(5);
+    let failed = |replica: &&Replica| {
+        let at = replica.spec.last_failed_at.get().max(replica.spec.failed_at.get());
+        at.is_some_and(|at| first.duration_since(at) <= slack)
+    };
+    let failed = cluster.replicas_of(&volume.metadata.name).filter(failed);
+    let nodes: BTreeSet<&str> = failed.map(|replica| replica.spec.node_id.as_str()).collect();
+    let node = nodes.first().filter(|_| nodes.len() == 1)?;
+    let left = cluster.events_about_node(node).filter(|event| event.is_lost());
+    let times = left.map(|event| i64::try_from(event.occurrences()).unwrap_or(i64::MAX)).sum();
+    (times >= OFTEN).then_some((*node, times))
 }

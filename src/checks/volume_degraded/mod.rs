@@ -57,6 +57,10 @@ ways! { FAILED_REBUILD:
         fix "Fix <node>'s pod network: its CNI pod, firewall (VXLAN port) and routes, or the storage network if that is set. Until it works, do not drain \
              or reboot any node."
         [read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>", read REPLICAS, read EVENTS];
+    OTHER_NETWORK "its address is in another network"
+        fix "Give <node> an InternalIP in the other nodes' network (node-ip; flannel-iface on k3s), and restart its kubelet. Until then, do \
+             not drain or reboot any node."
+        [read "kubectl get nodes -o wide", read "kubectl describe node <node>", read REPLICAS, read EVENTS];
     UNREACHED "instance managers cannot connect"
         fix "Fix the network between the instance managers of both nodes: the pod network, or the storage network if that is set. Longhorn then rebuilds."
         [read "kubectl -n <namespace> get pods -o wide -l longhorn.io/component=instance-manager", read REPLICAS, read EVENTS];
@@ -143,7 +147,10 @@ causes! {
     FLAPPING = warning "flapping" "replicas of the volume fail and are rebuilt at least five times an hour"
         fix "Check the network between the instance managers (policies, MTU, drops longer than engine-replica-timeout). Then check for slow disks and \
              instance manager restarts."
-            [read EVENTS, read REPLICAS, read "kubectl -n <namespace> get pods -o wide -l longhorn.io/component=instance-manager"];
+            [read EVENTS, read REPLICAS, read "kubectl -n <namespace> get pods -o wide -l longhorn.io/component=instance-manager"]
+        way UNSTEADY_NODE "its node keeps going NotReady"
+            fix "Cordon <node> and disable its scheduling in Longhorn, so that replicas rebuild elsewhere. Then repair its network or kubelet."
+            [read "kubectl describe node <node>", read "kubectl get nodes -o wide", read REPLICAS];
     DETACHED = info "detached_on_last_copy" "a detached volume with several replicas has only one healthy copy left"
         fix "Attach the volume until its other replicas are rebuilt. From 1.9 on, setting offline-replica-rebuilding rebuilds them without a pod. Until then, keep <node> and its disk."
             [read REPLICAS, read "kubectl -n <namespace> get settings.longhorn.io offline-replica-rebuilding"];
@@ -155,7 +162,7 @@ pub static CHECK: Check = Check {
     summary: "A volume has too few replicas and is not recovering: its rebuild stalls, keeps failing, finds no disk, or is disabled. A rebuild that \
               advances or waits for its turn is not reported.",
     needs: &[Volumes, Replicas, Engines, LonghornNodes, Settings],
-    uses: &[KubeNodes, Pods, Events, ShareManagers],
+    uses: &[KubeNodes, Pods, Events, NodeEvents, ShareManagers],
     causes: ALL,
     ways: &[WAYS],
     gauges: GAUGES,

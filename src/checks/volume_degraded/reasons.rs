@@ -237,22 +237,45 @@ fn looping(
         (reason.way, reason.why) = (Some(&UNREACHED), UNREACHED.briefly.to_owned());
     }
     Some(match wide.in_all.filter(|_| reason.way == Some(&UNREACHED)) {
-        Some(node) => by_one_node(reason, node, newest, wide.failures.len()),
+        Some(node) => by_one_node(cluster, reason, node, newest, wide.failures.len()),
         None => by_replica(reason, cluster, volume, worst),
     })
 }
 
 /// The same node takes part in every rebuild that fails: nothing reaches it, or packets are lost on the way.
-fn by_one_node(reason: DegradedReason, node: &str, newest: Option<&Event>, volumes: usize) -> DegradedReason {
+fn by_one_node(
+    cluster: &Cluster,
+    reason: DegradedReason,
+    node: &str,
+    newest: Option<&Event>,
+    volumes: usize,
+) -> DegradedReason {
     let said = newest.map_or("", |event| event.message.as_str());
-    let cut_off = ["no route to host", "unreachable"].iter().any(|part| said.contains(part));
+    // where even a connection does not come about, its size is not to blame
+    let cut_off = ["no route to host", "unreachable"].iter().any(|part| said.contains(part))
+        || said.contains("i/o timeout") && said.contains("dial");
+    let other = other_network(cluster, node);
+    let (way, why) = match other {
+        Some(address) => (&OTHER_NETWORK, format!("{node} is in another network ({address})")),
+        None => (if cut_off { &ONE_CUT_OFF } else { &ONE_NODE }, format!("rebuilds from and to {node} fail")),
+    };
     let text = format!("{node} takes part in the rebuilds that fail of all {volumes} volumes");
-    DegradedReason {
-        way: Some(if cut_off { &ONE_CUT_OFF } else { &ONE_NODE }),
-        why: format!("rebuilds from and to {node} fail"),
-        node: node.to_owned(),
-        ..reason.because(text)
+    DegradedReason { way: Some(way), why, node: node.to_owned(), ..reason.because(text) }
+}
+
+/// The InternalIP of a node that has nothing in common with those of all others, which begin alike: k3s takes the address of a VPN, for example.
+fn other_network<'a>(cluster: &'a Cluster, node: &str) -> Option<&'a str> {
+    fn begin(address: &str) -> Option<[u8; 2]> {
+        let [one, two, ..] = address.parse::<std::net::Ipv4Addr>().ok()?.octets();
+        Some([one, two])
     }
+    let nodes = &cluster.objects.kube_nodes;
+    let its = nodes.get(node)?.internal_addresses().find(|address| begin(address).is_some())?;
+    let others = nodes.iter().filter(|other| other.metadata.name != *node);
+    let others: BTreeSet<_> = others.flat_map(|other| other.internal_addresses().filter_map(begin)).collect();
+    let others = Some(others).filter(|others| others.len() == 1)?;
+    let apart = others.first().zip(begin(its)).is_some_and(|(other, its)| other[0] != its[0]);
+    apart.then_some(its)
 }
 
 /// Names the replica that is read or written, and its disk, where the error does not speak of the network between them.

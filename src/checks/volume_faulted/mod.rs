@@ -89,6 +89,13 @@ causes! {
         way BACKUP_MISSING "its backup no longer exists"
             fix "Take a new backup of the source volume, and restore it into a new volume. Keep this volume until the new one is healthy: it has the last \
                  restored data." [read VOLUME, read REPLICAS]
+        way ARCHIVED "its backup is in archive storage"
+            fix "Restore the store's objects from archive storage at the provider, and exempt the store from the lifecycle rule. Then restore the \
+                 backup into a new volume. Keep the backups." [
+                read "kubectl -n <namespace> get backuptargets.longhorn.io",
+                read "kubectl -n <namespace> get backups.longhorn.io --sort-by=.metadata.creationTimestamp",
+                read VOLUME,
+            ]
         way BLOCKS_MISSING "blocks of the backup are missing in the store"
             fix "Stop what removes objects in the backup store, such as a lifecycle rule: other backups probably lack blocks too. Take full backups of \
                  existing volumes. Keep the old ones." [
@@ -245,8 +252,10 @@ fn state(volume: &Volume) -> String {
 
 /// What the store lacks of what is restored.
 fn lacking(cluster: &Cluster, volume: &Volume) -> Option<&'static Way> {
+    let archived =
+        restore::said(cluster, volume).any(|said| said.contains("InvalidObjectState")).then_some(&ARCHIVED);
     let blocks = restore::blocks_missing(cluster, volume).then_some(&BLOCKS_MISSING);
-    blocks.or_else(|| restore::backup_missing(cluster, volume).then_some(&BACKUP_MISSING))
+    archived.or(blocks).or_else(|| restore::backup_missing(cluster, volume).then_some(&BACKUP_MISSING))
 }
 
 fn cause(cluster: &Cluster, volume: &Volume, candidates: &[Candidate]) -> (&'static Cause, String) {

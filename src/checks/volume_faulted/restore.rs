@@ -24,14 +24,18 @@ fn failures<'a>(cluster: &'a Cluster, volume: &Volume) -> impl Iterator<Item = &
     cluster.events_about(&volume.metadata.name).filter(|event| event.reason == "FailedRestore")
 }
 
+/// All errors of the restore.
+pub fn said<'a>(cluster: &'a Cluster, volume: &'a Volume) -> impl Iterator<Item = &'a str> {
+    let restore = condition(&volume.status.conditions, "Restore").map(|restore| restore.message.as_str());
+    failures(cluster, volume).map(Event::said).chain(restore)
+}
+
 /// Whether the store lacks a block that the backup names. Blocks are shared by the backups of a volume and have a suffix of their own
 /// (longhorn/backupstore deltablock.go); the rest is what S3, Azure and a file system answer.
 pub fn blocks_missing(cluster: &Cluster, volume: &Volume) -> bool {
     const ABSENT: [&str; 5] =
         ["NoSuchKey", "StatusCode: 404", "BlobNotFound", "no such file or directory", "does not exist"];
-    let restore = condition(&volume.status.conditions, "Restore").map(|restore| restore.message.as_str());
-    let mut said = failures(cluster, volume).map(Event::said).chain(restore);
-    said.any(|said| said.contains(".blk") && ABSENT.iter().any(|part| said.contains(part)))
+    said(cluster, volume).any(|said| said.contains(".blk") && ABSENT.iter().any(|part| said.contains(part)))
 }
 
 /// The condition, and the last failure of a replica.

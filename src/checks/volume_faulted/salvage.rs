@@ -33,8 +33,13 @@ impl<'a> Candidate<'a> {
     pub fn all(cluster: &'a Cluster, volume: &Volume) -> Vec<Candidate<'a>> {
         let complete = |replica: &&Replica| replica.spec.healthy_at.is_set();
         let judge = |replica: &'a Replica| Candidate { replica, obstacle: obstacle(cluster, replica) };
-        let replicas = cluster.replicas_of(&volume.metadata.name).filter(complete);
-        let mut all: Vec<_> = replicas.map(judge).collect();
+        let replicas = || cluster.replicas_of(&volume.metadata.name);
+        let mut all: Vec<_> = replicas().filter(complete).map(judge).collect();
+        // a rebuild clears healthyAt: where nothing else is left, what was once complete and is out of reach is to be kept
+        if all.is_empty() {
+            let once = replicas().filter(|replica| replica.spec.last_healthy_at.is_set()).map(judge);
+            all.extend(once.filter(|candidate| candidate.obstacle.is_some()));
+        }
         let rank = |candidate: &Candidate| {
             let replica = candidate.replica;
             (candidate.obstacle.is_none(), replica.spec.failed_at.get(), volumes::last_healthy(replica))

@@ -103,6 +103,11 @@ impl NodeEvent {
         self.reason == "Rebooted"
     }
 
+    /// True for what Kubernetes' node controller writes when it no longer hears of a kubelet.
+    pub fn is_lost(&self) -> bool {
+        self.reason == "NodeNotReady"
+    }
+
     /// Whether the kubelet says that its node was cordoned or uncordoned; `None` of all else.
     pub fn cordons(&self) -> Option<bool> {
         match self.reason.as_str() {
