@@ -31,6 +31,8 @@ word_enum! {
         PodGone = "pod_gone",
         /// A node was rebooted.
         Rebooted = "rebooted",
+        /// Kubernetes no longer heard of a node's kubelet.
+        NodeNotReady = "node_not_ready",
     }
 }
 

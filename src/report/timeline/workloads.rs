@@ -97,7 +97,7 @@ fn stopped(cluster: &Cluster, collect: &mut Collect<'_>) {
     }
 }
 
-/// Reboots, and cordons that are over; the API server forgets them after an hour.
+/// Reboots, nodes that Kubernetes lost, and cordons that are over; the API server forgets them after an hour.
 fn node_events(cluster: &Cluster, collect: &mut Collect<'_>) {
     let mut newest: BTreeMap<(&str, bool), Timestamp> = BTreeMap::new();
     for event in cluster.objects.node_events.iter() {
@@ -107,12 +107,17 @@ fn node_events(cluster: &Cluster, collect: &mut Collect<'_>) {
             let known = newest.entry((node, cordons)).or_insert(at);
             *known = at.max(*known);
         }
-        if event.is_reboot() {
-            let edit =
-                Edit { subject: format!("node {node}"), field: "rebooted".into(), before: None, after: None };
-            let text = format!("node {node} was rebooted");
-            collect.push(Entry { edit: Some(edit), ..Entry::new(What::Rebooted, Some(at), text) });
-        }
+        let (what, field, text) = match event.occurrences() {
+            _ if event.is_reboot() => (What::Rebooted, "rebooted", format!("node {node} was rebooted")),
+            _ if !event.is_lost() => continue,
+            1 => (What::NodeNotReady, "not ready", format!("node {node} went NotReady")),
+            many => {
+                let since = event.first_seen().map_or(String::new(), |first| format!(" since {first:.0}"));
+                (What::NodeNotReady, "not ready", format!("node {node} went NotReady {many} times{since}"))
+            }
+        };
+        let edit = Edit { subject: format!("node {node}"), field: field.into(), before: None, after: None };
+        collect.push(Entry { edit: Some(edit), ..Entry::new(what, Some(at), text) });
     }
     for ((node, cordons), at) in newest {
         collect.add(cordon(node, Some(at), cordons, None));

@@ -396,6 +396,14 @@ fn what_ends_with_its_node_is_one_line_with_the_reboot() {
             rest[2]
         ]
     );
+    let lost = boot("2026-03-01T11:55:00Z").replace("Rebooted", "NodeNotReady");
+    assert_eq!(of(&lost)[0], "2026-03-01 11:55:00Z node node-1 went NotReady");
+    let often =
+        lost.replace("lastTimestamp", "count: 3\nfirstTimestamp: '2026-03-01T11:45:00Z'\nlastTimestamp");
+    assert_eq!(
+        of(&often)[0],
+        "2026-03-01 11:55:00Z node node-1 went NotReady 3 times since 2026-03-01T11:45:00Z"
+    );
     // that was another boot
     assert_eq!(of(&boot("2026-03-01T11:10:00Z"))[4], "2026-03-01 11:10:00Z node node-1 was rebooted");
 }
