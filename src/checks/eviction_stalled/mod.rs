@@ -100,7 +100,7 @@ const PANELS: &[Panel] = &[
 
 gauges! {
     REMAINING_REPLICAS = Gauge "longhorn_health_eviction_remaining_replicas" ["node", "disk"]
-        "Replicas still assigned to a disk whose eviction was requested. Label disk is the disk's UUID.",
+        "Replicas still assigned to a disk whose eviction was requested. Label disk is the disk's name in spec.disks.",
         absent "nothing requests eviction of the disk, neither a person nor node-drain-policy",
         example "sum by (node) (longhorn_health_eviction_remaining_replicas)";
     REMAINING_COPIES = Gauge "longhorn_health_eviction_remaining_backing_image_copies" ["node", "disk"]

@@ -19,7 +19,7 @@ gauges! {
         "Findings that are an incident's root cause. Label severity is the highest of the root cause and its consequences.",
         absent "there is no such incident",
         example "count by (severity) (max without (instance, pod) (longhorn_health_incident_findings))";
-    INCIDENT_INFO = Gauge "longhorn_health_incident_info" ["check", "cause", "severity", "object", "node", "title", "follows", "claim", "data", "fix", "runbook"]
+    INCIDENT_INFO = Gauge "longhorn_health_incident_info" ["check", "cause", "severity", "object", "node", "title", "consequences", "claim", "data", "fix", "runbook"]
         "1 for each of the 50 worst incidents. Labels give root cause, object, node, consequences, worst-affected claim and fix.",
         absent "there is no such incident",
         example "max without (instance, pod) (longhorn_health_incident_info{severity=\"critical\"}) == 1";
@@ -36,7 +36,7 @@ gauges! {
         absent "the finding names no volume, or longhorn_health_exporter_truncated_findings counts it",
         example "max without (instance, pod) (longhorn_health_finding_volume{severity=\"critical\"}) == 1";
     ALERT_FOLLOWS = Gauge "longhorn_health_alert_follows" ["alert", "cause", "node", "root_alert", "root_node"]
-        "1 for every alert that is a consequence of an equally or more severe root alert. LonghornHealthInhibitor mutes such alerts.",
+        "1 for every alert that is a consequence of an equally or more severe root alert. An empty cause means every cause. LonghornHealthInhibitor mutes such alerts.",
         absent "one of the alert's findings follows from no other finding",
         example "count by (root_alert, alert) (max without (instance, pod) (longhorn_health_alert_follows))";
     FINDINGS_TRUNCATED = Gauge "longhorn_health_exporter_truncated_findings" ["check"]
@@ -52,7 +52,7 @@ gauges! {
         absent "the cause is not found",
         example "max without (instance, pod) (longhorn_health_finding) * on (cluster, check, cause) group_left (runbook) topk by (cluster, check, cause) (1, longhorn_health_cause_info)";
     CHECKS = Gauge "longhorn_health_checks" ["state"]
-        "Checks by state: known (has a verdict) or unknown (lacks data). Kinds that this cluster lacks count as empty.",
+        "Checks by state: known (has a verdict) or unknown (lacks data). Kinds that are not installed or not recorded count as empty.",
         absent BEFORE_SYNC,
         example "max without (instance, pod) (longhorn_health_checks{state=\"unknown\"}) > 0";
     CHECK_UNKNOWN = Gauge "longhorn_health_check_unknown" ["check"]
@@ -77,7 +77,7 @@ gauges! {
         absent "there is no such volume, or needed data could not be read",
         example "sum by (failure_domain) (max without (instance, pod) (longhorn_health_volumes_at_risk_bytes))";
     RESOURCE_UNREADABLE = Gauge "longhorn_health_exporter_resource_unreadable" ["resource", "reason"]
-        "1 for every resource kind that cannot be read. Label reason: pending, forbidden, stale, not_installed or not_recorded.",
+        "1 for every resource kind (plural.group) without data. Label reason: pending, forbidden or stale; not_installed and not_recorded (in recordings) are no faults.",
         absent "the kind is readable",
         example "longhorn_health_exporter_resource_unreadable{reason=\"forbidden\"} == 1";
     LAST_SUCCESS = Gauge "longhorn_health_exporter_last_success_timestamp_seconds" []
@@ -117,7 +117,7 @@ gauges! {
         absent "the Kubernetes API server sends no Date, or the exporter serves a recording or the demo",
         example "abs(longhorn_health_exporter_clock_skew_seconds) > 60";
     BUILD_INFO = Gauge "longhorn_health_exporter_build_info" ["version", "revision", "rustc"]
-        "Always 1. Labels: the exporter's version and build.",
+        "Always 1. Labels: the exporter's version and build. Every exporter pod exports all series: aggregate with max without (instance, pod).",
         absent "never",
         example "longhorn_health_exporter_build_info";
     WEB_CONFIG_SUCCESSFUL = Gauge "longhorn_health_exporter_web_config_last_reload_successful" []
@@ -129,7 +129,7 @@ gauges! {
         absent NO_WEB_CONFIG,
         example "time() - longhorn_health_exporter_web_config_last_reload_success_timestamp_seconds";
     EVALUATED = Gauge "longhorn_health_exporter_last_evaluation_timestamp_seconds" []
-        "Unix time when the checks last ran, at most 45 s ago. For the age of live data, use longhorn_health_exporter_last_success_timestamp_seconds.",
+        "Unix time when the checks last ran, at most 45 s ago, also on stale data. For data age: longhorn_health_exporter_last_success_timestamp_seconds.",
         absent "--web.disable-exporter-metrics is set",
         example "time() - longhorn_health_exporter_last_evaluation_timestamp_seconds > 60";
     EVALUATION_DURATION = Gauge "longhorn_health_exporter_last_evaluation_duration_seconds" []
