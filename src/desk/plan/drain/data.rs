@@ -192,6 +192,14 @@ pub fn last_copy(draining: &Draining<'_>, out: &mut Found) {
     } else if draining.intent == Intent::Reboot || draining.budgets.lets_all_go() {
         reason.fact("the volumes keep their data but are unavailable until the node is back");
     }
+    if !strict.is_empty() && !moved {
+        let names = listed(&strict);
+        reason.fact(format!("strict-local volumes have exactly one replica ({names})"));
+        reason.fix(
+            "Scale these volumes' workloads down, and set node-drain-policy to allow-if-replica-is-stopped: the data is \
+             unavailable until the node is back. To avoid that, first set dataLocality to disabled and numberOfReplicas to 2.",
+        );
+    }
     if !strict.is_empty() && moved {
         reason.weight(Weight::NotYet);
         let names = listed(&strict);

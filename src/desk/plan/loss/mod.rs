@@ -58,6 +58,14 @@ conditions! {
              --evict)."
         source "longhorn-manager v1.12.1 controller/volume_controller.go (isHealthyAndActiveReplica)"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::together);
+    DEGRADED = Note "would_be_degraded" "volumes have a healthy copy on the named nodes and another elsewhere"
+        fix "Check that another node can take their replicas: plan capacity."
+        source "longhorn-manager v1.12.1 controller/volume_controller.go (ReconcileVolumeState)"
+        needs [Volumes, Replicas, LonghornNodes] Loss(rest::degraded);
+    ATTACHED = Note "would_move" "volumes are attached to the named nodes, so their pods must start elsewhere"
+        fix "Check that these volumes' pods have a controller and can run on another node."
+        source "longhorn-manager v1.12.1 controller/volume_attachment_controller.go"
+        needs [Volumes, Replicas, LonghornNodes] Loss(rest::attached);
     NO_ROOM = NotYet "no_room_to_rebuild" "the other disks lack room to rebuild a lost node's replicas"
         fix "Add disks, or delete unneeded snapshots and volumes, before a node fails."
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"
@@ -104,9 +112,12 @@ pub fn plan<'a>(looked: Looked<'a>, nodes: &'a [String]) -> Result<Plan, String>
     let audit = Audit { looked, cluster, nodes, shared, zones };
     let names = [(Name::Namespace, cluster.namespace.clone())];
     let mut reasons = Vec::new();
-    let of_all = |condition: &&Condition| nodes.is_empty() && condition.id() != TOGETHER.id();
-    let of_nodes = |condition: &&Condition| [FAULTED.id(), TOGETHER.id()].contains(&condition.id());
-    for condition in ALL.iter().copied().filter(|one| of_all(one) || !nodes.is_empty() && of_nodes(one)) {
+    let only_of_nodes = [&TOGETHER, &DEGRADED, &ATTACHED].map(|condition| condition.id());
+    let applies = |condition: &&Condition| match (condition.id(), nodes.is_empty()) {
+        (id, true) => !only_of_nodes.contains(&id),
+        (id, false) => id == FAULTED.id() || only_of_nodes.contains(&id),
+    };
+    for condition in ALL.iter().copied().filter(applies) {
         let Look::Loss(look) = condition.look else { continue };
         reasons.append(&mut looked.judge(condition, &names, |found| look(&audit, found)));
     }

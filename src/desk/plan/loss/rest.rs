@@ -6,12 +6,32 @@ use super::super::{Found, held};
 use super::Audit;
 use crate::check::counted;
 use crate::facts::text::duration;
+use crate::facts::volumes::is_healthy;
 use crate::longhorn::{ConditionStatus, Volume, status};
 
 pub fn not_backed_up(audit: &Audit<'_>, out: &mut Found) {
     let never = |volume: &&Volume| !volume.status.last_backup_at.is_set() && !volume.status.is_standby;
     let never: Vec<&Volume> = audit.cluster.objects.volumes.iter().filter(never).collect();
     out.volumes(audit.cluster, &never, "has|have never been backed up");
+}
+
+pub fn degraded(audit: &Audit<'_>, out: &mut Found) {
+    let is_named = |node: &str| audit.nodes.iter().any(|name| name == node);
+    let loses_one = |volume: &&Volume| {
+        let healthy = audit.cluster.replicas_of(&volume.metadata.name).filter(|replica| is_healthy(replica));
+        let (there, elsewhere): (Vec<_>, Vec<_>) =
+            healthy.partition(|replica| is_named(&replica.spec.node_id));
+        !there.is_empty() && !elsewhere.is_empty()
+    };
+    let volumes: Vec<&Volume> = audit.cluster.objects.volumes.iter().filter(loses_one).collect();
+    out.volumes(audit.cluster, &volumes, "loses|lose a copy but no data");
+}
+
+pub fn attached(audit: &Audit<'_>, out: &mut Found) {
+    let there =
+        |volume: &&Volume| audit.nodes.iter().any(|node| volume.status.current_node_id == node.as_str());
+    let volumes: Vec<&Volume> = audit.cluster.objects.volumes.iter().filter(there).collect();
+    out.volumes(audit.cluster, &volumes, "is|are attached there");
 }
 
 pub fn many_snapshots(audit: &Audit<'_>, out: &mut Found) {
