@@ -31,8 +31,8 @@ causes! {
         ];
     NODE_NOT_SYNCED = warning "node_not_synced"
         "a node lacks condition MountPropagation only because its manager is not syncing the node"
-        fix "Read the log of the longhorn-manager on <owner> for `fail to sync node`, and fix that error: only a sync sets the \
-             condition. Mounts are not the cause." [
+        fix "Read the log of the longhorn-manager on <owner> for `fail to sync node`, and fix that error. Only a sync sets condition \
+             MountPropagation. Mounts are not the cause." [
             read "kubectl -n <namespace> logs <manager> -c longhorn-manager --tail=2000 | grep -i 'fail to sync node'",
             read "kubectl -n <namespace> get nodes.longhorn.io -o custom-columns='NAME:.metadata.name,PROPAGATION:.status.conditions[?(@.type==\"MountPropagation\")].status'",
             read "kubectl -n <namespace> get instancemanagers.longhorn.io -o wide",
@@ -58,5 +58,6 @@ causes! {
         fix "Read the end of the driver deployer's previous log to find the cause."
             [read "kubectl -n <namespace> logs <object> -c longhorn-driver-deployer --tail=20 --previous"]
         way UNKNOWN_ERROR "its log ends with an unknown error"
-            fix "<known_error>Correct the setting, object or address in the error text. If there is none, search Longhorn's GitHub issues for that text.";
+            fix "<known_error>Correct the setting, object or address that the error names. If it names none, search Longhorn's GitHub \
+                 issues for the error text.";
 }

@@ -25,12 +25,13 @@ causes! {
             change "kubectl -n <namespace> patch settings.longhorn.io <setting> --type merge -p '{\"value\":\"<value>\"}'",
         ] proven "the budget names a different node from its instance manager's, so it protects nothing there; every other budget stays"
         way OF_ANOTHER_NODE "it belongs to another node"
-            fix "Delete the PodDisruptionBudget: Longhorn recreates it. From 1.3.3 and 1.4.2 on, the new one selects the right node." [
+            fix "Delete the PodDisruptionBudget: Longhorn recreates it. In 1.3.3, 1.4.2 and later, the new budget selects the right node." [
                 read "kubectl -n <namespace> get poddisruptionbudgets -o yaml",
                 change "kubectl -n <namespace> delete poddisruptionbudget <object>",
             ]
         way ATTACHED "volumes are still attached"
-            fix "Move the workloads that use these volumes off node <node>. The drain does that itself unless a pod lacks a controller or has its own PodDisruptionBudget."
+            fix "Move the workloads that use these volumes off node <node>. The drain moves each pod itself, unless the pod lacks a \
+                 controller or has its own PodDisruptionBudget."
         way BY_HAND "a volume is attached manually"
             fix "Detach the manually attached volumes from node <node> in Longhorn's UI. A drain does that only if setting \
                  detach-manually-attached-volumes-when-cordoned is true. Then move the other volumes' workloads."

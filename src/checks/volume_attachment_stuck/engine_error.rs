@@ -31,7 +31,8 @@ ways! { ENGINE_ERROR:
         fix "Read the denials on <node> and allow them: the SELinux policy is in Longhorn's article volume-attachment-fails-due-to-selinux-denials."
         [read "ssh <node> 'sudo ausearch -m avc -ts recent | grep -i iscsi'", read EVENTS];
     MULTIPATH "multipathd holds the device"
-        fix "Blacklist Longhorn's devices in /etc/multipath.conf on <node> and restart multipathd (Longhorn's article troubleshooting-volume-with-multipath)."
+        fix "Blacklist Longhorn's devices in /etc/multipath.conf on <node> and restart multipathd. Longhorn's article \
+             troubleshooting-volume-with-multipath shows how."
         [read "ssh <node> 'sudo multipath -ll; lsblk'", read EVENTS];
     BUSY "its previous device is still busy"
         fix "Find out what is still using <claim>'s device on <node>: a mount, a process or multipathd. Release the device, so that the engine can log \

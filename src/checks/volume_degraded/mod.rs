@@ -46,8 +46,8 @@ ways! { FAILED_REBUILD:
              device."
         [read "ssh <node> 'sudo dmesg -T | grep -iE \"i/o error|read-only|medium error\" | tail'", read REPLICAS, read EVENTS];
     TOO_SLOW "long-grpc-timeout ends its rebuild"
-        fix "Raise setting long-grpc-timeout (default 86400 s) above the time that the rebuild takes: the next rebuild uses it. Until it \
-             ends, pause the volume's recurring jobs."
+        fix "Raise setting long-grpc-timeout (default 86400 s) above the rebuild's duration: the next rebuild uses the new value. Until \
+             that rebuild ends, pause the volume's recurring jobs."
         [read "kubectl -n <namespace> get settings.longhorn.io long-grpc-timeout", read EVENTS, read REPLICAS];
     ONE_NODE "one node takes part in all of them"
         fix "Check <node>'s network for lost large packets (MTU, offload, storage network). Until it works, do not drain or reboot any node: <node> may \
@@ -138,8 +138,8 @@ causes! {
                  Longhorn's UI (Backing Image): Longhorn then sends it again."
             [read "kubectl -n <namespace> get backingimages.longhorn.io -o yaml | grep -B2 -A8 diskFileStatusMap", read REPLICAS]
         way COPY_CORRUPT "its backing image has a checksum mismatch there"
-            fix "Disable scheduling on disk <disk> of <node>, then test that disk, memory and network: copies elsewhere match. Keep the good copies \
-                 and the expected checksum." [
+            fix "Disable scheduling on disk <disk> of <node>, then test that disk, memory and network. Copies on other disks have the \
+                 expected checksum: keep those copies and that checksum." [
                 read "kubectl -n <namespace> get backingimages.longhorn.io -o yaml | grep -B2 -A8 diskFileStatusMap",
                 change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '{\"spec\":{\"disks\":{\"<disk>\":{\"allowScheduling\":false}}}}'",
             ]

@@ -55,8 +55,8 @@ causes! {
             [read REPLICAS, read "kubectl get nodes"];
     AUTO_SALVAGE_OFF = critical "auto_salvage_off"
         "usable replicas exist, but Longhorn salvages none automatically, so you must choose which replica to salvage"
-        fix "Scale the workload down. Once the volume is detached, salvage the replica that failed last, and any that failed within a minute of it: earlier \
-             ones lack writes." [
+        fix "Scale the workload down. Once the volume is detached, salvage the replica that failed last. Also salvage any that failed \
+             within a minute before it: earlier ones lack writes." [
             read REPLICAS,
             read VOLUME,
             change "kubectl -n <namespace> patch replicas.longhorn.io <replica> --type merge -p '{\"spec\":{\"failedAt\":\"\"}}'",
@@ -96,7 +96,7 @@ causes! {
                 read "kubectl -n <namespace> get backups.longhorn.io --sort-by=.metadata.creationTimestamp",
                 read VOLUME,
             ]
-        way BLOCKS_MISSING "blocks of the backup are missing in the store"
+        way BLOCKS_MISSING "blocks of the backup are missing from the store"
             fix "Stop what removes objects in the backup store, such as a lifecycle rule: other backups probably lack blocks too. Take full backups of \
                  existing volumes. Keep the old ones." [
                 read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
