@@ -79,7 +79,7 @@ causes! {
             fix "Set allow-empty-node-selector-volume and allow-empty-disk-selector-volume to true, or add a node or disk without tags."
                 [read TAGS, read VOLUME]
         way TAG_LOST "a disk lost its tag"
-            fix "Add <value> to <node> again (in Harvester, on the Host page): a replica there needs it. Keep the failed replica: Longhorn \
+            fix "Restore <value> on <node> (in Harvester, on the Host page): a replica there needs it. Keep the failed replica: Longhorn \
                  reuses it. Do not remove the volume's selectors."
             [read TAGS, read VOLUME];
     NODES_UNAVAILABLE = warning "nodes_unavailable"
