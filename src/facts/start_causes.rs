@@ -67,8 +67,8 @@ causes! {
              going to that release, put the previous image back." [read MANIFEST, read INSTALLED];
     WEBHOOK_SERVICE_UNREACHABLE = critical "webhook_service_unreachable"
         "DNS, a firewall or the pod network prevents the manager from reaching its webhook's Service"
-        fix "Fix the network path from <node> to the webhook's Service: cluster DNS, the nodes' firewall or the pod network (the log shows \
-             which). Deleting the manager's pod does not help." [read DNS, read ON_NODE, read LOG] ways UNREACHED;
+        fix "Fix the network path from <node> to the webhook's Service. The log shows what fails: cluster DNS, a firewall or the pod \
+             network. Deleting the manager's pod does not help." [read DNS, read ON_NODE, read LOG] ways UNREACHED;
     ACCESS_DENIED = critical "access_denied" "the manager lacks a permission that its startup needs"
         fix "Apply ClusterRole longhorn-role and ClusterRoleBinding longhorn-bind again from this release's manifest (ignore errors about \
              other objects). The manager continues within a minute. Find out what changed them (GitOps, cleanup job)." [

@@ -42,8 +42,8 @@ ways! { UNREACHED:
 // Why a name is not resolved, no matter who asks. Nothing of Longhorn is to be changed.
 ways! { UNRESOLVED:
     DNS_DOWN "cluster DNS is down"
-        fix "Read the previous log of a CoreDNS pod and fix its error, such as a forwarding loop over the nodes' own resolver. Do not change Longhorn: it \
-             retries."
+        fix "Read a CoreDNS pod's previous log and fix its error, such as a forwarding loop through the nodes' resolver. Do not change \
+             Longhorn: it retries."
         [read DNS, read "kubectl -n kube-system logs -l k8s-app=kube-dns --previous --tail=20"];
     DNS_SILENT "DNS queries get no answer"
         fix "Check the CoreDNS pods. If they are Ready, the querying node is probably losing packets: test DNS from a pod there. Then check its \
@@ -77,7 +77,7 @@ ways! { REFUSED:
 // What a kubelet, a container runtime or a registry says of why a pod does not start.
 ways! { KUBELET_SAYS:
     RATE_LIMITED "the registry's rate limit is reached"
-        fix "Load the image onto the node by hand, or let the node pull it through a mirror or with registry credentials (setting \
+        fix "Load the image onto the node by hand. Or let the node pull it through a mirror or with registry credentials (setting \
              registry-secret). The kubelet retries within five minutes." [read POD, read SET];
     OTHER_REGISTRY "its image comes from another registry than the others"
         fix "Set the image's registry in the chart values or manifest back to that of the running pods, or roll back. In an air-gapped cluster, push the \
@@ -87,8 +87,8 @@ ways! { KUBELET_SAYS:
         fix "Check this node's clock and trusted CAs if other nodes accept the registry's (or mirror's) certificate. Otherwise renew that \
              certificate. Do not reboot other nodes: they may need images too." [read POD, read SET];
     PULL_REFUSED "the registry refuses access"
-        fix "Correct the registry's pull secret (setting registry-secret) or the image's name: registries also deny \
-             access to images that do not exist. The kubelet retries within five minutes." [read POD, read SET];
+        fix "Correct the registry's pull secret (setting registry-secret) or the image's name. Registries also deny access to images that \
+             do not exist. The kubelet retries within five minutes." [read POD, read SET];
     NO_SUCH_IMAGE "the registry has no such image"
         fix "Correct the image's name and tag, or push the image to that registry for this node's architecture too. \
              The kubelet retries within five minutes." [read POD, read SET];
@@ -103,8 +103,8 @@ ways! { KUBELET_SAYS:
         fix "Cordon the node, so that new pods start elsewhere. Restart its container runtime (containerd, rke2 or k3s), or reboot the node if \
              that does not help. Then uncordon it." [read POD, read RUNTIME_LOG, read NODE];
     NO_ADDRESS "no pod address is free"
-        fix "Free or add pod addresses: correct the network's range and exclusions (the storage network's if setting \
-             storage-network names one), or remove leaked reservations. The kubelet then retries automatically." [read POD, read NETWORKS];
+        fix "Free or add pod addresses. Correct the network's range and exclusions (the storage network's if setting storage-network names \
+             one), or remove leaked reservations. The kubelet then retries automatically." [read POD, read NETWORKS];
     NO_STORAGE_NETWORK "the storage network fails"
         fix "Restore what is missing: the NetworkAttachmentDefinition of setting storage-network, or the node's interface that it uses. Do \
              not reboot other nodes: their instance managers would not return."
@@ -136,8 +136,8 @@ ways! { NOT_STARTED:
         fix "Make the image available to this node. Check the image's name and tag, registry and pull secret, and the node's DNS and \
              proxy. The kubelet retries within five minutes." [read POD, read SET];
     NODE_LACKS "the node lacks a prerequisite"
-        fix "<known_error>Read the pod's Events, and provide what is missing: a path, Secret or ConfigMap to mount, the CNI plugin, or a working container runtime. \
-             The kubelet then retries automatically." [read POD, read SET, read NODE];
+        fix "<known_error>Read the pod's Events and provide what is missing: a mounted path, Secret, ConfigMap, CNI plugin or container \
+             runtime. The kubelet then retries automatically." [read POD, read SET, read NODE];
     INIT "an init container fails"
         fix "<known_error>Read the init container's log and fix the error in it."
         [read POD, read SET, read "kubectl -n <namespace> logs <pod> --all-containers --previous --tail=30"];

@@ -95,7 +95,7 @@ causes! {
                 read "kubectl -n <namespace> get nodes.longhorn.io -o yaml | grep -A3 'disks:'",
             ]
         way FILE_SYSTEM "ext4's limit is 16 TiB"
-            fix "Create the claim again with less than 16 TiB, or add XFS disks: ext4 limits each replica file to 16 TiB."
+            fix "Create the claim again with less than 16 TiB, or add XFS disks. ext4 limits each replica file to 16 TiB."
         way CORDONED "other nodes are cordoned"
             fix "Uncordon <node> if its maintenance is over: Longhorn then places the replica."
             [read "kubectl get nodes", change "kubectl uncordon <node>"];

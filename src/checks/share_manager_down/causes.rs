@@ -30,8 +30,8 @@ causes! {
         fix "Fix the volume attachment first: the NFS server starts once the volume is attached."
             [read "kubectl -n <namespace> get volumeattachments.longhorn.io <object> -o yaml", read SHARE];
     POD_NOT_STARTED = critical "pod_not_started" "the NFS server's pod cannot start", of_data: NotServed
-        fix "Read the Events of pod <pod>, which show why it cannot start: an image that cannot be pulled, no node that accepts it, or a mount \
-             that fails."
+        fix "Read the Events of pod <pod> to find out why it cannot start. Typical causes are a failed image pull, no suitable node or a \
+             failed mount."
             [read DESCRIBE, read SHARE]
         ways KUBELET_SAYS ways NOT_STARTED;
     POD_FAILED = critical "pod_failed" "the NFS server's pod ended and was not replaced", of_data: NotServed
@@ -65,12 +65,12 @@ causes! {
              longhorn-recovery-backend. From 1.7 on, its lease can expire on a busy node."
             [read "kubectl -n <namespace> get events --field-selector involvedObject.name=share-manager-<object>", read POD_LOG, read DESCRIBE]
         way MANAGERS_RESTART "its recovery backend's managers keep restarting"
-            fix "Find out why the managers keep restarting: without their Service longhorn-recovery-backend, the NFS server of <release> exits (fixed in \
-                 1.5.5 and 1.6.2). Do not restart managers until all are Ready."
+            fix "Find out why the managers keep restarting. Without their Service longhorn-recovery-backend, the NFS server of <release> \
+                 exits (fixed in 1.5.5 and 1.6.2). Do not restart managers until all are Ready."
             [read MANAGERS, read SLICES, read LOG]
         way BACKEND_RESTARTS "its recovery backend keeps restarting"
-            fix "Find out why the longhorn-recovery-backend pods keep restarting: without them, the NFS server of <release> exits (fixed in 1.5.5 and \
-                  1.6.2). Do not restart these pods until all are Ready."
+            fix "Find out why the longhorn-recovery-backend pods keep restarting. Without them, the NFS server of <release> exits (fixed \
+                 in 1.5.5 and 1.6.2). Do not restart these pods until all are Ready."
             [read "kubectl -n <namespace> get pods -o wide -l app=longhorn-recovery-backend", read SLICES, read LOG];
 }
 

@@ -51,7 +51,7 @@ causes! {
     ATTACH_LOOP = critical "attach_loop"
         "the engine died at least three times in the last hour, so the volume keeps attaching and detaching"
         fix "Find out why the engine dies. Check the instance manager on <value> (restarted, out of memory), the replicas' network, and \
-             the disks. To stop the loop, scale the workload down." [read VOLUME_OBJECTS, read EVENTS, read TICKETS]
+             the disks. To end the loop, stop the workload." [read VOLUME_OBJECTS, read EVENTS, read TICKETS]
         ways ENGINE_ERROR;
     ENGINE_CANNOT_START = critical "engine_cannot_start"
         "the volume cannot attach, because its engine fails to start on the requested node"
@@ -86,8 +86,8 @@ causes! {
              <owner>, which owns the volume." [read VOLUME_OBJECTS, read EVENTS, read TICKETS];
     TICKET_WAITS = warning "ticket_waits"
         "a workload has been waiting ten minutes: its volume is attached elsewhere, or its attachment was never requested", changed_by: BY_POLICY
-        fix "Find out what still uses <claim> on its node, and stop it: a pod stuck in Terminating, an attachment from Longhorn's UI, or a second pod of \
-             the RWO claim." [read TICKETS, read OF_KUBERNETES, read VOLUME_OBJECTS]
+        fix "Find and stop what still uses <claim> on its node. It can be a Terminating pod, a second pod of the RWO claim or an \
+             attachment from Longhorn's UI." [read TICKETS, read OF_KUBERNETES, read VOLUME_OBJECTS]
             proven "a second replica of a strict-local volume, without data; of two active engines the one that no replica names; the pod of a \
                     virtual machine on the node that it should leave"
         way MIGRATES "its migration is stuck"
@@ -213,19 +213,21 @@ causes! {
             fix "Check on <node> that cryptsetup is installed and module dm_crypt is loaded. Then check that the Secret has the passphrase with \
                  which the volume was encrypted."
         way NO_STDIN "cryptsetup cannot read the passphrase"
-            fix "Upgrade Longhorn to 1.7.4, 1.8.2, 1.9.0 or later: earlier releases cannot read the passphrase on a newer OS like Talos 1.9. Until then, \
-                 use a node with an older OS."
+            fix "Upgrade Longhorn to 1.7.4, 1.8.2, 1.9.0 or later. Earlier releases cannot read the passphrase on a newer OS like Talos \
+                 1.9. Until then, use a node with an older OS."
         way REJECTED_BY_KERNEL "the kernel rejects it"
             fix "Read the error in <node>'s kernel log. If it reports an unsupported block size or file system, run the pod on another node. Run fsck only if \
                  it reports damage."
             [read "ssh <node> 'sudo dmesg | tail -20; getconf PAGESIZE'", read EVENTS]
         way NO_ARGON2 "cryptsetup lacks argon2i"
-            fix "If the volume is new and empty, set CRYPTO_PBKDF to pbkdf2 in its Secret: cryptsetup on <node> lacks argon2i, Longhorn's default. Otherwise, use a node that supports argon2i."
+            fix "If the volume is new and empty, set CRYPTO_PBKDF to pbkdf2 in its Secret. On <node>, cryptsetup lacks argon2i, Longhorn's \
+                 default. Otherwise, use a node that supports argon2i."
         way NFS_CLIENT "NFS mount fails"
             fix "Check that <node> has an NFS client and that its kernel supports NFS 4.1. Then check that <node> can reach port 2049 of the share \
                  endpoint."
         way NO_ADDRESS "its share has no address"
-            fix "Delete pod share-manager-<volume> when its workloads can pause: Longhorn then recreates the share's Service with the right address for the current network setting." [
+            fix "Delete pod share-manager-<volume> when its workloads can pause. Longhorn then recreates the share's Service with the \
+                 right address for the current network setting." [
                 read "kubectl -n <namespace> get sharemanagers.longhorn.io <volume> -o jsonpath='{.status.endpoint}'",
                 read "kubectl -n <namespace> get services <volume> -o yaml --ignore-not-found",
             ]
@@ -233,7 +235,7 @@ causes! {
             fix "Scale the workload to 0 until the volume is detached, then up again: the kubelet then mounts the new device. The old device \
                  was replaced when the engine died."
         way BACKEND_UNREACHED "longhorn-backend is unreachable"
-            fix "Find out why the CSI plugin on <node> cannot reach Service longhorn-backend (port 9500): check the managers, \
+            fix "Find out why the CSI plugin on <node> cannot reach Service longhorn-backend (port 9500). Check the managers, \
                  NetworkPolicies and <node>'s pod network."
             [read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide", read "kubectl -n <namespace> get networkpolicies"]
         way NSMOUNTER "nsmounter finds no kubelet"

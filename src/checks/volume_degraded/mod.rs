@@ -62,7 +62,8 @@ ways! { FAILED_REBUILD:
              not drain or reboot any node."
         [read "kubectl get nodes -o wide", read "kubectl describe node <node>", read REPLICAS, read EVENTS];
     UNREACHED "instance managers cannot connect"
-        fix "Fix the network between the instance managers of both nodes: the pod network, or the storage network if that is set. Longhorn then rebuilds."
+        fix "Fix the network between both nodes' instance managers: the pod network, or the storage network if that is set. Longhorn then \
+             rebuilds."
         [read "kubectl -n <namespace> get pods -o wide -l longhorn.io/component=instance-manager", read REPLICAS, read EVENTS];
 }
 
@@ -120,7 +121,7 @@ causes! {
              creates the replica elsewhere."
             [read NODE, read REPLICAS] proven "the node never comes back, and the volume has a healthy replica elsewhere"
         way NEVER_STARTED "a replica never started there"
-            fix "Bring <node> back. If that takes long, delete replica <replica>, which never started and is empty: Longhorn then creates \
+            fix "Bring <node> back. If that takes long, delete replica <replica>, which never started and is empty. Longhorn then creates \
                  another on a node that is up (Longhorn issue 13571)."
                 [read REPLICAS, read NODE, change "kubectl -n <namespace> delete replicas.longhorn.io <replica>"]
                 proven "the replica never started, and holds no data"

@@ -113,8 +113,8 @@ causes! {
     NEVER_UP = warning "never_up"
         "the volume has never been up (no data is lost), because its engine or replicas cannot start"
         but "info in the first minute", of_data: NeverUp
-        fix "Find out why the volume's engine and replicas are not starting: check condition InstanceCreation, engine image, instance managers and <owner>'s \
-             longhorn-manager. Do not delete anything: the data is intact." [
+        fix "Find out why the volume's engine and replicas are not starting. Check condition InstanceCreation, engine image, instance \
+             managers and <owner>'s longhorn-manager. Do not delete anything: the data is intact." [
             read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<object> -o yaml | grep -A5 InstanceCreation",
             read REPLICAS,
         ]

@@ -14,8 +14,7 @@ ways! { HELD_UP:
     PROBE_FOREIGN "the readiness probe's port is wrong"
         fix "Apply this release's manifest: the readiness probe targets a port that this release does not serve. Waiting does not help.";
     CRASH_LOOPS "pods behind the Service are crash-looping"
-        fix "Read the previous logs of the pods behind the Service, and fix the crash: the pods do not recover by \
-             themselves.";
+        fix "Read the previous logs of the pods behind the Service, and fix the crash. The pods do not recover by themselves.";
     POD_HANGS "a pod behind the Service is hanging during startup"
         fix "Read the log of the Service's pod that is stuck during startup, and fix the error there. The pod does not recover by itself.";
     RUNTIME_REFUSES "the container runtime rejects a container"
@@ -157,8 +156,8 @@ causes! {
             ];
     CALLS_FAIL = critical "calls_fail"
         "the API server's calls to the admission webhook fail although managers are Ready", rejects_changes: true
-        fix "Check the network path from the API server to the managers' port 9502: proxy (NO_PROXY must contain .svc), CNI and firewall. Do not delete the \
-             webhook configurations." [
+        fix "Check the network path from the API server to the managers' port 9502: NO_PROXY (must contain .svc), CNI and firewall. Do not \
+             delete the webhook configurations." [
             read "kubectl get --raw /api/v1/namespaces/<namespace>/services/https:longhorn-admission-webhook:9502/proxy/v1/healthz",
             read MANAGERS,
         ]
