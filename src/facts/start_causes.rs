@@ -13,8 +13,8 @@ const DEFAULTS: &str = "kubectl -n <namespace> get configmap longhorn-default-se
 const ISCSI: &str = "ssh <node> 'command -v iscsiadm; systemctl is-active iscsid'";
 const INSTALL: &str = "Install open-iscsi (iscsi-initiator-utils on RPM systems) on the node and start iscsid. The manager starts at its next \
                        attempt, within five minutes.";
-const INSTALL_AND_RESTART: &str = "Install open-iscsi (iscsi-initiator-utils on RPM systems) on the node, start iscsid, and reboot the node: the \
-                                   install needs it. The manager starts at its next attempt, within five minutes.";
+const INSTALL_AND_RESTART: &str = "Install open-iscsi (iscsi-initiator-utils on RPM systems) on the node and enable iscsid. Then reboot \
+                                   the node to activate the package. The manager starts at its next attempt, within five minutes.";
 const NODE: &str = "kubectl get node <node> -o wide";
 const WHOM: &str = "kubectl get validatingwebhookconfigurations longhorn-webhook-validator -o jsonpath='{.webhooks[*].clientConfig.service}'";
 const ASK: &str = "kubectl get --raw /api/v1/namespaces/<namespace>/services/https:longhorn-admission-webhook:9502/proxy/v1/healthz";
@@ -203,8 +203,8 @@ causes! {
     WEBHOOK_DENIED = critical "webhook_denied"
         "Longhorn's admission webhook rejects a change that the manager makes during startup"
             but "warning below 5 restarts, info in the pod's first 2 min"
-        fix "If a rollout is running, wait for a retry. Otherwise correct the rejected object, or delete it if unused. If that is rejected, make the \
-             change on the previous release."
+        fix "If a rollout is running, wait for a retry. Otherwise correct the rejected object, or delete it if unused. If that change is \
+             rejected, make it on the previous release."
             [read LAST_LOG, read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"] proven "the fix asks for a leftover"
         way SETTING_REFUSED "a setting's value is rejected"
             fix "Set the rejected setting to Longhorn's current value in ConfigMap longhorn-default-setting (the chart's defaultSettings), or \

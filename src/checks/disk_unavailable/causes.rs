@@ -147,8 +147,8 @@ causes! {
                  its old name." [read "kubectl get nodes -o wide", read "kubectl -n <namespace> get nodes.longhorn.io", read REPLICAS]
             proven "the machine is Ready under another name with its replicas, and the fix asks for healthy volumes first"
         way KUBELET_SILENT "its kubelet is silent, but the machine is running"
-            fix "Restart <node>'s kubelet (or its k3s or rke2 service): the machine is still running. If that fails, check the kubelet's certificate. Do \
-                 not power it off or force-delete pods."
+            fix "Restart <node>'s kubelet (or its k3s or rke2 service): the machine is still running. If that fails, check the kubelet's \
+                 certificate. Do not power the machine off or force-delete pods."
             [read "ssh <node> 'sudo journalctl -n 50 --no-pager -u kubelet -u k3s-agent -u k3s -u rke2-agent'", read NODE,
              read "kubectl -n <namespace> get leases.coordination.k8s.io"]
         ways NODE_SAYS;

@@ -18,8 +18,8 @@ causes! {
     PDB_BLOCKS = warning "pdb_blocks"
         "an instance manager's PodDisruptionBudget blocks the drain of a cordoned node"
             but "info in the first 15 min, while replicas are moving off the node, or if the node is only cordoned", changed_by: BY_CORDON
-        fix "Move the volumes and replicas in the evidence off <node>: Longhorn then removes the PodDisruptionBudget. \
-             Do not delete the budget or force the drain: the budget protects the last copy." [
+        fix "Move the volumes and replicas that the evidence lists off <node>: Longhorn then removes the PodDisruptionBudget. Do not force \
+             the drain or delete the budget: it protects the last copy." [
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
             read ON_NODE,
             change "kubectl -n <namespace> patch settings.longhorn.io <setting> --type merge -p '{\"value\":\"<value>\"}'",
