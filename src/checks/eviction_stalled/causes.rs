@@ -57,8 +57,8 @@ causes! {
             fix "Wait until the rebuild gives these volumes a healthy replica on another node. If you cannot wait, request eviction of node <node>, or set a \
                  node-drain-policy that evicts replicas."
         way ONE_COPY "the only copy of a volume is there"
-            fix "Set numberOfReplicas of volume <volume> to 2 and wait until it is healthy, or request eviction of node <node>. Do not \
-                 delete the budget: it protects the only copy." [
+            fix "Set numberOfReplicas of volume <volume> to 2 and wait until the volume is healthy, or request eviction of node <node>. Do \
+                 not delete the budget: it protects the only copy." [
                 change "kubectl -n <namespace> patch volumes.longhorn.io <volume> --type merge -p '{\"spec\":{\"numberOfReplicas\":2}}'",
                 read ON_NODE,
                 read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",

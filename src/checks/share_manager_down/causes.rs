@@ -50,8 +50,8 @@ causes! {
             [read POD_LOG, read DESCRIBE, change DELETE]
             proven "the server is not serving and logs nothing new; the data is in the volume, not in the pod"
         way MULTIPATHD "multipathd may hold its device"
-            fix "Read the log of pod <pod>. If it says `mount point busy`, exclude Longhorn's devices in /etc/multipath.conf on <node> and restart \
-                 multipathd. If no new lines appear, delete the pod."
+            fix "Read pod <pod>'s log. If the log says `mount point busy`, exclude Longhorn's devices in /etc/multipath.conf on <node> and \
+                 restart multipathd. If no new lines appear, delete the pod."
             [read POD_LOG, read "ssh <node> 'sudo multipath -ll; lsblk'", change DELETE]
         ways DEVICE;
     SERVICE_MISSING = critical "service_missing" "its NFS Service is missing", of_data: NotServed

@@ -50,12 +50,12 @@ ways! { FAILED_REBUILD:
              that rebuild ends, pause the volume's recurring jobs."
         [read "kubectl -n <namespace> get settings.longhorn.io long-grpc-timeout", read EVENTS, read REPLICAS];
     ONE_NODE "one node takes part in all of them"
-        fix "Check <node>'s network for lost large packets (MTU, offload, storage network). Until it works, do not drain or reboot any node: <node> may \
-             hold a last copy."
+        fix "Check <node>'s network for lost large packets (MTU, offload, storage network). Until the network works, do not drain or \
+             reboot any node: <node> may hold a last copy."
         [read "ssh <node> 'ip -o link'", read "kubectl get nodes -o wide", read REPLICAS, read EVENTS];
     ONE_CUT_OFF "one node cannot be reached by any of them"
-        fix "Fix <node>'s pod network: its CNI pod, firewall (VXLAN port) and routes, or the storage network if that is set. Until it works, do not drain \
-             or reboot any node."
+        fix "Fix <node>'s pod network: its CNI pod, firewall (VXLAN port) and routes, or the storage network if set. Until the network \
+             works, do not drain or reboot any node."
         [read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>", read REPLICAS, read EVENTS];
     OTHER_NETWORK "its address is in another network"
         fix "Give <node> an InternalIP in the other nodes' network (node-ip; flannel-iface on k3s), and restart its kubelet. Until then, do \
@@ -135,8 +135,8 @@ causes! {
         fix "Read the log of the longhorn-manager on <owner>, which owns the volume and starts its rebuilds."
             [read "kubectl -n <namespace> logs <manager> -c longhorn-manager --tail=2000 | grep <volume>", read REPLICAS, read EVENTS]
         way COPY_MISSING "its backing image is not ready there"
-            fix "Find out why the copy of the volume's backing image is not ready. If it has failed, clean it up in \
-                 Longhorn's UI (Backing Image): Longhorn then sends it again."
+            fix "Find out why the volume's backing image copy is not ready. If the copy has failed, clean it up in Longhorn's UI (Backing \
+                 Image): Longhorn then sends it again."
             [read "kubectl -n <namespace> get backingimages.longhorn.io -o yaml | grep -B2 -A8 diskFileStatusMap", read REPLICAS]
         way COPY_CORRUPT "its backing image has a checksum mismatch there"
             fix "Disable scheduling on disk <disk> of <node>, then test that disk, memory and network. Copies on other disks have the \

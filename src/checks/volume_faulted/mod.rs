@@ -45,7 +45,8 @@ const VOLUME: &str = "kubectl -n <namespace> get volumes.longhorn.io <object> -o
 causes! {
     REPLICAS_UNREACHABLE = critical "replicas_unreachable"
         "the replicas with the data are on nodes that are down, or on disks that Longhorn cannot use"
-        fix "Bring <node> and its disk back, or free space on the disk: it has the newest copy. Do not delete replicas: they are the only copies."
+        fix "Bring <node> and its disk back, or free space on the disk: that disk has the newest copy. Do not delete replicas: they are \
+             the only copies."
             [read "kubectl -n <namespace> get nodes.longhorn.io <node> -o yaml", read REPLICAS]
             proven "the node of the newest copy is deleted from Kubernetes and its disk is lost; the backup is restored into a new volume, and \
                   nothing is deleted"
