@@ -13,8 +13,8 @@ const DEFAULTS: &str = "kubectl -n <namespace> get configmap longhorn-default-se
 const ISCSI: &str = "ssh <node> 'command -v iscsiadm; systemctl is-active iscsid'";
 const INSTALL: &str = "Install open-iscsi (iscsi-initiator-utils on RPM systems) on the node and start iscsid. The manager starts at its next \
                        attempt, within five minutes.";
-const INSTALL_AND_RESTART: &str = "Install open-iscsi (iscsi-initiator-utils on RPM systems) on the node, start iscsid, and reboot the node: the \
-                                   install needs it. The manager starts at its next attempt, within five minutes.";
+const INSTALL_AND_RESTART: &str = "Install open-iscsi (iscsi-initiator-utils on RPM systems) on the node and enable iscsid. Then reboot \
+                                   the node to activate the package. The manager starts at its next attempt, within five minutes.";
 const NODE: &str = "kubectl get node <node> -o wide";
 const WHOM: &str = "kubectl get validatingwebhookconfigurations longhorn-webhook-validator -o jsonpath='{.webhooks[*].clientConfig.service}'";
 const ASK: &str = "kubectl get --raw /api/v1/namespaces/<namespace>/services/https:longhorn-admission-webhook:9502/proxy/v1/healthz";
@@ -57,21 +57,21 @@ causes! {
         ];
     CRD_MISMATCH = critical "crd_mismatch"
         "custom resource definitions (CRDs) are missing or from another release"
-        fix "Apply the CRDs of the image's release. If Longhorn does not support that change, put the previous image back. If a CRD was deleted, \
-             restore its objects from a backup."
+        fix "Apply the CRDs of the image's release. If Longhorn does not support that release change, restore the previous image. If a CRD \
+             was deleted, restore its objects from a backup."
             [read CRDS, read INSTALLED, read MANIFEST] proven "a CRD was deleted, and its objects with it; the cluster's backup restores them"
         ways NEXT_TRY;
     MANIFEST_STALE = critical "manifest_stale"
         "the manifest and the image are from different releases", changed_by: BY_ROLLOUT
-        fix "Bring manifest and image to the same release, with the tool that installed Longhorn. If Longhorn does not support going to that \
-             release, put the previous image back." [read MANIFEST, read INSTALLED];
+        fix "Bring the manifest and the image to the same release with the tool that installed Longhorn. If Longhorn does not support \
+             going to that release, put the previous image back." [read MANIFEST, read INSTALLED];
     WEBHOOK_SERVICE_UNREACHABLE = critical "webhook_service_unreachable"
         "DNS, a firewall or the pod network prevents the manager from reaching its webhook's Service"
-        fix "Fix the network path from <node> to the webhook's Service: cluster DNS, the nodes' firewall or the pod network (the log shows \
-             which). Deleting the manager's pod does not help." [read DNS, read ON_NODE, read LOG] ways UNREACHED;
+        fix "Fix the network path from <node> to the webhook's Service. The log shows what fails: cluster DNS, a firewall or the pod \
+             network. Deleting the manager's pod does not help." [read DNS, read ON_NODE, read LOG] ways UNREACHED;
     ACCESS_DENIED = critical "access_denied" "the manager lacks a permission that its startup needs"
-        fix "Restore ClusterRole longhorn-role and ClusterRoleBinding longhorn-bind of this release (ignore errors about other objects). The \
-             manager then continues within a minute. Find out what changed them: GitOps, policy engine, cleanup." [
+        fix "Apply ClusterRole longhorn-role and ClusterRoleBinding longhorn-bind again from this release's manifest (ignore errors about \
+             other objects). The manager continues within a minute. Find out what changed them (GitOps, cleanup job)." [
             read "kubectl describe clusterrole longhorn-role",
             read "kubectl describe clusterrolebinding longhorn-bind",
             read "kubectl auth can-i <value> --as=system:serviceaccount:<namespace>:longhorn-service-account -n <namespace>",
@@ -133,8 +133,8 @@ causes! {
                  denies execution instead, allow it in the SELinux policy."
             [read "ssh <node> 'findmnt -O noexec -o TARGET,OPTIONS'", read DESCRIBE, change "ssh <node> 'sudo mount -o remount,exec /var'"]
         way IMAGE_DAMAGED "its image is damaged on the node"
-            fix "Remove the image from <node>'s cache: the kubelet pulls it again. Nodes with the same architecture run it. After a power loss, check the \
-                 node's disk and other images."
+            fix "Remove the image from <node>'s cache: the kubelet pulls it again. The image is good: other nodes run it. After a power \
+                 loss, check the node's disk and other images."
             [change "ssh <node> 'sudo crictl rmi <value>'", read "ssh <node> 'sudo dmesg -T | grep -iE \"ext4|xfs|i/o error\" | tail'", read DESCRIBE]
             proven "an image in a node's cache holds no data and is pulled again"
         way OTHER_PROCESSOR "its image has the wrong architecture"
@@ -143,7 +143,8 @@ causes! {
             [read "kubectl get node <node> -o jsonpath='{.status.nodeInfo.architecture}'", read LAST_LOG];
     WEBHOOK_UNSERVED = critical "webhook_unserved"
         "the manager's webhook Service did not answer in time"
-        fix "Find out why no manager behind Service <service> is Ready. If it has ready endpoints, check DNS, firewall and hairpin traffic from <node>. A startup probe does not help."
+        fix "Find out why no manager behind Service <service> is Ready. If the Service has ready endpoints, check DNS, firewall and \
+             hairpin traffic from <node>. A startup probe does not help."
             [read SLICES, read "kubectl -n <namespace> get events --field-selector reason=Unhealthy", read DNS]
         way REFUSED "its webhook refuses connections"
             means "the last attempt was refused, as by a Service without a ready endpoint or by a closed port"
@@ -162,7 +163,8 @@ causes! {
     WEBHOOK_CALL_FAILED = critical "webhook_call_failed"
         "the API server cannot call Longhorn's admission webhook"
         but "info in the pod's first 2 min, while other managers start too"
-        fix "Check the API server's NO_PROXY (it must contain .svc), TCP port 9502 to the pods (CNI), and the Service and CA that the webhook configurations name." [
+        fix "Check the API server's NO_PROXY (it must contain .svc) and TCP port 9502 to the pods (CNI). Then check the Service and CA \
+             that the webhook configurations name." [
             read ASK,
             read "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=longhorn-admission-webhook -o wide",
             read WHOM,
@@ -170,12 +172,12 @@ causes! {
         ]
         way PROXY "a proxy intercepts webhook calls"
             means "the API server's HTTP proxy answered instead of the webhook (NO_PROXY lacks .svc and the service network)"
-            fix "Add .svc, .cluster.local, the service network and the pod network to the API server's NO_PROXY (on k3s and RKE2: in the \
-                 service's environment file). Then restart the API server." [read API_SERVER, read SLICES, read LAST_LOG]
+            fix "Add .svc, .cluster.local, the service network and the pod network to the API server's NO_PROXY. On k3s and RKE2, edit the \
+                 service's environment file. Then restart the API server." [read API_SERVER, read SLICES, read LAST_LOG]
         way OUTSIDE_OF_POD_NETWORK "the API server cannot reach pods"
             means "the API server rejects pod addresses because the control plane is outside the pod network (as on EKS with a CNI other than AWS's)"
-            fix "Set hostNetwork true and dnsPolicy ClusterFirstWithHostNet in DaemonSet longhorn-manager. Or use a CNI whose pods the control \
-                 plane can reach." [read ASK, read SLICES, read LAST_LOG]
+            fix "Set hostNetwork to true and dnsPolicy to ClusterFirstWithHostNet in DaemonSet longhorn-manager. Or use a CNI whose pods \
+                 the control plane can reach." [read ASK, read SLICES, read LAST_LOG]
         way CONTROL_PLANE "calls to the webhook are lost"
             means "packets from the API server to the managers' port 9502 are being lost in a firewall, in the CNI, or on the routes to the pods"
             fix "Open TCP port 9502 (and 9501 up to 1.9) from the control-plane nodes to the pod network. Then curl a pod from there to check the CNI's \
@@ -201,16 +203,16 @@ causes! {
     WEBHOOK_DENIED = critical "webhook_denied"
         "Longhorn's admission webhook rejects a change that the manager makes during startup"
             but "warning below 5 restarts, info in the pod's first 2 min"
-        fix "If a rollout is running, wait for a retry. Otherwise correct the rejected object, or delete it if unused. If that is rejected, make the \
-             change on the previous release."
+        fix "If a rollout is running, wait for a retry. Otherwise correct the rejected object, or delete it if unused. If that change is \
+             rejected, make it on the previous release."
             [read LAST_LOG, read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"] proven "the fix asks for a leftover"
         way SETTING_REFUSED "a setting's value is rejected"
             fix "Set the rejected setting to Longhorn's current value in ConfigMap longhorn-default-setting (the chart's defaultSettings), or \
                  remove it there. Danger-zone settings are rejected while volumes are attached."
             [read DEFAULTS, read SETTINGS, read LAST_LOG]
         way SETTING_ENDS_START "a bad setting (fatal before 1.3.1)"
-            fix "Set the rejected setting to Longhorn's current value in ConfigMap longhorn-default-setting (the chart's defaultSettings), or \
-                 remove it there. Danger-zone settings need detached volumes. From 1.3.1 on, managers start anyway."
+            fix "Set the rejected setting to Longhorn's current value in ConfigMap longhorn-default-setting (the chart's defaultSettings), \
+                 or remove it there. Danger-zone settings are rejected while volumes are attached."
             [read DEFAULTS, read SETTINGS, read LAST_LOG]
         way OTHER_RELEASE_ANSWERED "another release's webhook answered"
             fix "Wait until all managers run the same release: another release's webhook rejected the request. If the rollout stalls, find the \
@@ -236,7 +238,8 @@ causes! {
         fix "Restore the release that setting current-longhorn-version names: Longhorn upgrades one minor release at a time and never downgrades. \
              Going back is safe until a manager is Ready." [read INSTALLED, read IMAGES];
     ENGINE_INCOMPATIBLE = critical "engine_incompatible" "an engine image in use is too old"
-        fix "Go back to the release in setting current-longhorn-version. Upgrade the engines of all volumes there. Then upgrade Longhorn again." [
+        fix "Go back to the release in setting current-longhorn-version. Upgrade all volumes' engines on that release. Then upgrade \
+             Longhorn again." [
             read "kubectl -n <namespace> get volumes.longhorn.io -o custom-columns=NAME:.metadata.name,IMAGE:.status.currentImage",
             read "kubectl -n <namespace> get engineimages.longhorn.io",
             read INSTALLED,
@@ -294,14 +297,14 @@ causes! {
             change "kubectl -n <namespace> patch daemonset longhorn-manager -p '{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"longhorn-manager\",\"livenessProbe\":null,\"startupProbe\":null}]}}}}'",
         ];
     UNKNOWN = critical "unknown" "cause unknown"
-        fix "Read the last run's log: the line with level=fatal or panic names the cause. If there is none, report the crash to Longhorn with a \
-             support bundle."
+        fix "Read the last run's log: the line with level=fatal or panic names the cause. If no such line exists, report the crash to \
+             Longhorn with a support bundle."
             [read LAST_LOG, read DESCRIBE]
         way READING "its log is still being read"
             fix "Check again in 30 s: the manager's log is still being read and probably names the cause." [read DESCRIBE]
         way UNKNOWN_ERROR "its log ends with an unknown error"
-            fix "<known_error>Correct the setting, object or address in the error text. If there is none, search Longhorn's GitHub issues for that text, or \
-                 report it with a support bundle.";
+            fix "<known_error>Correct the setting, object or address that the error names. If it names none, search Longhorn's GitHub \
+                 issues for the error text, or report it with a support bundle.";
 }
 
 /// What a headline has room for of a cause.

@@ -24,8 +24,8 @@ ways! { UNREACHED:
         [read DNS, read ON_NODE, read WAITS, read GAVE_UP];
     OUTSIDE "DNS gives it an address outside the cluster"
         means "the last attempt went to a public address, which no Service has"
-        fix "Check /etc/resolv.conf in a pod on <node>. A search domain with a wildcard record, or a wrong cluster domain, resolves the Service's name. \
-             Correct the kubelet's resolvConf or clusterDomain."
+        fix "Check /etc/resolv.conf in a pod on <node>. A search domain with a wildcard record, or a wrong cluster domain, resolves the \
+             Service's name wrongly. Correct the kubelet's resolvConf or clusterDomain."
         [read "ssh <node> 'cat /etc/resolv.conf'", read DNS, read SERVICE, read WAITS, read GAVE_UP];
     NO_ROUTE "a firewall or missing route blocks it"
         means "the last attempt failed with `no route to host`: a firewall rejected it, or no route exists between the nodes"
@@ -42,8 +42,8 @@ ways! { UNREACHED:
 // Why a name is not resolved, no matter who asks. Nothing of Longhorn is to be changed.
 ways! { UNRESOLVED:
     DNS_DOWN "cluster DNS is down"
-        fix "Read the previous log of a CoreDNS pod and fix its error, such as a forwarding loop over the nodes' own resolver. Do not change Longhorn: it \
-             retries."
+        fix "Read a CoreDNS pod's previous log and fix its error, such as a forwarding loop through the nodes' resolver. Do not change \
+             Longhorn: it retries."
         [read DNS, read "kubectl -n kube-system logs -l k8s-app=kube-dns --previous --tail=20"];
     DNS_SILENT "DNS queries get no answer"
         fix "Check the CoreDNS pods. If they are Ready, the querying node is probably losing packets: test DNS from a pod there. Then check its \
@@ -62,7 +62,7 @@ const REPLICAS: &str = "kubectl -n <namespace> get replicas.longhorn.io -l longh
 // Why the API server takes no pods of a DaemonSet.
 ways! { REFUSED:
     QUOTA "a ResourceQuota leaves no room"
-        fix "Exempt Longhorn's namespace from the ResourceQuota, or raise it. The DaemonSet controller retries within minutes."
+        fix "Exempt Longhorn's namespace from the ResourceQuota, or raise the quota. The DaemonSet controller retries within minutes."
         [read "kubectl -n <namespace> describe resourcequota"];
     POD_SECURITY "privileged pods are not allowed"
         fix "Allow privileged pods in Longhorn's namespace: Longhorn requires them. If a DaemonSet lacks pods, restart its rollout: its controller retries only at growing intervals." [
@@ -77,17 +77,18 @@ ways! { REFUSED:
 // What a kubelet, a container runtime or a registry says of why a pod does not start.
 ways! { KUBELET_SAYS:
     RATE_LIMITED "the registry's rate limit is reached"
-        fix "Load the image onto the node by hand, or let the node pull it through a mirror or with registry credentials (setting \
+        fix "Load the image onto the node by hand. Or let the node pull it through a mirror or with registry credentials (setting \
              registry-secret). The kubelet retries within five minutes." [read POD, read SET];
     OTHER_REGISTRY "its image comes from another registry than the others"
         fix "Set the image's registry in the chart values or manifest back to that of the running pods, or roll back. In an air-gapped cluster, push the \
-             new images there first." [read POD, read "kubectl -n <namespace> get pods -o custom-columns='POD:.metadata.name,IMAGES:.spec.containers[*].image'"];
+             new images there first."
+            [read POD, read "kubectl -n <namespace> get pods -o custom-columns='POD:.metadata.name,IMAGES:.spec.containers[*].image'"];
     REGISTRY_CERTIFICATE "the registry's certificate is rejected"
-        fix "Check this node's clock and trusted CAs if other nodes accept the registry's (or mirror's) certificate. Otherwise renew it. Do not reboot other \
-             nodes: they may need images, too." [read POD, read SET];
+        fix "Check this node's clock and trusted CAs if other nodes accept the registry's (or mirror's) certificate. Otherwise renew that \
+             certificate. Do not reboot other nodes: they may need images too." [read POD, read SET];
     PULL_REFUSED "the registry refuses access"
-        fix "Correct the registry's pull secret (setting registry-secret) or the image's name: registries also deny \
-             access to images that do not exist. The kubelet retries within five minutes." [read POD, read SET];
+        fix "Correct the registry's pull secret (setting registry-secret) or the image's name. Registries also deny access to images that \
+             do not exist. The kubelet retries within five minutes." [read POD, read SET];
     NO_SUCH_IMAGE "the registry has no such image"
         fix "Correct the image's name and tag, or push the image to that registry for this node's architecture too. \
              The kubelet retries within five minutes." [read POD, read SET];
@@ -95,31 +96,33 @@ ways! { KUBELET_SAYS:
         fix "Restore the node's connection to the registry (DNS, proxy, firewall), or load the image onto the node by hand. The kubelet retries within five \
              minutes." [read POD, read SET, read NODE];
     NAME_RESERVED "its name is still taken"
-        fix "Delete the pod: the next one has another name. If that fails too, restart the node's container runtime (containerd, rke2 or k3s)."
+        fix "Delete the pod: the next one has another name. If the new pod fails too, restart the node's container runtime (containerd, \
+             rke2 or k3s)."
         [change "kubectl -n <namespace> delete pod <pod>", read POD] proven "the pod has not started, and nothing runs in it";
     RUNTIME_HANGS "the container runtime hangs"
         fix "Cordon the node, so that new pods start elsewhere. Restart its container runtime (containerd, rke2 or k3s), or reboot the node if \
              that does not help. Then uncordon it." [read POD, read RUNTIME_LOG, read NODE];
     NO_ADDRESS "no pod address is free"
-        fix "Free or add pod addresses: correct the network's range and exclusions (the storage network's if setting \
-             storage-network names one), or remove leaked reservations. The kubelet then retries automatically." [read POD, read NETWORKS];
+        fix "Free or add pod addresses. Correct the network's range and exclusions (the storage network's if setting storage-network names \
+             one), or remove leaked reservations. The kubelet then retries automatically." [read POD, read NETWORKS];
     NO_STORAGE_NETWORK "the storage network fails"
-        fix "Restore what the message names: the NetworkAttachmentDefinition of setting storage-network, or the node's interface that it uses. Do not \
-             reboot other nodes: their instance managers would not return."
+        fix "Restore what is missing: the NetworkAttachmentDefinition of setting storage-network, or the node's interface that it uses. Do \
+             not reboot other nodes: their instance managers would not return."
         [read POD, read NETWORKS];
     NO_POD_NETWORK "the pod network fails"
         fix "Fix the CNI plugin on the node: its pod, and its files in /etc/cni/net.d and /opt/cni/bin. The \
              kubelet then retries automatically." [read POD, read "kubectl -n kube-system get pods -o wide --field-selector spec.nodeName=<node>"];
     DISK_FULL "the node's disk is full"
-        fix "Free disk space on the node: unused images, logs, the file system of the container runtime. The kubelet then retries automatically."
+        fix "Free disk space on the node (unused images, logs, the container runtime's file system). The kubelet then retries \
+             automatically."
         [read POD, read NODE];
 }
 
 // What a kubelet that lives says of why its node is not Ready.
 ways! { NODE_SAYS:
     NODE_WITHOUT_RUNTIME "its container runtime is not answering"
-        fix "Restart the container runtime on <node> (containerd, rke2 or k3s). Until then, do not force-delete its pods, nor delete or taint the node: \
-            its containers may still be running."
+        fix "Restart the container runtime on <node> (containerd, rke2 or k3s). Until then, do not delete or taint the node or \
+             force-delete its pods: its containers may still be running."
         [read NODE, read RUNTIME_LOG];
     NODE_WITHOUT_NETWORK "its pod network is not set up"
         fix "Fix the CNI plugin on <node>: its pod, and its files in /etc/cni/net.d and /opt/cni/bin. The node is then Ready again, and Longhorn \
@@ -130,11 +133,11 @@ ways! { NODE_SAYS:
 // What else keeps a pod of a DaemonSet from its node.
 ways! { NOT_STARTED:
     IMAGE "an image cannot be pulled"
-        fix "Make the image available to this node: check its name and tag, the registry and its pull secret, and the node's DNS and \
+        fix "Make the image available to this node. Check the image's name and tag, registry and pull secret, and the node's DNS and \
              proxy. The kubelet retries within five minutes." [read POD, read SET];
     NODE_LACKS "the node lacks a prerequisite"
-        fix "<known_error>Read the pod's Events, and provide what is missing: a path, Secret or ConfigMap to mount, the CNI plugin, or a working container runtime. \
-             The kubelet then retries automatically." [read POD, read SET, read NODE];
+        fix "<known_error>Read the pod's Events and provide what is missing: a mounted path, Secret, ConfigMap, CNI plugin or container \
+             runtime. The kubelet then retries automatically." [read POD, read SET, read NODE];
     INIT "an init container fails"
         fix "<known_error>Read the init container's log and fix the error in it."
         [read POD, read SET, read "kubectl -n <namespace> logs <pod> --all-containers --previous --tail=30"];
@@ -156,18 +159,19 @@ pub const LIMITS: &str = "kubectl -n <namespace> get settings.longhorn.io storag
 // Why disks take no replica although they have room.
 ways! { WITHHELD:
     MINIMUM_HIGH "storage-minimal-available-percentage is too high"
-        fix "Set storage-minimal-available-percentage back, to 25 by default: the disk has room, but so much of it must stay free."
+        fix "Set storage-minimal-available-percentage back to its old value (default 25): the disk has room, but the setting reserves it."
         [change "kubectl -n <namespace> patch settings.longhorn.io storage-minimal-available-percentage --type merge -p '{\"value\":\"25\"}'", read LIMITS];
     PROMISES_NOTHING "storage-over-provisioning-percentage is 0"
-        fix "Set storage-over-provisioning-percentage back, to 100 by default: at 0, no disk takes a replica, however much room it has."
+        fix "Set storage-over-provisioning-percentage back to its old value (default 100): at 0, no disk accepts a replica, whatever its \
+             free space."
         [change "kubectl -n <namespace> patch settings.longhorn.io storage-over-provisioning-percentage --type merge -p '{\"value\":\"100\"}'", read LIMITS];
 }
 
 // Why a volume that is attached is mounted nowhere.
 ways! { FILE_SYSTEM:
     DAMAGED "the file system is damaged"
-        fix "Take a backup or snapshot. Then scale the workload down and attach the volume in Longhorn's UI. On that node, run fsck or \
-             xfs_repair on /dev/longhorn/<volume>."
+        fix "Take a backup or snapshot. Then scale the workload down and attach the volume to a node in Longhorn's UI. On that node, run \
+             fsck or xfs_repair on /dev/longhorn/<volume>."
         [
             read "kubectl -n <namespace> logs <pod> --tail=50",
             read "kubectl -n <namespace> get backups.longhorn.io -l backup-volume=<volume>",

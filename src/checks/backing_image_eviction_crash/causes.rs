@@ -18,8 +18,8 @@ causes! {
         ];
     LATENT = warning "latent"
         "a backing image copy is in status but not in spec, so eviction would make the manager panic"
-        fix "Delete the disk's backing image manager pod if it is hanging (volumes keep running). Otherwise, its log shows why the stale copy stays. Do \
-             not request eviction of <value> yet." [
+        fix "Delete the disk's backing image manager pod if it is hanging (volumes keep running). Otherwise, find in its log why the copy \
+             stays. Do not request eviction of <value> yet." [
             read "kubectl -n <namespace> get backingimagemanagers.longhorn.io -o wide | grep -E 'NAME|<key>'",
             read STATUS_ONLY,
             read "kubectl -n <namespace> get pods -l longhorn.io/component=backing-image-manager -o wide",

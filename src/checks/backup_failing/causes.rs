@@ -32,12 +32,12 @@ causes! {
             read "kubectl -n <namespace> get backups.longhorn.io",
         ]
         way SECRET_MISSING "its Secret is missing"
-            fix "Create Secret <key> in Longhorn's namespace again, with the target's keys. Exclude it from what deleted it (GitOps pruning, a secret store). \
-                 Longhorn retries every poll interval."
+            fix "Create Secret <key> again in Longhorn's namespace with the target's keys. Exclude the Secret from the tool that deleted \
+                 it (GitOps pruning, a secret store). Longhorn retries every poll interval."
             [read "kubectl get secrets -A --field-selector metadata.name=<key>", read TARGETS]
         way CREDENTIALS_REFUSED "it rejects the credentials"
-            fix "Check the target's Secret: it is missing, lacks a key, or holds keys that the target rejects. Compare them with the object store's \
-                 keys. Longhorn retries every poll interval."
+            fix "Check the target's Secret: it is missing, lacks a key, or holds keys that the target rejects. Compare its keys with the \
+                 object store's. Longhorn retries every poll interval."
         way CLOCKS_DIFFER "its clock differs from the nodes' clocks"
             fix "Correct the clocks of the object store and the nodes (NTP). The store rejects requests that are more than 15 minutes off. Longhorn \
                  retries every poll interval."
@@ -49,7 +49,7 @@ causes! {
         way TARGET_NAME_UNKNOWN "its name does not resolve"
             fix "Make the target's host name resolve in the cluster: check the target's URL and cluster DNS. Longhorn \
                  retries every poll interval."
-        way OTHER_SERVER_ANSWERS "another server answers under its name"
+        way OTHER_SERVER_ANSWERS "a different server answers at its address"
             fix "Look up the backup target's host name from a pod. Check for a search domain's wildcard record, a proxy or a wrong endpoint. Do not trust the \
                  answering server's certificate." [
                 read "kubectl -n <namespace> exec <manager> -c longhorn-manager -- cat /etc/resolv.conf",
@@ -109,14 +109,15 @@ causes! {
                  target: the server rejects only this node."
             [read "kubectl get node <node> -o wide", read BACKUPS, read TARGETS]
         way SNAPSHOT_DELETED "a recurring job deleted its snapshot"
-            fix "Remove the volume from recurring job <workload>, or raise its retain: the job removes snapshots before they are backed up."
+            fix "Remove the volume from recurring job <workload>, or raise the job's retain: the job removes snapshots before their \
+                 backup."
             [read "kubectl -n <namespace> get recurringjobs.longhorn.io", read BACKUPS]
         ways STORE;
     RECURRING_JOB_OVERDUE = warning "recurring_job_overdue"
         "a recurring job has missed its schedule, or every run fails"
         but "info while its last run is writing a backup"
-        fix "Delete the last Job of CronJob <object> if it is hanging: it blocks every later run. If over 100 runs \
-             were missed, change the job's schedule in Longhorn."
+        fix "Delete CronJob <object>'s last Job if that Job is hanging: it blocks every later run. If more than 100 runs were missed, \
+             change the recurring job's schedule in Longhorn."
             [read CRON_JOB, read JOBS, change "kubectl -n <namespace> delete jobs <workload>"]
             proven "the Job is the active one of an overdue CronJob, and writes no backup"
         way SIDECAR_RUNS "a sidecar in its pod never ends"
@@ -127,7 +128,7 @@ causes! {
                 change "kubectl -n <namespace> delete jobs <workload>",
             ] proven "the job's own container has ended, and writes no backup"
         way NO_CRON_JOB "it has no CronJob"
-            fix "Read the log of the longhorn-manager that owns the recurring job: it should have created the CronJob." [
+            fix "Read the log of the longhorn-manager that owns the recurring job: that manager should have created the CronJob." [
                 read "kubectl -n <namespace> get recurringjobs.longhorn.io <object> -o yaml",
                 read "kubectl -n <namespace> logs -l app=longhorn-manager --prefix --tail=-1 | grep <object>",
             ]
@@ -135,11 +136,11 @@ causes! {
             fix "Read the log of the job's last run: it names the cause for each volume."
                 [read "kubectl -n <namespace> logs -l recurring-job.longhorn.io=<object> --tail=100", read JOBS]
         way JOBS_REFUSED "Kubernetes cannot create its Job"
-            fix "Read the CronJob's Event. Then raise the quota, delete finished Jobs, or start the webhook that is \
-                 not answering. The CronJob controller then retries automatically." [read CRON_JOB, read "kubectl -n <namespace> describe resourcequota"]
+            fix "Read the CronJob's Event to find the cause. Then raise the quota, delete finished Jobs, or start the webhook that is not \
+                 answering. The CronJob controller retries automatically." [read CRON_JOB, read "kubectl -n <namespace> describe resourcequota"]
         way PODS_REFUSED "Kubernetes rejects its Job's pods"
-            fix "Read the Job's Event. Then exempt Longhorn's namespace in the policy, raise the quota, or start the \
-                 webhook that is not answering. Kubernetes then creates the pod within minutes." [read "kubectl -n <namespace> describe job <workload>", read CRON_JOB]
+            fix "Read the Job's Event. Then exempt Longhorn's namespace from the policy, raise the quota, or start the webhook that is not \
+                 answering. Kubernetes then creates the pod within minutes." [read "kubectl -n <namespace> describe job <workload>", read CRON_JOB]
         way QUOTA_REFUSES "a ResourceQuota rejects its pods"
             fix "Exempt Longhorn's namespace from the ResourceQuota (in Rancher: move it to a project without one). Until then, do not restart Longhorn's \
                  pods or drain a node: new pods are rejected."
@@ -149,8 +150,8 @@ causes! {
         fix "Find out who suspended the job and why. If it should run, resume it." [read CRON_JOB, change RESUME];
     RECURRING_JOB_FORGOTTEN = warning "recurring_job_forgotten"
         "a backup job is suspended, and its volumes have had no backup for over a week and three runs"
-        fix "Set the CronJob's suspend to false, unless someone suspended it for work that is not finished: Longhorn does not resume it. Then take a \
-             backup of each volume." [read CRON_JOB, change RESUME];
+        fix "Set the CronJob's suspend to false, unless someone suspended it for work in progress. Longhorn never resumes it \
+             automatically. Then take a backup of each volume." [read CRON_JOB, change RESUME];
     VOLUME_BACKUP_OLD = warning "volume_backup_old"
         "a recurring backup job runs on schedule, but its last two runs left volumes without a good backup"
         fix "Read the log of the job's last run: it names the cause for each volume. If a run takes longer than its schedule allows, raise the job's \

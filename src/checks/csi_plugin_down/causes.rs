@@ -5,8 +5,8 @@ use crate::facts::ways::{KUBELET_SAYS, NOT_STARTED, UNRESOLVED};
 
 ways! { SIDECAR:
     LIVENESS_SIDECAR "its liveness sidecar is not answering"
-        fix "Read the log of container longhorn-liveness-probe: it does not answer on port 9808, so the kubelet \
-             restarts the plugin. Find out what else uses that port." [
+        fix "Read the log of container longhorn-liveness-probe: the container does not answer on port 9808, so the kubelet restarts the \
+             plugin. Find out what else uses that port." [
             read "kubectl -n <namespace> logs <object> -c longhorn-liveness-probe --tail=30",
             read "kubectl -n <namespace> describe pod <object>",
             read "ssh <node> 'sudo ss -lntp | grep 9808'",
@@ -51,8 +51,8 @@ causes! {
         ];
     NOT_REGISTERED = warning "not_registered"
         "the CSI plugin is running, but the node's kubelet has not registered the driver: its CSINode lacks driver.longhorn.io"
-        fix "Delete pod <pod>: its successor registers the driver again. If that fails, read the registrar's log and compare the kubelet's root \
-             directory with the driver deployer's --kubelet-root-dir."
+        fix "Delete pod <pod>: the new pod registers the driver again. If that fails, read the registrar's log and compare the kubelet's \
+             root directory with the driver deployer's --kubelet-root-dir."
             [read "kubectl -n <namespace> logs <pod> -c node-driver-registrar --tail=30",
              read "kubectl get csinode <node> -o yaml", change "kubectl -n <namespace> delete pod <pod>"]
             proven "the plugin runs and its CSINode lacks the driver; a DaemonSet recreates the pod, and mounts stay"
@@ -63,15 +63,15 @@ causes! {
              read "kubectl -n <namespace> logs <pod> -c node-driver-registrar --tail=30", read "kubectl get csinode <node> -o yaml"];
     CONTROLLER_DOWN = critical "controller_down"
         "csi-attacher or csi-provisioner is down, so volumes cannot be attached or cannot be created"
-        fix "Read the Events and logs of <object>'s pods. If the CSI plugin on their node is down, fix that first. If \
-             they lose their Lease, check the API server." [
+        fix "Read the Events and logs of <object>'s pods. If the CSI plugin on their node is down, fix that first. If the pods lose their \
+             Lease, check the API server." [
             read "kubectl -n <namespace> get pods -l app=<object> -o wide",
             read "kubectl -n <namespace> logs -l app=<object> --tail=30 --prefix",
             change "kubectl -n <namespace> rollout restart deployment <object>",
         ]
         way SCALED_TO_ZERO "it is scaled to 0 replicas"
-            fix "Scale Deployment <object> back up (Longhorn's default is 3), and csi-provisioner, csi-resizer and csi-snapshotter with it. Exclude \
-                 Longhorn's namespace from the tool that scaled them down, such as kube-downscaler." [
+            fix "Scale Deployment <object> back up (Longhorn's default is 3), and also csi-provisioner, csi-resizer and csi-snapshotter. \
+                 Exclude Longhorn's namespace from the tool that scaled them down, such as kube-downscaler." [
                 change "kubectl -n <namespace> scale deployment <object> --replicas=3",
                 read "kubectl -n <namespace> get deployments -o wide",
                 read "kubectl get volumeattachments.storage.k8s.io",
@@ -91,8 +91,8 @@ causes! {
                  Longhorn. Save the output of the commands below, then copy the replica directories.";
     MANAGERS_DELETED = critical "managers_deleted" "all longhorn-managers were deleted, so no volume can attach, detach, rebuild or fail over",
         explains_absence: true
-        fix "Apply the manifest of <release> again with the tool that installed Longhorn: its DaemonSet is missing, its Services may be. Meanwhile, running I/O \
-             continues. Do not delete anything." [
+        fix "Apply the manifest of <release> again with the tool that installed Longhorn: Longhorn's DaemonSet is missing, perhaps its \
+             Services too. Meanwhile, running I/O continues. Do not delete anything." [
             read "kubectl -n <namespace> get daemonsets,deployments,services,pods",
             read "kubectl -n <namespace> get settings.longhorn.io current-longhorn-version",
             read "kubectl -n <namespace> get volumes.longhorn.io",
@@ -122,8 +122,8 @@ causes! {
             ] proven "nothing is deleted: the uninstaller was refused, and the patch only stops the next";
     SIDECAR_DOWN = warning "sidecar_down"
         "csi-resizer or csi-snapshotter is down, so volumes cannot be expanded or VolumeSnapshots cannot be taken"
-        fix "Read the Events and logs of <object>'s pods. If the CSI plugin on their node is down, fix that first. If \
-             they lose their Lease, check the API server." [
+        fix "Read the Events and logs of <object>'s pods. If the CSI plugin on their node is down, fix that first. If the pods lose their \
+             Lease, check the API server." [
             read "kubectl -n <namespace> get pods -l app=<object> -o wide",
             read "kubectl -n <namespace> logs -l app=<object> --tail=30 --prefix",
             change "kubectl -n <namespace> rollout restart deployment <object>",

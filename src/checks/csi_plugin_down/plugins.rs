@@ -196,7 +196,7 @@ fn not_registered(cluster: &Cluster, out: &mut Outcome, pod: &Pod) -> Option<Fin
         Finding::about(
             &causes::NOT_REGISTERED,
             cluster.object::<CsiNode>(node),
-            format!("the kubelet on {node} lacks Longhorn's CSI driver, although the plugin is running"),
+            format!("Longhorn's CSI driver is not registered on {node}, although the plugin is running"),
         )
         .since(age.since)
         .node(node)

@@ -26,7 +26,7 @@ const RESTARTS: &str = "Detach the volumes in a maintenance window, or set <obje
 const SHARED: &str = "Detach the RWX volumes in a maintenance window, or set <object> back to its old value.";
 /// For those that wait for no volume and restart no instance manager: about replica rebuilding, snapshots, backing images, pods of
 /// engine images and CSI (same function).
-const AT_ONCE: &str = "Read the longhorn-managers' logs: they say why setting <object> is not applied.";
+const AT_ONCE: &str = "Read the longhorn-managers' logs: they show why setting <object> is not applied.";
 
 /// Every setting that any release from 1.3 to 1.12 puts in the category danger-zone
 /// (longhorn-manager types/setting.go at the tags v1.3.3 to v1.12.1), with `_` for `-`.

@@ -24,18 +24,18 @@ causes! {
              healthy without it, remove and re-add it." [read DISK, read REPLICAS]
             proven "the fix asks for a replaced disk, and that every volume is healthy without it"
         way NODE_RECREATED "its node was recreated without this disk"
-            fix "Pause the node-pool upgrade or autoscaler before the last copies are lost. If <node>'s old disk exists, attach it again. Otherwise \
-                 remove its entry and add the new disk."
+            fix "Pause the node-pool upgrade or autoscaler before the last copies are lost. If <node>'s old disk exists, attach it again. \
+                 Otherwise remove that disk's entry and add the new disk."
             [read "kubectl get nodes --sort-by=.metadata.creationTimestamp", read REPLICAS, read DISK]
             proven "the machine is another one; the old disk comes first, and Longhorn rejects to remove an entry that has replicas"
         way WIPED "the node's upgrade may have wiped it"
-            fix "Do not upgrade any other node: a Talos upgrade without --preserve can wipe /var. If it did, restore from backup each volume without another \
-                 copy. Then re-add disk <disk>."
+            fix "Do not upgrade any other node: a Talos upgrade without --preserve can wipe /var. If it did, restore each volume that \
+                 lacks another copy from backup. Then re-add disk <disk>."
             [read "kubectl get nodes -o wide", read REPLICAS, read DISK]
             proven "the fix asks whether the disk was wiped; Longhorn rejects to remove an entry that has replicas"
         way MOUNTS_SWAPPED "it and another disk seem exchanged"
-            fix "Mount each of <node>'s disks at its own path by UUID (fstab). Its longhorn-disk.cfg must have the diskUUID that Longhorn expects. Do not \
-                 wipe or re-add them: they hold replicas."
+            fix "Mount each of <node>'s disks at its own path by UUID (fstab). Each longhorn-disk.cfg must have the diskUUID that Longhorn \
+                 expects. Do not wipe or re-add disks: they hold replicas."
             [read "ssh <node> 'grep . /var/lib/*/longhorn-disk.cfg <value>/longhorn-disk.cfg; findmnt; lsblk -f'", read DISK, read REPLICAS]
         way DEVICES_SWAPPED "its device name now means another disk"
             fix "Compare the disks' serial numbers on <node> (lsblk, /dev/disk/by-id) with those before the restart. Restore the old device names. Do \
@@ -65,8 +65,8 @@ causes! {
              it, and mount it at <value>." [read DISK, read REPLICAS];
     DISK_UNREADABLE = warning "disk_unreadable"
         "the disk's path cannot be read"
-        fix "Check <value> on <node> (ls <value>, dmesg): a mount is missing, or the device has I/O errors. Do not format it before \
-             its data is safe." [read DISK, read REPLICAS]
+        fix "Check <value> on <node> (ls <value>, dmesg): a mount is missing, or the device has I/O errors. Do not format the device \
+             before its data is safe." [read DISK, read REPLICAS]
         way NO_DEVICE "its PCI device is missing"
             fix "Check on node <node> that PCI device <value> exists and no other driver or virtual machine uses it. If its address changed, add the \
                  disk again with the new address."
@@ -84,12 +84,12 @@ causes! {
         fix "Check <value> on node <node> (ls <value>, dmesg) for the problem that Longhorn reports. Longhorn uses the disk again once that problem is \
              fixed." [read DISK, read REPLICAS]
         way V2_CREATING "the v2 data engine is still creating its disks"
-            fix "Wait while <node>'s v2 instance manager writes to its log. Each disk takes up to ten minutes (Longhorn issue 12837). Do not restart the \
-                 instance manager: it would start over.";
+            fix "Wait while <node>'s v2 instance manager writes to its log. Each disk needs up to ten minutes (Longhorn issue 12837). Do \
+                 not restart the instance manager: it would start over.";
     DISK_FAILING = warning "disk_failing"
         "a device under the disk reports that it is failing (SMART, or NVMe health read by SPDK)"
-        fix "Check that other disks have space for disk <disk>'s replicas. Then disable scheduling on it and request \
-             its eviction. Replace the device once every volume is healthy without it." [
+        fix "Check that other disks have space for disk <disk>'s replicas. Then disable scheduling on disk <disk> and request its \
+             eviction. Replace the device once every volume is healthy without it." [
             read "kubectl -n <namespace> get nodes.longhorn.io <node> -o jsonpath='{.status.diskStatus.<key>.healthData}'",
             read REPLICAS,
             change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '{\"spec\":{\"disks\":{\"<disk>\":{\"allowScheduling\":false,\"evictionRequested\":true}}}}'",
@@ -102,7 +102,7 @@ causes! {
             [read REPLICAS, read DISK, read LIMITS]
             proven "the fix asks for what is not needed; replicas of degraded and faulted volumes are ruled out"
         way SNAPSHOTS "snapshots of one volume fill the disk"
-            fix "Delete old snapshots of <claim>: they take most of its disk space. Lower retain in its recurring snapshot job (or set \
+            fix "Delete old snapshots of <claim>: they use most of its disk space. Lower retain in its recurring snapshot job (or set \
                  snapshotMaxCount). Do not lower storage-minimal-available-percentage."
             [read "kubectl -n <namespace> get snapshots.longhorn.io -l longhornvolume=<volume> --sort-by=.status.creationTime", read REPLICAS,
              read "kubectl -n <namespace> get recurringjobs.longhorn.io"]
@@ -110,8 +110,8 @@ causes! {
         ways WITHHELD;
     DISK_EXHAUSTED = critical "disk_exhausted" "the disk has no free space, so replicas on it fail at their next write"
         but "warning if every volume has a healthy replica on another disk"
-        fix "Free space on disk <disk> of node <node> now: first other files on its file system, then unneeded snapshots and volumes. \
-             Longhorn then salvages the replicas. Do not delete replicas."
+        fix "Free space on disk <disk> of node <node> now: first delete other files there, then unneeded snapshots and volumes. Longhorn \
+             then salvages the replicas. Do not delete replicas."
             [read "ssh <node> 'df -h <value>; sudo du -xsh <value>/* | sort -h | tail'", read REPLICAS, read DISK]
             proven "the fix asks for what is not needed; no replica is deleted";
     DISK_NEARLY_FULL = info "disk_nearly_full"
@@ -120,8 +120,8 @@ causes! {
              this finding." [read REPLICAS, read DISK, read LIMITS] proven "the fix asks for what is not needed";
     NO_NODE_READY = critical "no_node_ready"
         "every node with Longhorn data has been NotReady for five minutes", of_data: Unwritten
-        fix "Check what the nodes share (power, load balancer, certificates). If Ready is False, read their kubelet messages. Do not restart, drain or \
-             delete any node: it may still serve volumes."
+        fix "Check what the nodes share (power, load balancer, certificates). If Ready is False, read the kubelets' messages. Do not \
+             restart, drain or delete any node: it may still serve volumes."
             [read "kubectl get nodes -o wide", read NODE, read "kubectl -n <namespace> get pods -o wide"];
     NODE_NOT_READY = warning "node_not_ready" "the Kubernetes node has been NotReady for five minutes"
         fix "Bring node <node> back. If it is lost, power it off, then force-delete its pods that use volumes. Delete the node only once every volume is \
@@ -147,8 +147,8 @@ causes! {
                  its old name." [read "kubectl get nodes -o wide", read "kubectl -n <namespace> get nodes.longhorn.io", read REPLICAS]
             proven "the machine is Ready under another name with its replicas, and the fix asks for healthy volumes first"
         way KUBELET_SILENT "its kubelet is silent, but the machine is running"
-            fix "Restart <node>'s kubelet (or its k3s or rke2 service): the machine is still running. If that fails, check the kubelet's certificate. Do \
-                 not power it off or force-delete pods."
+            fix "Restart <node>'s kubelet (or its k3s or rke2 service): the machine is still running. If that fails, check the kubelet's \
+                 certificate. Do not power the machine off or force-delete pods."
             [read "ssh <node> 'sudo journalctl -n 50 --no-pager -u kubelet -u k3s-agent -u k3s -u rke2-agent'", read NODE,
              read "kubectl -n <namespace> get leases.coordination.k8s.io"]
         ways NODE_SAYS;
@@ -158,8 +158,8 @@ causes! {
              Longhorn's own pods." [read NODE, read "kubectl get events -A --field-selector reason=Evicted"];
     NODE_ENVIRONMENT = info "node_environment"
         "the node lacks a package, kernel module or mount option that Longhorn checks for" but "warning if a volume depends on it"
-        fix "Add to node <node> whichever is missing: an NFS client, shared mounts or 2 MiB huge pages. On immutable nodes, change the image. After \
-             adding huge pages, restart the kubelet." [read CONDITIONS]
+        fix "Add what node <node> lacks: an NFS client, shared mounts or 2 MiB huge pages. On immutable nodes, change the node image. \
+             After adding huge pages, restart the kubelet." [read CONDITIONS]
         way MODULES "kernel modules are not loaded"
             fix "Load <value> on node <node>, now and at every boot. Longhorn checks again every half hour." [
                 change "ssh <node> 'sudo modprobe -a <key> && printf \"%s\\n\" <key> | sudo tee /etc/modules-load.d/longhorn.conf'",
@@ -172,15 +172,16 @@ causes! {
         way PACKAGES_YUM "required yum packages are missing" fix INSTALL [change YUM, read CONDITIONS]
         way PACKAGES "packages are missing" fix INSTALL [read WIDE, read CONDITIONS]
         way NFS_MODULE "kernel module nfs is not loaded"
-            fix "Load module nfs on node <node>, now and at every boot. If its kernel has none, install the kernel's extra modules (linux-modules-extra), or \
-                 boot another kernel."
+            fix "Load module nfs on node <node>, now and at every boot. If the kernel lacks that module, install the kernel's extra \
+                 modules (linux-modules-extra), or boot another kernel."
             [change "ssh <node> 'sudo modprobe nfs && echo nfs | sudo tee /etc/modules-load.d/longhorn-nfs.conf'", read CONDITIONS]
         way NFS_VERSION "its default NFS version is unsupported"
-            fix "Set Defaultvers in /etc/nfsmount.conf on node <node> to 4.0, 4.1 or 4.2, or remove it. Longhorn checks again every half hour."
+            fix "Set Defaultvers in /etc/nfsmount.conf on node <node> to 4.0, 4.1 or 4.2, or remove that line. Longhorn checks again every \
+                 half hour."
             [read "ssh <node> 'grep -r Defaultvers /etc/nfsmount.conf*'", read CONDITIONS]
         way MULTIPATHD "multipathd is running"
-            fix "Blacklist Longhorn's devices in /etc/multipath.conf on node <node> and restart multipathd: otherwise it claims them (Longhorn's article \
-                 troubleshooting-volume-with-multipath)." [read "ssh <node> 'sudo multipath -ll; lsblk'", read CONDITIONS];
+            fix "Blacklist Longhorn's devices in /etc/multipath.conf on node <node> and restart multipathd: otherwise multipathd claims \
+                 them. Longhorn's article troubleshooting-volume-with-multipath shows how." [read "ssh <node> 'sudo multipath -ll; lsblk'", read CONDITIONS];
 }
 
 /// A disk of a node is not ready.

@@ -199,10 +199,11 @@ pub(super) fn find_shared(cluster: &Cluster, out: &mut Outcome, disks: &[Disk]) 
     let created = |disk: &&Disk| cluster.objects.kube_nodes.get(disk.node_name())?.metadata.created();
     let oldest = disks.iter().filter(|disk| nodes.contains(&disk.node_name())).min_by_key(created);
     let (Some(disk), true) = (oldest, nodes.len() > 1) else { return };
-    let (name, names) = (disk.node_name(), text::listed(&nodes));
+    let name = disk.node_name();
+    let names = text::listed(&nodes).replacen(", ", " and ", usize::from(nodes.len() == 2));
     let object = cluster.object::<LonghornNode>(name);
     out.report(
-        Finding::about(&causes::DISK_UUID_SHARED, object, format!("disks on {names} have the same UUID {uuid}"))
+        Finding::about(&causes::DISK_UUID_SHARED, object, format!("disks on {names} have the same UUID"))
             .node(name)
             .disk(disk.name)
             .impact("Longhorn confuses these disks: it counts replicas on the wrong node and keeps moving or rebuilding them")

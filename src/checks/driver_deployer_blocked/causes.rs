@@ -31,8 +31,8 @@ causes! {
         ];
     NODE_NOT_SYNCED = warning "node_not_synced"
         "a node lacks condition MountPropagation only because its manager is not syncing the node"
-        fix "Read the log of the longhorn-manager on <owner> for `fail to sync node`, and fix that error: only a sync sets the \
-             condition. Mounts are not the cause." [
+        fix "Read the log of the longhorn-manager on <owner> for `fail to sync node`, and fix that error. Only a sync sets condition \
+             MountPropagation. Mounts are not the cause." [
             read "kubectl -n <namespace> logs <manager> -c longhorn-manager --tail=2000 | grep -i 'fail to sync node'",
             read "kubectl -n <namespace> get nodes.longhorn.io -o custom-columns='NAME:.metadata.name,PROPAGATION:.status.conditions[?(@.type==\"MountPropagation\")].status'",
             read "kubectl -n <namespace> get instancemanagers.longhorn.io -o wide",
@@ -45,8 +45,9 @@ causes! {
             read "kubectl -n <namespace> logs <object> -c longhorn-driver-deployer --tail=20 --previous",
         ];
     KUBELET_ROOT_DIR = warning "kubelet_root_dir" "the driver deployer cannot detect the kubelet's root directory"
-        fix "Set --kubelet-root-dir in the Deployment, or csi.kubeletRootDir in the chart: /var/snap/microk8s/common/var/lib/kubelet for microk8s, \
-             /var/lib/k0s/kubelet for k0s, otherwise /var/lib/kubelet. Then delete leftover detection pods." [
+        fix "Set --kubelet-root-dir in Deployment longhorn-driver-deployer (or csi.kubeletRootDir in the chart) to \
+             /var/snap/microk8s/common/var/lib/kubelet on microk8s, /var/lib/k0s/kubelet on k0s, otherwise /var/lib/kubelet. Then delete \
+             leftover detection pods." [
             read "kubectl -n <namespace> get pods -o wide | grep discover-proc",
             change "kubectl -n <namespace> delete pod discover-proc-kubelet-cmdline discover-proc-k3s-cmdline --ignore-not-found",
         ] proven "a detection pod holds nothing, and the deployer recreates it";
@@ -58,5 +59,6 @@ causes! {
         fix "Read the end of the driver deployer's previous log to find the cause."
             [read "kubectl -n <namespace> logs <object> -c longhorn-driver-deployer --tail=20 --previous"]
         way UNKNOWN_ERROR "its log ends with an unknown error"
-            fix "<known_error>Correct the setting, object or address in the error text. If there is none, search Longhorn's GitHub issues for that text.";
+            fix "<known_error>Correct the setting, object or address that the error names. If it names none, search Longhorn's GitHub \
+                 issues for the error text.";
 }

@@ -12,8 +12,8 @@ const VOLUMES: &str = "kubectl -n <namespace> get volumes.longhorn.io -o custom-
 causes! {
     DEPLOYED_NOWHERE = critical "deployed_nowhere"
         "the engine image is missing on all Ready nodes, so no volume that needs it can be attached"
-        fix "Read the Events of the image's pods (registry, pull secret, taint or node selector). If the pods exit, read their logs. Longhorn uses a \
-             node once its pod is Ready." [read PODS, read DAEMON_SET, read PLACED]
+        fix "Find what blocks the image's pods in their Events: registry, pull secret, taint or node selector. If the pods exit, read \
+             their logs. Longhorn then uses the nodes." [read PODS, read DAEMON_SET, read PLACED]
         ways KUBELET_SAYS;
     MISSING_ON_NODE = warning "missing_on_node"
         "the engine image is missing on a Ready node" but "info if no volume needs it there"

@@ -20,10 +20,10 @@ causes! {
         fix "Read the logs of disk <disk>'s backing image manager and node <node>'s longhorn-manager. They show why the copy is not created."
             [read IMAGE_MANAGERS, read IMAGE, read MANAGERS]
         way ALIKE "another disk's UUID begins with the same four characters"
-            fix "Upgrade to 1.9.2 or later. Until then, request the eviction of one of the two disks, or give one a new UUID while it is empty.";
+            fix "Upgrade to 1.9.2 or later. Until then, request the eviction of one of the two disks, or give an empty one a new UUID.";
     MISSING_DISK = warning "missing_disk" "a backing image copy is on a disk that no node lists"
-        fix "Bring disk <disk> back. If it is lost and another disk has a ready copy, set evictionRequested on the lost copy. Longhorn then creates \
-             another if too few are left." [
+        fix "Bring disk <disk> back. If it is lost and another disk has a ready copy, set evictionRequested on the lost copy. Longhorn \
+             then creates a new copy if needed." [
             read IMAGE,
             read DISK_UUIDS,
             change "kubectl -n <namespace> patch backingimages.longhorn.io <object> --type merge -p '{\"spec\":{\"diskFileSpecMap\":{\"<key>\":{\"evictionRequested\":true}}}}'",
@@ -114,8 +114,8 @@ causes! {
         ];
     NO_USABLE_COPY = warning "no_usable_copy"
         "every copy of a backing image has failed or is unknown, so its volumes cannot start"
-        fix "Bring back a node that has a copy. If every copy is lost, recreate the image with the same name and checksum. Other content corrupts its \
-             volumes." [read IMAGE, read NODES, read IMAGE_MANAGERS]
+        fix "Bring back a node that has a copy. If every copy is lost, recreate the image with the same name and checksum. Any other \
+             content corrupts the image's volumes." [read IMAGE, read NODES, read IMAGE_MANAGERS]
         way UNUSED "no volume uses the image"
             fix "<known_error>Fix the error that the backing image's message reports. Then delete the image and create it again. Nothing is lost: no volume uses it."
             proven "no volume uses the image";

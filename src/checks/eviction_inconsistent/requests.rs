@@ -78,7 +78,7 @@ fn hidden(cluster: &Cluster, disk: &EvictingDisk) -> Option<Candidate> {
                 ready.map_or("absent", |ready| ready.status.as_str()),
                 ready.map_or("", |ready| ready.reason.as_str()),
             ))
-            .impact("the disk's replicas are not evicted, although the disk's status lists none")
+            .impact("the disk's replicas stay on it, although its status lists no replicas")
             .with(Name::Key, disk.uuid())
             .not_before(
                 ready.and_then(|ready| ready.last_transition_time.get()).max(ready_since(cluster, name)),

@@ -18,19 +18,20 @@ causes! {
     PDB_BLOCKS = warning "pdb_blocks"
         "an instance manager's PodDisruptionBudget blocks the drain of a cordoned node"
             but "info in the first 15 min, while replicas are moving off the node, or if the node is only cordoned", changed_by: BY_CORDON
-        fix "Move the volumes and replicas in the evidence off <node>: Longhorn then removes the PodDisruptionBudget. \
-             Do not delete the budget or force the drain: the budget protects the last copy." [
+        fix "Move the volumes and replicas that the evidence lists off <node>: Longhorn then removes the PodDisruptionBudget. Do not force \
+             the drain or delete the budget: it protects the last copy." [
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
             read ON_NODE,
             change "kubectl -n <namespace> patch settings.longhorn.io <setting> --type merge -p '{\"value\":\"<value>\"}'",
         ] proven "the budget names a different node from its instance manager's, so it protects nothing there; every other budget stays"
         way OF_ANOTHER_NODE "it belongs to another node"
-            fix "Delete the PodDisruptionBudget: Longhorn recreates it. From 1.3.3 and 1.4.2 on, the new one selects the right node." [
+            fix "Delete the PodDisruptionBudget: Longhorn recreates it. In 1.3.3, 1.4.2 and later, the new budget selects the right node." [
                 read "kubectl -n <namespace> get poddisruptionbudgets -o yaml",
                 change "kubectl -n <namespace> delete poddisruptionbudget <object>",
             ]
         way ATTACHED "volumes are still attached"
-            fix "Move the workloads that use these volumes off node <node>. The drain does that itself unless a pod lacks a controller or has its own PodDisruptionBudget."
+            fix "Move the workloads that use these volumes off node <node>. The drain moves each pod itself, unless the pod lacks a \
+                 controller or has its own PodDisruptionBudget."
         way BY_HAND "a volume is attached manually"
             fix "Detach the manually attached volumes from node <node> in Longhorn's UI. A drain does that only if setting \
                  detach-manually-attached-volumes-when-cordoned is true. Then move the other volumes' workloads."
@@ -56,8 +57,8 @@ causes! {
             fix "Wait until the rebuild gives these volumes a healthy replica on another node. If you cannot wait, request eviction of node <node>, or set a \
                  node-drain-policy that evicts replicas."
         way ONE_COPY "the only copy of a volume is there"
-            fix "Set numberOfReplicas of volume <volume> to 2 and wait until it is healthy, or request eviction of node <node>. Do not \
-                 delete the budget: it protects the only copy." [
+            fix "Set numberOfReplicas of volume <volume> to 2 and wait until the volume is healthy, or request eviction of node <node>. Do \
+                 not delete the budget: it protects the only copy." [
                 change "kubectl -n <namespace> patch volumes.longhorn.io <volume> --type merge -p '{\"spec\":{\"numberOfReplicas\":2}}'",
                 read ON_NODE,
                 read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",

@@ -6,8 +6,8 @@ use crate::facts::ways::{KUBELET_SAYS, NODE_SAYS, NOT_STARTED, REFUSED};
 causes! {
     PANIC = critical "panic"
         "the instance manager's process exited with code 2, probably a Go panic, and no new pod was created" but "warning for the first 3 minutes"
-        fix "Save the pod's log. Find out why the node's longhorn-manager has not replaced the pod. After a panic during many rebuilds (Longhorn issue \
-             13087, fixed in 1.11.3, 1.12.0), lower concurrent-replica-rebuild-per-node-limit." [
+        fix "Save the pod's log. Find out why the node's longhorn-manager has not replaced the pod. After a panic during many rebuilds \
+             (issue 13087, fixed in 1.11.3 and 1.12.0), lower concurrent-replica-rebuild-per-node-limit." [
             read "kubectl -n <namespace> logs <object> --tail=200",
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
         ];
@@ -18,15 +18,16 @@ causes! {
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
         ]
         way LIMITED "it has a memory limit"
-            fix "Raise or remove the pod's memory limit (from a LimitRange, a policy or, for pinned v2 CPUs, Longhorn). Until then, do not restart other \
-                 instance managers: new pods get it."
+            fix "Raise or remove the pod's memory limit (from a LimitRange, policy or, for pinned v2 CPUs, Longhorn). Until then, do not \
+                 restart other instance managers: new pods get that limit."
         way LEAKS_MEMORY "v1.11.0 leaks memory"
             fix "Upgrade to 1.11.1 or use image v1.11.0-hotfix-1: v1.11.0 leaks memory (issue 12573). Until then, free memory on the node. Find out from its \
                  longhorn-manager's log why no pod was created.";
     POD_FAILED = critical "pod_failed"
         "the instance manager's pod has terminated, and no new one is being created"
             but "warning in the first 3 min, info in the first 2 min if nothing ran in the pod"
-        fix "Find out why the node's longhorn-manager has not created a new pod. Only that manager can, and usually does so within two minutes." [
+        fix "Find out why the node's longhorn-manager has not created a new pod. Only that manager can create it, and usually does so \
+             within two minutes." [
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
             read "kubectl -n <namespace> describe pod <object>",
         ];
@@ -37,9 +38,9 @@ causes! {
             read "kubectl describe node <node>",
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
         ]
-        way NO_CPU "the node lacks the CPU it requests"
-            fix "Move other pods off <node>, or lower instanceManagerCPURequest of nodes.longhorn.io <node>: Longhorn then creates the pod. During upgrades, \
-                 old and new instance managers need room side by side." [
+        way NO_CPU "the node lacks the CPU that the pod requests"
+            fix "Move other pods off <node>, or lower instanceManagerCPURequest of nodes.longhorn.io <node>: Longhorn then creates the \
+                 pod. During upgrades, old and new instance managers need CPU at the same time." [
                 read "kubectl describe node <node>",
                 read "kubectl -n <namespace> get settings.longhorn.io guaranteed-instance-manager-cpu",
             ]
@@ -65,7 +66,8 @@ causes! {
             proven "the fix asks to check first that no process of the pod runs on the node";
     POD_MISSING = critical "pod_missing" "the instance manager has no pod, and none is being created"
             but "warning in the first 3 min, info in the first 2 min if nothing ran in the pod"
-        fix "Find out why the node's longhorn-manager has not created the pod. Only that manager can, and usually does so within two minutes." [
+        fix "Find out why the node's longhorn-manager has not created the pod. Only that manager can create it, and usually does so within \
+             two minutes." [
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
             read "kubectl -n <namespace> get instancemanagers.longhorn.io <object> -o yaml",
         ]
@@ -77,8 +79,8 @@ causes! {
                 read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
             ]
         way NO_PRIORITY_CLASS "its PriorityClass does not exist"
-            fix "Create the PriorityClass that the message names (setting priority-class) with its old value. Longhorn then creates the pod. Until then, \
-                 restart nothing: no pod with that class starts."
+            fix "Create the missing PriorityClass again (setting priority-class), with its old value. Longhorn then creates the pod. Until \
+                 then, do not restart pods: no pod with that class starts."
             [read "kubectl get priorityclasses", read "kubectl -n <namespace> get settings.longhorn.io priority-class"]
         way WEBHOOK_UNANSWERED "a webhook is unresponsive"
             fix "Start the pods that serve the webhook named in the evidence. If the webhook blocks these pods too, delete the webhook's configuration: \
@@ -127,8 +129,8 @@ causes! {
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
         ]
         way READY_UNSEEN "its pod is Ready, but longhorn-manager has not recorded that"
-            fix "Read the log of the node's longhorn-manager: it has not recorded the pod as Ready. Check that it can reach the pod's ports 8500 to \
-                 8503 (NetworkPolicy, firewall, pod network)." [
+            fix "Read the log of the node's longhorn-manager, which has not recorded the pod as Ready. Check that the manager can reach \
+                 the pod's ports 8500 to 8503 (NetworkPolicy, firewall, CNI)." [
                 read "kubectl -n <namespace> logs <manager> -c longhorn-manager --tail=2000 | grep <object>",
                 read "kubectl -n <namespace> get networkpolicies",
                 read "kubectl -n <namespace> get pod <object> -o wide",

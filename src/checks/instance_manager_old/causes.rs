@@ -56,12 +56,12 @@ causes! {
             [read "kubectl -n <namespace> describe pod <pod>", read "kubectl describe node <node>"];
     ENGINE_UPGRADE_PENDING = info "engine_upgrade_pending"
         "a volume with an older engine image is in the old instance manager (expected until its engine upgrade)"
-        fix "Upgrade the engines of the attached, healthy volumes live. Then detach and attach the volumes once, at a convenient moment. The setting \
-             concurrent-automatic-engine-upgrade-per-node-limit upgrades all volumes automatically." [read VOLUMES, read CONTENT];
+        fix "Upgrade the engines of the attached, healthy volumes live. Then detach and reattach every volume in this instance manager, at \
+             a convenient time. To automate upgrades, set concurrent-automatic-engine-upgrade-per-node-limit above 0." [read VOLUMES, read CONTENT];
     REATTACH_PENDING = info "reattach_pending"
         "a volume's engine stays in the old instance manager until the volume detaches (expected after a live upgrade)"
-        fix "Scale the workloads down at a convenient moment, and up again once the volumes are detached. Never scale down a StatefulSet whose \
-             persistentVolumeClaimRetentionPolicy.whenScaled is Delete: that deletes its volumes."
+        fix "Scale the workloads down at a convenient time, and up again once the volumes are detached. Never scale down a StatefulSet \
+             whose persistentVolumeClaimRetentionPolicy.whenScaled is Delete: that deletes its volumes."
             [read VOLUMES, read CONTENT]
             proven "someone chose the moment; the command does not run if the StatefulSet would delete its claims";
     REPLICA_HELD = info "replica_held"
@@ -71,8 +71,8 @@ causes! {
             [read VOLUMES, read CONTENT]
             proven "someone chose the moment; the command does not run if the StatefulSet would delete its claims"
         way NO_LIVE_UPGRADE "it serves the v2 data engine"
-            fix "Detach and attach the volumes at a convenient moment: their replicas then move to the default instance manager. The v2 data engine \
-                 has no live upgrade.";
+            fix "Detach and attach the volumes at a convenient time: their replicas then move to the default instance manager. The v2 data \
+                 engine has no live upgrade.";
     NODE_DOWN = info "node_down" "the node is down, so Longhorn keeps the old instance manager until the node is back"
         fix "Bring node <node> back. If it is lost, remove it from Kubernetes, and from Longhorn once every volume is healthy without it."
             [read NODE, read CONTENT, read MANAGER]

@@ -37,7 +37,7 @@ pub static CHECK: Check = Check {
     panels: &[
         Panel {
             title: "Old instance managers stuck",
-            description: "Old instance managers that run nothing, or only orphaned instances, but that Longhorn does not remove.",
+            description: "Old instance managers that Longhorn has not removed, although they run nothing or only orphaned instances.",
             expr: "sum by ($cluster job) (max without ($without) (longhorn_health_check_findings{$job, check=\"instance_manager_old\", severity=\"warning\"})) \
                    or 0 * max by ($cluster job) (longhorn_health_checks{$job, state=\"known\"} > 0)",
             legend: "stuck",

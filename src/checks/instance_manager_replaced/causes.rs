@@ -39,8 +39,8 @@ causes! {
         ways PROBE;
     LIVENESS_LOOP = critical "liveness_loop"
         "the kubelet killed the instance manager at least three times within an hour because its liveness probe failed"
-        fix "Take load off the node: cordon it, move workloads away, and lower setting concurrent-replica-rebuild-per-node-limit. If several nodes \
-             are affected at once, check the network between kubelet and pods."
+        fix "Cordon the node, move workloads away to reduce its load, and lower setting concurrent-replica-rebuild-per-node-limit. If \
+             several nodes are affected at once, check the network between kubelet and pods."
             [read UNHEALTHY, read "kubectl describe node <node>", read "kubectl -n <namespace> top pod --containers <object>"]
         ways PROBE;
     OOM_KILLED = warning "oom_killed" "the instance manager was OOM-killed"
@@ -62,8 +62,8 @@ causes! {
         ];
     TAINTED = warning "tainted"
         "a NoExecute taint evicted the instance manager, although its node is Ready" but "info if no engine ended"
-        fix "Remove the taint. Or detach all volumes and add a toleration to setting taint-toleration. Until then, no \
-             instance manager can run on the node." [read "kubectl get node <node> -o jsonpath='{.spec.taints}'", read VOLUMES]
+        fix "Remove the taint, or detach all volumes and add a toleration to setting taint-toleration. Until then, no instance manager can \
+             run on the node." [read "kubectl get node <node> -o jsonpath='{.spec.taints}'", read VOLUMES]
         way TAINT_GONE "the taint has been removed since"
             fix "Check that <node>'s volumes are attached again. Then find out who or what tainted the node (the taint has been removed since)."
             [read "kubectl -n default get events --field-selector involvedObject.kind=Node,involvedObject.name=<node>"]
@@ -96,8 +96,8 @@ causes! {
             read "kubectl describe node <node>",
         ]
         way LIMITED "its pod has a memory limit, which Longhorn does not set"
-            fix "Exempt Longhorn's namespace from the LimitRange or policy that limits the pod's memory: the pod \
-                 probably ran out. Then recreate the pod once no volume is attached to the node." [
+            fix "Exempt Longhorn's namespace from the LimitRange or policy that sets the memory limit: the pod probably exceeded it. Then \
+                 recreate the pod once no volume is attached to the node." [
                 read "kubectl -n <namespace> get limitranges -o yaml",
                 read "kubectl -n <namespace> get pod <object> -o jsonpath='{.spec.containers[0].resources}'",
             ]

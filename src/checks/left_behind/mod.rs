@@ -60,23 +60,24 @@ causes! {
                 read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
             ];
     BACKUP_DELETION_STUCK = warning "backup_deletion_stuck" "backups were deleted over a day ago, but their store still has them"
-        fix "Read the Backup's message and the managers' logs: mostly the store's credentials lack the right to remove objects. Longhorn retries. Do not \
-             remove finalizers: the data would stay."
+        fix "Read the Backup's message and the managers' logs: usually the store's credentials lack permission to remove objects. Longhorn \
+             retries. Do not remove finalizers: the data would stay."
             [read "kubectl -n <namespace> logs -l app=longhorn-manager --prefix --tail=-1 | grep -i 'delete.*backup'", read TARGETS]
         way RETAINED "the store's retention protects them"
             fix "Compare the bucket's retention (object lock) with the recurring jobs' retain: the store rejects earlier deletions. Shorten the retention, \
                  or raise retain. Do not remove finalizers." [read "kubectl -n <namespace> get recurringjobs.longhorn.io", read TARGETS];
     ROLLED_BACK = warning "rolled_back"
         "volumes are running, but their Longhorn objects are missing, as after an etcd restore from an older backup"
-        fix "Keep all Orphans and do not restart instance managers: they hold the only newest data. If etcd was restored, recover the volume from its replica \
-             directories or its newest backup." [
+        fix "Keep all Orphans and do not restart instance managers: only they hold the newest data. If etcd was restored, recover the \
+             volume from its replica directories or its newest backup." [
             read "kubectl -n <namespace> get orphans.longhorn.io -o wide",
             read "kubectl -n <namespace> get settings.longhorn.io orphan-resource-auto-deletion",
             read "kubectl -n <namespace> get backups.longhorn.io -l backup-volume=<object>",
         ];
     ORPHANS = info "orphans"
         "a node has data or processes that belong to no Longhorn object" but "warning for a hundred orphans or more"
-        fix "Check whether you need the data: a directory remains if its replica was deleted while the disk was unavailable. If not, delete the Orphan objects: that deletes the data." [
+        fix "Check whether you need the data: the replicas were probably deleted while their disk was unavailable. If you do not need it, \
+             delete the Orphan objects: that deletes the data." [
             read "kubectl -n <namespace> get orphans.longhorn.io -l longhornnode=<node> --sort-by=.metadata.creationTimestamp",
         ] proven "no object owns the data; the fix asks to check that it is not needed"
         way NEEDED "the Orphans' volume is in use"

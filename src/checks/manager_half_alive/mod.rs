@@ -77,7 +77,8 @@ causes! {
              outage) never tries again." [read "kubectl -n <namespace> get lease <object> -o yaml"];
     LEASE_UNSTEADY = info "lease_unsteady"
         "the Lease for webhook certificate rotation changes hands more than twice a day per manager"
-        fix "Check the managers' ages and restarts: at each change of holder, a manager ended or lost the API server. If none restarted, check the API server and the nodes' network."
+        fix "Check the managers' ages and restarts: the Lease changes holder when a manager ends or loses the API server connection. If \
+             none restarted, check the API server and network."
             [read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide", read "kubectl -n <namespace> get lease <object> -o yaml"];
     NODE_STATUS_STILL = info "node_status_still"
         "only one node's free disk space has not changed for an hour (idle disks look the same)"
@@ -111,7 +112,7 @@ pub static CHECK: Check = Check {
     panels: &[Panel {
         dashboard: Dashboard::Managers,
         title: "Undone work",
-        description: "Stalled objects on nodes whose longhorn-manager, which alone handles them, is Ready. Above 0, that manager is probably hanging.",
+        description: "Stalled objects while the longhorn-manager that handles them is Ready. Above 0, that manager is probably hanging.",
         no_data: "every Ready manager works, or the exporter is not reporting",
         ..Panel::TABLE.of(&UNDONE)
     }],
@@ -121,7 +122,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     UNDONE = Gauge "longhorn_health_manager_stalled_objects" ["node"]
-        "Objects stalled for 5 min although the node's longhorn-manager, which alone handles them, is Ready.",
+        "Objects stalled for 5 min while the longhorn-manager that handles them is Ready.",
         absent "the manager works or is not Ready, or its objects cannot be read",
         example "longhorn_health_manager_stalled_objects > 0";
 }

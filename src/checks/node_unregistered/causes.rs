@@ -43,8 +43,8 @@ causes! {
                 [read "kubectl describe node <node>"]
         ways KUBELET_SAYS ways NOT_STARTED ways REFUSED;
     UNINITIALIZED = warning "uninitialized" "a new node has been waiting ten minutes for its cloud controller, so no Longhorn pod starts there"
-        fix "Find out from the cloud controller manager's log why <node> is not initialized. Stop removing other nodes until it is. Leave the taint: the \
-             controller takes it off." [
+        fix "Find out from the cloud controller manager's log why <node> is not initialized. Until then, do not remove other nodes. Do not \
+             remove the taint: the controller removes it." [
             read "kubectl -n kube-system get pods -o wide | grep -i cloud",
             read "kubectl describe node <node>",
             read "kubectl get nodes --sort-by=.metadata.creationTimestamp",

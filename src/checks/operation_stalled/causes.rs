@@ -38,8 +38,8 @@ causes! {
             read TARGETS,
         ] proven "the fix asks for a damaged backup; another one is restored into a new volume, and nothing is deleted"
         way NOT_ATTACHING "probably its fromBackup names a deleted backup"
-            fix "Check that backup <backup> exists. If not, set spec.fromBackup of <volume> to one of the same source that does: until then, Longhorn's \
-                 webhook rejects every other change, even its deletion." [
+            fix "Check that backup <backup> exists. If not, set spec.fromBackup of <volume> to an existing backup of the same source. \
+                 Until then, Longhorn's webhook rejects all other changes, even deletion." [
                 read "kubectl -n <namespace> get backups.longhorn.io <backup>",
                 change "kubectl -n <namespace> patch volumes.longhorn.io <volume> --type merge -p '{\"spec\":{\"fromBackup\":\"<value>\"}}'",
             ];
@@ -86,8 +86,8 @@ causes! {
             [read DESCRIBE, read "kubectl -n <namespace> get backups.longhorn.io --sort-by=.metadata.creationTimestamp"];
     SYSTEM_RESTORE_FAILED = warning "system_restore_failed"
         "a system restore failed, so objects of the system backup may be missing" but "info a day later"
-        fix "Read the SystemRestore's Error condition, which names the failed kind and the reason. Fix the reason. \
-             Then delete the SystemRestore and create it again."
+        fix "Read the SystemRestore's Error condition, which names the failed kind and the cause. Fix the cause. Then delete the \
+             SystemRestore and create it again."
             [read DESCRIBE, read TARGETS] proven "the restore has ended; deleting it removes its record and its Job, but nothing that it restored";
     SYSTEM_RESTORE_STALLED = warning "system_restore_stalled"
         "a system restore has stalled: its Job is not running, or has been failing for a day"

@@ -67,20 +67,20 @@ causes! {
             read VOLUME,
         ]
         way ZONES "each zone has one"
-            fix "Add a node in another zone: replica-zone-soft-anti-affinity is false, and every zone already has a replica. If you set it to true, one \
-                 lost zone can take several replicas." [
+            fix "Add a node in another zone: replica-zone-soft-anti-affinity is false, and every zone already has a replica. If you set it \
+                 to true, losing one zone can cost several replicas." [
                 read "kubectl get nodes -L topology.kubernetes.io/zone",
                 read "kubectl -n <namespace> get settings.longhorn.io replica-zone-soft-anti-affinity",
                 read VOLUME,
             ];
     TAGS_UNMET = warning "tags_unmet" "no available node or disk has the tags that the volume selects"
-        fix "Put the missing tag (<value>) on a node or disk that can take the replica, or add one that has it." [read TAGS, read VOLUME]
+        fix "Add the missing tag (<value>) to a node or disk that has room for the replica. Or add a node or disk with this tag." [read TAGS, read VOLUME]
         way SELECTS_NONE "the volume selects no tag"
             fix "Set allow-empty-node-selector-volume and allow-empty-disk-selector-volume to true, or add a node or disk without tags."
                 [read TAGS, read VOLUME]
         way TAG_LOST "a disk lost its tag"
-            fix "Put <value> back on <node> (in Harvester, on the Host page): a replica there was placed by it. Keep the failed replica: Longhorn \
-                 reuses it. Do not remove selectors."
+            fix "Restore <value> on <node> (in Harvester, on the Host page): a replica there needs it. Keep the failed replica: Longhorn \
+                 reuses it. Do not remove the volume's selectors."
             [read TAGS, read VOLUME];
     NODES_UNAVAILABLE = warning "nodes_unavailable"
         "the nodes or disks for the replica are down, cordoned, being evicted or unschedulable"
@@ -95,7 +95,7 @@ causes! {
                 read "kubectl -n <namespace> get nodes.longhorn.io -o yaml | grep -A3 'disks:'",
             ]
         way FILE_SYSTEM "ext4's limit is 16 TiB"
-            fix "Create the claim again with less than 16 TiB, or add XFS disks: ext4 limits each replica file to 16 TiB."
+            fix "Create the claim again with less than 16 TiB, or add XFS disks. ext4 limits each replica file to 16 TiB."
         way CORDONED "other nodes are cordoned"
             fix "Uncordon <node> if its maintenance is over: Longhorn then places the replica."
             [read "kubectl get nodes", change "kubectl uncordon <node>"];

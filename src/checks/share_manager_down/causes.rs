@@ -16,21 +16,22 @@ const DELETE: &str = "kubectl -n <namespace> delete pod <pod>";
 
 ways! { DEVICE:
     DEVICE_BUSY "another process uses its device"
-        fix "Exclude Longhorn's devices in /etc/multipath.conf on <node> and restart multipathd, which usually holds the device (Longhorn's page \
-             troubleshooting-volume-with-multipath). Do not run fsck or mkfs."
+        fix "Exclude Longhorn's devices in /etc/multipath.conf on <node> and restart multipathd, which usually holds the device. \
+             Longhorn's article troubleshooting-volume-with-multipath shows how. Do not run fsck or mkfs."
         [read "ssh <node> 'sudo multipath -ll; lsblk'", read LOG];
 }
 
 causes! {
     NODE_DOWN = critical "node_down" "the NFS server's node is down", of_data: NotServed
-        fix "Bring <node> back. If that takes long, find out why the longhorn-manager on <owner> has not moved the NFS server to another node." [read "kubectl get nodes -o wide", read MANAGERS, read SHARE];
+        fix "Bring <node> back. If that takes long, find out why the longhorn-manager on <owner> has not moved the NFS server to another node."
+        [read "kubectl get nodes -o wide", read MANAGERS, read SHARE];
     VOLUME_NOT_ATTACHED = critical "volume_not_attached"
         "its volume is not attached", of_data: NotServed
         fix "Fix the volume attachment first: the NFS server starts once the volume is attached."
             [read "kubectl -n <namespace> get volumeattachments.longhorn.io <object> -o yaml", read SHARE];
     POD_NOT_STARTED = critical "pod_not_started" "the NFS server's pod cannot start", of_data: NotServed
-        fix "Read the Events of pod <pod>, which show why it cannot start: an image that cannot be pulled, no node that accepts it, or a mount \
-             that fails."
+        fix "Read the Events of pod <pod> to find out why it cannot start. Typical causes are a failed image pull, no suitable node or a \
+             failed mount."
             [read DESCRIBE, read SHARE]
         ways KUBELET_SAYS ways NOT_STARTED;
     POD_FAILED = critical "pod_failed" "the NFS server's pod ended and was not replaced", of_data: NotServed
@@ -41,34 +42,35 @@ causes! {
         fix "Read the log of the longhorn-manager on <owner>: only that manager creates the pod."
             [read NOT_CREATED, read MANAGERS, read SHARE]
         way SECRET_MISSING "its encryption Secret is missing"
-            fix "Put Secret <key> back with the same passphrase (GitOps, secret store, etcd snapshot). Another passphrase cannot open the data. Until \
-                 then, do not stop workloads that use other encrypted volumes."
+            fix "Restore Secret <key> with the same passphrase (from GitOps, secret store, etcd snapshot). Another passphrase cannot open \
+                 the data. Until then, do not stop workloads that use other encrypted volumes."
             [read "kubectl get secrets -A --field-selector metadata.name=<key>", read NOT_CREATED, read SHARE];
     NOT_SERVING = critical "not_serving" "its NFS server is not Ready", of_data: NotServed
         fix "Read the log of pod <pod>. If no new lines appear, delete the pod: Longhorn creates another. Pods that use the claim may need a restart."
             [read POD_LOG, read DESCRIBE, change DELETE]
             proven "the server is not serving and logs nothing new; the data is in the volume, not in the pod"
         way MULTIPATHD "multipathd may hold its device"
-            fix "Read the log of pod <pod>. If it says `mount point busy`, exclude Longhorn's devices in /etc/multipath.conf on <node> and restart \
-                 multipathd. If no new lines appear, delete the pod."
+            fix "Read pod <pod>'s log. If the log says `mount point busy`, exclude Longhorn's devices in /etc/multipath.conf on <node> and \
+                 restart multipathd. If no new lines appear, delete the pod."
             [read POD_LOG, read "ssh <node> 'sudo multipath -ll; lsblk'", change DELETE]
         ways DEVICE;
     SERVICE_MISSING = critical "service_missing" "its NFS Service is missing", of_data: NotServed
-        fix "Scale down the workloads that use the claim, then delete pod <pod>: Longhorn creates the Service only with that pod. Then scale them up."
+        fix "Scale down the workloads that use the claim, then delete pod <pod>: Longhorn creates the Service only with that pod. Then \
+             scale the workloads up."
             [read "kubectl -n <namespace> get services", read SHARE, change DELETE]
             proven "no client reaches the server without its Service; the data is in the volume, not in the pod";
     RESTARTING = critical "restarting"
         "the NFS server keeps being replaced, and its clients hang each time" but "warning if fewer than six times in half an hour"
-        fix "Find out what ends the NFS server: memory, its node, a damaged file system, or an unreachable Service longhorn-recovery-backend. From 1.7 \
-             on, its lease can expire on a busy node."
+        fix "Find out what kills the NFS server: memory, its node, a damaged file system, or an unreachable Service \
+             longhorn-recovery-backend. From 1.7 on, its lease can expire on a busy node."
             [read "kubectl -n <namespace> get events --field-selector involvedObject.name=share-manager-<object>", read POD_LOG, read DESCRIBE]
         way MANAGERS_RESTART "its recovery backend's managers keep restarting"
-            fix "Find out why the managers keep restarting: without their Service longhorn-recovery-backend, the NFS server of <release> exits (fixed in \
-                 1.5.5 and 1.6.2). Do not restart managers until all are Ready."
+            fix "Find out why the managers keep restarting. Without their Service longhorn-recovery-backend, the NFS server of <release> \
+                 exits (fixed in 1.5.5 and 1.6.2). Do not restart managers until all are Ready."
             [read MANAGERS, read SLICES, read LOG]
         way BACKEND_RESTARTS "its recovery backend keeps restarting"
-            fix "Find out why the longhorn-recovery-backend pods keep restarting: without them, the NFS server of <release> exits (fixed in 1.5.5 and \
-                  1.6.2). Do not restart these pods until all are Ready."
+            fix "Find out why the longhorn-recovery-backend pods keep restarting. Without them, the NFS server of <release> exits (fixed \
+                 in 1.5.5 and 1.6.2). Do not restart these pods until all are Ready."
             [read "kubectl -n <namespace> get pods -o wide -l app=longhorn-recovery-backend", read SLICES, read LOG];
 }
 

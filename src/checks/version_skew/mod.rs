@@ -45,15 +45,15 @@ causes! {
         ];
     UPGRADE_REFUSED = warning "upgrade_refused"
         "Flux, Argo CD or the K3s/RKE2 Helm controller cannot apply a Longhorn upgrade, or has rolled it back"
-        fix "Read the error and fix its cause. Then run `longhorn-health-exporter plan upgrade` before the next try. Do not uninstall Longhorn: that \
-             deletes its volumes." [
+        fix "Read the error and fix its cause. Then run `longhorn-health-exporter plan upgrade` before you try again. Do not uninstall \
+             Longhorn: that deletes its volumes." [
             read "kubectl -n <chart_namespace> logs job/<workload> --tail=50",
             read "kubectl -n <chart_namespace> describe <kind> <object>",
             read "longhorn-health-exporter plan upgrade",
         ]
         way STORED_VERSIONS "v1beta1 is still a stored version"
-            fix "Follow 1.10's important notes while still on <from>: rewrite these CRDs' objects, then remove v1beta1 from status.storedVersions. Do not \
-                 delete a CRD: that deletes its objects." [
+            fix "Follow 1.10's important notes while Longhorn is still on <from>: rewrite these CRDs' objects, then remove v1beta1 from \
+                 status.storedVersions. Do not delete a CRD: that deletes its objects." [
                 read "kubectl get crds -l longhorn-manager -o custom-columns=NAME:.metadata.name,STORED:.status.storedVersions",
                 read "kubectl -n <chart_namespace> logs job/<workload> --tail=50",
                 read "longhorn-health-exporter plan upgrade",

@@ -11,8 +11,8 @@ const MANAGERS_THERE: &str = "kubectl -n <namespace> get pods -l longhorn.io/com
 // Of the v1 data engine, whose device is an iSCSI session of the node with its own instance manager; and of v2.
 ways! { ENGINE_ERROR:
     STALE_RECORD "iscsiadm rejects an old record"
-        fix "Move the iSCSI record that the error names out of its directory on <node>: one bad record can stop every \
-             engine there. The record holds no data, and sessions continue."
+        fix "Move the iSCSI record that the error names out of its directory on <node>. One bad record can stop every engine there. The \
+             record holds no data, and sessions continue."
         [read "ssh <node> 'sudo iscsiadm -m node'", read "ssh <node> 'sudo find /etc/iscsi/nodes /var/lib/iscsi/nodes -type f -size -1'", read EVENTS];
     NO_ISCSIADM "iscsiadm is missing"
         fix "Install open-iscsi on <node> (iscsi-initiator-utils on RPM systems) and start iscsid. The volume then attaches automatically."
@@ -31,14 +31,15 @@ ways! { ENGINE_ERROR:
         fix "Read the denials on <node> and allow them: the SELinux policy is in Longhorn's article volume-attachment-fails-due-to-selinux-denials."
         [read "ssh <node> 'sudo ausearch -m avc -ts recent | grep -i iscsi'", read EVENTS];
     MULTIPATH "multipathd holds the device"
-        fix "Blacklist Longhorn's devices in /etc/multipath.conf on <node> and restart multipathd (Longhorn's article troubleshooting-volume-with-multipath)."
+        fix "Blacklist Longhorn's devices in /etc/multipath.conf on <node> and restart multipathd. Longhorn's article \
+             troubleshooting-volume-with-multipath shows how."
         [read "ssh <node> 'sudo multipath -ll; lsblk'", read EVENTS];
     BUSY "its previous device is still busy"
         fix "Find out what is still using <claim>'s device on <node>: a mount, a process or multipathd. Release the device, so that the engine can log \
              out and start again."
         [read "ssh <node> 'sudo iscsiadm -m session -P 1; grep longhorn /proc/mounts; sudo lsof /dev/longhorn/<volume>'", read EVENTS];
     NO_LOOPBACK "the node cannot reach its instance manager"
-        fix "Allow traffic from <node> to TCP port 3260 of its instance manager pod: check firewall, NetworkPolicy, routes, and the \
+        fix "Allow traffic from <node> to TCP port 3260 of its instance manager pod. Check firewall, NetworkPolicy, routes, and the \
              interface in iscsid.conf."
         [read MANAGERS_THERE, read ISCSI_LOG, read "kubectl -n <namespace> get networkpolicies"];
     EXITS "the engine process exits"

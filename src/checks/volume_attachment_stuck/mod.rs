@@ -50,8 +50,8 @@ const OF_KUBERNETES: &str = "kubectl get volumeattachments.storage.k8s.io";
 causes! {
     ATTACH_LOOP = critical "attach_loop"
         "the engine died at least three times in the last hour, so the volume keeps attaching and detaching"
-        fix "Find out why the engine dies. Check the instance manager on <value> (restarted, out of memory), the replicas' network, and the disks. \
-             Scaling the workload down stops the loop." [read VOLUME_OBJECTS, read EVENTS, read TICKETS]
+        fix "Find out why the engine dies. Check the instance manager on <value> (restarted, out of memory), the replicas' network, and \
+             the disks. To end the loop, stop the workload." [read VOLUME_OBJECTS, read EVENTS, read TICKETS]
         ways ENGINE_ERROR;
     ENGINE_CANNOT_START = critical "engine_cannot_start"
         "the volume cannot attach, because its engine fails to start on the requested node"
@@ -86,8 +86,8 @@ causes! {
              <owner>, which owns the volume." [read VOLUME_OBJECTS, read EVENTS, read TICKETS];
     TICKET_WAITS = warning "ticket_waits"
         "a workload has been waiting ten minutes: its volume is attached elsewhere, or its attachment was never requested", changed_by: BY_POLICY
-        fix "Find out what still uses <claim> on its node, and stop it: a pod stuck in Terminating, an attachment from Longhorn's UI, or a second pod of \
-             the RWO claim." [read TICKETS, read OF_KUBERNETES, read VOLUME_OBJECTS]
+        fix "Find and stop what still uses <claim> on its node. It can be a Terminating pod, a second pod of the RWO claim or an \
+             attachment from Longhorn's UI." [read TICKETS, read OF_KUBERNETES, read VOLUME_OBJECTS]
             proven "a second replica of a strict-local volume, without data; of two active engines the one that no replica names; the pod of a \
                     virtual machine on the node that it should leave"
         way MIGRATES "its migration is stuck"
@@ -107,8 +107,8 @@ causes! {
                 change "kubectl -n <namespace> patch volumes.longhorn.io <volume> --subresource=status --type merge -p '{\"status\":{\"pendingNodeID\":\"\"}}'",
             ]
         way TWO_ENGINES "two of its engines are active"
-            fix "Compare the replicas' spec.engineName. Delete the engine that none names, and keep the other: Longhorn stops all work on a volume with \
-                 two active engines (fixed in 1.4.4 and 1.5.2)." [read VOLUME_OBJECTS, read TICKETS]
+            fix "Delete the engine that no replica's spec.engineName names. Keep the other engine. Longhorn stops all work on a volume \
+                 with two active engines (fixed in 1.4.4 and 1.5.2)." [read VOLUME_OBJECTS, read TICKETS]
         way UNHELD "it is still detached, although no other node holds it"
             fix "Read the log of the longhorn-manager on <owner>, which owns the volume: it shows why the volume does not attach. Nothing else holds the \
                  volume." [read OWNERS_LOG, read VOLUME_OBJECTS, read TICKETS]
@@ -116,7 +116,8 @@ causes! {
             fix "Find out whether <claim>'s attachment, made in Longhorn's UI, is still needed. If not, detach the volume there: the workload can then use \
                  it. Do not delete the VolumeAttachment." [read TICKETS, read VOLUME_OBJECTS]
         way OWN_WORK "Longhorn's own work holds it"
-            fix "Find out why Longhorn's <kind> has not finished: its ticket <attachment> holds the volume until then. No workload holds the volume."
+            fix "Find out why Longhorn's <kind> has not finished: its ticket <attachment> holds the volume until it does. No workload \
+                 holds the volume."
             [read "kubectl -n <namespace> get snapshots.longhorn.io,backups.longhorn.io | grep -e <volume> -e NAME", read TICKETS]
         way LONGHORN_REFUSES "Longhorn rejects the request"
             fix "<known_error>Read the error that Longhorn returned and fix its cause, often an engine image that is missing on a node. csi-attacher then retries \
@@ -126,23 +127,23 @@ causes! {
                 read "kubectl -n <namespace> get engineimages.longhorn.io",
             ]
         way NEVER_ASKED "Longhorn never got the request"
-            fix "Find out why csi-attacher cannot reach Service longhorn-backend (port 9500): check DNS, service mesh and NetworkPolicies (those of \
-                 1.12.1 omit the CSI sidecars). Then read csi-attacher's log for the error."
+            fix "Find out why csi-attacher cannot reach Service longhorn-backend (port 9500). Check DNS, service mesh and NetworkPolicies \
+                 (those of 1.12.1 omit the CSI sidecars). Then read csi-attacher's log for the error."
                 [read ATTACHMENT, read "kubectl -n <namespace> logs -l app=csi-attacher --tail=50", read "kubectl -n <namespace> get networkpolicies"]
         way ISOLATED "a NetworkPolicy isolates longhorn-manager"
-            fix "Change NetworkPolicy <value> at its source (Git, Argo CD): nothing reaches the managers. Until then, do not restart Longhorn's pods or trust \
-                 the states that it shows."
+            fix "Change NetworkPolicy <value> at its source (Git, Argo CD): it blocks all traffic to the managers. Until then, do not \
+                 restart Longhorn's pods or trust the states that Longhorn shows."
             [read "kubectl -n <namespace> get networkpolicies -o yaml", read ATTACHMENT, read "kubectl -n <namespace> get pods"]
         way PV_DELETED "its PersistentVolume is being deleted"
-            fix "Set its reclaim policy to Retain and back up <volume> before anything else: with Delete, the data goes with the claim. Then \
-                 recreate PersistentVolume and claim for <volume>." [
+            fix "Set the PersistentVolume's reclaim policy to Retain and back up <volume> first. With policy Delete, the data is deleted \
+                 with the claim. Then recreate the PersistentVolume and claim." [
                 read "kubectl get persistentvolumes | grep -e <volume> -e NAME",
                 read "kubectl -n <namespace> get backups.longhorn.io -l backup-volume=<volume>",
                 read ATTACHMENT,
             ]
         way ATTACHER_HANGS "csi-attacher hangs"
-            fix "Delete pod <pod>: its successor takes the Lease and attaches the volume. Do not delete the VolumeAttachment. Then scale \
-                 csi-attacher back to 3 replicas." [
+            fix "Delete pod <pod>: the new pod takes the Lease and attaches the volume. Then scale csi-attacher back to 3 replicas. Do not \
+                 delete the VolumeAttachment." [
                 change "kubectl -n <namespace> delete pod <pod>",
                 read "kubectl -n <namespace> get leases.coordination.k8s.io external-attacher-leader-driver-longhorn-io -o yaml",
                 read "kubectl -n <namespace> logs <pod> --tail=50",
@@ -165,11 +166,11 @@ causes! {
             fix "Keep pods with Longhorn volumes off <node>. Or detach all Longhorn volumes and add the toleration to setting taint-toleration and \
                  DaemonSet longhorn-manager. csi-attacher then retries automatically." [read NODE, read KEPT_BY]
         way KEPT_AWAY_BY_LABEL "the node lacks a label for the CSI plugin"
-            fix "Keep pods with Longhorn volumes off <node>, or add the missing label to it. Otherwise detach all volumes and change setting \
-                 system-managed-components-node-selector. csi-attacher then retries automatically." [read NODE, read KEPT_BY]
+            fix "Keep pods with Longhorn volumes off <node>, or add the missing label to it. Otherwise, detach all volumes and remove the \
+                 label from setting system-managed-components-node-selector. csi-attacher then retries automatically." [read NODE, read KEPT_BY]
         way KEPT_OUT_BY_LABEL "the node lacks a label for the CSI plugin and the manager"
-            fix "Keep pods with Longhorn volumes off <node>, or add the missing label to it. Otherwise detach all volumes and change setting \
-                 system-managed-components-node-selector and DaemonSet longhorn-manager. csi-attacher then retries automatically."
+            fix "Keep pods with Longhorn volumes off <node>, or add the missing label to it. Otherwise, detach all volumes and remove the \
+                 label from system-managed-components-node-selector and DaemonSet longhorn-manager. csi-attacher then retries."
                 [read NODE, read KEPT_BY]
         ways REFUSED
         ways UNRESOLVED;
@@ -183,8 +184,9 @@ causes! {
         ];
     MIGRATION_BROKE = warning "migration_broke"
         "a live migration was aborted, and the volume can now attach to neither node"
-        fix "Decide which node should run the virtual machine of <claim>. Then delete its pod on the other node: Longhorn attaches the volume once \
-             only one attachment ticket is left." [read TICKETS, read OF_KUBERNETES] proven "the fix asks on which node the virtual machine should run"
+        fix "Decide which node should run the virtual machine of <claim>. Then delete the machine's pod on the other node: Longhorn \
+             attaches the volume once only one attachment ticket is left."
+            [read TICKETS, read OF_KUBERNETES] proven "the fix asks on which node the virtual machine should run"
         way DETACHING_LOOP "it has two engines left"
             fix "Follow Longhorn's page troubleshooting-migratable-rwx-volume-stuck-in-detaching-loop: the volume keeps both engines of the migration. \
                  Upgrade to 1.10.0 or later, which fixes this. Do not delete the volume." [
@@ -202,8 +204,8 @@ causes! {
             read VOLUME_OBJECTS,
         ] proven "the volume is mounted nowhere, and has a backup, before its file system is repaired"
         way DEVICE_BUSY "another process uses the device"
-            fix "Blacklist Longhorn's devices in /etc/multipath.conf on <node> and restart multipathd: it usually holds the device (Longhorn's article \
-                 troubleshooting-volume-with-multipath)."
+            fix "Blacklist Longhorn's devices in /etc/multipath.conf on <node> and restart multipathd, which usually holds the device. \
+                 Longhorn's article troubleshooting-volume-with-multipath shows how."
         way NO_PASSPHRASE "the kubelet gets no passphrase"
             fix "Create the Secret that the PV's spec.csi.nodeStageSecretRef names. If that field is empty, set persistentVolumeReclaimPolicy \
                  to Retain, then recreate the PV with the field. Without Retain, data is deleted."
@@ -211,19 +213,21 @@ causes! {
             fix "Check on <node> that cryptsetup is installed and module dm_crypt is loaded. Then check that the Secret has the passphrase with \
                  which the volume was encrypted."
         way NO_STDIN "cryptsetup cannot read the passphrase"
-            fix "Upgrade Longhorn to 1.7.4, 1.8.2, 1.9.0 or later: earlier releases cannot read the passphrase on a newer OS like Talos 1.9. Until then, \
-                 use a node with an older OS."
+            fix "Upgrade Longhorn to 1.7.4, 1.8.2, 1.9.0 or later. Earlier releases cannot read the passphrase on a newer OS like Talos \
+                 1.9. Until then, use a node with an older OS."
         way REJECTED_BY_KERNEL "the kernel rejects it"
             fix "Read the error in <node>'s kernel log. If it reports an unsupported block size or file system, run the pod on another node. Run fsck only if \
                  it reports damage."
             [read "ssh <node> 'sudo dmesg | tail -20; getconf PAGESIZE'", read EVENTS]
         way NO_ARGON2 "cryptsetup lacks argon2i"
-            fix "If the volume is new and empty, set CRYPTO_PBKDF to pbkdf2 in its Secret: cryptsetup on <node> lacks argon2i, Longhorn's default. Otherwise, use a node that supports argon2i."
+            fix "If the volume is new and empty, set CRYPTO_PBKDF to pbkdf2 in its Secret. On <node>, cryptsetup lacks argon2i, Longhorn's \
+                 default. Otherwise, use a node that supports argon2i."
         way NFS_CLIENT "NFS mount fails"
             fix "Check that <node> has an NFS client and that its kernel supports NFS 4.1. Then check that <node> can reach port 2049 of the share \
                  endpoint."
         way NO_ADDRESS "its share has no address"
-            fix "Delete pod share-manager-<volume> when its workloads can pause: Longhorn then recreates the share's Service with the right address for the current network setting." [
+            fix "Delete pod share-manager-<volume> when its workloads can pause. Longhorn then recreates the share's Service with the \
+                 right address for the current network setting." [
                 read "kubectl -n <namespace> get sharemanagers.longhorn.io <volume> -o jsonpath='{.status.endpoint}'",
                 read "kubectl -n <namespace> get services <volume> -o yaml --ignore-not-found",
             ]
@@ -231,7 +235,7 @@ causes! {
             fix "Scale the workload to 0 until the volume is detached, then up again: the kubelet then mounts the new device. The old device \
                  was replaced when the engine died."
         way BACKEND_UNREACHED "longhorn-backend is unreachable"
-            fix "Find out why the CSI plugin on <node> cannot reach Service longhorn-backend (port 9500): check the managers, \
+            fix "Find out why the CSI plugin on <node> cannot reach Service longhorn-backend (port 9500). Check the managers, \
                  NetworkPolicies and <node>'s pod network."
             [read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide", read "kubectl -n <namespace> get networkpolicies"]
         way NSMOUNTER "nsmounter finds no kubelet"
@@ -243,16 +247,16 @@ causes! {
         ways FILE_SYSTEM
         ways UNRESOLVED;
     VOLUME_GONE = critical "volume_gone" "a workload waits for a volume that Longhorn no longer has"
-        fix "Restore volume <object> under its name from the newest backup. Without one, look for directories <object>-* in replicas/ on every node's \
-             disks. Keep its claim and PersistentVolume." [
+        fix "Restore volume <object> under the same name from its newest backup. If no backup exists, look for directories <object>-* in \
+             replicas/ on every node's disks. Keep the claim and PersistentVolume." [
             read "kubectl -n <namespace> get orphans.longhorn.io -o custom-columns=NAME:.metadata.name,NODE:.spec.nodeID,DATA:.spec.parameters.DataName",
             read "kubectl -n <namespace> get backups.longhorn.io | grep <object>",
             read "kubectl get persistentvolumes,persistentvolumeclaims -A | grep <object>",
             read OF_KUBERNETES,
         ] proven "Longhorn has no object of that name, so a restore overwrites nothing; the claim and all directories are kept"
         way ORPHANED "its data is in orphaned directories"
-            fix "Keep the Orphans: their directories may be the only copy. Restore volume <object> under its name from a backup, or export it from a \
-                 directory. Do not enable orphan-resource-auto-deletion.";
+            fix "Keep the Orphans: their directories may be the only copy. Restore volume <object> under the same name from a backup, or \
+                 export it from a directory. Do not enable orphan-resource-auto-deletion.";
 }
 
 pub static CHECK: Check = Check {

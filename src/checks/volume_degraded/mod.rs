@@ -46,23 +46,24 @@ ways! { FAILED_REBUILD:
              device."
         [read "ssh <node> 'sudo dmesg -T | grep -iE \"i/o error|read-only|medium error\" | tail'", read REPLICAS, read EVENTS];
     TOO_SLOW "long-grpc-timeout ends its rebuild"
-        fix "Raise setting long-grpc-timeout (default 86400 s) above the time that the rebuild takes: the next rebuild uses it. Until it \
-             ends, pause the volume's recurring jobs."
+        fix "Raise setting long-grpc-timeout (default 86400 s) above the rebuild's duration: the next rebuild uses the new value. Until \
+             that rebuild ends, pause the volume's recurring jobs."
         [read "kubectl -n <namespace> get settings.longhorn.io long-grpc-timeout", read EVENTS, read REPLICAS];
     ONE_NODE "one node takes part in all of them"
-        fix "Check <node>'s network for lost large packets (MTU, offload, storage network). Until it works, do not drain or reboot any node: <node> may \
-             hold a last copy."
+        fix "Check <node>'s network for lost large packets (MTU, offload, storage network). Until the network works, do not drain or \
+             reboot any node: <node> may hold a last copy."
         [read "ssh <node> 'ip -o link'", read "kubectl get nodes -o wide", read REPLICAS, read EVENTS];
     ONE_CUT_OFF "one node cannot be reached by any of them"
-        fix "Fix <node>'s pod network: its CNI pod, firewall (VXLAN port) and routes, or the storage network if that is set. Until it works, do not drain \
-             or reboot any node."
+        fix "Fix <node>'s pod network: its CNI pod, firewall (VXLAN port) and routes, or the storage network if set. Until the network \
+             works, do not drain or reboot any node."
         [read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>", read REPLICAS, read EVENTS];
     OTHER_NETWORK "its address is in another network"
         fix "Give <node> an InternalIP in the other nodes' network (node-ip; flannel-iface on k3s), and restart its kubelet. Until then, do \
              not drain or reboot any node."
         [read "kubectl get nodes -o wide", read "kubectl describe node <node>", read REPLICAS, read EVENTS];
     UNREACHED "instance managers cannot connect"
-        fix "Fix the network between the instance managers of both nodes: the pod network, or the storage network if that is set. Longhorn then rebuilds."
+        fix "Fix the network between both nodes' instance managers: the pod network, or the storage network if that is set. Longhorn then \
+             rebuilds."
         [read "kubectl -n <namespace> get pods -o wide -l longhorn.io/component=instance-manager", read REPLICAS, read EVENTS];
 }
 
@@ -120,7 +121,7 @@ causes! {
              creates the replica elsewhere."
             [read NODE, read REPLICAS] proven "the node never comes back, and the volume has a healthy replica elsewhere"
         way NEVER_STARTED "a replica never started there"
-            fix "Bring <node> back. If that takes long, delete replica <replica>, which never started and is empty: Longhorn then creates \
+            fix "Bring <node> back. If that takes long, delete replica <replica>, which never started and is empty. Longhorn then creates \
                  another on a node that is up (Longhorn issue 13571)."
                 [read REPLICAS, read NODE, change "kubectl -n <namespace> delete replicas.longhorn.io <replica>"]
                 proven "the replica never started, and holds no data"
@@ -134,12 +135,12 @@ causes! {
         fix "Read the log of the longhorn-manager on <owner>, which owns the volume and starts its rebuilds."
             [read "kubectl -n <namespace> logs <manager> -c longhorn-manager --tail=2000 | grep <volume>", read REPLICAS, read EVENTS]
         way COPY_MISSING "its backing image is not ready there"
-            fix "Find out why the copy of the volume's backing image is not ready. If it has failed, clean it up in \
-                 Longhorn's UI (Backing Image): Longhorn then sends it again."
+            fix "Find out why the volume's backing image copy is not ready. If the copy has failed, clean it up in Longhorn's UI (Backing \
+                 Image): Longhorn then sends it again."
             [read "kubectl -n <namespace> get backingimages.longhorn.io -o yaml | grep -B2 -A8 diskFileStatusMap", read REPLICAS]
         way COPY_CORRUPT "its backing image has a checksum mismatch there"
-            fix "Disable scheduling on disk <disk> of <node>, then test that disk, memory and network: copies elsewhere match. Keep the good copies \
-                 and the expected checksum." [
+            fix "Disable scheduling on disk <disk> of <node>, then test that disk, memory and network. Copies on other disks have the \
+                 expected checksum: keep those copies and that checksum." [
                 read "kubectl -n <namespace> get backingimages.longhorn.io -o yaml | grep -B2 -A8 diskFileStatusMap",
                 change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '{\"spec\":{\"disks\":{\"<disk>\":{\"allowScheduling\":false}}}}'",
             ]

@@ -45,7 +45,8 @@ const VOLUME: &str = "kubectl -n <namespace> get volumes.longhorn.io <object> -o
 causes! {
     REPLICAS_UNREACHABLE = critical "replicas_unreachable"
         "the replicas with the data are on nodes that are down, or on disks that Longhorn cannot use"
-        fix "Bring <node> and its disk back, or free space on the disk: it has the newest copy. Do not delete replicas: they are the only copies."
+        fix "Bring <node> and its disk back, or free space on the disk: that disk has the newest copy. Do not delete replicas: they are \
+             the only copies."
             [read "kubectl -n <namespace> get nodes.longhorn.io <node> -o yaml", read REPLICAS]
             proven "the node of the newest copy is deleted from Kubernetes and its disk is lost; the backup is restored into a new volume, and \
                   nothing is deleted"
@@ -55,8 +56,8 @@ causes! {
             [read REPLICAS, read "kubectl get nodes"];
     AUTO_SALVAGE_OFF = critical "auto_salvage_off"
         "usable replicas exist, but Longhorn salvages none automatically, so you must choose which replica to salvage"
-        fix "Scale the workload down. Once the volume is detached, salvage the replica that failed last, and any that failed within a minute of it: earlier \
-             ones lack writes." [
+        fix "Scale the workload down. Once the volume is detached, salvage the replica that failed last. Also salvage any that failed \
+             within a minute before it: earlier ones lack writes." [
             read REPLICAS,
             read VOLUME,
             change "kubectl -n <namespace> patch replicas.longhorn.io <replica> --type merge -p '{\"spec\":{\"failedAt\":\"\"}}'",
@@ -96,7 +97,7 @@ causes! {
                 read "kubectl -n <namespace> get backups.longhorn.io --sort-by=.metadata.creationTimestamp",
                 read VOLUME,
             ]
-        way BLOCKS_MISSING "blocks of the backup are missing in the store"
+        way BLOCKS_MISSING "blocks of the backup are missing from the store"
             fix "Stop what removes objects in the backup store, such as a lifecycle rule: other backups probably lack blocks too. Take full backups of \
                  existing volumes. Keep the old ones." [
                 read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
@@ -113,8 +114,8 @@ causes! {
     NEVER_UP = warning "never_up"
         "the volume has never been up (no data is lost), because its engine or replicas cannot start"
         but "info in the first minute", of_data: NeverUp
-        fix "Find out why the volume's engine and replicas are not starting: check condition InstanceCreation, engine image, instance managers and <owner>'s \
-             longhorn-manager. Do not delete anything: the data is intact." [
+        fix "Find out why the volume's engine and replicas are not starting. Check condition InstanceCreation, engine image, instance \
+             managers and <owner>'s longhorn-manager. Do not delete anything: the data is intact." [
             read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<object> -o yaml | grep -A5 InstanceCreation",
             read REPLICAS,
         ]

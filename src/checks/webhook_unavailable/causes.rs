@@ -6,16 +6,15 @@ use crate::facts::ways::{REFUSED, UNREACHED};
 // Where something else holds it up, that has to be fixed: the finding of another check.
 ways! { HELD_UP:
     HOLDER_HANGS "the start Lease's holder is hanging"
-        fix "Read the log of the start Lease's holder: it is hanging, and the other managers are waiting for it. Do not delete its pod: the next manager \
-             hangs too." [
+        fix "Read the log of the manager that holds the start Lease: it is hanging, and the others wait for it. Do not delete its pod: the \
+             next manager hangs too." [
             read "kubectl -n <namespace> logs <manager> -c <workload> --tail=50",
             read "kubectl -n <namespace> get pods -l app=<workload> -o wide --show-labels",
         ];
     PROBE_FOREIGN "the readiness probe's port is wrong"
         fix "Apply this release's manifest: the readiness probe targets a port that this release does not serve. Waiting does not help.";
     CRASH_LOOPS "pods behind the Service are crash-looping"
-        fix "Read the previous logs of the pods behind the Service, and fix the crash: the pods do not recover by \
-             themselves.";
+        fix "Read the previous logs of the pods behind the Service, and fix the crash. The pods do not recover by themselves.";
     POD_HANGS "a pod behind the Service is hanging during startup"
         fix "Read the log of the Service's pod that is stuck during startup, and fix the error there. The pod does not recover by itself.";
     RUNTIME_REFUSES "the container runtime rejects a container"
@@ -37,8 +36,8 @@ const SLICES: &str =
 causes! {
     NO_READY_ENDPOINT = critical "no_ready_endpoint"
         "a webhook has had no ready endpoint for longer than a rollout takes", rejects_changes: true
-        fix "Find out why no pod behind Service <object> is Ready. Check pod labels against its selector. Do not \
-             delete the webhook configurations: from 1.9.2 on, managers need them to start." [
+        fix "Find out why no pod behind Service <object> is Ready. Compare pod labels with its selector. Do not delete the webhook \
+             configurations: from 1.9.2 on, managers need them to start." [
             read PODS,
             read "kubectl -n <namespace> logs -l app=<workload> -c <workload> --previous --prefix --ignore-errors --tail=20",
             read SLICES,
@@ -51,8 +50,8 @@ causes! {
             read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
         ]
         way SERVICE_MISSING "its Service is missing"
-            fix "Create Service <object> again by what installed Longhorn (helm upgrade, or the manifest of the running release). Do not restart managers \
-                 or delete the webhook configurations."
+            fix "Create Service <object> again with the tool that installed Longhorn (helm upgrade, or the running release's manifest). Do \
+                 not restart managers or delete the webhook configurations."
             [read "kubectl -n <namespace> get services", read "helm -n <namespace> list"]
         ways HELD_UP ways UNREACHED ways REFUSED;
     DEADLOCK = critical "deadlock"
@@ -68,16 +67,16 @@ causes! {
         ways HELD_UP ways UNREACHED;
     SELECTOR_WRONG = critical "selector_wrong"
         "managers are Ready, but a webhook's Service selects none of them: its selector is wrong for this release"
-        fix "Set the Service's selector to the one of its release (from 1.7 on longhorn.io/admission-webhook: longhorn-admission-webhook). Then \
-             find out what changed it, for example another release's manifest or a GitOps source." [
+        fix "Set the Service's selector to its release's value (1.7 and later: longhorn.io/admission-webhook=longhorn-admission-webhook). \
+             Then find out what changed it, for example another release's manifest or a GitOps source." [
             change "kubectl -n <namespace> patch service <object> --type merge -p '{\"spec\":{\"selector\":<value>}}'",
             read "kubectl -n <namespace> get service <object> -o jsonpath='{.spec.selector}'",
             read LABELS,
         ];
     NOT_LISTED = critical "not_listed"
         "managers are Ready and match the Service's selector, but Kubernetes does not list them in its EndpointSlices"
-        fix "Check kube-controller-manager, which writes EndpointSlices. Its Lease must have been renewed within a minute, and its log must show no \
-             endpointslice errors. Restarting managers does not help." [
+        fix "Check kube-controller-manager, which writes EndpointSlices. Its Lease must have been renewed within the last minute, and its \
+             log must show no endpointslice errors. Restarting managers does not help." [
             read SLICES,
             read "kubectl -n kube-system get lease kube-controller-manager -o yaml",
             read "kubectl -n kube-system logs -l component=kube-controller-manager --prefix --tail=50",
@@ -93,18 +92,19 @@ causes! {
         ] proven "the manager has lacked the label for longer than a failover takes; a DaemonSet recreates its pod";
     LOCK_STUCK = warning "lock_stuck"
         "a node without a working manager pod has held the start Lease longer than a startup takes"
-        fix "Find what renews the Lease: a manager process that outlived its pod on <node>, or a second installation. Once that manager stops, another takes the Lease after 20 s."
+        fix "Find and stop what renews the Lease: a manager process that outlived its pod on <node>, or a second installation. Another \
+             manager then takes the Lease after 20 s."
             [read "kubectl -n <namespace> get lease <object> -o yaml", read MANAGERS, read "ssh <node> 'ps aux | grep [l]onghorn-manager'"];
     CONFIGURATION_MISSING = critical "configuration_missing"
         "one of Longhorn's webhook configurations is missing or lists no webhook"
-        fix "Restart one manager: its startup recreates both configurations. If one disappears again, find out who deletes it (GitOps pruning, a \
-             policy engine)."
+        fix "Restart one manager: its startup recreates both webhook configurations. If one disappears again, find out what deletes it \
+             (GitOps pruning, a policy engine)."
             [read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations | grep longhorn", change DELETE_MANAGER]
             proven "a configuration is missing, and a starting manager writes it";
     CONFIGURATION_FOREIGN = critical "configuration_foreign"
         "one of Longhorn's webhook configurations names a Service in another namespace"
-        fix "Check whether namespace <value> runs another Longhorn. If so, decide which to keep: they overwrite each other's configuration. Otherwise delete \
-             the webhook configuration and restart one manager: that recreates it." [
+        fix "Check whether namespace <value> runs another Longhorn. If so, decide which Longhorn to keep: both overwrite the \
+             configuration. Otherwise delete the webhook configuration and restart one manager, which recreates it." [
             read "kubectl -n <value> get service,pods -l app=longhorn-manager",
             read "kubectl get <webhook> -o jsonpath='{.webhooks[*].clientConfig.service}'",
             change "kubectl delete <webhook>",
@@ -112,14 +112,15 @@ causes! {
         ] proven "the configuration names a Service in another namespace, and no other Longhorn runs there";
     CONFIGURATION_UNTRUSTED = critical "configuration_untrusted"
         "one of Longhorn's webhook configurations has no CA bundle, so the API server does not trust the webhook"
-        fix "Restart one manager: its startup writes the CA of Secret longhorn-webhook-ca. If the bundle disappears again, find out who removes it \
-             (GitOps, a CA injector)."
+        fix "Restart one manager: during startup, it copies the CA from Secret longhorn-webhook-ca into the webhook configuration. If that \
+             CA disappears again, find out what removes it (GitOps, a CA injector)."
             [read "kubectl get <webhook> -o yaml", change DELETE_MANAGER]
             proven "the configuration has no CA bundle, and a starting manager writes it";
     CA_EXPIRED = critical "ca_expired"
         "a webhook configuration's CA has expired or is not yet valid, so the API server distrusts the webhook"
-        fix "Correct the control plane's clock if it is wrong. Otherwise restart one manager: it writes the CA of Secret longhorn-webhook-ca. If the \
-             dates stay wrong, delete that Secret and longhorn-webhook-tls, and restart all managers." [
+        fix "Correct the control plane's clock if it is wrong. Otherwise restart one manager: it copies the CA from Secret \
+             longhorn-webhook-ca into the configuration. If the dates stay wrong, delete that Secret and longhorn-webhook-tls, and restart \
+             all managers." [
             read "date -u; kubectl get <webhook> -o jsonpath='{.webhooks[0].clientConfig.caBundle}' | base64 -d | openssl x509 -noout -subject -dates",
             change DELETE_MANAGER,
             read "kubectl -n <namespace> get secret longhorn-webhook-ca -o jsonpath='{.data.tls\\.crt}' | base64 -d | openssl x509 -noout -subject -dates",
@@ -128,8 +129,9 @@ causes! {
         ] proven "the CA is not valid now, so every call fails anyway; managers create both Secrets during startup, and I/O does not pass through them";
     CERTIFICATE_REFUSED = critical "certificate_refused"
         "the two webhook configurations trust different CAs, or the API server rejects the webhook's certificate"
-        fix "Restart one manager: its startup writes both configurations with the CA of Secret longhorn-webhook-ca. If they differ again, find out who \
-             writes one (GitOps, a CA injector). If the certificate stays rejected, delete Secret longhorn-webhook-tls and restart all managers." [
+        fix "Restart one manager: during startup, it copies the CA from Secret longhorn-webhook-ca into both configurations. If they \
+             differ again, find out what changes one (GitOps, a CA injector). If the certificate stays rejected, delete Secret \
+             longhorn-webhook-tls and restart all managers." [
             read "kubectl get validatingwebhookconfigurations longhorn-webhook-validator -o jsonpath='{.webhooks[0].clientConfig.caBundle}' | base64 -d | openssl x509 -noout -fingerprint -dates",
             read "kubectl get mutatingwebhookconfigurations longhorn-webhook-mutator -o jsonpath='{.webhooks[0].clientConfig.caBundle}' | base64 -d | openssl x509 -noout -fingerprint -dates",
             change DELETE_MANAGER,
@@ -154,8 +156,8 @@ causes! {
             ];
     CALLS_FAIL = critical "calls_fail"
         "the API server's calls to the admission webhook fail although managers are Ready", rejects_changes: true
-        fix "Check the network path from the API server to the managers' port 9502: proxy (NO_PROXY must contain .svc), CNI and firewall. Do not delete the \
-             webhook configurations." [
+        fix "Check the network path from the API server to the managers' port 9502: NO_PROXY (must contain .svc), CNI and firewall. Do not \
+             delete the webhook configurations." [
             read "kubectl get --raw /api/v1/namespaces/<namespace>/services/https:longhorn-admission-webhook:9502/proxy/v1/healthz",
             read MANAGERS,
         ]
@@ -164,8 +166,8 @@ causes! {
                  webhook configurations."
             [read "kubectl -n <namespace> get networkpolicies -o yaml", read "kubectl get --raw /api/v1/namespaces/<namespace>/services/https:longhorn-admission-webhook:9502/proxy/v1/healthz"]
         way MESH "the managers are in a service mesh"
-            fix "Take Longhorn's namespace out of the service mesh, or let the API server reach port 9502 without mutual TLS. Do not delete the \
-                 webhook configurations."
+            fix "Exclude Longhorn's namespace from the service mesh, or let the API server reach port 9502 without mutual TLS. Do not \
+                 delete the webhook configurations."
             [read "kubectl get namespace <namespace> --show-labels", read LABELS];
     CA_EXPIRES_SOON = warning "ca_expires_soon"
         "a webhook configuration's CA expires within 30 days, after which every change to a Longhorn object is rejected"

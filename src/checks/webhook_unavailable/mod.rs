@@ -33,8 +33,8 @@ use crate::longhorn::Resource::*;
 pub static CHECK: Check = Check {
     id: "webhook_unavailable",
     title: "Webhook availability",
-    summary: "A webhook has no ready endpoint, or its configuration is missing or wrong (namespace, CA). The check also finds managers that wait for each \
-              other, and a start Lease held by a node without a manager.",
+    summary: "A webhook has no ready endpoint, or its configuration is missing or wrong (namespace, CA). Or managers wait for each other, \
+         or a node without a manager holds the start Lease.",
     needs: &[EndpointSlices, Pods],
     uses: &[
         Services, DaemonSets, Deployments, Settings, Leases, KubeNodes, ValidatingWebhookConfigurations,

@@ -109,7 +109,7 @@ impl States {
             (self.running, "not Ready"),
             (self.looping + self.ending_early, "crash-looping"),
             (self.hanging, "hanging"),
-            (self.refused, "rejected"),
+            (self.refused, "unable to start"),
             (self.init, "in Init"),
             (self.away, "unreachable"),
             (self.other, "waiting"),

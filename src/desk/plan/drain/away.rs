@@ -55,7 +55,7 @@ pub fn needs_it(draining: &Draining<'_>, out: &mut Found) {
     }
     let text = format!("is|are faulted, although a copy outside {} may be usable", draining.node);
     if let Some(reason) = out.volumes(cluster, &faulted, &text) {
-        reason.fix("Recover these volumes first: `check` gives the fix of each faulted volume.");
+        reason.fix("Recover these volumes first: `check` gives the fix for each faulted volume.");
     }
     for (nodes, volumes) in by_nodes {
         let nodes = listed(&nodes.into_iter().collect::<Vec<_>>());

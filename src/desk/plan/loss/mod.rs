@@ -26,7 +26,7 @@ pub struct Audit<'a> {
 
 conditions! {
     FAULTED = NotYet "faulted_already" "volumes are already faulted"
-        fix "Recover these volumes first: `check` gives the fix of each faulted volume."
+        fix "Recover these volumes first: `check` gives the fix for each faulted volume."
         read "longhorn-health-exporter check --only volume_faulted"
         source "longhorn-manager v1.12.1 k8s/pkg/apis/longhorn/v1beta2/volume.go (robustness)"
         needs [Volumes] Loss(copies::faulted);

@@ -184,7 +184,7 @@ conditions! {
         source "the releases known to this build"
         needs [] EachStep(target::newer_patch);
     METRICS_CUT_OFF = Note "metrics_cut_off" "the target release blocks scrapes of Longhorn's own metrics from other namespaces"
-        fix "Allow your Prometheus with your own NetworkPolicy, or set networkPolicies.restrictInternalTraffic to false."
+        fix "Add a NetworkPolicy of your own that admits your Prometheus, or set networkPolicies.restrictInternalTraffic to false."
         read "kubectl -n <namespace> get networkpolicies"
         source "longhorn v1.12.1 chart/templates/network-policies, deploy/longhorn.yaml; issues 13438, 13740"
         needs [NetworkPolicies, Pods] EachStep(installed::metrics_cut_off);
@@ -225,7 +225,7 @@ conditions! {
         source "the checks of this program"
         needs [] After(cluster_state::unwell);
     METRICS_DARK = Note "metrics_dark" "Longhorn's own metrics cannot be scraped from other namespaces"
-        fix "Allow your Prometheus with your own NetworkPolicy, or set networkPolicies.restrictInternalTraffic to false."
+        fix "Add a NetworkPolicy of your own that admits your Prometheus, or set networkPolicies.restrictInternalTraffic to false."
         read "kubectl -n <namespace> get networkpolicies"
         source "longhorn v1.12.1 chart/templates/network-policies; issues 13740, 13947"
         needs [NetworkPolicies, Pods] After(installed::metrics_dark);
