@@ -18,7 +18,10 @@ const KNOWN: &[(&[&str], &str)] = &[
         "Exempt Longhorn's namespace from admission policy <before>, or change what it rejects.",
     ),
     (&["failed calling webhook "], "Restore webhook <after>: the API server cannot call it."),
-    (&["exceeded quota", "failed quota"], "Exempt Longhorn's namespace from the ResourceQuota, or raise the quota."),
+    (
+        &["exceeded quota", "failed quota"],
+        "Exempt Longhorn's namespace from the ResourceQuota, or raise the quota.",
+    ),
     (&["forbidden: user… cannot "], "Restore the RBAC rule that the error names, for <before>."),
     (&["database space exceeded"], "Compact and defragment etcd: its database is full."),
     // certificates and clocks
