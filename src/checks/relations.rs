@@ -79,6 +79,10 @@ relations! {
     volume_attachment_stuck [mount_failing] ShownWith volume_attachment_stuck [ticket_waits], same Way, "volume cannot be mounted";
     backup_failing [target_unavailable] ShownWith
         csi_plugin_down [plugin_crashing] volume_attachment_stuck [ticket_waits, mount_failing], same Way, "backup target unreachable";
+    // A policy that selects all pods of the namespace, no matter which of them says so first.
+    csi_plugin_down [controller_down, sidecar_down] ShownWith manager_half_alive [isolated], same Way, "CSI down";
+    // What rejects the pods of one kind rejects those of others.
+    backup_failing [recurring_job_overdue] ShownWith share_manager_down [pod_rejected], same Way, "backups not made";
     // An engine on a node that its own packets leave in vain finds no replica of others, nor they it.
     volume_attachment_stuck [attach_loop] ShownWith csi_plugin_down [plugin_crashing], same Node, "engines keep dying" on nodes;
     volume_degraded [rebuild_looping] ShownWith csi_plugin_down [plugin_crashing], same Node, "rebuild keeps failing" on nodes;

@@ -34,6 +34,7 @@ pub mod packages;
 pub mod patience;
 pub mod placement;
 pub mod pods;
+pub mod policies;
 pub mod probes;
 pub mod releases;
 pub mod removal;

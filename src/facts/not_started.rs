@@ -191,15 +191,22 @@ fn last_refusal(cluster: &Cluster, whose: impl Fn(&str, &str) -> bool) -> Option
 
 /// A refusal of the API server in a few words.
 fn by_refusal(kind: &str, set: &str, message: &str) -> NotStarted {
-    let way = match () {
-        _ if message.contains("PodSecurity") => &ways::POD_SECURITY,
-        _ if is_of_quota(message) => &ways::QUOTA,
-        _ => &ways::ADMISSION,
-    };
+    let way = way_of(message).unwrap_or(&ways::ADMISSION);
     let text = if way == &ways::ADMISSION { "the API server rejects its pods" } else { way.briefly };
     let mut found = NotStarted::new(way, text);
     found.evidence.push(pods::not_created(kind, set, message));
     found
+}
+
+/// What kind of refusal a message of the API server is, where it says so itself. What Longhorn's own webhook denies is no policy.
+pub fn way_of(said: &str) -> Option<&'static Way> {
+    match () {
+        () if said.contains("PodSecurity") => Some(&ways::POD_SECURITY),
+        () if said.contains("failed quota") => Some(&ways::QUOTA_LIMITS),
+        () if is_of_quota(said) => Some(&ways::QUOTA),
+        () if denies(said) && !said.contains(".longhorn.io") => Some(&ways::DENIED),
+        () => None,
+    }
 }
 
 /// Rejected by the kubelet before it ran, or without a place.

@@ -1,9 +1,9 @@
 //! What keeps a manager from finishing its start, whether it hangs in it (`manager_start_stuck`) or ends in it and tries again
 //! (`manager_crash_loop`): one fault has one id, one meaning and one fix. Each of the two checks lists those that it finds.
 
-use super::ways::UNREACHED;
+use super::ways::{CUT, UNREACHED};
 use super::{installation, probes, releases};
-use crate::check::{BY_ROLLOUT, Cause, Cluster, Name, Remedy, causes, ways};
+use crate::check::{BY_POLICY, BY_ROLLOUT, Cause, Cluster, Name, Remedy, causes, ways};
 use crate::longhorn::Pod;
 
 const LAST_LOG: &str = "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=100";
@@ -40,14 +40,15 @@ ways! { NEXT_TRY:
 }
 
 causes! {
-    API_UNREACHABLE = critical "api_unreachable" "the API server is not answering the manager"
+    API_UNREACHABLE = critical "api_unreachable" "the API server is not answering the manager", changed_by: BY_POLICY
         fix "Restore the connection from pods on <node> to the API server (CNI, kube-proxy, firewall). If every node is affected, check the API \
              server and etcd. Deleting pods does not help." [
             read ON_NODE,
             read "kubectl get endpointslices -n default -l kubernetes.io/service-name=kubernetes -o wide",
             read "kubectl get --raw='/readyz?verbose'",
             read LOG,
-        ];
+        ]
+        ways CUT;
     API_CERTIFICATE = critical "api_certificate" "the manager rejects the API server's certificate"
         fix "Compare <node>'s clock with the API server certificate's dates. If the certificate expired, run kubeadm certs renew all and restart the \
              static pods. If its issuer changed, restart the managers." [

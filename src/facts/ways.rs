@@ -51,19 +51,46 @@ ways! { UNRESOLVED:
         [read DNS, read ON_NODE];
 }
 
+// Why pods of Longhorn get no answer of the API server.
+ways! { CUT:
+    CUT_OFF "a NetworkPolicy cuts it off"
+        fix "Delete NetworkPolicy <value> at its source (<reason>), or allow egress to the API server and DNS. Until then, do not restart managers, \
+             instance managers or nodes, or trust shown states."
+        [
+            read "kubectl -n <namespace> get networkpolicy <value> -o yaml",
+            change "kubectl -n <namespace> delete networkpolicy <value>",
+            read "kubectl -n <namespace> get pods -o wide",
+        ] proven "since the policy exists, the pods that it selects get no answer; a policy holds no data";
+}
+
 const POD: &str = "kubectl -n <namespace> describe pod <pod>";
 /// Where there is no pod.
 const SET: &str = "kubectl -n <namespace> describe daemonset <workload>";
+/// What Kubernetes' controllers are refused.
+const REFUSALS: &str =
+    "kubectl -n <namespace> get events --field-selector reason=FailedCreate --sort-by=.lastTimestamp";
 const NODE: &str = "kubectl describe node <node>";
 const RUNTIME_LOG: &str = "ssh <node> 'sudo journalctl -n 50 --no-pager -u containerd -u rke2-agent -u k3s'";
 const NETWORKS: &str = "kubectl -n <namespace> get settings.longhorn.io storage-network";
 const REPLICAS: &str = "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node>";
 
-// Why the API server takes no pods of a DaemonSet.
+// Why the API server takes no pods of Longhorn.
 ways! { REFUSED:
     QUOTA "a ResourceQuota leaves no room"
-        fix "Exempt Longhorn's namespace from the ResourceQuota, or raise the quota. The DaemonSet controller retries within minutes."
+        fix "Exempt Longhorn's namespace from the ResourceQuota, or raise it. Until then, do not restart Longhorn's pods or nodes. Kubernetes \
+             retries within minutes."
         [read "kubectl -n <namespace> describe resourcequota"];
+    QUOTA_LIMITS "a ResourceQuota requires limits"
+        fix "Exempt Longhorn's namespace from the ResourceQuota (Rancher: use a project without one). Raising it does not help; large LimitRange \
+             defaults do. Until then, do not restart Longhorn's pods or nodes."
+        [read "kubectl -n <namespace> describe resourcequota", read REFUSALS];
+    DENIED "a policy rejects its pods"
+        fix "<known_error>Exempt Longhorn's namespace from the policy in the evidence. Kubernetes then creates the pods. Until then, do not restart \
+             managers, instance managers or nodes: their pods would be rejected, too." [
+            read REFUSALS,
+            read "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --prefix --tail=2000 | grep 'denied the request'",
+            read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
+        ];
     POD_SECURITY "privileged pods are not allowed"
         fix "Allow privileged pods in Longhorn's namespace: Longhorn requires them. If a DaemonSet lacks pods, restart its rollout: its controller retries only at growing intervals." [
             change "kubectl label namespace <namespace> pod-security.kubernetes.io/enforce=privileged --overwrite",

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::at_risk::{self, AtRisk};
 use crate::check::{OfData, VolumeRef, counted};
 use crate::cluster::{Cluster, Readability};
-use crate::facts::{nodes, volumes};
+use crate::facts::{nodes, policies, volumes};
 use crate::longhorn::{Resource, Volume, VolumeHealth};
 use crate::word_enum::word_enum;
 
@@ -138,10 +138,16 @@ pub fn of(cluster: &Cluster, of_data: &[(OfData, Vec<String>)]) -> (Counts, Data
     // volumes that are still followed are not written once their managers are gone
     let unseen = cluster.has_lost(Resource::Pods);
     let known = cluster.can_read(Resource::Volumes) && !absent && !unseen;
+    let cut = policies::cut_off(cluster, "longhorn-manager");
     let line = match known {
         // nothing is left that would write that a volume is hurt
         true if none_ready => {
             format!("{} (last recorded while a node was Ready)", line(&counts, &hurt))
+        }
+        true if let Some(cut) = cut => {
+            let format = if cluster.age(cut.since()).as_hours() < 24 { "%H:%M" } else { "%Y-%m-%d %H:%M" };
+            let at = cut.since().strftime(format);
+            format!("{} (as written before {at}: no manager can write since)", line(&counts, &hurt))
         }
         true => line(&counts, &hurt),
         false if cluster.readability(Resource::Volumes) != Readability::Readable => NOT_KNOWN.to_owned(),

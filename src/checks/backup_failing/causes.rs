@@ -1,7 +1,7 @@
 //! Why volumes are not backed up.
 
 use crate::check::{BY_ITS_TARGET, causes, ways};
-use crate::facts::ways::{KUBELET_SAYS, NOT_STARTED, UNRESOLVED};
+use crate::facts::ways::{KUBELET_SAYS, NOT_STARTED, REFUSED, UNRESOLVED};
 
 const BACKUPS: &str = "kubectl -n <namespace> get backups.longhorn.io -l backup-volume=<object>";
 const TARGETS: &str = "kubectl -n <namespace> get backuptargets.longhorn.io";
@@ -141,11 +141,7 @@ causes! {
         way PODS_REFUSED "Kubernetes rejects its Job's pods"
             fix "Read the Job's Event. Then exempt Longhorn's namespace from the policy, raise the quota, or start the webhook that is not \
                  answering. Kubernetes then creates the pod within minutes." [read "kubectl -n <namespace> describe job <workload>", read CRON_JOB]
-        way QUOTA_REFUSES "a ResourceQuota rejects its pods"
-            fix "Exempt Longhorn's namespace from the ResourceQuota (in Rancher: move it to a project without one). Until then, do not restart Longhorn's \
-                 pods or drain a node: new pods are rejected."
-            [read "kubectl -n <namespace> describe resourcequota", read "kubectl -n <namespace> describe job <workload>"]
-        ways KUBELET_SAYS ways NOT_STARTED;
+        ways KUBELET_SAYS ways NOT_STARTED ways REFUSED;
     RECURRING_JOB_SUSPENDED = info "recurring_job_suspended" "the CronJob of a recurring job is suspended"
         fix "Find out who suspended the job and why. If it should run, resume it." [read CRON_JOB, change RESUME];
     RECURRING_JOB_FORGOTTEN = warning "recurring_job_forgotten"

@@ -10,7 +10,7 @@ use crate::cluster::Readability;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::not_started::{self, NotStarted};
 use crate::facts::patience::{CRON, SUSPENDED};
-use crate::facts::{api, pods, text};
+use crate::facts::{api, pods, text, ways};
 use crate::longhorn::{CronJob, Event, Pod, PodPhase, RecurringJob, Volume};
 
 /// A schedule of a day or longer may shift by an hour when DST changes.
@@ -72,11 +72,10 @@ fn not_running(
         !cron.status.active.is_empty() && volumes_of(cluster, job).iter().any(|name| writing.contains(name));
     let refusal = refused(cluster, cron).filter(|_| !writes);
     // the name of the CronJob, or that of its Job
-    let way = refusal.map(|event| match event.involved_object.name == *name {
-        true => &causes::JOBS_REFUSED,
-        // without limits in a quota for them (kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go)
-        false if event.message.contains("failed quota") => &causes::QUOTA_REFUSES,
-        false => &causes::PODS_REFUSED,
+    let way = refusal.map(|event| match not_started::way_of(&event.message) {
+        Some(way) if way != &ways::QUOTA => way,
+        _ if event.involved_object.name == *name => &causes::JOBS_REFUSED,
+        _ => &causes::PODS_REFUSED,
     });
     let pod = pod_of(cluster, cron).filter(|_| !writes && way.is_none());
     let sidecar = pod.and_then(sidecar_of);
@@ -85,7 +84,7 @@ fn not_running(
     let still = match (way, &waits) {
         _ if writes => ": its last run is unfinished".to_owned(),
         (Some(&causes::PODS_REFUSED), _) => ": Kubernetes rejects its pods".to_owned(),
-        (Some(&causes::QUOTA_REFUSES), _) => ": a ResourceQuota rejects its pods".to_owned(),
+        (Some(way), _) if way != &causes::JOBS_REFUSED => format!(": {}", way.briefly),
         (None, Some(waits)) => format!(": {}", waits.way.briefly),
         _ => sidecar.map_or(String::new(), |sidecar| format!(": sidecar {sidecar} never ends")),
     };

@@ -1,7 +1,7 @@
 //! Why volumes do not reach pods by CSI.
 
 use crate::check::{Cause, causes, ways};
-use crate::facts::ways::{KUBELET_SAYS, NOT_STARTED, UNRESOLVED};
+use crate::facts::ways::{CUT, KUBELET_SAYS, NOT_STARTED, UNRESOLVED};
 
 ways! { SIDECAR:
     LIVENESS_SIDECAR "its liveness sidecar is not answering"
@@ -76,7 +76,7 @@ causes! {
                 read "kubectl -n <namespace> get deployments -o wide",
                 read "kubectl get volumeattachments.storage.k8s.io",
             ]
-        ways KUBELET_SAYS ways NOT_STARTED;
+        ways KUBELET_SAYS ways NOT_STARTED ways CUT;
     DELETED_IN_USE = critical "deleted_in_use" "Longhorn was deleted without its uninstaller, but volumes are still in use",
         explains_absence: true
         fix "Pause all tools that reinstall Longhorn (Argo CD, Flux, Helm). Save the output of the commands below, then copy the replica directories. Do not \
@@ -128,7 +128,7 @@ causes! {
             read "kubectl -n <namespace> logs -l app=<object> --tail=30 --prefix",
             change "kubectl -n <namespace> rollout restart deployment <object>",
         ]
-        ways KUBELET_SAYS ways NOT_STARTED;
+        ways KUBELET_SAYS ways NOT_STARTED ways CUT;
     SIDECARS_RESTARTING = warning "sidecars_restarting" "several CSI sidecars keep restarting, at least four times a day each"
         fix "Read the last lines of <pod>'s previous log. If the pod lost its lease (stopped leading), the API server or etcd is slow: fix that. Do not \
              change Longhorn." [

@@ -6,7 +6,8 @@ use super::{PLUGIN, causes, crashing};
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::NODE_AWAY;
-use crate::facts::{api, looping, nodes, not_started, pods, removal};
+use crate::facts::ways::CUT_OFF;
+use crate::facts::{api, looping, nodes, not_started, pods, policies, removal};
 use crate::longhorn::{ConditionStatus, CsiAttachment, Deployment, Pod, PodPhase, condition};
 
 /// What ends within seconds of its start has done nothing before.
@@ -132,7 +133,9 @@ fn down(
     // between two ends it runs, and has no probe that says more
     let ends = all.iter().filter(|pod| pod.is_ready()).find_map(|pod| crashing(cluster, pod));
     let code = ends.as_ref().and_then(|(_, found)| found.end).map(|end| end.exit_code);
+    let cut = policies::cut_off(cluster, name).filter(|_| looping);
     let message = match ends {
+        _ if cut.is_some() => format!("{name} is down: {}", CUT_OFF.briefly),
         Some((container, found)) => {
             let restarts = counted(found.restarts, "restart");
             format!("{name} is down: container {container} keeps exiting ({restarts})")
@@ -148,6 +151,9 @@ fn down(
         Some(api(trouble).quoting(pods::said(pod)))
     });
     finding = finding.facts(troubles.take(3));
+    if let Some(cut) = cut {
+        return Some(cut.tell(cluster, finding));
+    }
     Some(match refused {
         Some((pod, why)) => {
             finding.way(why.way).with(Name::Pod, pod.metadata.name.as_str()).node(&pod.spec.node_name)

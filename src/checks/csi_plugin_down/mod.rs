@@ -29,8 +29,9 @@ pub static CHECK: Check = Check {
     needs: &[Pods, DaemonSets, Deployments],
     uses: &[
         CsiNodes, CsiAttachments, LonghornNodes, KubeNodes, Engines, Volumes, Replicas, Events, Services,
-        Settings, InstanceManagers,
+        Settings, InstanceManagers, Leases,
     ],
+    glances: &[NetworkPolicies],
     causes: causes::ALL,
     ways: &[causes::WAYS],
     gauges: GAUGES,

@@ -71,13 +71,6 @@ causes! {
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
             read "kubectl -n <namespace> get instancemanagers.longhorn.io <object> -o yaml",
         ]
-        way DENIED "an admission policy rejects the pod"
-            fix "Exempt Longhorn's namespace from the policy in the evidence (a Kyverno PolicyException, or Gatekeeper's excludedNamespaces). Longhorn then \
-                 creates the pod. Until then, do not reboot other nodes." [
-                read "kubectl -n <namespace> logs <manager> -c longhorn-manager --tail=2000 | grep 'failed to create pod'",
-                read "kubectl get events -A --sort-by=.lastTimestamp | grep <object>",
-                read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
-            ]
         way NO_PRIORITY_CLASS "its PriorityClass does not exist"
             fix "Create the missing PriorityClass again (setting priority-class), with its old value. Longhorn then creates the pod. Until \
                  then, do not restart pods: no pod with that class starts."

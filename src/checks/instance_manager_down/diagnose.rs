@@ -253,12 +253,10 @@ fn missing(
         let text = format!("the pod is rejected: {}", text::quoted(said));
         trouble.evidence.push(source.says(text).quoting(said));
         let way = match () {
-            () if said.contains("PodSecurity") => &ways::POD_SECURITY,
-            () if not_started::is_of_quota(said) => &ways::QUOTA,
             () if said.contains(not_started::NO_PRIORITY_CLASS) => &causes::NO_PRIORITY_CLASS,
-            () if by_policy => &causes::DENIED,
+            () if by_policy && !not_started::is_of_quota(said) => &ways::DENIED,
             () if said.contains("failed calling webhook") => &causes::WEBHOOK_UNANSWERED,
-            () => &causes::CREATION_REJECTED,
+            () => not_started::way_of(said).unwrap_or(&causes::CREATION_REJECTED),
         };
         trouble.says = "has no pod";
         trouble.way = Some(way);

@@ -13,11 +13,13 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{API_LOST, CHECK, ETCD_FULL, ROTATION_STOPPED};
+use super::{API_LOST, CHECK, ETCD_FULL, ISOLATED, ROTATION_STOPPED};
 use crate::check::*;
 use crate::facts::certificates;
 use crate::facts::complaints::{self, Complaint, Lacks};
+use crate::facts::policies;
 use crate::facts::text::{duration, quoted};
+use crate::facts::ways::CUT_OFF;
 use crate::history::Observation;
 use crate::longhorn::{Lease, Pod, ROTATION_LATE, ROTATION_LOCK};
 
@@ -65,6 +67,17 @@ pub(super) fn judge(cluster: &Cluster, out: &mut Outcome) {
     let answers = if reads { out.first_seen("answers", ROTATION_LOCK) } else { None };
     let said = ready.iter().filter_map(|pod| Some((*pod, complaint(cluster, pod)?))).collect();
     let look = Look { cluster, ready, said, answers };
+    if let Some(cut) = policies::cut_off(cluster, CONTAINER) {
+        for (pod, _) in &look.said {
+            let (name, node) = (&pod.metadata.name, pod.spec.node_name.as_str());
+            let message = format!("longhorn-manager on {node} is Ready, but {}", CUT_OFF.briefly);
+            let finding =
+                Finding::about(&ISOLATED, cluster.object::<Pod>(name), message).impact(stopped_work(node));
+            let finding = finding.node(node).since(Some(cut.since())).with(Name::Manager, name.to_string());
+            out.report(cut.tell(cluster, finding));
+        }
+        return;
+    }
     let alone = look.cut_off_alone();
     let lease = cluster.objects.leases.get(ROTATION_LOCK).filter(|_| cluster.can_read(Resource::Leases));
     let renewed = lease.and_then(|lease| lease.spec.renew_time.get());
@@ -118,7 +131,7 @@ pub(super) fn judge(cluster: &Cluster, out: &mut Outcome) {
     if !stale || !complaining.is_empty() {
         return;
     }
-    match written_since(cluster, renewed) {
+    match policies::written(cluster, |at| at.duration_since(renewed) >= STALE) {
         Some(written) => out.report(stopped(cluster, lease, renewed, written)),
         None => out.report(silent(cluster, lease, renewed, &look.ready)),
     }
@@ -255,24 +268,6 @@ impl<'a> Look<'a> {
     }
 }
 
-/// Something that only managers write, after the Lease was renewed for the last time and would have been renewed again.
-fn written_since(cluster: &Cluster, renewed: Timestamp) -> Option<String> {
-    let later = |at: Timestamp| at.duration_since(renewed) >= STALE;
-    let by_event = cluster.objects.events.iter().find_map(|event| {
-        let by_manager =
-            event.source.component.starts_with("longhorn-") && event.involved_object.kind != "Pod";
-        let at = event.last_seen().filter(|at| by_manager && later(*at))?;
-        Some(format!("Event {} of {} at {at}", event.reason, event.source.component))
-    });
-    by_event.or_else(|| {
-        cluster.objects.longhorn_nodes.iter().find_map(|node| {
-            let changed = node.status.conditions.iter().filter_map(|one| one.last_transition_time.get());
-            let at = changed.filter(|at| later(*at)).max()?;
-            Some(format!("a condition of nodes.longhorn.io {} at {at}", node.metadata.name))
-        })
-    })
-}
-
 fn cut_off(
     cluster: &Cluster,
     pod: &Pod,
@@ -293,9 +288,7 @@ fn cut_off(
     let message = format!("longhorn-manager on {node} is Ready but {what}{also}");
     let found = Finding::about(&API_LOST, cluster.object::<Pod>(name), message)
         .node(node)
-        .impact(format!(
-            "volumes owned by {node}'s manager cannot attach, detach or rebuild. Running I/O continues."
-        ))
+        .impact(stopped_work(node))
         .fact(
             EvidenceSource::Log
                 .says(format!("the manager's log: {}", quoted(complaint.line)))
@@ -306,6 +299,10 @@ fn cut_off(
         .with(Name::Manager, name.to_string())
         .with(Name::Value, asked.unwrap_or_default())
         .way(complaint.is_full().then_some(&ETCD_FULL))
+}
+
+fn stopped_work(node: &str) -> String {
+    format!("volumes owned by {node}'s manager cannot attach, detach or rebuild. Running I/O continues.")
 }
 
 /// Nothing says which manager it is.

@@ -29,6 +29,7 @@ use jiff::SignedDuration;
 
 use crate::check::*;
 use crate::facts::patience::RECONCILE;
+use crate::facts::ways::CUT;
 use crate::facts::{nodes, text};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{LonghornNode, Pod};
@@ -63,6 +64,14 @@ causes! {
                 read "kubectl get --raw=/metrics | grep -E '^apiserver_storage_(size_bytes|objects)' | sort -k2 -g | tail",
                 read "kubectl -n <namespace> logs <manager> -c longhorn-manager --since=5m --tail=50",
             ];
+    ISOLATED = critical "isolated" "a NetworkPolicy cuts a Ready manager off from the API server", changed_by: BY_POLICY
+        fix "Delete NetworkPolicy <value> at its source (<reason>), or allow egress to the API server and DNS. Until then, do not restart managers, \
+             instance managers or nodes, or trust shown states."
+        [
+            read "kubectl -n <namespace> get networkpolicy <value> -o yaml",
+            change "kubectl -n <namespace> delete networkpolicy <value>",
+        ] proven "since the policy exists, the pods that it selects get no answer; a policy holds no data"
+        ways CUT;
     NODE_STATUS_WRONG = warning "node_status_wrong"
         "Longhorn reports a node or its manager as down, although Kubernetes has reported both Ready for five minutes"
         fix "Save the log of the node's manager, which no longer receives updates from Kubernetes. Then delete its pod. If nothing changes, delete the \
@@ -93,12 +102,14 @@ pub static CHECK: Check = Check {
     summary: "A longhorn-manager is Ready, but work that only this manager does has stalled.",
     needs: &[Pods, LonghornNodes, Volumes, VolumeAttachments, InstanceManagers],
     uses: &[CsiAttachments, Settings, Leases, Events, KubeNodes],
+    glances: &[NetworkPolicies],
     causes: ALL,
     ways: &[WAYS],
     gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornManagerHalfAlive",
-        when: When::Found(&[&WORK_UNDONE, &API_LOST, &NODE_STATUS_WRONG]),
+        when: When::Found(&[&WORK_UNDONE, &API_LOST, &ISOLATED, &NODE_STATUS_WRONG]),
+        as_found: true,
         for_: "5m",
         keep_firing_for: "5m",
         summary: "A longhorn-manager is Ready but is not working.",

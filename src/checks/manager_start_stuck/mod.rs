@@ -24,7 +24,8 @@ use crate::facts::complaints::{Complaint, Lacks};
 use crate::facts::releases::release_of;
 use crate::facts::start::{self, Hang, Outlook, START_GRACE, UnderWay, marks};
 use crate::facts::text::quoted;
-use crate::facts::{api, certificates, nodes, start_causes};
+use crate::facts::ways::CUT_OFF;
+use crate::facts::{api, certificates, nodes, policies, start_causes};
 use crate::longhorn::Resource::*;
 
 /// The container that is judged.
@@ -37,6 +38,7 @@ pub static CHECK: Check = Check {
               The cause comes from the current run's log.",
     needs: &[Pods],
     uses: &[Leases, Settings, DaemonSets, KubeNodes, EndpointSlices, LonghornNodes, Events],
+    glances: &[NetworkPolicies],
     causes: causes::ALL,
     ways: &[start_causes::WAYS, causes::WAYS],
     alerts: &[Alert {
@@ -163,9 +165,14 @@ fn by_log(cluster: &Cluster, start: &UnderWay, complaint: &Complaint<'_>) -> Stu
                 )
             }
         }
-        (Lacks::Api, None) => {
-            Stuck::of(&causes::API_UNREACHABLE, "the API server is not answering", vec![line])
-        }
+        (Lacks::Api, None) => match policies::cut_off(cluster, "longhorn-manager") {
+            Some(cut) => Stuck {
+                way: Some(&CUT_OFF),
+                values: cut.values().into(),
+                ..Stuck::of(&causes::API_UNREACHABLE, CUT_OFF.briefly, cut.evidence(cluster).into())
+            },
+            None => Stuck::of(&causes::API_UNREACHABLE, "the API server is not answering", vec![line]),
+        },
         (Lacks::Right, _) => {
             let values = start_causes::lacking(cluster, start.pod, &complaint.about);
             Stuck { values, ..Stuck::of(&causes::ACCESS_DENIED, format!("it cannot {about}"), vec![line]) }

@@ -2,7 +2,7 @@
 
 use crate::check::OfData::NotServed;
 use crate::check::{Cause, causes, ways};
-use crate::facts::ways::{FILE_SYSTEM, KUBELET_SAYS, NOT_STARTED};
+use crate::facts::ways::{FILE_SYSTEM, KUBELET_SAYS, NOT_STARTED, REFUSED};
 
 const SLICES: &str =
     "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=longhorn-recovery-backend";
@@ -21,6 +21,16 @@ ways! { DEVICE:
         [read "ssh <node> 'sudo multipath -ll; lsblk'", read LOG];
 }
 
+ways! { MEMORY:
+    LIMITED "OOM-killed at a memory limit"
+        fix "Remove the LimitRange or policy that sets the pod's memory limit (<value>): Longhorn sets none. The next pod then has none either. \
+             The volume's replicas are not affected." [
+            read "kubectl -n <namespace> get limitranges -o yaml",
+            read "kubectl -n <namespace> get pod share-manager-<object> -o jsonpath='{.metadata.annotations}{.spec.containers[*].resources}'",
+            read SHARE,
+        ];
+}
+
 causes! {
     NODE_DOWN = critical "node_down" "the NFS server's node is down", of_data: NotServed
         fix "Bring <node> back. If that takes long, find out why the longhorn-manager on <owner> has not moved the NFS server to another node."
@@ -37,7 +47,7 @@ causes! {
     POD_FAILED = critical "pod_failed" "the NFS server's pod ended and was not replaced", of_data: NotServed
         fix "Find out why pod <pod> ended (read its log), and why the longhorn-manager on <owner> does not replace it. Deleting the pod makes that \
              manager check again." [read POD_LOG, read DESCRIBE, change DELETE] proven "the pod has ended, and holds no data"
-        ways FILE_SYSTEM ways DEVICE;
+        ways FILE_SYSTEM ways DEVICE ways MEMORY;
     POD_MISSING = critical "pod_missing" "the NFS server's pod is missing", of_data: NotServed
         fix "Read the log of the longhorn-manager on <owner>: only that manager creates the pod."
             [read NOT_CREATED, read MANAGERS, read SHARE]
@@ -45,6 +55,10 @@ causes! {
             fix "Restore Secret <key> with the same passphrase (from GitOps, secret store, etcd snapshot). Another passphrase cannot open \
                  the data. Until then, do not stop workloads that use other encrypted volumes."
             [read "kubectl get secrets -A --field-selector metadata.name=<key>", read NOT_CREATED, read SHARE];
+    POD_REJECTED = critical "pod_rejected" "the API server rejects the NFS server's pod", of_data: NotServed
+        fix "<known_error>Read the error in the log of the longhorn-manager on <owner>, and fix its cause. Longhorn then creates the pod."
+            [read NOT_CREATED, read SHARE]
+        ways REFUSED;
     NOT_SERVING = critical "not_serving" "its NFS server is not Ready", of_data: NotServed
         fix "Read the log of pod <pod>. If no new lines appear, delete the pod: Longhorn creates another. Pods that use the claim may need a restart."
             [read POD_LOG, read DESCRIBE, change DELETE]
@@ -72,10 +86,18 @@ causes! {
             fix "Find out why the longhorn-recovery-backend pods keep restarting. Without them, the NFS server of <release> exits (fixed \
                  in 1.5.5 and 1.6.2). Do not restart these pods until all are Ready."
             [read "kubectl -n <namespace> get pods -o wide -l app=longhorn-recovery-backend", read SLICES, read LOG];
+    OOM_KILLED = critical "oom_killed"
+        "the NFS server keeps being OOM-killed at a memory limit, which Longhorn does not set" but "warning if fewer than six times in half an hour"
+        fix "Remove the LimitRange or policy that sets the pod's memory limit (<value>): Longhorn sets none. The next pod then has none either. \
+             The volume's replicas are not affected." [
+            read "kubectl -n <namespace> get limitranges -o yaml",
+            read "kubectl -n <namespace> get pod share-manager-<object> -o jsonpath='{.metadata.annotations}{.spec.containers[*].resources}'",
+            read SHARE,
+        ];
 }
 
 /// The volume is not served at all.
 pub(super) const DOWN: &[&Cause] = &[
-    &NODE_DOWN, &VOLUME_NOT_ATTACHED, &POD_NOT_STARTED, &POD_FAILED, &POD_MISSING, &NOT_SERVING,
-    &SERVICE_MISSING,
+    &NODE_DOWN, &VOLUME_NOT_ATTACHED, &POD_NOT_STARTED, &POD_FAILED, &POD_MISSING, &POD_REJECTED,
+    &NOT_SERVING, &SERVICE_MISSING,
 ];

@@ -4,7 +4,7 @@ use super::{Share, WINDOW, backend, causes};
 use crate::check::*;
 use crate::cluster::Readability;
 use crate::facts::age::Age;
-use crate::facts::{api, nodes, pods, text};
+use crate::facts::{api, looping, nodes, not_started, pods, text};
 use crate::longhorn::{ConditionStatus, Container, Pod, PodPhase, ShareManager, VolumeState, condition};
 
 /// The volume is not served.
@@ -18,9 +18,13 @@ pub(super) fn down(cluster: &Cluster, share: &Share, age: &Age) -> Finding {
     let way = refused.map(|refused| refused.way).or(unmounted.map(|(way, _)| way));
     let on = share.pod.filter(|_| cause == &causes::NOT_SERVING).map(|pod| pod.spec.node_name.as_str());
     let way = way.or_else(|| on.and_then(|node| multipath(cluster, node)).map(|_| &causes::MULTIPATHD));
-    let not_created = not_created(cluster, share).filter(|_| cause == &causes::POD_MISSING);
+    let missing = [&causes::POD_MISSING, &causes::POD_REJECTED].contains(&cause);
+    let not_created = not_created(cluster, share).filter(|_| missing);
     let secret = not_created.and_then(missing_secret);
     let way = way.or(secret.map(|_| &causes::SECRET_MISSING));
+    let way = way.or(not_created.and_then(not_started::way_of));
+    let limit = share.pod.and_then(limited).filter(|_| cause == &causes::POD_FAILED);
+    let way = way.or(limit.as_ref().map(|_| &causes::LIMITED));
     let why = way.map_or(cause.meaning, |way| way.briefly);
     let finding =
         about(cluster, share, cause, format!("RWX {} is unavailable: {why}", whose(cluster, share)))
@@ -50,6 +54,7 @@ pub(super) fn down(cluster: &Cluster, share: &Share, age: &Age) -> Finding {
                 .quoting(line)
         }))
         .named(secret.map(|name| (Name::Key, name.to_owned())))
+        .named(limit.map(|limit| (Name::Value, limit)))
         .facts(remounts(share))
         .facts(share.pod.and_then(|pod| nodes::down(cluster, &pod.spec.node_name)))
         .facts(share.pod.and_then(|pod| multipath(cluster, &pod.spec.node_name)))
@@ -96,6 +101,14 @@ fn multipath(cluster: &Cluster, node: &str) -> Option<String> {
     })
 }
 
+/// The memory limit at which the server was OOM-killed. Longhorn sets none (longhorn-manager v1.3.3 to v1.12.1
+/// controller/share_manager_controller.go createPodManifest), so that it is from a LimitRange or policy.
+fn limited(pod: &Pod) -> Option<String> {
+    let mut ends = pod.status.container_statuses.iter().filter_map(looping::last_end);
+    let limit = pod.spec.containers.iter().find_map(Container::memory_limit)?;
+    ends.any(looping::is_oom_killed).then(|| limit.to_owned())
+}
+
 /// Replaced so often within [`WINDOW`], every five minutes, its clients hardly work any more: each time they wait for a minute or two.
 const CONSTANTLY: usize = 6;
 
@@ -105,17 +118,22 @@ pub(super) fn restarting(cluster: &Cluster, share: &Share) -> Finding {
     let times = format!("{} in {}", counted(share.replaced, "time"), text::duration(WINDOW));
     let backend = backend::unsteady(cluster);
     let whose = whose(cluster, share);
+    let its = |gone: &&crate::history::GonePod| gone.last.metadata.name == format!("share-manager-{name}");
+    let last = cluster.history.gone_pods().rfind(its);
+    let limit = share.pod.and_then(limited).or_else(|| limited(&last?.last));
     let message = match share.remounts {
+        _ if let Some(limit) = &limit => {
+            format!("the NFS server of {whose} keeps being OOM-killed at {limit}")
+        }
         Some(_) => format!("the NFS server of {whose} keeps failing and being replaced"),
         None => format!("the NFS server of {whose} was replaced {times}"),
     };
-    let its = |gone: &&crate::history::GonePod| gone.last.metadata.name == format!("share-manager-{name}");
-    let last = cluster.history.gone_pods().rfind(its);
+    let cause = if limit.is_some() { &causes::OOM_KILLED } else { &causes::RESTARTING };
     let (source, seen) = match last {
         Some(_) => (EvidenceSource::History, "was replaced"),
         None => (EvidenceSource::Event, "was started and disappeared"),
     };
-    let mut finding = about(cluster, share, &causes::RESTARTING, message)
+    let mut finding = about(cluster, share, cause, message)
         .impact("at each replacement, pods that use the claim hang for 1 to 2 min, and some restart")
         .fact(match remounts(share) {
             Some(remounts) => remounts,
@@ -140,6 +158,12 @@ pub(super) fn restarting(cluster: &Cluster, share: &Share) -> Finding {
             EvidenceSource::History
                 .says(format!("the last replaced pod, on {}: {why}", last.last.spec.node_name)),
         );
+    }
+    if let Some(limit) = limit {
+        let fact = format!(
+            "a container of the server's pod was OOM-killed; its memory limit is {limit}, file cache included, and Longhorn sets none"
+        );
+        return finding.with(Name::Value, limit).fact(fact);
     }
     match share.pod.and_then(|pod| pod.spec.containers.iter().find_map(Container::memory_limit)) {
         Some(limit) => finding
@@ -185,6 +209,9 @@ pub(super) fn cause(cluster: &Cluster, share: &Share) -> &'static Cause {
         return match nodes::down(cluster, on) {
             Some(_) => &causes::NODE_DOWN,
             None if !attached => &causes::VOLUME_NOT_ATTACHED,
+            None if not_created(cluster, share).and_then(not_started::way_of).is_some() => {
+                &causes::POD_REJECTED
+            }
             None => &causes::POD_MISSING,
         };
     };

@@ -23,7 +23,7 @@ pub(super) const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "LonghornShareManagerRestarting",
-        when: When::Found(&[&RESTARTING]),
+        when: When::Found(&[&RESTARTING, &OOM_KILLED]),
         without: &["node"],
         keep_firing_for: "30m",
         as_found: true,

@@ -225,6 +225,10 @@ causes! {
         way NFS_CLIENT "NFS mount fails"
             fix "Check that <node> has an NFS client and that its kernel supports NFS 4.1. Then check that <node> can reach port 2049 of the share \
                  endpoint."
+        way SHUT_OUT "a NetworkPolicy blocks it"
+            fix "Delete NetworkPolicy <value> at its source (<reason>), or let it admit the nodes to port 2049 of share managers. Do not restart Longhorn's \
+                 pods: the mount then succeeds."
+            [read "kubectl -n <namespace> get networkpolicy <value> -o yaml", read EVENTS]
         way NO_ADDRESS "its share has no address"
             fix "Delete pod share-manager-<volume> when its workloads can pause. Longhorn then recreates the share's Service with the \
                  right address for the current network setting." [

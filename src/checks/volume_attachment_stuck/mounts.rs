@@ -11,7 +11,7 @@ use super::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::{ASKED, ATTACH};
 use crate::facts::ways::DAMAGED;
-use crate::facts::{api, text, unreached, volumes};
+use crate::facts::{api, policies, text, unreached, volumes};
 use crate::longhorn::{Event, Owner, Volume};
 
 /// The kubelet tries again at least each two minutes (kubernetes v1.32 pkg/util/goroutinemap/exponentialbackoff), and says so less often.
@@ -87,7 +87,10 @@ fn failing(cluster: &Cluster, volume: &Volume, attached: &str, event: &Event) ->
         host => host,
     };
     let pod = &event.involved_object.name;
-    let way = way(event.said());
+    let server = cluster.objects.pods.get(&format!("share-manager-{}", volume.metadata.name));
+    let policy = server.filter(|_| event.said().contains("mount.nfs: Connection timed out"));
+    let policy = policy.and_then(|pod| policies::shuts_out(cluster, pod));
+    let way = policy.map(|_| &SHUT_OUT).or_else(|| way(event.said()));
     let headline = format!("the kubelet on {node} cannot mount {whose}");
     let whole = way.map(|way| format!("{headline}: {}", way.briefly));
     let headline = whole.filter(|whole| whole.chars().count() <= HEADLINE).unwrap_or(headline);
@@ -105,6 +108,11 @@ fn failing(cluster: &Cluster, volume: &Volume, attached: &str, event: &Event) ->
             ))
             .quoting(event.said()),
         )
+        .facts(policy.map(|policy| {
+            policies::fact(cluster, policy, "selects the NFS server's pod, and none admits the nodes")
+        }))
+        .with(Name::Value, policy.map_or("", |policy| &policy.metadata.name))
+        .named(policy.map(|policy| (Name::Reason, policies::source(policy))))
         .way(way)
 }
 

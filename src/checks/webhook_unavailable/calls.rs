@@ -9,12 +9,14 @@ use super::causes;
 use super::impact;
 use super::service::WebhookRole;
 use crate::check::*;
+use crate::facts::complaints;
 use crate::facts::patience::DEFINITE;
+use crate::facts::policies::{self, DROPPED};
 use crate::facts::releases::manager_release;
 use crate::facts::text::quoted;
 use crate::facts::unreached;
-use crate::longhorn::Pod;
 use crate::longhorn::resource::VALIDATOR;
+use crate::longhorn::{NetworkPolicy, Pod};
 
 /// What is older is over.
 const RECENT: SignedDuration = SignedDuration::from_mins(10);
@@ -32,7 +34,11 @@ pub struct Failed<'a> {
 
 impl Failed<'_> {
     pub fn evidence(&self) -> Evidence {
-        let whose = if self.source == EvidenceSource::Event { "an Event" } else { "a VolumeAttachment" };
+        let whose = match self.source {
+            EvidenceSource::Event => "an Event",
+            EvidenceSource::Log => "a manager's log",
+            _ => "a VolumeAttachment",
+        };
         self.source.says(format!("{whose} says: {}", quoted(self.said))).quoting(self.said)
     }
 }
@@ -47,9 +53,18 @@ pub fn failed<'a>(cluster: &'a Cluster, is: impl Fn(&str) -> bool) -> Option<Fai
         let error = &csi.status.attach_error;
         Some((error.time.get()?, csi.metadata.created()?, error.message.as_str(), EvidenceSource::Api))
     });
+    // a node that loses packets loses some of its manager's calls: a log counts where a policy shuts out all
+    let managers = cluster.manager_pods().filter(|_| policy(cluster).is_some());
+    let managers = managers.flat_map(|pod| cluster.history.logs_of(pod));
+    let lines = managers.flat_map(|log| log.text.lines()).filter_map(|line| {
+        let failed = line.contains("failed calling webhook");
+        let at = failed.then(|| complaints::written_at(line, cluster.now)).flatten()?;
+        Some((at, at, line, EvidenceSource::Log))
+    });
     let failed =
         |said: &str| said.contains("failed calling webhook") && said.contains(".longhorn.io") && is(said);
-    let calls: Vec<_> = events.chain(attachments).filter(|(_, _, said, _)| failed(said)).collect();
+    let calls: Vec<_> =
+        events.chain(attachments).chain(lines).filter(|(_, _, said, _)| failed(said)).collect();
     let (last, _, said, source) = *calls.iter().max_by_key(|(seen, ..)| *seen)?;
     let of_now =
         calls.iter().filter(|(seen, ..)| last.duration_since(*seen) <= SignedDuration::from_hours(1));
@@ -68,8 +83,7 @@ pub fn judge(cluster: &Cluster, out: &mut Outcome) {
     let meshed = cluster.manager_pods().find_map(mesh);
     let way = unreached::of_call(calls.said).filter(|_| meshed.is_none());
     // what is dropped ends in a timeout
-    let policy = policy(cluster)
-        .filter(|_| calls.said.contains("deadline exceeded") || calls.said.contains("timeout"));
+    let policy = policy(cluster).filter(|_| DROPPED.iter().any(|part| calls.said.contains(part)));
     let why = match (meshed, policy, way) {
         (Some(_), ..) => causes::MESH.briefly,
         (None, Some(_), _) => causes::POLICY.briefly,
@@ -87,21 +101,39 @@ pub fn judge(cluster: &Cluster, out: &mut Outcome) {
         .impact(impact::of(cluster, WebhookRole::Admission, manager_release(cluster)))
         .fact(calls.evidence())
         .facts(meshed.map(|mesh| format!("the managers' pods are in a service mesh ({mesh})")))
-        .facts(policy.map(|name| {
-            format!("NetworkPolicy {name} selects the managers' pods, and none admits the API server's nodes")
+        .facts(policy.map(|policy| {
+            policies::fact(
+                cluster,
+                policy,
+                "selects the managers' pods, and none admits the API server's nodes",
+            )
         }))
-        .with(Name::Value, policy.unwrap_or_default())
+        .facts(policy.and_then(|_| unmounted(cluster)))
+        .with(Name::Value, policy.map_or("", |policy| &policy.metadata.name))
+        .named(policy.map(|policy| (Name::Reason, policies::source(policy))))
         .way(meshed.map(|_| &causes::MESH).or_else(|| policy.map(|_| &causes::POLICY))),
     );
 }
 
 /// A policy that selects the managers where none lets in the API server, which is no pod of the namespace.
-fn policy(cluster: &Cluster) -> Option<&str> {
+fn policy(cluster: &Cluster) -> Option<&NetworkPolicy> {
     let guards = cluster.manager_policies();
     let shut = !guards.iter().any(|policy| policy.admits_api_server());
     // of those that only add, the one that shuts
     let first = guards.iter().find(|policy| policy.spec.ingress.is_empty()).or(guards.first());
-    first.filter(|_| shut).map(|policy| policy.metadata.name.as_str())
+    first.copied().filter(|_| shut)
+}
+
+/// What the CSI plugin says of NFS servers that the nodes do not reach either.
+fn unmounted(cluster: &Cluster) -> Option<Evidence> {
+    let mut servers =
+        cluster.objects.pods.iter().filter(|pod| pod.metadata.name.starts_with("share-manager-"));
+    servers.find(|pod| policies::shuts_out(cluster, pod).is_some())?;
+    let logs = cluster.pods_of("longhorn-csi-plugin").flat_map(|pod| cluster.history.logs_of(pod));
+    let mut lines = logs.flat_map(|log| log.text.lines().rev());
+    let line = lines.find(|line| line.contains("mount.nfs: ") && line.contains("imed out"))?;
+    let text = format!("nodes cannot mount RWX volumes either, says the CSI plugin's log: {}", quoted(line));
+    Some(EvidenceSource::Log.says(text).quoting(line))
 }
 
 /// The mesh that takes over the pod's connections, by its proxy or by what the ambient mesh notes at the pod.

@@ -1,6 +1,6 @@
 //! Why a webhook does not answer as it should.
 
-use crate::check::{causes, ways};
+use crate::check::{BY_POLICY, causes, ways};
 use crate::facts::ways::{REFUSED, UNREACHED};
 
 // Where something else holds it up, that has to be fixed: the finding of another check.
@@ -155,15 +155,15 @@ causes! {
                 change RESTART_ALL,
             ];
     CALLS_FAIL = critical "calls_fail"
-        "the API server's calls to the admission webhook fail although managers are Ready", rejects_changes: true
+        "the API server's calls to the admission webhook fail although managers are Ready", rejects_changes: true, changed_by: BY_POLICY
         fix "Check the network path from the API server to the managers' port 9502: NO_PROXY (must contain .svc), CNI and firewall. Do not \
              delete the webhook configurations." [
             read "kubectl get --raw /api/v1/namespaces/<namespace>/services/https:longhorn-admission-webhook:9502/proxy/v1/healthz",
             read MANAGERS,
         ]
         way POLICY "a NetworkPolicy blocks the API server"
-            fix "Let the API server's nodes reach the managers' port 9502: change NetworkPolicy <value> at its source (Git, Argo CD). Do not delete the \
-                 webhook configurations."
+            fix "Delete NetworkPolicy <value> at its source (<reason>), or admit the nodes to ports 9502 and 2049 (RWX volumes). Do not restart managers or \
+                 share managers, or delete webhook configurations."
             [read "kubectl -n <namespace> get networkpolicies -o yaml", read "kubectl get --raw /api/v1/namespaces/<namespace>/services/https:longhorn-admission-webhook:9502/proxy/v1/healthz"]
         way MESH "the managers are in a service mesh"
             fix "Exclude Longhorn's namespace from the service mesh, or let the API server reach port 9502 without mutual TLS. Do not \

@@ -15,13 +15,11 @@ const KNOWN: &[(&[&str], &str)] = &[
     (&["no priorityclass with name "], "Create PriorityClass <after> again, with its old value."),
     (
         &["admission webhook… denied the request", "validatingadmissionpolicy…with binding…' denied request"],
-        "Exempt Longhorn's namespace from admission policy <before>, or change what it rejects.",
+        "Exempt Longhorn's namespace from admission policy <before> (Kyverno PolicyException, Gatekeeper excludedNamespaces).",
     ),
     (&["failed calling webhook "], "Restore webhook <after>: the API server cannot call it."),
-    (
-        &["exceeded quota", "failed quota"],
-        "Exempt Longhorn's namespace from the ResourceQuota, or raise the quota.",
-    ),
+    (&["failed quota"], "Exempt Longhorn's namespace from the ResourceQuota: raising it does not help."),
+    (&["exceeded quota"], "Exempt Longhorn's namespace from the ResourceQuota, or raise it."),
     (&["forbidden: user… cannot "], "Restore the RBAC rule that the error names, for <before>."),
     (&["database space exceeded"], "Compact and defragment etcd: its database is full."),
     // certificates and clocks
@@ -181,7 +179,7 @@ mod tests {
             ),
             (
                 "admission webhook \"validation.gatekeeper.sh\" denied the request: [repos] not allowed",
-                "Exempt Longhorn's namespace from admission policy validation.gatekeeper.sh, or change what it rejects.",
+                "Exempt Longhorn's namespace from admission policy validation.gatekeeper.sh (Kyverno PolicyException, Gatekeeper excludedNamespaces).",
             ),
             (
                 "fork/exec /usr/local/bin/longhorn: resource temporarily unavailable",

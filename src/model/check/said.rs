@@ -15,6 +15,9 @@ const SHORTEST: usize = 30;
 pub fn essence(text: &str) -> Option<String> {
     let message = of_log_line(text);
     let message = without_request(&message);
+    if let Some(refusal) = of_admission(message) {
+        return Some(refusal);
+    }
     let of_sdk = of_sdk(message).or_else(|| of_sdk(text));
     let text = of_sdk.as_deref().unwrap_or_else(|| of_command(of_answer(message)));
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
@@ -32,6 +35,29 @@ pub fn essence(text: &str) -> Option<String> {
         || line.starts_with("exit status ")
         || !line.contains(char::is_alphabetic);
     (!says_nothing).then(|| last_clauses(line))
+}
+
+/// What admission says of an object that it rejects: who does, and which of its policies or quotas, stands first, and what it asks for. What
+/// Longhorn's own webhook says is told by its last clause.
+fn of_admission(text: &str) -> Option<String> {
+    const MARKS: [&str; 4] =
+        ["admission webhook \"", "ValidatingAdmissionPolicy '", "failed quota: ", "exceeded quota: "];
+    let said = MARKS.iter().find_map(|mark| text.get(text.find(mark)?..))?;
+    let denies =
+        said.contains("denied the request") || said.contains("denied request") || said.contains(" quota: ");
+    if !denies || said.contains(".longhorn.io\"") {
+        return None;
+    }
+    let line = plain(&said.split_whitespace().collect::<Vec<&str>>().join(" ")).into_owned();
+    // as Kyverno repeats what was asked for
+    let of_kyverno = line.split_once(" resource ").and_then(|(before, rest)| {
+        Some(format!("{before} {}", rest.split_once(" due to the following policies ")?.1))
+    });
+    let line = of_kyverno.unwrap_or(line);
+    let cut = line.char_indices().nth(LONGEST - 2).and_then(|(at, _)| line.get(..at));
+    Some(
+        cut.map_or(line.clone(), |cut| format!("{} …", cut.rsplit_once(' ').map_or(cut, |(whole, _)| whole))),
+    )
 }
 
 /// Without the parameters of a call between `[{` and `}]`: `failed to sync files [{FromFileName:… ActualSize:1}] from …`.
@@ -239,6 +265,25 @@ mod tests {
     fn the_last_clause_of_what_many_hands_passed_on() {
         for (text, said) in [
             ("", None),
+            (
+                "Error creating job: admission webhook \"validate.kyverno.svc-fail\" denied the request: \n\nresource Job/longhorn-system/b-29931960 was \
+                 blocked due to the following policies \n\nrequire-limits:\n  validate-resources: 'validation error: limits are required for containers'",
+                Some(
+                    "admission webhook \"validate.kyverno.svc-fail\" denied the request: require-limits: validate-resources: 'validation …",
+                ),
+            ),
+            (
+                "pods \"m-9cs76\" is forbidden: failed quota: default-quota: must specify limits.cpu for: longhorn-manager; limits.memory for: longhorn-manager",
+                Some(
+                    "failed quota: default-quota: must specify limits.cpu for: longhorn-manager; limits.memory for: longhorn-manager",
+                ),
+            ),
+            (
+                "admission webhook \"validator.longhorn.io\" denied the request: cannot do this: the volume is attached",
+                Some(
+                    "admission webhook \"validator.longhorn.io\" denied the request: cannot do this: the volume is attached",
+                ),
+            ),
             ("back-off 5m0s restarting failed container=csi-attacher pod=x", None),
             ("{ }", None),
             (

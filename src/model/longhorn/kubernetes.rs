@@ -1,11 +1,12 @@
 //! Kubernetes kinds other than pods.
 
 use std::fmt;
+use std::net::IpAddr;
 
 use super::lenient::{Int, StringMap, Time, manifests, narrow};
 use super::map::Map;
 use super::meta::Condition;
-use super::pod::PodSpec;
+use super::pod::{PodSpec, Port};
 use super::quantity::Quantity;
 use super::shared_text::SharedText;
 
@@ -54,12 +55,23 @@ narrow! {
         pub stored_versions: Vec<SharedText>,
     }
 
-    /// Which pods it is about, and who may reach them; what it says of ports is not read.
+    /// Which pods it is about, who may reach them, and whom they may reach; what it says of ports of the pods is not read.
     pub struct NetworkPolicySpec {
         pub pod_selector: LabelSelector,
-        /// `Ingress`, `Egress`; without any, `Ingress`.
+        /// `Ingress`, `Egress`; without any, `Ingress`, and `Egress` where it has such rules.
         pub policy_types: Vec<SharedText>,
         pub ingress: Vec<IngressRule>,
+        pub egress: Vec<EgressRule>,
+    }
+
+    /// One rule; without any peer it is about everyone, without any port about all ports.
+    pub struct EgressRule {
+        pub to: Vec<PolicyPeer>,
+        pub ports: Vec<PolicyPort>,
+    }
+
+    pub struct PolicyPort {
+        pub port: Port,
     }
 
     /// One rule; without any peer it is about everyone.
@@ -75,6 +87,7 @@ narrow! {
 
     pub struct IpBlock {
         pub cidr: SharedText,
+        pub except: Vec<SharedText>,
     }
 
     /// Labels; nothing in it selects everything.
@@ -272,11 +285,61 @@ impl NetworkPolicy {
         self.admits(|selector| selector.is_some_and(|selector| selector.selects(&labels)))
     }
 
+    /// True where it may let in a node, whose network no selector is about: a kubelet that mounts NFS, the API server.
+    pub fn admits_nodes(&self) -> bool {
+        self.admits(|_| false)
+    }
+
+    /// True where it is about what pods with these labels reach.
+    pub fn confines(&self, labels: &StringMap) -> bool {
+        let types = &self.spec.policy_types;
+        let of_egress = types.iter().any(|kind| kind == "Egress");
+        (of_egress || types.is_empty() && !self.spec.egress.is_empty())
+            && self.spec.pod_selector.selects(labels)
+    }
+
+    /// True where it may let pods out to one of these addresses: selectors are about pods, and the API server is none. Without addresses any
+    /// block may hold the right one. A rule for DNS alone lets out nothing else.
+    pub fn lets_out_to(&self, addresses: &[&str]) -> bool {
+        let holds =
+            |block: &IpBlock| addresses.is_empty() || addresses.iter().any(|address| block.holds(address));
+        self.spec.egress.iter().any(|rule| {
+            let of_dns = !rule.ports.is_empty() && rule.ports.iter().all(|one| one.port.0 == "53");
+            let there =
+                rule.to.is_empty() || rule.to.iter().filter_map(|peer| peer.ip_block.as_ref()).any(holds);
+            !of_dns && there
+        })
+    }
+
     fn admits(&self, namespaces: impl Fn(Option<&LabelSelector>) -> bool) -> bool {
         let outside =
             |peer: &PolicyPeer| namespaces(peer.namespace_selector.as_ref()) || peer.ip_block.is_some();
         self.spec.ingress.iter().any(|rule| rule.from.is_empty() || rule.from.iter().any(outside))
     }
+}
+
+impl IpBlock {
+    /// True where an address is in it; also where it cannot be read.
+    fn holds(&self, address: &str) -> bool {
+        let Ok(address) = address.parse() else { return true };
+        within(&self.cidr, address).unwrap_or(true)
+            && !self.except.iter().any(|cidr| within(cidr, address).unwrap_or(false))
+    }
+}
+
+/// Whether an address is in a network: `10.0.0.0/8`.
+fn within(cidr: &str, address: IpAddr) -> Option<bool> {
+    let (network, length) = cidr.split_once('/')?;
+    let length: u32 = length.parse().ok()?;
+    let (network, address, bits) = match (network.parse().ok()?, address) {
+        (IpAddr::V4(network), IpAddr::V4(address)) => {
+            (network.to_bits().into(), address.to_bits().into(), 32)
+        }
+        (IpAddr::V6(network), IpAddr::V6(address)) => (network.to_bits(), address.to_bits(), 128),
+        _ => return Some(false),
+    };
+    let differ: u128 = network ^ address;
+    Some(differ.checked_shr(u32::checked_sub(bits, length)?).unwrap_or(0) == 0)
 }
 
 impl LabelSelector {
