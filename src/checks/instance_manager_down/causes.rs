@@ -38,7 +38,7 @@ causes! {
             read "kubectl describe node <node>",
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
         ]
-        way NO_CPU "the node lacks the CPU that the pod requests"
+        way NO_CPU "the node lacks the CPU requested"
             fix "Move other pods off <node>, or lower instanceManagerCPURequest of nodes.longhorn.io <node>: Longhorn then creates the \
                  pod. During upgrades, old and new instance managers need CPU at the same time." [
                 read "kubectl describe node <node>",

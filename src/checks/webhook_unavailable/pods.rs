@@ -109,7 +109,7 @@ impl States {
             (self.running, "not Ready"),
             (self.looping + self.ending_early, "crash-looping"),
             (self.hanging, "hanging"),
-            (self.refused, "unable to start"),
+            (self.refused, "not starting"),
             (self.init, "in Init"),
             (self.away, "unreachable"),
             (self.other, "waiting"),
