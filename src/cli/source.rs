@@ -256,7 +256,7 @@ impl SourceArgs {
                 CrashLogsArg::Off => CrashLogs::Off,
             },
             stale_after: self.stale_after,
-            ..LiveOptions::new(self.namespace.clone(), Timestamp::now, CATALOGUE.kinds())
+            ..LiveOptions::new(self.namespace.clone(), Timestamp::now, CATALOGUE.followed())
         }
     }
 

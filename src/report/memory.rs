@@ -105,6 +105,7 @@ fn inputs(check: &Check, cluster: &Cluster, signatures: &Signatures) -> Option<V
     let asked: &[Resource] = if check.of_signatures { signatures.reads() } else { &[] };
     let mut inputs: Vec<Input> =
         check.needs.iter().chain(check.uses).chain(asked).map(input).collect::<Option<_>>()?;
+    inputs.extend(check.glances.iter().filter_map(input));
     if check.of_signatures {
         inputs.push((signatures.version, Readability::Readable, 0, signatures.unusable.clone()));
     }

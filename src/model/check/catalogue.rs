@@ -54,6 +54,11 @@ impl Catalogue {
         self.checks.iter().flat_map(|check| check.needs.iter().chain(check.uses)).copied().collect()
     }
 
+    /// What `serve` follows: also NetworkPolicies, at which checks only glance. They are few, and the Role for Longhorn's namespace lists them.
+    pub fn followed(&self) -> BTreeSet<Resource> {
+        self.kinds().into_iter().chain([Resource::NetworkPolicies]).collect()
+    }
+
     /// The relations that name a reason.
     pub fn caused(&self) -> impl Iterator<Item = &'static Relation> {
         self.relations.iter().filter(|relation| relation.link == Link::CausedBy)

@@ -62,8 +62,8 @@ pub struct Check {
     pub needs: &'static [Resource],
     /// Kinds that make findings more precise; without them the check still runs.
     pub uses: &'static [Resource],
-    /// Kinds that it looks at where they are at hand: in a recording, and in a single look with a person's rights. `serve` does not follow
-    /// them, and without them nothing is missing.
+    /// Kinds that it looks at where they are at hand: in a recording, and in a single look with a person's rights. Of them, `serve`
+    /// follows only NetworkPolicies, and without them nothing is missing.
     pub glances: &'static [Resource],
     /// The closed list of causes.
     pub causes: &'static [&'static Cause],

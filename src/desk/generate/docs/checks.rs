@@ -95,7 +95,7 @@ fn kinds(page: &mut Document, check: &Check) {
         (
             "glances at",
             check.glances,
-            "Nothing is missing: only `check` and recordings have them, `serve` does not follow them.",
+            "Nothing is missing without them. `serve` follows only NetworkPolicies among them.",
         ),
     ];
     let rows = rows.into_iter().filter(|(_, kinds, _)| !kinds.is_empty());
