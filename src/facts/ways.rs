@@ -81,8 +81,7 @@ ways! { REFUSED:
              retries within minutes."
         [read "kubectl -n <namespace> describe resourcequota"];
     QUOTA_LIMITS "a ResourceQuota requires limits"
-        fix "Exempt Longhorn's namespace from the ResourceQuota (Rancher: use a project without one). Raising it does not help; large LimitRange \
-             defaults do. Until then, do not restart Longhorn's pods or nodes."
+        fix "Exempt Longhorn's namespace from the ResourceQuota (Rancher: use a project without one). Raising the quota does not help. Until then, do not restart Longhorn's pods or nodes."
         [read "kubectl -n <namespace> describe resourcequota", read REFUSALS];
     DENIED "a policy rejects its pods"
         fix "<known_error>Exempt Longhorn's namespace from the policy in the evidence. Kubernetes then creates the pods. Until then, do not restart \
@@ -166,7 +165,7 @@ ways! { NOT_STARTED:
         fix "<known_error>Read the pod's Events and provide what is missing: a mounted path, Secret, ConfigMap, CNI plugin or container \
              runtime. The kubelet then retries automatically." [read POD, read SET, read NODE];
     INIT "an init container fails"
-        fix "<known_error>Read the init container's log and fix the error in it."
+        fix "<known_error>Read the init container's log and fix the error that it reports."
         [read POD, read SET, read "kubectl -n <namespace> logs <pod> --all-containers --previous --tail=30"];
     NO_PLACE "the node has no room for it"
         fix "Free resources on the node, or lower the pod's requests: CPU, memory, pods, ports." [read POD, read SET, read NODE];
@@ -177,7 +176,7 @@ ways! { NOT_STARTED:
         fix "Put the label back on the node, or change the DaemonSet's nodeSelector. A node that you remove from Longhorn needs its manager until \
              its replicas are evicted." [read NODE, read REPLICAS];
     WAITING "it is waiting (cause unknown)"
-        fix "<known_error>Read the pod's Events and fix the error in them. The kubelet then retries automatically." [read POD, read SET];
+        fix "<known_error>Read the pod's Events and fix the error that they report. The kubelet then retries automatically." [read POD, read SET];
 }
 
 /// The settings by which a disk takes replicas or not.

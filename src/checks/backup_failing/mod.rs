@@ -54,7 +54,7 @@ gauges! {
         absent "no backup is at this stage, or backups.longhorn.io cannot be read",
         example "longhorn_health_incomplete_backups{stage=\"failed\"} > 0";
     LAST_BACKUP = Gauge "longhorn_health_volume_last_backup_timestamp_seconds" ["volume", "pvc_namespace", "pvc"]
-        "Unix time of a volume's newest completed backup, if it is over a day old or the volume's backups fail. 0: a required one is missing.",
+        "Unix time of a volume's newest completed backup, if it is over a day old or the volume's backups fail. 0: a required backup is missing.",
         absent "the newest backup is younger, no backup was ever taken or required, or the volume is a standby, is being restored or opted out",
         example "time() - longhorn_health_volume_last_backup_timestamp_seconds > 604800";
 }

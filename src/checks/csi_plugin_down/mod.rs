@@ -43,7 +43,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     PLUGINS = Gauge "longhorn_health_csi_plugins" ["state"]
-        "Nodes by state of Longhorn's CSI plugin: working, down, missing, not_registered. Nodes down or just back count as working.",
+        "Nodes by state of Longhorn's CSI plugin: working, down, missing, not_registered. A node that is down or just returned counts as working.",
         absent "pods or DaemonSets cannot be read",
         example "longhorn_health_csi_plugins{state!=\"working\"} > 0";
 }

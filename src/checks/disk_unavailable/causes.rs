@@ -33,7 +33,7 @@ causes! {
                  lacks another copy from backup. Then re-add disk <disk>."
             [read "kubectl get nodes -o wide", read REPLICAS, read DISK]
             proven "the fix asks whether the disk was wiped; Longhorn rejects to remove an entry that has replicas"
-        way MOUNTS_SWAPPED "it and another disk seem exchanged"
+        way MOUNTS_SWAPPED "it and another disk are probably swapped"
             fix "Mount each of <node>'s disks at its own path by UUID (fstab). Each longhorn-disk.cfg must have the diskUUID that Longhorn \
                  expects. Do not wipe or re-add disks: they hold replicas."
             [read "ssh <node> 'grep . /var/lib/*/longhorn-disk.cfg <value>/longhorn-disk.cfg; findmnt; lsblk -f'", read DISK, read REPLICAS]
@@ -84,7 +84,7 @@ causes! {
         fix "Check <value> on node <node> (ls <value>, dmesg) for the problem that Longhorn reports. Longhorn uses the disk again once that problem is \
              fixed." [read DISK, read REPLICAS]
         way V2_CREATING "the v2 data engine is still creating its disks"
-            fix "Wait while <node>'s v2 instance manager writes to its log. Each disk needs up to ten minutes (Longhorn issue 12837). Do \
+            fix "Wait while <node>'s v2 instance manager keeps writing to its log. Each disk needs up to ten minutes (issue 12837). Do \
                  not restart the instance manager: it would start over.";
     DISK_FAILING = warning "disk_failing"
         "a device under the disk reports that it is failing (SMART, or NVMe health read by SPDK)"

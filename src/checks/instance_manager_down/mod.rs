@@ -26,7 +26,7 @@ use diagnose::{Hits, ManagerTrouble};
 pub static CHECK: Check = Check {
     id: "instance_manager_down",
     title: "Instance managers down",
-    summary: "An instance manager is down although it should run. pod_failed and pod_missing are warnings for the first three minutes, while Longhorn usually \
+    summary: "An instance manager is down although it should be running. pod_failed and pod_missing are warnings for the first three minutes, while Longhorn usually \
               recreates the pod.",
     needs: &[InstanceManagers, Pods, Settings],
     uses: &[LonghornNodes, KubeNodes, Volumes, Engines, Replicas, DaemonSets, Events],
@@ -48,8 +48,7 @@ pub static CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Instance managers by state",
-            description: "All instance managers. `starting` and `stopped` are normal for a few seconds, or (default v2) while an old instance manager is \
-                          running.",
+            description: "All instance managers. `starting` and `stopped` are normal for a few seconds, or while an old instance manager is running if v2 is the default engine.",
             no_data: "the exporter is not reporting",
             ..Panel::TIME_SERIES.of(&STATES)
         },

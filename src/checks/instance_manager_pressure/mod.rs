@@ -43,8 +43,7 @@ pub static CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Busiest instance manager",
-            description: "Engines and replicas in the busiest instance manager. With many, it answers its liveness probe late: spread the volumes \
-                          if the number grows.",
+            description: "Engines and replicas in the busiest instance manager. If there are many, it answers its liveness probe late. Spread the volumes if the number grows.",
             expr: "max by ($cluster data_engine) (data_engine:longhorn_health_instance_manager_max_instances:max{$job})",
             legend: "{{data_engine}}",
             steps: &[Step::threshold(UNDER_PRESSURE.name, &BUSY, "orange")],

@@ -77,7 +77,7 @@ gauges! {
         absent "the DaemonSet longhorn-manager cannot be read or does not exist",
         example "longhorn_health_expected_managers - on () sum(longhorn_health_managers)";
     CRASH_LOOPING = Gauge "longhorn_health_manager_crash_looping" ["node", "cause", "evidence", "severity"]
-        "1 for every node whose longhorn-manager crash-loops, also between crashes. Aggregate labels severity and evidence (log, or fingerprint: exit code and run time) away in alerts.",
+        "1 for every node whose longhorn-manager crash-loops, also between crashes. In alerts, aggregate away labels severity and evidence (log, or fingerprint: exit code and run time).",
         absent "the node's manager is not in a crash loop",
         example "max without (instance, pod, cause, evidence, severity) (longhorn_health_manager_crash_looping) == 1";
     LAST_TERMINATION = Gauge "longhorn_health_manager_last_termination_timestamp_seconds" ["node"]

@@ -53,8 +53,7 @@ pub static CHECK: Check = Check {
         description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is stuck during startup. This manager's \
                       volumes cannot attach, detach or rebuild, and other nodes' managers may be waiting for it. Read its current log, not the \
                       previous one.",
-        why: "The finding begins after one minute if the log names the cause, otherwise after the release's own wait. The alert waits three more, so \
-              that an API server can restart.",
+        why: "The finding begins after one minute if the log names the cause, otherwise after the release's startup limit. The alert waits three minutes longer, so that an API server can restart.",
         runbook: include_str!("LonghornManagerStartStuck.md"),
         ..Alert::DEFAULT
     }],

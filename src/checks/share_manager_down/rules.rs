@@ -16,7 +16,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "A Longhorn RWX volume is unavailable.",
         description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is unavailable: \
                       its NFS server is down. Every pod that uses the claim hangs. Run the command below to find out why.",
-        why: "The finding allows three minutes for a failover. The alert waits three more, so that the alert on its cause (manager, node or attachment) \
+        why: "The finding allows three minutes for a failover. The alert waits three minutes longer, so that the alert on its cause (manager, node or attachment) \
               never fires later.",
         runbook: include_str!("LonghornShareManagerDown.md"),
         ..Alert::DEFAULT

@@ -56,10 +56,10 @@ causes! {
     ENGINE_CANNOT_START = critical "engine_cannot_start"
         "the volume cannot attach, because its engine fails to start on the requested node"
         fix "Read the engine's error. Then check <value>: iscsiadm, module iscsi_tcp, multipathd, SELinux denials, engine image and instance \
-             manager. The volume may attach to another node." [read VOLUME_OBJECTS, read EVENTS, read TICKETS]
+             manager. Or attach the volume to another node." [read VOLUME_OBJECTS, read EVENTS, read TICKETS]
         way SILENT "its engine gives no reason"
             fix "Read the instance manager's log on <node>: the engine itself gives no reason. Then check iscsiadm, module iscsi_tcp, multipathd and \
-                 SELinux denials there. The volume may attach to another node."
+                 SELinux denials there. Or attach the volume to another node."
             [read "kubectl -n <namespace> logs -l longhorn.io/component=instance-manager,longhorn.io/node=<node> --tail=500 | grep <volume>-e",
              read VOLUME_OBJECTS, read EVENTS]
         way SEVERAL "several volumes on one node cannot attach"
@@ -141,7 +141,7 @@ causes! {
                 read "kubectl -n <namespace> get backups.longhorn.io -l backup-volume=<volume>",
                 read ATTACHMENT,
             ]
-        way ATTACHER_HANGS "csi-attacher hangs"
+        way ATTACHER_HANGS "csi-attacher is stuck"
             fix "Delete pod <pod>: the new pod takes the Lease and attaches the volume. Then scale csi-attacher back to 3 replicas. Do not \
                  delete the VolumeAttachment." [
                 change "kubectl -n <namespace> delete pod <pod>",
@@ -226,8 +226,7 @@ causes! {
             fix "Check that <node> has an NFS client and that its kernel supports NFS 4.1. Then check that <node> can reach port 2049 of the share \
                  endpoint."
         way SHUT_OUT "a NetworkPolicy blocks it"
-            fix "Delete NetworkPolicy <value> at its source (<reason>), or let it admit the nodes to port 2049 of share managers. Do not restart Longhorn's \
-                 pods: the mount then succeeds."
+            fix "Delete NetworkPolicy <value> at its source (<reason>), or let it admit the nodes to port 2049 of share managers. The mount then succeeds. Do not restart Longhorn's pods."
             [read "kubectl -n <namespace> get networkpolicy <value> -o yaml", read EVENTS]
         way NO_ADDRESS "its share has no address"
             fix "Delete pod share-manager-<volume> when its workloads can pause. Longhorn then recreates the share's Service with the \

@@ -139,8 +139,7 @@ causes! {
                  Image): Longhorn then sends it again."
             [read "kubectl -n <namespace> get backingimages.longhorn.io -o yaml | grep -B2 -A8 diskFileStatusMap", read REPLICAS]
         way COPY_CORRUPT "its backing image has a checksum mismatch there"
-            fix "Disable scheduling on disk <disk> of <node>, then test that disk, memory and network. Copies on other disks have the \
-                 expected checksum: keep those copies and that checksum." [
+            fix "Disable scheduling on disk <disk> of <node>, then test the disk and the node's memory and network. Copies on other disks have the expected checksum: keep them." [
                 read "kubectl -n <namespace> get backingimages.longhorn.io -o yaml | grep -B2 -A8 diskFileStatusMap",
                 change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '{\"spec\":{\"disks\":{\"<disk>\":{\"allowScheduling\":false}}}}'",
             ]

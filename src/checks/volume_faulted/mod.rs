@@ -294,7 +294,7 @@ fn cause(cluster: &Cluster, volume: &Volume, candidates: &[Candidate]) -> (&'sta
         return (&AUTO_SALVAGE_OFF, text);
     }
     if is_automatic(cluster) {
-        (&SALVAGE_PENDING, "auto-salvage has not used its usable replica".to_owned())
+        (&SALVAGE_PENDING, "auto-salvage has not used a usable replica".to_owned())
     } else {
         (&AUTO_SALVAGE_OFF, "a replica is usable, but auto-salvage is disabled".to_owned())
     }

@@ -49,8 +49,7 @@ pub const ALERTS: &[Alert] = &[
         summary: "Longhorn managers are waiting for a webhook that none of them serves.",
         description: "Service {{ $labels.object }} has no Ready manager. Changes to Longhorn objects (from 1.8 on, also PVC updates) are rejected. \
                       Fix what the Unhealthy events show, then delete one manager pod to skip its back-off.",
-        why: "The back-off between two attempts is up to five minutes. The alert keeps firing for ten minutes to bridge the times when a manager is \
-              running.",
+        why: "The back-off between two attempts is up to five minutes. The alert keeps firing for ten minutes even while a manager is briefly running.",
         runbook: include_str!("LonghornWebhookDeadlock.md"),
         ..Alert::DEFAULT
     },

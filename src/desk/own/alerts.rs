@@ -141,8 +141,7 @@ pub const ALERTS: &[Alert] = &[
         summary: "The Longhorn health exporter cannot load its changed web configuration.",
         description: "longhorn-health-exporter cannot use its changed web configuration, certificate or key. It keeps the previous one until the \
                       certificate expires or the pod restarts. Read the exporter's log, which names the file and the reason.",
-        why: "While several files are being replaced, they do not match for a moment, so the alert waits 10 min. One pod of two is enough to fire, because \
-              each pod reads its own files.",
+        why: "While several files are being replaced, they do not match for a moment, so the alert waits 10 min. Each pod reads its own files, so the alert fires even if one of two pods fails.",
         runbook: include_str!("LonghornHealthBadWebConfig.md"),
         ..Alert::DEFAULT
     },

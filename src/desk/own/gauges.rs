@@ -36,7 +36,7 @@ gauges! {
         absent "the finding names no volume, or longhorn_health_exporter_truncated_findings counts it",
         example "max without (instance, pod) (longhorn_health_finding_volume{severity=\"critical\"}) == 1";
     ALERT_FOLLOWS = Gauge "longhorn_health_alert_follows" ["alert", "cause", "node", "root_alert", "root_node"]
-        "1 for every alert that is a consequence of an equally or more severe root alert. An empty cause means every cause. LonghornHealthInhibitor mutes such alerts.",
+        "1 for every alert that is a consequence of an equally or more severe root alert. Without a cause: of every cause. LonghornHealthInhibitor mutes such alerts.",
         absent "one of the alert's findings follows from no other finding",
         example "count by (root_alert, alert) (max without (instance, pod) (longhorn_health_alert_follows))";
     FINDINGS_TRUNCATED = Gauge "longhorn_health_exporter_truncated_findings" ["check"]

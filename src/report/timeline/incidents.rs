@@ -164,7 +164,8 @@ fn lasting(
             .filter(|bound| open && begin.is_none_or(|begin| begin.at <= *bound));
         let mut entry = line.entry(incident, from, What::IncidentBegan, "began");
         if entry.what == What::IncidentBegan {
-            let is_exact = bound.is_some() && bound == entry.at;
+            // bounds that one line would tell of are a moment
+            let is_exact = bound.zip(begin).is_some_and(|(at, begin)| begin.is_with(Begin { at, ..begin }));
             entry.not_after = bound.filter(|_| !is_exact);
             entry.or_later &= bound.is_none();
         }

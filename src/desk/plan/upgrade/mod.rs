@@ -67,7 +67,7 @@ conditions! {
         source "src/facts/known_issues and src/desk/plan/upgrade/traps.rs, each with issue, file and releases"
         needs [] EachStep(traps::target_bug);
     REINSTALLS = NotYet "helm_chart_reinstalls" "K3s or RKE2 uninstalls Longhorn if the upgrade fails"
-        fix "Set spec.failurePolicy of HelmChart <object> to abort before the upgrade. With the default, reinstall, the Helm controller uninstalls Longhorn \
+        fix "Set spec.failurePolicy of HelmChart <object> to `abort` before the upgrade. With the default (`reinstall`), the Helm controller uninstalls Longhorn \
              after a failed upgrade, and that can delete all volumes."
         read "kubectl -n <chart_namespace> get helmchart <object> -o yaml"
         change "kubectl -n <chart_namespace> patch helmchart <object> --type merge -p '{\"spec\":{\"failurePolicy\":\"abort\"}}'"
