@@ -68,7 +68,7 @@ async fn events_about_nodes_come_from_their_own_namespace_and_only_what_is_read_
     };
     let server = server().await;
     server.put("events", event("lost", "default", "Node", "LonghornISCSIConnError"));
-    server.put("events", event("other", "default", "Node", "NodeNotReady"));
+    server.put("events", event("other", "default", "Node", "NodeReady"));
     server.put("events", event("pod", "default", "Pod", "LonghornISCSIConnError"));
     server.put("events", event("ours", NAMESPACE, "Node", "Ready"));
     let live = synced(&server).await;

@@ -24,6 +24,7 @@ const EXCUSED: &[(&str, &str)] = &[
     ("timed out waiting for the condition", "nothing detaches a volume"),
     ("doesn't have a resource type \"helmchart\"", "the API server has no definitions of K3s"),
     ("no service port 9502 found", "no recording has the ports of the webhook's Service"),
+    ("nodes \"value\" not found", "VALUE is another node there"),
     ("taint \"node.kubernetes.io/out-of-service\" not found", "the taint was not set"),
 ];
 
@@ -32,7 +33,8 @@ const NOT_RECORDED: &[&str] = &[
     "settings.longhorn.io", "secrets", "persistentvolumes", "statefulsets", "volumeattachments.longhorn.io",
     "clusterrolebindings", "clusterroles", "configmaps", "daemonsets", "deployments", "jobs",
     "poddisruptionbudgets.policy", "leases.coordination.k8s.io", "cronjobs.batch",
-    "systembackups.longhorn.io", "backingimagemanagers.longhorn.io", "backingimagedatasources.longhorn.io",
+    "networkpolicies.networking.k8s.io", "backups.longhorn.io", "systembackups.longhorn.io",
+    "backingimagemanagers.longhorn.io", "backingimagedatasources.longhorn.io",
 ];
 
 /// Fields of objects that are not recorded, or that recordings leave out. Those of Longhorn are in longhorn-manager v1.12.1
@@ -41,6 +43,7 @@ const NOT_IN_RECORDINGS: &[&str] = &[
     ".data.ca\\.crt",
     ".data.tls\\.crt",
     ".data.tls\\.key",
+    ".metadata.annotations",
     ".metadata.finalizers",
     ".spec.conversion.strategy",
     ".spec.dataSource",
