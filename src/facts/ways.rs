@@ -51,11 +51,13 @@ ways! { UNRESOLVED:
         [read DNS, read ON_NODE];
 }
 
+/// For pods that a policy cuts off from the API server.
+pub const LET_OUT: &str = "Delete NetworkPolicy <value> at its source (<reason>), or allow egress to the API server and DNS. Until then, do not restart managers, instance managers or nodes, or trust shown states.";
+
 // Why pods of Longhorn get no answer of the API server.
 ways! { CUT:
     CUT_OFF "a NetworkPolicy cuts it off"
-        fix "Delete NetworkPolicy <value> at its source (<reason>), or allow egress to the API server and DNS. Until then, do not restart managers, \
-             instance managers or nodes, or trust shown states."
+        fix LET_OUT
         [
             read "kubectl -n <namespace> get networkpolicy <value> -o yaml",
             change "kubectl -n <namespace> delete networkpolicy <value>",

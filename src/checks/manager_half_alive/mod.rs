@@ -29,7 +29,7 @@ use jiff::SignedDuration;
 
 use crate::check::*;
 use crate::facts::patience::RECONCILE;
-use crate::facts::ways::CUT;
+use crate::facts::ways::{CUT, LET_OUT};
 use crate::facts::{nodes, text};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{LonghornNode, Pod};
@@ -65,8 +65,7 @@ causes! {
                 read "kubectl -n <namespace> logs <manager> -c longhorn-manager --since=5m --tail=50",
             ];
     ISOLATED = critical "isolated" "a NetworkPolicy cuts a Ready manager off from the API server", changed_by: BY_POLICY
-        fix "Delete NetworkPolicy <value> at its source (<reason>), or allow egress to the API server and DNS. Until then, do not restart managers, \
-             instance managers or nodes, or trust shown states."
+        fix LET_OUT
         [
             read "kubectl -n <namespace> get networkpolicy <value> -o yaml",
             change "kubectl -n <namespace> delete networkpolicy <value>",

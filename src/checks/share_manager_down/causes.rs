@@ -21,14 +21,12 @@ ways! { DEVICE:
         [read "ssh <node> 'sudo multipath -ll; lsblk'", read LOG];
 }
 
+const NO_LIMIT: &str = "Remove the LimitRange or policy that sets the pod's memory limit (<value>): Longhorn sets none. The next pod then has none either. The volume's replicas are not affected.";
+const POD_LIMIT: &str = "kubectl -n <namespace> get pod share-manager-<object> -o jsonpath='{.metadata.annotations}{.spec.containers[*].resources}'";
+
 ways! { MEMORY:
     LIMITED "OOM-killed at a memory limit"
-        fix "Remove the LimitRange or policy that sets the pod's memory limit (<value>): Longhorn sets none. The next pod then has none either. \
-             The volume's replicas are not affected." [
-            read "kubectl -n <namespace> get limitranges -o yaml",
-            read "kubectl -n <namespace> get pod share-manager-<object> -o jsonpath='{.metadata.annotations}{.spec.containers[*].resources}'",
-            read SHARE,
-        ];
+        fix NO_LIMIT [read "kubectl -n <namespace> get limitranges -o yaml", read POD_LIMIT, read SHARE];
 }
 
 causes! {
@@ -88,12 +86,7 @@ causes! {
             [read "kubectl -n <namespace> get pods -o wide -l app=longhorn-recovery-backend", read SLICES, read LOG];
     OOM_KILLED = critical "oom_killed"
         "the NFS server keeps being OOM-killed at a memory limit, which Longhorn does not set" but "warning if fewer than six times in half an hour"
-        fix "Remove the LimitRange or policy that sets the pod's memory limit (<value>): Longhorn sets none. The next pod then has none either. \
-             The volume's replicas are not affected." [
-            read "kubectl -n <namespace> get limitranges -o yaml",
-            read "kubectl -n <namespace> get pod share-manager-<object> -o jsonpath='{.metadata.annotations}{.spec.containers[*].resources}'",
-            read SHARE,
-        ];
+        fix NO_LIMIT [read "kubectl -n <namespace> get limitranges -o yaml", read POD_LIMIT, read SHARE];
 }
 
 /// The volume is not served at all.

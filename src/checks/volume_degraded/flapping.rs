@@ -40,7 +40,7 @@ fn explained(cluster: &Cluster, volume: &Volume, first: Timestamp, last: Timesta
     i64::try_from(made.count()).unwrap_or(i64::MAX)
 }
 
-/// The two nodes between which replicas of several volumes failed within a minute of each other and of this loss, and no others did: engine
+/// The two nodes between which replicas of several volumes failed within two minutes of this loss, and no others did: engine
 /// on one, replica on the other, while both are up (seen on 1.12.1, where packets between the pods of two nodes were dropped).
 fn cut_apart(cluster: &Cluster, last: Timestamp) -> Option<(&str, &str, usize)> {
     const TOGETHER: SignedDuration = SignedDuration::from_mins(2);
