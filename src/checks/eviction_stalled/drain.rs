@@ -31,6 +31,9 @@ const DRAIN_TAINTS: &[&str] = &[
     "kubevirt.io/drain",
 ];
 
+/// Why a budget stays, what to do about it, and the volumes that it is about.
+type Reason = (String, &'static Way, Vec<VolumeRef>);
+
 /// The cordoned nodes and what is needed to judge them.
 struct DrainView<'a> {
     cluster: &'a Cluster,
@@ -197,37 +200,10 @@ impl<'a> DrainView<'a> {
         ))
     }
 
-    fn finding(&self, manager: &InstanceManager, blocker: &Blocker, verb: &str) -> Finding {
+    fn reason(&self, manager: &InstanceManager, blocker: &Blocker) -> Reason {
         let cluster = self.cluster;
-        let (name, node) = (manager.metadata.name.as_str(), manager.spec.node_id.as_str());
-        let (why, way, volumes) = match blocker {
-            Blocker::Attached(instances) => {
-                let volumes = self.volumes_of_instances(instances);
-                let by_hand = |one: &VolumeRef| {
-                    let volume = cluster.objects.volumes.get(&one.name);
-                    volume.is_some_and(|volume| is_attached_by_hand(cluster, volume, node))
-                };
-                let left = self.budgets.left_over_engines(node);
-                if cluster.knows_all(Resource::Engines)
-                    && instances.iter().all(|one| left.iter().any(|(_, name)| name == one))
-                {
-                    let which = listed(instances);
-                    let (text, way) = match self.budgets.serves_nothing(manager) {
-                        true => (
-                            format!("{name} still lists {which}, although the Engine is stopped"),
-                            &causes::ENGINE_STOPPED,
-                        ),
-                        false => (
-                            format!("{which} runs there and belongs to no Engine on this node"),
-                            &causes::ENGINE_LEFT_OVER,
-                        ),
-                    };
-                    (text, way, Vec::new())
-                } else {
-                    let way = if volumes.iter().any(by_hand) { &causes::BY_HAND } else { &causes::ATTACHED };
-                    (format!("engines are still running on the node: {}", listed(instances)), way, volumes)
-                }
-            }
+        match blocker {
+            Blocker::Attached(instances) => self.running_engines(manager, instances),
             Blocker::Replicas(left) => {
                 let (policy, last) = (&self.budgets.policy, left.len() == 1);
                 let which = if last { "the last replica has" } else { &format!("{} replicas have", left.len()) };
@@ -251,7 +227,41 @@ impl<'a> DrainView<'a> {
                 &causes::NOTHING_LEFT,
                 Vec::new(),
             ),
+        }
+    }
+
+    fn running_engines(&self, manager: &InstanceManager, instances: &[&str]) -> Reason {
+        let node = manager.spec.node_id.as_str();
+        let left = self.budgets.left_over_engines(node);
+        let which = listed(instances);
+        if !self.cluster.knows_all(Resource::Engines)
+            || !instances.iter().all(|one| left.iter().any(|(_, name)| name == one))
+        {
+            let by_hand = |one: &VolumeRef| {
+                let volume = self.cluster.objects.volumes.get(&one.name);
+                volume.is_some_and(|volume| is_attached_by_hand(self.cluster, volume, node))
+            };
+            let volumes = self.volumes_of_instances(instances);
+            let way = if volumes.iter().any(by_hand) { &causes::BY_HAND } else { &causes::ATTACHED };
+            return (format!("engines are still running on the node: {which}"), way, volumes);
+        }
+        let (text, way) = match self.budgets.serves_nothing(manager) {
+            true => (
+                format!("{} still lists {which}, although the Engine is stopped", manager.metadata.name),
+                &causes::ENGINE_STOPPED,
+            ),
+            false => (
+                format!("{which} runs there and belongs to no Engine on this node"),
+                &causes::ENGINE_LEFT_OVER,
+            ),
         };
+        (text, way, Vec::new())
+    }
+
+    fn finding(&self, manager: &InstanceManager, blocker: &Blocker, verb: &str) -> Finding {
+        let cluster = self.cluster;
+        let (name, node) = (manager.metadata.name.as_str(), manager.spec.node_id.as_str());
+        let (why, way, volumes) = self.reason(manager, blocker);
         let one_copy = matches!(blocker, Blocker::Unprotected(left) if left.iter().all(|replica| has_one_copy(cluster, replica)));
         let uncordon = self.uncordon_first.filter(|_| !matches!(blocker, Blocker::Nothing));
         let way = match uncordon {
