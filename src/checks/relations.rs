@@ -79,6 +79,7 @@ relations! {
     volume_attachment_stuck [mount_failing] ShownWith volume_attachment_stuck [ticket_waits], same Way, "volume cannot be mounted";
     backup_failing [target_unavailable] ShownWith
         csi_plugin_down [plugin_crashing] volume_attachment_stuck [ticket_waits, mount_failing], same Way, "backup target unreachable";
+    driver_deployer_blocked [managers_down] ShownWith volume_attachment_stuck [ticket_waits], same Way, "driver deployer waits";
     // A policy that selects all pods of the namespace, no matter which of them says so first.
     csi_plugin_down [controller_down, sidecar_down] ShownWith manager_half_alive [isolated], same Way, "CSI down";
     // What rejects the pods of one kind rejects those of others.
@@ -184,13 +185,23 @@ relations! {
     // Only the manager of its node makes a new instance manager.
     instance_manager_down [node_down] CausedBy disk_unavailable [node_not_ready], same Node, "instance manager unreachable" on nodes;
     instance_manager_down [node_down] ShownWith node_unregistered [node_gone], same Node, "instance manager unreachable" on nodes;
+    // What stops one pod of a node stops them all.
+    node_unregistered [manager_missing] ShownWith instance_manager_down [starting_stuck], same Way, "no longhorn-manager" on nodes;
+    instance_manager_down [pod_rejected] ShownWith disk_unavailable [node_pressure], same Node, "instance manager down" on nodes;
+    instance_manager_replaced [evicted] ShownWith disk_unavailable [node_pressure], same Node, "replaced before" on nodes;
     instance_manager_down [pod_failed, pod_missing, oom_killed, starting_stuck] BlockedBy
         manager_crash_loop [*] manager_start_stuck [*] node_unregistered [manager_missing], same Node;
     // A node comes back from a restart with another disk, or another network.
     instance_manager_replaced [node_lost] ShownWith disk_unavailable BROKEN volume_degraded [rebuild_looping],
         same Node, "replaced before" on nodes;
     // What keeps the next pod away is reported for the one that is down; that one before it ended is a part of that story.
-    instance_manager_replaced [unknown] ShownWith instance_manager_down [*], same Node, "replaced before" on nodes;
+    instance_manager_replaced [unknown, node_lost] ShownWith instance_manager_down [*], same Node, "replaced before" on nodes;
+    // What keeps a pod of a node from starting or from the API server is one thing for all pods there.
+    csi_plugin_down [plugin_crashing] ShownWith manager_crash_loop [container_cannot_start, api_unreachable],
+        same Node, "CSI plugin crash-looping" on nodes;
+    // A node without what v2 needs has neither its instance manager nor its disk.
+    disk_unavailable [node_environment, disk_service_unreachable] ShownWith instance_manager_down [pod_rejected],
+        same Node, "disk not usable" on nodes;
     node_unregistered [manager_missing] ShownWith instance_manager_down [pod_rejected], same Node, "no longhorn-manager" on nodes;
     // Leaks of a release end where the memory does.
     instance_manager_down [oom_killed] ShownWith known_bad_release [issue_12573], same Cluster, "instance manager OOM-killed" on nodes;

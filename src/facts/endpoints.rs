@@ -3,10 +3,20 @@
 use std::collections::BTreeMap;
 
 use crate::cluster::Cluster;
-use crate::longhorn::EndpointSlice;
+use crate::longhorn::{EndpointSlice, Resource};
 
 /// Label by which an EndpointSlice names its Service (Kubernetes discovery.k8s.io/v1).
 const SERVICE_OF_SLICE: &str = "kubernetes.io/service-name";
+
+/// The Service of Longhorn's API, which the CSI driver, the UI and the driver deployer ask.
+pub const BACKEND: &str = "longhorn-backend";
+
+/// True where it does not exist, although the other Services of Longhorn do.
+pub fn lacks_backend(cluster: &Cluster) -> bool {
+    let services = &cluster.objects.services;
+    let known = cluster.knows_all(Resource::Services) && services.iter().next().is_some();
+    known && services.get(BACKEND).is_none()
+}
 
 /// How many endpoints a Service has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

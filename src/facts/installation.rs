@@ -213,7 +213,14 @@ pub fn back_to(cluster: &Cluster, installed: Release, refused: Release) -> Remed
         let remedy = remedy.unwrap_or_else(|| Remedy::new(fix));
         return changed_by_tool(cluster, Some(installed), remedy).read(look);
     }
-    let remedy = Remedy::new(format!("Set the image back to {installed}: {refuses}"));
+    let remedy = match installer(cluster) {
+        // Flux takes back an upgrade that was not over in time (helm-controller, spec.upgrade.remediation), though Longhorn had finished it
+        Installer::FluxHelm(of, name) if refused < installed => Remedy::new(format!(
+            "Set HelmRelease {of}/{name} to {installed} again, with a longer spec.timeout if Flux rolled the upgrade back: Longhorn does not support \
+             going from {installed} to {refused}."
+        )),
+        _ => Remedy::new(format!("Set the image back to {installed}: {refuses}")),
+    };
     let remedy = match installer(cluster) {
         Installer::Manifest => {
             let image = cluster.manager_container().map_or("", |container| container.image.as_str());

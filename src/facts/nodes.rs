@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{api, ways};
-use crate::check::{Evidence, Way};
+use super::{api, text, ways};
+use crate::check::{Evidence, EvidenceSource, Way};
 use crate::cluster::Cluster;
 use crate::longhorn::{
     Condition, ConditionStatus, LonghornNode, Owner, Pod, Resource, Volume, VolumeRobustness, condition,
@@ -122,8 +122,22 @@ pub fn signs_of_life(cluster: &Cluster, node: &str, silent: Option<Timestamp>) -
     })
 }
 
-/// What that message is about (kubernetes v1.36 pkg/kubelet/nodestatus/setters.go ReadyCondition).
-pub fn way_of_kubelet(said: &str) -> Option<&'static Way> {
+/// What that message is about (kubernetes v1.36 pkg/kubelet/nodestatus/setters.go ReadyCondition), and the Event that says why the container
+/// runtime is down, if one does.
+pub fn way_of_kubelet<'c>(
+    cluster: &'c Cluster,
+    node: &str,
+    said: &str,
+) -> Option<(&'static Way, Option<Evidence>)> {
+    let way = kind_of_trouble(said)?;
+    let mut events = cluster.events_about_node(node).filter(|_| way == &ways::NODE_WITHOUT_RUNTIME);
+    let Some(event) = events.find(|event| event.is_disk_error()) else { return Some((way, None)) };
+    let text = format!("event {} of node {node}: {}", event.reason, text::quoted(&event.message));
+    let fact = EvidenceSource::Event.says(text);
+    Some((&ways::NODE_DISK_FAILS, Some(fact.quoting(&event.message))))
+}
+
+fn kind_of_trouble(said: &str) -> Option<&'static Way> {
     let runtime = ["PLEG is not healthy", "container runtime is down", "container runtime not ready"];
     let network = ["NetworkPluginNotReady", "cni plugin not initialized", "Network plugin returns error"];
     match () {

@@ -311,12 +311,14 @@ const OF_IMAGES: &[Words] = &[
 
 /// What a kubelet, containerd and CNI plugins say of a pod's sandbox and containers.
 const OF_SANDBOXES: &[Words] = &[
+    // systemd refuses the slice of a new pod while no disk is full (k3s issue 8919)
+    (&["unable to start unit"], &ways::NO_CGROUP),
     (&["no space left on device"], &ways::DISK_FULL),
     (&["is reserved for"], &ways::NAME_RESERVED),
     (
         &[
             "no IP addresses available", "no addresses available", "Could not allocate IP",
-            "failed to allocate for range",
+            "failed to allocate for range", "per host block limit",
         ],
         &ways::NO_ADDRESS,
     ),

@@ -106,7 +106,7 @@ ways! { REFUSED:
 ways! { KUBELET_SAYS:
     RATE_LIMITED "the registry's rate limit is reached"
         fix "Load the image onto the node by hand. Or let the node pull it through a mirror or with registry credentials (setting \
-             registry-secret). The kubelet retries within five minutes." [read POD, read SET];
+             registry-secret). The kubelet retries every five minutes." [read POD, read SET];
     OTHER_REGISTRY "its image comes from another registry than the others"
         fix "Set the image's registry in the chart values or manifest back to that of the running pods, or roll back. In an air-gapped cluster, push the \
              new images there first."
@@ -116,12 +116,12 @@ ways! { KUBELET_SAYS:
              certificate. Do not reboot other nodes: they may need images too." [read POD, read SET];
     PULL_REFUSED "the registry refuses access"
         fix "Correct the registry's pull secret (setting registry-secret) or the image's name. Registries also deny access to images that \
-             do not exist. The kubelet retries within five minutes." [read POD, read SET];
+             do not exist. The kubelet retries every five minutes." [read POD, read SET];
     NO_SUCH_IMAGE "the registry has no such image"
         fix "Correct the image's name and tag, or push the image to that registry for this node's architecture too. \
-             The kubelet retries within five minutes." [read POD, read SET];
+             The kubelet retries every five minutes." [read POD, read SET];
     REGISTRY_UNREACHABLE "the node cannot reach the registry"
-        fix "Restore the node's connection to the registry (DNS, proxy, firewall), or load the image onto the node by hand. The kubelet retries within five \
+        fix "Restore the node's connection to the registry (DNS, proxy, firewall), or load the image onto the node by hand. The kubelet retries every five \
              minutes." [read POD, read SET, read NODE];
     NAME_RESERVED "its name is still taken"
         fix "Delete the pod: the next one has another name. If the new pod fails too, restart the node's container runtime (containerd, \
@@ -140,10 +140,22 @@ ways! { KUBELET_SAYS:
     NO_POD_NETWORK "the pod network fails"
         fix "Fix the CNI plugin on the node: its pod, and its files in /etc/cni/net.d and /opt/cni/bin. The \
              kubelet then retries automatically." [read POD, read "kubectl -n kube-system get pods -o wide --field-selector spec.nodeName=<node>"];
+    NO_CGROUP "systemd cannot create its cgroup"
+        fix "Find out what the node has run out of: inodes, space in /run, cgroups or systemd units. Its disks may be fine. Keep the instance \
+             manager: it could not restart."
+        [read POD, read NODE];
     DISK_FULL "the node's disk is full"
         fix "Free disk space on the node (unused images, logs, the container runtime's file system). The kubelet then retries \
              automatically."
         [read POD, read NODE];
+}
+
+// What asks Longhorn's API and finds no Service.
+ways! { NO_SERVICE:
+    BACKEND_GONE "Service longhorn-backend is missing"
+        fix "Create Service longhorn-backend again from this release's chart or manifest. If Argo CD or Flux pruned it, exclude it from pruning. Do \
+             not restart managers or the CSI plugin."
+        [read "kubectl -n <namespace> get services"];
 }
 
 // What a kubelet that lives says of why its node is not Ready.
@@ -152,6 +164,10 @@ ways! { NODE_SAYS:
         fix "Restart the container runtime on <node> (containerd, rke2 or k3s). Until then, do not delete or taint the node or \
              force-delete its pods: its containers may still be running."
         [read NODE, read RUNTIME_LOG];
+    NODE_DISK_FAILS "its system disk has I/O errors"
+        fix "Fix or replace <node>'s system disk. Do not wipe the node while a volume has its only copy there. Force-delete its pods only once \
+             it is powered off."
+        [read NODE, read RUNTIME_LOG, read REPLICAS];
     NODE_WITHOUT_NETWORK "its pod network is not set up"
         fix "Fix the CNI plugin on <node>: its pod, and its files in /etc/cni/net.d and /opt/cni/bin. The node is then Ready again, and Longhorn \
              continues."
@@ -162,7 +178,7 @@ ways! { NODE_SAYS:
 ways! { NOT_STARTED:
     IMAGE "an image cannot be pulled"
         fix "Make the image available to this node. Check the image's name and tag, registry and pull secret, and the node's DNS and \
-             proxy. The kubelet retries within five minutes." [read POD, read SET];
+             proxy. The kubelet retries every five minutes." [read POD, read SET];
     NODE_LACKS "the node lacks a prerequisite"
         fix "<known_error>Read the pod's Events and provide what is missing: a mounted path, Secret, ConfigMap, CNI plugin or container \
              runtime. The kubelet then retries automatically." [read POD, read SET, read NODE];

@@ -9,7 +9,7 @@ use super::at_risk::{self, AtRisk};
 use crate::check::{OfData, VolumeRef, counted};
 use crate::cluster::{Cluster, Readability};
 use crate::facts::{nodes, policies, volumes};
-use crate::longhorn::{Resource, Volume, VolumeHealth};
+use crate::longhorn::{Resource, Volume, VolumeHealth, VolumeState};
 use crate::word_enum::word_enum;
 
 /// This many volumes of each state are listed in the report.
@@ -142,14 +142,14 @@ pub fn of(cluster: &Cluster, of_data: &[(OfData, Vec<String>)]) -> (Counts, Data
     let line = match known {
         // nothing is left that would write that a volume is hurt
         true if none_ready => {
-            format!("{} (last recorded while a node was Ready)", line(&counts, &hurt))
+            format!("{} (last recorded while a node was Ready)", line(cluster, &counts, &hurt))
         }
         true if let Some(cut) = cut => {
             let format = if cluster.age(cut.since()).as_hours() < 24 { "%H:%M" } else { "%Y-%m-%d %H:%M" };
             let at = cut.since().strftime(format);
-            format!("{} (as written before {at}: no manager can write since)", line(&counts, &hurt))
+            format!("{} (as written before {at}: no manager can write since)", line(cluster, &counts, &hurt))
         }
-        true => line(&counts, &hurt),
+        true => line(cluster, &counts, &hurt),
         false if cluster.readability(Resource::Volumes) != Readability::Readable => NOT_KNOWN.to_owned(),
         false if !absent => {
             "unknown: cannot read whether a longhorn-manager still updates the volumes".to_owned()
@@ -214,7 +214,7 @@ fn look(
 
 const NOT_KNOWN: &str = "unknown: volumes could not be read";
 
-fn line(counts: &Counts, hurt: &[HurtVolumes]) -> String {
+fn line(cluster: &Cluster, counts: &Counts, hurt: &[HurtVolumes]) -> String {
     let mut parts = Vec::new();
     for alike in hurt {
         let what = if parts.is_empty() { counted(alike.count, "volume") } else { alike.count.to_string() };
@@ -224,11 +224,20 @@ fn line(counts: &Counts, hurt: &[HurtVolumes]) -> String {
         return parts.join(" · ");
     }
     let count = |health: VolumeHealth| counts.get(health.as_str()).copied().unwrap_or_default();
-    let rest = [VolumeHealth::Healthy, VolumeHealth::Detached, VolumeHealth::Unknown];
-    for health in rest.into_iter().filter(|health| count(*health) > 0) {
-        let number = count(health);
+    let rest = [VolumeHealth::Healthy, VolumeHealth::Detached].map(|health| (health.as_str(), count(health)));
+    // of one on its way Longhorn writes the robustness once it is there
+    let unknown = cluster.objects.volumes.iter().filter(|one| one.status.health() == VolumeHealth::Unknown);
+    let mut on_the_way: BTreeMap<&str, usize> = BTreeMap::new();
+    for volume in unknown {
+        let state = volume.status.state;
+        let moves = [VolumeState::Attaching, VolumeState::Detaching].contains(&state);
+        *on_the_way
+            .entry(if moves { state.as_str() } else { VolumeHealth::Unknown.as_str() })
+            .or_default() += 1;
+    }
+    for (word, number) in rest.into_iter().chain(on_the_way).filter(|(_, number)| *number > 0) {
         let what = if parts.is_empty() { counted(number, "volume") } else { number.to_string() };
-        parts.push(format!("{what} {}", health.as_str()));
+        parts.push(format!("{what} {word}"));
     }
     if parts.is_empty() { "no volumes".to_owned() } else { parts.join(", ") }
 }

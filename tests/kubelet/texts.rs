@@ -93,6 +93,14 @@ const READ: &[(&str, &str, &str)] = &[
     // as older kubelets have it
     ("kubelet", "Started", "Started container …"),
     // when the node itself runs out of memory: pkg/kubelet/oom/oom_watcher_linux.go
+    // pkg/kubelet/kubelet.go SyncPod, pkg/kubelet/cm/cgroup_manager_linux.go Create
+    (
+        "kubelet",
+        "FailedCreatePodContainer",
+        "unable to ensure pod container exists: failed to create container for … : …",
+    ),
+    // pkg/kubelet/kuberuntime/kuberuntime_gc.go evictPodLogsDirectories
+    ("kubelet", "ContainerGCFailed", "failed to read podLogsRootDirectory …: open …: …"),
     ("kubelet", "SystemOOM", "System OOM encountered, victim process: …, pid: …"),
     // pkg/volume/util/operationexecutor/node_expander.go
     ("kubelet", "FileSystemResizeSuccessful", "MountVolume.NodeExpandVolume succeeded for volume …"),

@@ -115,7 +115,7 @@ fn a_client_of_mcp_lists_the_tools_and_asks() {
         ("report", json!({}), false, "CRITICAL  cluster demo"),
         (
             "report",
-            json!({"node": ["worker-5"], "details": 4}),
+            json!({"node": ["worker-5"], "details": 2}),
             false,
             "manager_crash_loop/open_iscsi_missing",
         ),

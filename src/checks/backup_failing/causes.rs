@@ -58,6 +58,10 @@ causes! {
         way CERTIFICATE_REFUSED "its certificate is not trusted"
             fix "Add the target's certificate to its Secret as AWS_CERT, or renew the certificate if it has expired. \
                  Longhorn retries every poll interval."
+        way NFS_VERSION_REFUSED "its server rejects NFSv4"
+            fix "Make the backup target's server accept NFSv4, or add the options that it needs to the URL (?nfsOptions=...). Do not change server or \
+                 path. Then repeat the failed backups."
+            [read TARGETS]
         way SHARE_NOT_MOUNTED "its share cannot be mounted"
             fix "Check that the share is exported to every node. Then check the NFS version and the nodes' NFS client. Longhorn retries every poll \
                  interval."
@@ -90,7 +94,7 @@ causes! {
             proven "the backup has made no progress for an hour, and the fix asks to check that it has stalled, and it holds no complete copy";
     BACKUP_FAILED = warning "backup_failed"
         "the newest backup of a volume failed, and none has succeeded since"
-        fix "<known_error>Read the backup's error and fix its cause. Then take another backup, or wait for the recurring job. You can delete the failed backup: \
+        fix "<known_error>Fix what the backup's error names. Then take another backup, or wait for the recurring job. You can delete the failed backup: \
              it is incomplete." [
             read "kubectl -n <namespace> get backups.longhorn.io <backup> -o yaml",
             read BACKUPS,

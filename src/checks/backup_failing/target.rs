@@ -14,7 +14,7 @@ use crate::longhorn::{BackupTarget, ConditionStatus, CronJob, Volume, condition}
 const NO_URL: &str = "backup target URL is empty";
 
 /// Parts of the error, and the way that they show.
-const REASONS: [(&[&str], &Way); 14] = [
+const REASONS: [(&[&str], &Way); 15] = [
     (&["secret…not found"], &causes::SECRET_MISSING),
     // these before the credentials: S3 answers them all with 403
     (CLOCKS, &causes::CLOCKS_DIFFER),
@@ -32,6 +32,7 @@ const REASONS: [(&[&str], &Way); 14] = [
     (&["certificate is valid for ", "not valid for any names"], &causes::OTHER_SERVER_ANSWERS),
     (&["x509", "certificate"], &causes::CERTIFICATE_REFUSED),
     (&["connection timed out", "no route to host", "network is unreachable"], &causes::TARGET_SILENT),
+    (&["protocol not supported"], &causes::NFS_VERSION_REFUSED),
     (&["mount", "nfs", "cifs"], &causes::SHARE_NOT_MOUNTED),
     (
         &["timeout", "deadline", "refused", "no route", "unreachable", "connection reset"],

@@ -69,6 +69,11 @@ causes! {
             read "kubectl -n <namespace> logs -l app=<object> --tail=30 --prefix",
             change "kubectl -n <namespace> rollout restart deployment <object>",
         ]
+        way LEASE_LOST "its pods lose their Lease"
+            fix "Find out why the API server or etcd is slow (often because of etcd's disk). Do not change Longhorn: a sidecar exits when it cannot renew \
+                 its Lease."
+            [read "kubectl get --raw '/readyz?verbose'", read "kubectl -n <namespace> logs -l app=<object> --previous --tail=30 --prefix",
+             read "kubectl -n kube-system get pods -o wide"]
         way SCALED_TO_ZERO "it is scaled to 0 replicas"
             fix "Scale Deployment <object> back up (Longhorn's default is 3), and also csi-provisioner, csi-resizer and csi-snapshotter. \
                  Exclude Longhorn's namespace from the tool that scaled them down, such as kube-downscaler." [

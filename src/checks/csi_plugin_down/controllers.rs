@@ -7,7 +7,7 @@ use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::NODE_AWAY;
 use crate::facts::ways::CUT_OFF;
-use crate::facts::{api, looping, nodes, not_started, pods, policies, removal};
+use crate::facts::{api, looping, nodes, not_started, pods, policies, removal, text};
 use crate::longhorn::{ConditionStatus, CsiAttachment, Deployment, Pod, PodPhase, condition};
 
 /// What ends within seconds of its start has done nothing before.
@@ -99,6 +99,17 @@ fn waits(count: usize) -> String {
     format!("{} {}", counted(count, "VolumeAttachment"), if count == 1 { "waits" } else { "wait" })
 }
 
+/// What a sidecar wrote when it could not renew its Lease, as each of these pods did at its end (client-go tools/leaderelection
+/// leaderelection.go renew).
+fn lease_lost<'a>(cluster: &'a Cluster, pods: &[&Pod]) -> Option<&'a str> {
+    let line = |pod: &&Pod| {
+        let mut logs = cluster.history.logs_of(pod);
+        logs.find_map(|log| log.text.lines().rfind(|line| line.contains("failed to renew lease")))
+    };
+    let lines: Vec<&str> = pods.iter().filter_map(line).collect();
+    lines.first().copied().filter(|_| lines.len() == pods.len())
+}
+
 fn down(
     cluster: &Cluster,
     out: &mut Outcome,
@@ -134,8 +145,10 @@ fn down(
     let ends = all.iter().filter(|pod| pod.is_ready()).find_map(|pod| crashing(cluster, pod));
     let code = ends.as_ref().and_then(|(_, found)| found.end).map(|end| end.exit_code);
     let cut = policies::cut_off(cluster, name).filter(|_| looping);
+    let lost = lease_lost(cluster, &all).filter(|_| looping && cause == &causes::CONTROLLER_DOWN);
     let message = match ends {
         _ if cut.is_some() => format!("{name} is down: {}", CUT_OFF.briefly),
+        _ if lost.is_some() => format!("{name} is down: {}", causes::LEASE_LOST.briefly),
         Some((container, found)) => {
             let restarts = counted(found.restarts, "restart");
             format!("{name} is down: container {container} keeps exiting ({restarts})")
@@ -153,6 +166,10 @@ fn down(
     finding = finding.facts(troubles.take(3));
     if let Some(cut) = cut {
         return Some(cut.tell(cluster, finding));
+    }
+    if let Some(line) = lost {
+        let fact = EvidenceSource::Log.says(format!("a log: {}", text::quoted(line))).quoting(line);
+        return Some(finding.way(&causes::LEASE_LOST).facts([fact]));
     }
     Some(match refused {
         Some((pod, why)) => {

@@ -227,11 +227,12 @@ fn asks_elsewhere<'a>(cluster: &Cluster, csi_node: &CsiNode, pod: &'a Pod) -> Op
     let ready = nodes::ready_since(cluster, &pod.spec.node_name);
     let last = kubelet.filter_map(|event| event.last_seen()).max().max(ready);
     let since = cluster.age(began) < EVENTS && last.is_some_and(|last| began > last);
-    // what ran there for days before a reboot had found its kubelet
+    // what ran there for days had found its kubelet, before that or the machine restarted
     let worked =
-        pod.metadata.created().is_some_and(|made| cluster.age(made) > SignedDuration::from_hours(24))
-            && cluster.events_about_node(csi_node.metadata.name.as_str()).any(|event| event.is_reboot());
-    (first_run || since && !worked).then_some(root)
+        pod.metadata.created().is_some_and(|made| cluster.age(made) > SignedDuration::from_hours(24));
+    let rebooted =
+        || cluster.events_about_node(csi_node.metadata.name.as_str()).any(|event| event.is_reboot());
+    (first_run && !worked || since && !(worked && rebooted())).then_some(root)
 }
 
 /// Nodes that Longhorn uses and on which no pod of the plugin is, where it was ever deployed. A taint that keeps the manager away,

@@ -155,7 +155,16 @@ causes! {
     NODE_PRESSURE = warning "node_pressure"
         "the kubelet reports pressure on the node, so Longhorn uses neither the node nor its disks"
         fix "Free up what node <node> is short of: disk space (kubelet or container runtime), memory, or process IDs. Until then, the kubelet may evict \
-             Longhorn's own pods." [read NODE, read "kubectl get events -A --field-selector reason=Evicted"];
+             Longhorn's own pods." [read NODE, read "kubectl get events -A --field-selector reason=Evicted"]
+        way ROOT_FULL "its root file system is nearly full"
+            fix "Free space on <node>'s root or container runtime file system: unused images, logs. Until then, the kubelet may evict Longhorn's own pods." [
+                read "ssh <node> 'df -h; sudo du -xsh /var/* | sort -h | tail'", read NODE, read "kubectl get events -A --field-selector reason=Evicted",
+            ]
+        way DISK_PRESSURE "its disk is nearly full"
+            fix "Free disk space on <node>: unused images, logs, or old snapshots of <claim>, whose replica there has <value>. Until then, the kubelet may \
+                 evict Longhorn's own pods."
+            [read "ssh <node> 'df -h / /var/lib'", read NODE,
+             read "kubectl -n <namespace> get snapshots.longhorn.io -l longhornvolume=<volume> --sort-by=.status.creationTime"];
     NODE_ENVIRONMENT = info "node_environment"
         "the node lacks a package, kernel module or mount option that Longhorn checks for" but "warning if a volume depends on it"
         fix "Add what node <node> lacks: an NFS client, shared mounts or 2 MiB huge pages. On immutable nodes, change the node image. \

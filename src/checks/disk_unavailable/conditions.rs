@@ -98,16 +98,22 @@ fn not_ready<'c>(
 ) -> Finding {
     let name = &node.metadata.name;
     let kubelet = nodes::said_by_kubelet(cluster, name);
+    let trouble = kubelet.and_then(|said| nodes::way_of_kubelet(cluster, name, said));
+    // an Event that says why is quoted instead
+    let quote = kubelet.filter(|_| !matches!(trouble, Some((_, Some(_)))));
     let successor = counts.successor(cluster, name);
     let signs = nodes::signs_of_life(cluster, name, ready.last_transition_time.get());
     let why = match (successor, &signs) {
         (Some((_, other)), _) => format!(": its machine is now node {other}"),
         (None, Some(_)) => format!(": {}", causes::KUBELET_SILENT.briefly),
-        (None, None) => String::new(),
+        (None, None) => match &trouble {
+            Some((way, Some(_))) => format!(": {}", way.briefly),
+            _ => String::new(),
+        },
     };
     let finding = about(cluster, node, &causes::NODE_NOT_READY, format!("node {name} is not Ready{why}"))
         .since(ready.last_transition_time.get())
-        .fact(api(said(&format!("node {name}"), ready)).quoting(kubelet.unwrap_or_default()));
+        .fact(api(said(&format!("node {name}"), ready)).quoting(quote.unwrap_or_default()));
     if let Some((address, other)) = successor {
         let fact = format!(
             "nodes {name} and {other} have the same machineID and InternalIP {address}, and {other} is Ready"
@@ -120,8 +126,8 @@ fn not_ready<'c>(
     if let Some(signs) = signs {
         return finding.way(&causes::KUBELET_SILENT).fact(signs);
     }
-    if let Some(way) = kubelet.and_then(nodes::way_of_kubelet) {
-        return finding.way(way);
+    if let Some((way, event)) = trouble {
+        return finding.way(way).facts(event);
     }
     let blocking = blocking(cluster, name);
     // their pods come first
@@ -178,6 +184,9 @@ fn pressure(cluster: &Cluster, out: &mut Outcome, node: &LonghornNode) -> Option
         return None;
     }
     let which = nodes::pressure(cluster, name).map_or("pressure", |one| one.kind.as_str());
+    let of_disk = which == "DiskPressure";
+    let largest = largest(cluster, node).filter(|_| of_disk);
+    let called = largest.map(|volume| cluster.volume_ref(&volume.metadata.name));
     Some(
         about(
             cluster,
@@ -186,8 +195,21 @@ fn pressure(cluster: &Cluster, out: &mut Outcome, node: &LonghornNode) -> Option
             format!("Longhorn cannot use node {name}: the kubelet reports {which}"),
         )
         .since(said_by.last_transition_time.get())
-        .fact(said(&format!("{object} {name}"), said_by)),
+        .fact(said(&format!("{object} {name}"), said_by))
+        .way(largest.map(|_| &causes::DISK_PRESSURE).or(of_disk.then_some(&causes::ROOT_FULL)))
+        .with(Name::Value, largest.map(|volume| bytes(volume.status.actual_size.0)).unwrap_or_default())
+        .with(Name::Volume, largest.map(|volume| volume.metadata.name.as_str()).unwrap_or_default())
+        .with(Name::Claim, called.as_ref().map(|volume| volume.called()).unwrap_or_default()),
     )
+}
+
+/// The volume whose replica on the node takes the most, where that is a part of a disk that counts.
+fn largest<'c>(cluster: &'c Cluster, node: &LonghornNode) -> Option<&'c Volume> {
+    let there = cluster.objects.replicas.of(Owner::Node, &node.metadata.name);
+    let volumes = there.filter_map(|replica| cluster.objects.volumes.get(&replica.spec.volume_name));
+    let largest = volumes.max_by_key(|volume| volume.status.actual_size.0)?;
+    let disk = node.status.disk_status.values().map(|disk| disk.storage_maximum.0).max()?;
+    (largest.status.actual_size.0 > disk / 5).then_some(largest)
 }
 
 /// Whether a condition has held for longer than a reboot takes.

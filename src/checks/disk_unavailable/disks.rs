@@ -26,7 +26,10 @@ impl Disk<'_> {
 
     /// Where it is mounted.
     fn path(&self) -> &str {
-        if self.spec.path.is_empty() { "its path" } else { &self.spec.path }
+        match self.spec.path.trim_end_matches('/') {
+            "" => "its path",
+            path => path,
+        }
     }
 
     /// True for one that is named by the address of its device, as `0000:2a:00.0`.

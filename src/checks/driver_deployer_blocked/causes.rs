@@ -1,14 +1,14 @@
 //! Why the driver deployer does not finish.
 
 use crate::check::causes;
-use crate::facts::ways::REFUSED;
+use crate::facts::ways::{NO_SERVICE, REFUSED};
 
 causes! {
     MANAGERS_DOWN = warning "managers_down" "the driver deployer is waiting for longhorn-backend because no longhorn-manager is Ready"
         fix "Fix the longhorn-managers first: the driver deployer continues once one of them is Ready."
             [read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
              read "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=longhorn-backend"]
-        ways REFUSED;
+        ways NO_SERVICE ways REFUSED;
     MANAGERS_HALF_STARTED = warning "managers_half_started"
         "managers are Ready, but none has finished its startup (port 9500 is not open yet)"
         fix "Read the log of any Ready manager: it shows what that manager's startup is waiting for. DNS and network are not the cause."
@@ -16,8 +16,8 @@ causes! {
              read "kubectl -n <namespace> get nodes.longhorn.io"];
     DNS_SUSPECTED = warning "dns_suspected"
         "managers are Ready, but the driver deployer cannot reach their Service (probably a DNS or network fault)"
-        fix "Run the curl command below. If the name does not resolve, fix cluster DNS. If the connection fails, fix the pod network (firewalld, \
-             nm-cloud-setup, VXLAN checksum offload on RHEL 8)." [
+        fix "Test http://longhorn-backend:9500 from the deployer's pod. If the name does not resolve, fix cluster DNS. Otherwise fix the pod network \
+             (firewalld, nm-cloud-setup, VXLAN checksum offload)." [
             read "kubectl -n <namespace> exec <object> -c wait-longhorn-manager -- curl -m 2 -sv http://longhorn-backend:9500/v1 -o /dev/null",
             read "kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide",
             read "kubectl -n <namespace> logs <object> -c wait-longhorn-manager --tail=20",

@@ -14,16 +14,16 @@ use jiff::Timestamp;
 
 use crate::check::*;
 use crate::cluster::Readability;
+use crate::facts::endpoints::BACKEND;
 use crate::facts::patience::STARTED;
 use crate::facts::text::shortened;
-use crate::facts::{age, api, endpoints, looping, not_started};
+use crate::facts::{age, api, endpoints, looping, not_started, ways};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{ConditionStatus, LonghornNode, Pod, Release, condition, status};
 
 const INIT: &str = "wait-longhorn-manager";
 const MAIN: &str = "longhorn-driver-deployer";
 const MANAGERS: &str = "longhorn-manager";
-const BACKEND: &str = "longhorn-backend";
 
 /// The oldest Kubernetes that the deployer accepts
 /// (longhorn-manager v1.12.1 types/types.go KubernetesMinVersion).
@@ -35,7 +35,7 @@ pub static CHECK: Check = Check {
     summary: "Pod longhorn-driver-deployer is stuck in its init container or crash-loops, so the CSI driver is not deployed. Init:0/1 is a \
               consequence of the finding's cause.",
     needs: &[Pods],
-    uses: &[EndpointSlices, LonghornNodes, KubeNodes, InstanceManagers, Events],
+    uses: &[EndpointSlices, Services, LonghornNodes, KubeNodes, InstanceManagers, Events],
     causes: causes::ALL,
     ways: &[causes::WAYS],
     gauges: &[],
@@ -101,9 +101,16 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         let down = block.cause == &causes::MANAGERS_DOWN;
         if let Some(refused) = down.then(|| refused.as_ref()).flatten() {
             finding = finding.facts(refused.evidence.clone()).way(refused.way).with(Name::Workload, MANAGERS);
+        } else if down && is_gone(cluster) {
+            finding = finding.way(&ways::BACKEND_GONE);
         }
         out.report(finding);
     }
+}
+
+/// True where managers are Ready and the Service that they are behind does not exist.
+fn is_gone(cluster: &Cluster) -> bool {
+    endpoints::lacks_backend(cluster) && cluster.manager_pods().any(Pod::is_ready)
 }
 
 /// The init container still asks for a manager.
@@ -133,6 +140,10 @@ fn waiting<'a>(cluster: &Cluster, pod: &Pod) -> Option<Block<'a>> {
         (true, None) => (
             &causes::DNS_SUSPECTED,
             format!("longhorn-driver-deployer cannot reach {BACKEND}: probably DNS or network"),
+        ),
+        (false, _) if is_gone(cluster) => (
+            &causes::MANAGERS_DOWN,
+            format!("longhorn-driver-deployer is waiting: {}", ways::BACKEND_GONE.briefly),
         ),
         (false, _) => (
             &causes::MANAGERS_DOWN,

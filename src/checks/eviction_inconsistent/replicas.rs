@@ -1,13 +1,13 @@
 //! Replicas that are asked to leave against the facts.
 
 use super::causes;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Candidate, Reporter};
 use crate::check::*;
 use crate::facts::eviction::*;
 use crate::facts::nodes::{is_cordoned, is_down, manager_not_ready};
-use crate::facts::text;
+use crate::facts::{text, volumes as of_volume};
 use crate::longhorn::{
     ConditionStatus, DataEngine, InstanceState, Release, Replica, ReplicaMode, Resource, VolumeState, status,
 };
@@ -23,9 +23,19 @@ pub fn look(cluster: &Cluster, found: &mut Reporter) {
         found.extend(stale_flag(cluster, replica));
         leaving.entry(&replica.spec.volume_name).or_default().push(replica);
     }
+    // where another replica of the disk is being copied, this one waits for its turn (concurrent-replica-rebuild-per-node-limit)
+    let is_copied =
+        |volume: &str| cluster.engines_of(volume).any(|engine| of_volume::rebuild(engine).is_some());
+    let advances: BTreeSet<&str> = leaving
+        .iter()
+        .filter(|(volume, _)| is_copied(volume))
+        .flat_map(|(_, replicas)| replicas.iter().map(|replica| replica.spec.disk_id.as_str()))
+        .collect();
     for (volume, replicas) in leaving {
         found.extend(not_attached(cluster, release, volume, &replicas));
-        found.extend(last_good(cluster, volume, &replicas));
+        if !replicas.iter().any(|replica| advances.contains(replica.spec.disk_id.as_str())) {
+            found.extend(last_good(cluster, volume, &replicas));
+        }
     }
 }
 

@@ -77,7 +77,8 @@ causes! {
             ];
     NO_SCHEDULABLE_DISK = warning "no_schedulable_disk"
         "volumes on an evicted disk need a replica elsewhere, but no disk can take it"
-        fix "Read each disk's reason in the evidence. Then allow scheduling on another node or disk, add a disk, free space, or fix the volumes' tags and anti-affinity." [
+        fix "Allow scheduling on another node or disk, add a disk, free space, or fix the volumes' tags and anti-affinity. The evidence lists what \
+             each disk lacks." [
             read NODES,
             read "kubectl -n <namespace> describe volumes.longhorn.io <volume>",
             read "kubectl -n <namespace> get nodes.longhorn.io -o yaml | grep -B3 -A3 'type: Schedulable'",

@@ -76,8 +76,8 @@ causes! {
                  then, do not restart pods: no pod with that class starts."
             [read "kubectl get priorityclasses", read "kubectl -n <namespace> get settings.longhorn.io priority-class"]
         way WEBHOOK_UNANSWERED "a webhook is unresponsive"
-            fix "Start the pods that serve the webhook named in the evidence. If the webhook blocks these pods too, delete the webhook's configuration: \
-                 its operator recreates it. Volumes then recover." [
+            fix "Start the pods that serve this webhook. If the webhook blocks these pods too, delete its configuration: its operator \
+                 recreates it. Volumes then recover." [
                 read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
                 read "kubectl get events -A --field-selector reason=FailedCreate --sort-by=.lastTimestamp",
             ] proven "a webhook configuration holds no data, and its operator recreates it"

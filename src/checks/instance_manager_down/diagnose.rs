@@ -108,7 +108,10 @@ fn away(cluster: &Cluster, node: &str, down: Evidence) -> ManagerTrouble {
     if let Some(said) = nodes::said_by_kubelet(cluster, node) {
         let text = format!("node {node}: Ready is False: {}", text::quoted(said));
         trouble.evidence.push(api(text).quoting(said));
-        trouble.way = nodes::way_of_kubelet(said);
+        if let Some((way, event)) = nodes::way_of_kubelet(cluster, node, said) {
+            trouble.way = Some(way);
+            trouble.evidence.extend(event);
+        }
     }
     trouble.since = nodes::not_ready_since(cluster, node);
     let since = trouble.since.filter(|since| cluster.age(*since) < NODE_AWAY);
@@ -260,9 +263,18 @@ fn missing(
         };
         trouble.says = "has no pod";
         trouble.way = Some(way);
-        trouble.detail = Some(way.briefly.to_owned());
+        let webhook = webhook_of(said).filter(|_| way == &causes::WEBHOOK_UNANSWERED);
+        trouble.detail =
+            Some(webhook.map_or(way.briefly.to_owned(), |name| format!("webhook {name} is unresponsive")));
     }
     trouble
+}
+
+/// The webhook that could not be asked (kubernetes v1.34 apiserver pkg/admission/plugin/webhook/errors.go ToStatusErr); in logs the quotes are
+/// escaped.
+fn webhook_of(said: &str) -> Option<&str> {
+    let name = said.split_once("failed calling webhook ")?.1.trim_start_matches(['\\', '"']);
+    name.split(['\\', '"']).next().filter(|name| !name.is_empty())
 }
 
 /// Why the kubelet does not get rid of a pod, if it says so.

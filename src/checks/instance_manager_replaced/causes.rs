@@ -44,8 +44,8 @@ causes! {
             [read UNHEALTHY, read "kubectl describe node <node>", read "kubectl -n <namespace> top pod --containers <object>"]
         ways PROBE;
     OOM_KILLED = warning "oom_killed" "the instance manager was OOM-killed"
-        fix "Check that <node>'s volumes are attached again. Then find out what fills the node's memory. If the pod has a memory limit, remove it \
-             (Longhorn sets none)." [read "kubectl describe node <node>", read "kubectl -n <namespace> top pod --containers <object>"];
+        fix "Find out what fills <node>'s memory, and limit or move it. If the instance manager has a memory limit, remove it. Until then, do not \
+             drain other nodes." [read "kubectl describe node <node>", read "kubectl -n <namespace> top pod --containers <object>"];
     EVICTED = warning "evicted"
         "the instance manager's pod was evicted" but "info if a drain evicted it and no volume was affected"
         fix "Check that <node>'s volumes are attached again. If the node lacked a resource, free it. If a drain evicted the pod, make drains respect \

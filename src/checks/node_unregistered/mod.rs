@@ -18,7 +18,7 @@ use crate::facts::not_started::{self, NotStarted};
 use crate::facts::patience::{FIRST_START, NODE_AWAY};
 use crate::facts::removal::{self, Removal};
 use crate::longhorn::Resource::*;
-use crate::longhorn::{ConditionStatus, DaemonSet, KubeNode, LonghornNode, Owner, Pod, condition};
+use crate::longhorn::{ConditionStatus, DaemonSet, KubeNode, LonghornNode, Owner, Pod, Replica, condition};
 
 pub static CHECK: Check = Check {
     id: "node_unregistered",
@@ -275,6 +275,20 @@ fn renamed<'a>(cluster: &'a Cluster, node: &str) -> Option<&'a str> {
     others.find(has).map(|other| other.metadata.name.as_str())
 }
 
+/// A volume with data on the node, all whose copies are on nodes that are gone.
+fn lost_with(cluster: &Cluster, node: &str) -> Option<VolumeRef> {
+    let is_lost = |replica: &&Replica| {
+        let node = cluster.objects.longhorn_nodes.get(&replica.spec.node_id);
+        node.is_none_or(|node| is_gone(cluster, node))
+    };
+    let has_data = |replica: &&Replica| replica.spec.healthy_at.is_set();
+    let mut there = cluster.objects.replicas.of(Owner::Node, node).filter(has_data);
+    let lost = there.find(|replica| {
+        cluster.replicas_of(&replica.spec.volume_name).filter(has_data).all(|replica| is_lost(&replica))
+    })?;
+    Some(cluster.volume_ref(&lost.spec.volume_name))
+}
+
 fn node_gone(cluster: &Cluster, node: &str, replicas: usize) -> Finding {
     let how = match knows_kube_nodes(cluster) {
         true => format!("Kubernetes lists no node {node}"),
@@ -286,6 +300,8 @@ fn node_gone(cluster: &Cluster, node: &str, replicas: usize) -> Finding {
         Some(other) => format!("its machine is now node {other}"),
         None => "but not from Longhorn".to_owned(),
     };
+    let lost = lost_with(cluster, node);
+    let only = lost.as_ref().filter(|_| renamed.is_none()).map(|_| &causes::ONLY_COPIES);
     Finding::about(
         &causes::NODE_GONE,
         cluster.object::<LonghornNode>(node),
@@ -295,7 +311,8 @@ fn node_gone(cluster: &Cluster, node: &str, replicas: usize) -> Finding {
         ),
     )
     .severity(if is_empty { Severity::Info } else { Severity::Warning })
-    .way(is_empty.then_some(&causes::LEFT_EMPTY).or(renamed.map(|_| &causes::RENAMED)))
+    .way(is_empty.then_some(&causes::LEFT_EMPTY).or(renamed.map(|_| &causes::RENAMED)).or(only))
+    .with(Name::Claim, lost.map(|volume| volume.called().to_owned()).unwrap_or_default())
     .with(Name::Value, renamed.unwrap_or_default())
     .facts(renamed.map(|other| format!("a disk of {other} has the diskUUID of one of {node}")))
     .node(node)

@@ -11,14 +11,13 @@ const IMAGE: &str = "kubectl -n <namespace> get backingimages.longhorn.io <backi
 causes! {
     EXPANSION_FAILED = warning "expansion_failed"
         "a volume's last expansion failed, and no replica can be rebuilt until the size is correct"
-        fix "Read the error and fix its cause: Longhorn retries automatically, at growing intervals. If the replicas' disks lack space for the \
-             new size, free or add space there." [
+        fix "Fix what the error names: Longhorn retries automatically, at growing intervals. If it is a lack of space, free or add space on the \
+             replicas' disks." [
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o custom-columns='NAME:.metadata.name,WANTED:.spec.volumeSize,SIZE:.status.currentSize,ERROR:.status.lastExpansionError'",
             read "kubectl -n <namespace> get events --field-selector reason=FailedExpansion",
         ]
         way REJECTED "Longhorn rejects the new size"
-            fix "Read the error: usually the replicas' disks lack allocatable space for the new size. Add or expand disks, or move replicas to larger \
-                 ones. Kubernetes then retries."
+            fix "Add or expand disks, or move replicas to larger ones, if the error names a lack of allocatable space. Kubernetes then retries."
             [read "kubectl -n <namespace> get nodes.longhorn.io -o yaml | grep -E 'storage(Maximum|Reserved|Scheduled|Available)'"]
         way OVERSIZED "the engine's size exceeds the volume's"
             fix "Take a backup. Then expand the claim to the engine's currentSize (this cannot be undone): replicas are then rebuilt. Do not delete a replica \
@@ -51,7 +50,7 @@ causes! {
         ];
     PURGE_FAILED = info "purge_failed"
         "a volume's removed snapshots could not be purged, so their space is not reclaimed"
-        fix "<known_error>Read the error and fix its cause. The next purge retries. If a replica lacks space for the merge, free space on its disk." [
+        fix "<known_error>Fix what the error names. The next purge retries. If a replica lacks space for the merge, free space on its disk." [
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o jsonpath='{.items[*].status.purgeStatus}'",
         ]
         way CUT_OFF "the replica could not be reached"
@@ -65,7 +64,7 @@ causes! {
         ];
     CLONE_FAILED = warning "clone_failed"
         "copying data into a clone failed, so the clone cannot be used"
-        fix "<known_error>Read the error. Once the source volume is healthy, delete and recreate the clone's claim: this does not affect the source." [
+        fix "<known_error>Fix what the error names. Once the source volume is healthy, delete and recreate the clone's claim: this does not affect the source." [
             read "kubectl -n <namespace> get volumes.longhorn.io <volume> -o jsonpath='{.status.cloneStatus}'",
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o jsonpath='{.items[*].status.cloneStatus}'",
         ] proven "the clone never got its data; the source is not touched";
@@ -77,7 +76,7 @@ causes! {
         ];
     SYSTEM_BACKUP_FAILED = warning "system_backup_failed"
         "the newest system backup, or the newest backup of a backing image, failed"
-        fix "<known_error>Read the backup's error and fix its cause. Then take another backup and delete the failed one."
+        fix "<known_error>Fix what the backup's error names. Then take another backup and delete the failed one."
             [read DESCRIBE, read TARGETS] proven "the backup has failed, so it holds nothing complete";
     SYSTEM_BACKUP_STALLED = warning "system_backup_stalled"
         "a system backup, or a backup of a backing image, has stalled"
@@ -108,7 +107,7 @@ causes! {
         ways KUBELET_SAYS ways NOT_STARTED;
     BACKING_IMAGE_FAILED = warning "backing_image_failed"
         "every copy of a backing image failed, so the image's volumes cannot attach"
-        fix "<known_error>Read the backing image's message and fix its cause (source, network or disk). Do not delete \
+        fix "<known_error>Fix what the backing image's message names (source, network or disk). Do not delete \
              the image: its volumes hold only the differences from it."
             [read IMAGE, read SOURCE, read "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --tail=2000 | grep <backing_image>"]
         way NEVER_USED "no data was ever written to it"

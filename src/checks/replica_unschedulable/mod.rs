@@ -85,8 +85,7 @@ causes! {
     NODES_UNAVAILABLE = warning "nodes_unavailable"
         "the nodes or disks for the replica are down, cordoned, being evicted or unschedulable"
         but "info during the first hour of a cordon"
-        fix "Read each node's reason in the evidence. Then bring the nodes back, uncordon them, or enable scheduling on them and their disks. \
-             Longhorn then continues." [read NODES, read VOLUME]
+        fix "Bring the nodes back, uncordon them, or enable scheduling on them and their disks. Longhorn then continues." [read NODES, read VOLUME]
         way NO_DISK "no node has a disk"
             fix "Add a disk to a node. With create-default-disk-labeled-nodes on, label the nodes instead \
                  (node.longhorn.io/create-default-disk=true): Longhorn then adds the default disk." [

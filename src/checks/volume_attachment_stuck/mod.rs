@@ -29,7 +29,7 @@ mod tickets;
 mod unasked;
 
 use crate::check::*;
-use crate::facts::ways::{BACKING_IMAGE, FILE_SYSTEM, REFUSED, UNRESOLVED};
+use crate::facts::ways::{BACKING_IMAGE, FILE_SYSTEM, NO_SERVICE, REFUSED, UNRESOLVED};
 use crate::longhorn::Resource::*;
 use engine_error::ENGINE_ERROR;
 
@@ -173,6 +173,7 @@ causes! {
                  label from system-managed-components-node-selector and DaemonSet longhorn-manager. csi-attacher then retries."
                 [read NODE, read KEPT_BY]
         ways REFUSED
+        ways NO_SERVICE
         ways UNRESOLVED;
     TICKET_LEFT_OVER = warning "ticket_left_over"
         "an attachment ticket reserves the volume for a node or attachment that no longer exists" but "info while no other ticket is waiting"
@@ -270,6 +271,7 @@ pub static CHECK: Check = Check {
     uses: &[
         CsiAttachments, CsiNodes, BackingImages, BackingImageManagers, BackingImageDataSources, Events, Pods,
         KubeNodes, LonghornNodes, DaemonSets, Settings, InstanceManagers, Replicas, Orphans, Leases,
+        Services,
     ],
     glances: &[NetworkPolicies],
     causes: ALL,

@@ -12,7 +12,7 @@ use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::not_started;
 use crate::facts::patience::{ASKED, RECONCILE};
 use crate::facts::releases::manager_release;
-use crate::facts::{api, text, unreached, volumes, ways};
+use crate::facts::{api, endpoints, text, unreached, volumes, ways};
 use crate::longhorn::{CSI_DRIVER, CsiAttachment, Owner, Pod, Volume, VolumeRobustness};
 
 const PLUGIN: &str = "longhorn-csi-plugin";
@@ -94,7 +94,9 @@ fn finding(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> Finding {
         None if hanging.is_some() => (&ATTACHER_HANGS, ATTACHER_HANGS.briefly.to_owned()),
         None => {
             let isolated = || cluster.isolating_policy().map(|_| &ISOLATED);
-            let way = unreached::of_dns(error).or_else(isolated).unwrap_or(&NEVER_ASKED);
+            let unnamed = error.contains("lookup longhorn-backend") && error.contains("no such host");
+            let gone = || (unnamed && endpoints::lacks_backend(cluster)).then_some(&ways::BACKEND_GONE);
+            let way = gone().or_else(|| unreached::of_dns(error)).or_else(isolated).unwrap_or(&NEVER_ASKED);
             (way, way.briefly.to_owned())
         }
     };

@@ -28,7 +28,14 @@ causes! {
             read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep <volume>",
             read "kubectl describe node <node>",
             change "kubectl -n <claim_namespace> delete pod <pod>",
-        ] proven "the pod cannot write anyway, and a controller recreates it";
+        ] proven "the pod cannot write anyway, and a controller recreates it"
+        way BARE_POD "its pod has no controller, so Longhorn does not restart it"
+            fix "Save pod <pod>'s manifest, delete the pod and create it again: only a new pod mounts the file system writable. Then look for I/O errors in \
+                 <node>'s kernel log." [
+                read "kubectl -n <claim_namespace> get pod <pod> -o yaml",
+                change "kubectl -n <claim_namespace> delete pod <pod>",
+                read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep <volume>",
+            ] proven "the pod cannot write anyway, and its manifest is saved before";
 }
 
 pub static CHECK: Check = Check {
@@ -39,6 +46,7 @@ pub static CHECK: Check = Check {
     needs: &[Volumes, Engines],
     uses: &[Events, KubeNodes],
     causes: ALL,
+    ways: &[WAYS],
     gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornVolumeReadOnly",
@@ -110,7 +118,13 @@ fn finding(cluster: &Cluster, volume: &Volume, engine: &Engine) -> Finding {
     .volumes(users)
     .fact(format!("engine {}: condition FilesystemReadOnly is True", engine.metadata.name))
     .with(Name::ClaimNamespace, status.namespace.as_str());
-    // of a pod without a controller no other would come
-    let controlled = status.workloads_status.iter().filter(|pod| !pod.workload_name.is_empty());
-    controlled.fold(finding, |finding, pod| finding.with(Name::Pod, pod.pod_name.as_str()))
+    // Longhorn asks for a new mount by deleting pods that a controller makes again, and leaves others alone
+    // (longhorn-manager v1.9.2 controller/kubernetes_pod_controller.go handlePodDeletionIfVolumeRequestRemount)
+    let (controlled, bare): (Vec<_>, Vec<_>) =
+        status.workloads_status.iter().partition(|pod| !pod.workload_name.is_empty());
+    let (pods, way) = match controlled.is_empty() && !bare.is_empty() {
+        true => (bare, Some(&BARE_POD)),
+        false => (controlled, None),
+    };
+    pods.into_iter().fold(finding.way(way), |finding, pod| finding.with(Name::Pod, pod.pod_name.as_str()))
 }

@@ -98,6 +98,14 @@ impl NodeEvent {
         self.reason == "SystemOOM" && self.message.contains(VICTIM)
     }
 
+    /// True where its kubelet cannot read or write the system disk, by the errors of its own rounds, such as ContainerGCFailed (kubernetes
+    /// v1.34 pkg/kubelet/kubelet.go StartGarbageCollection).
+    pub fn is_disk_error(&self) -> bool {
+        let kubelets =
+            ["ContainerGCFailed", "ImageGCFailed", "FreeDiskSpaceFailed", "FailedNodeAllocatableEnforcement"];
+        kubelets.contains(&self.reason.as_str()) && self.message.contains("input/output error")
+    }
+
     /// True for what the kubelet writes when it finds another boot id.
     pub fn is_reboot(&self) -> bool {
         self.reason == "Rebooted"

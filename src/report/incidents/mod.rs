@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::check::{
     Alert, Catalogue, Command, Evidence, EvidenceSource, Finding, ObjectRef, Severity, VolumeRef,
-    capitalised, said,
+    capitalised, counted, said,
 };
 use crate::happened::Entry;
 use crate::longhorn::VolumeHealth;
@@ -114,7 +114,8 @@ pub fn of(catalogue: &Catalogue, findings: &[Finding], nodes: usize) -> Vec<Inci
     let mut groups: Vec<_> = ties.groups();
     groups.sort_by_cached_key(|group| order::key(catalogue, findings, group, nodes));
     let waits = order::waits(findings, &groups, &ties);
-    let order = order::blockers_first(&waits);
+    let severities: Vec<Severity> = groups.iter().map(|group| order::severity(findings, group)).collect();
+    let order = order::blockers_first(&waits, &severities);
     let mut numbers = vec![0; groups.len()];
     for (number, place) in (1..).zip(&order) {
         if let Some(known) = numbers.get_mut(*place) {
@@ -234,11 +235,24 @@ pub fn title(roots: &[&Finding]) -> String {
     nodes.retain(|node| Some(node) != root.node.as_ref());
     let rest = match (more.len(), nodes.len()) {
         (0, _) => String::new(),
-        (more, 0) => format!("; {more} more"),
+        (more, 0) => format!("; {}", counted(more, &noun(root.object.kind)).replacen(' ', " more ", 1)),
         (more, on) if more == on => format!("; also on {}", places(&nodes)),
         (more, _) => format!("; {more} more, also on {}", places(&nodes)),
     };
     format!("{}{rest}", capitalised(&root.message))
+}
+
+/// A kind as people write it: `volume attachment`.
+fn noun(kind: &str) -> String {
+    let kind = kind.strip_suffix("s.longhorn.io").unwrap_or(kind);
+    let mut noun = String::new();
+    for c in kind.chars() {
+        if c.is_ascii_uppercase() && noun.ends_with(|last: char| last.is_ascii_lowercase()) {
+            noun.push(' ');
+        }
+        noun.push(c);
+    }
+    noun.to_ascii_lowercase()
 }
 
 /// Nodes by name, many of them only by number: `worker-1, -3, -4` or `320 nodes (a, b, c and 317 more)`.

@@ -42,8 +42,8 @@ pub fn waits(findings: &[Finding], groups: &[Group], ties: &Ties) -> Vec<BTreeSe
     groups.iter().enumerate().map(own).collect()
 }
 
-/// The places in their order, but each behind what it waits for.
-pub fn blockers_first(waits: &[BTreeSet<usize>]) -> Vec<usize> {
+/// The places in their order, but each behind what it waits for; among the equally bad, what waits for others behind what can be done now.
+pub fn blockers_first(waits: &[BTreeSet<usize>], severities: &[Severity]) -> Vec<usize> {
     fn visit(place: usize, waits: &[BTreeSet<usize>], seen: &mut BTreeSet<usize>, order: &mut Vec<usize>) {
         if !seen.insert(place) {
             return;
@@ -53,6 +53,9 @@ pub fn blockers_first(waits: &[BTreeSet<usize>]) -> Vec<usize> {
     }
     let (mut seen, mut order) = (BTreeSet::new(), Vec::new());
     (0..waits.len()).for_each(|place| visit(place, waits, &mut seen, &mut order));
+    // of a chain of what waits the order stays
+    let waits = |place: &usize| waits.get(*place).is_some_and(|others| !others.is_empty());
+    order.sort_by_key(|place| (Reverse(severities.get(*place).copied()), waits(place)));
     order
 }
 
@@ -67,10 +70,16 @@ pub enum Closeness {
 pub type Key =
     (Reverse<Severity>, Reverse<bool>, Closeness, bool, Reverse<usize>, Reverse<usize>, Timestamp, usize);
 
+/// That of its worst finding.
+pub fn severity(findings: &[Finding], group: &Group) -> Severity {
+    let members = group.roots.iter().chain(&group.consequences).filter_map(|place| findings.get(*place));
+    members.map(|finding| finding.severity).max().unwrap_or(Severity::Info)
+}
+
 /// The key of a group. `nodes` is how far something reaches that is bound to no node.
 pub fn key(catalogue: &Catalogue, findings: &[Finding], group: &Group, nodes: usize) -> Key {
     let members = || group.roots.iter().chain(&group.consequences).filter_map(|place| findings.get(*place));
-    let severity = members().map(|finding| finding.severity).max().unwrap_or(Severity::Info);
+    let severity = severity(findings, group);
     // Longhorn calls a volume that was never up faulted, too, but no data is at stake, and nothing that ran has stopped
     let is_new = |finding: &Finding| finding.cause.of_data == OfData::NeverUp;
     let new: BTreeSet<&str> = members()

@@ -170,7 +170,10 @@ fn brief(out: &mut dyn Write, report: &Report, style: Style, room: Room) -> io::
         headline(out, incident, style, room.lines)?;
     }
     if let Some(more) = then.len().checked_sub(room.then).filter(|more| *more > 0) {
-        writeln!(out, "{INDENT}and {more} more (-v)")?;
+        let rest = then.iter().skip(room.then);
+        let critical = rest.filter(|incident| incident.severity == Severity::Critical).count();
+        let critical = if critical > 0 { format!(", {critical} critical") } else { String::new() };
+        writeln!(out, "{INDENT}and {more} more{critical} (-v)")?;
     }
     if urgent.is_empty() { notes_by_name(out, report, style) } else { Ok(()) }
 }
@@ -189,6 +192,9 @@ fn notes_by_name(out: &mut dyn Write, report: &Report, style: Style) -> io::Resu
 /// Title and consequences, cut where they take more lines than there are.
 fn headline(out: &mut dyn Write, incident: &Incident, style: Style, most: usize) -> io::Result<()> {
     let mut lines = style.lines(INDENT, &short_names(&with_consequences(incident)));
+    if lines.len() > most {
+        lines = style.lines(INDENT, &short_names(&incident.title));
+    }
     if lines.len() > most {
         let cut = lines.split_off(most.saturating_sub(1)).join(" ");
         lines.push(style.one_line(INDENT, &cut));
@@ -267,7 +273,9 @@ fn write_incident(
         writeln!(out, "{INDENT}  {}", plain(line))?;
     }
     // a command that does not name the object is for all of them
-    let is_of_one = incident.objects.first().is_some_and(|object| command.run.contains(&object.name));
+    let of_first =
+        incident.objects.first().map(|object| &object.name).into_iter().chain(incident.nodes.first());
+    let is_of_one = of_first.into_iter().any(|name| command.run.contains(name.as_str()));
     match incident.count.saturating_sub(1) {
         more if more > 0 && is_of_one => {
             writeln!(out, "{INDENT}and the same for {more} more (--details {})", incident.number)
