@@ -68,7 +68,10 @@ impl FleetArgs {
         }
         wanted.sort();
         wanted.dedup();
-        let alone = |context| SourceArgs { context: vec![context], cluster_name: None, ..source.clone() };
+        // a name and a UI belong to one cluster
+        let (cluster_name, longhorn_ui_url) = (None, None);
+        let of_one = SourceArgs { cluster_name, longhorn_ui_url, ..source.clone() };
+        let alone = |context| SourceArgs { context: vec![context], ..of_one.clone() };
         Ok(Some(wanted.into_iter().map(alone).collect()))
     }
 }

@@ -236,6 +236,7 @@ fn announce(args: &ServeArgs, listeners: &[TcpListener]) {
         kubeconfig = args.source.kubeconfig.as_ref().map(|path| path.display().to_string()),
         context = args.source.context(),
         crash_logs = spelled(args.source.crash_logs),
+        longhorn_ui_url = args.source.longhorn_ui_url,
         state_file = args.state_file.as_ref().map(|path| path.display().to_string()),
         stale_after = %format_args!("{:#}", args.source.stale_after),
         telemetry_path,

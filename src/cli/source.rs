@@ -59,6 +59,10 @@ pub struct SourceArgs {
     #[arg(long, value_name = "NAME", env = "LONGHORN_HEALTH_CLUSTER_NAME")]
     pub cluster_name: Option<String>,
 
+    /// URL of Longhorn's UI, for links to volumes and nodes from page and JSON
+    #[arg(long, value_name = "URL", value_parser = base_url, env = "LONGHORN_HEALTH_LONGHORN_UI_URL")]
+    pub longhorn_ui_url: Option<String>,
+
     /// File of accepted findings, each with a reason and an expiry date; read once, at startup.
     /// Accepted findings are shown but counted separately
     #[arg(long, value_name = "FILE", env = "LONGHORN_HEALTH_ACCEPTED")]
@@ -86,6 +90,17 @@ impl SignatureArgs {
     /// The files, to be looked at again.
     pub fn files(&self) -> SignatureFiles {
         SignatureFiles::new(CATALOGUE.kinds(), self.files.clone())
+    }
+}
+/// The base of links, to which a name is appended.
+pub(super) fn base_url(text: &str) -> Result<String, String> {
+    let plain = text.starts_with("https://") || text.starts_with("http://");
+    match plain && !text.contains(['?', '#', '"']) && !text.contains(char::is_whitespace) {
+        true => Ok(text.to_owned()),
+        false => {
+            Err("not a base URL; use one such as https://grafana.example.org, without query or fragment"
+                .to_owned())
+        }
     }
 }
 
@@ -212,15 +227,17 @@ impl SourceArgs {
     }
 
     fn address(&self) -> Address {
+        let longhorn_ui = self.longhorn_ui_url.clone();
         if self.demo || self.from.is_some() {
             let name = self.demo.then(|| "demo".to_owned());
-            return Address { name: self.cluster_name.clone().or(name), ..Address::default() };
+            return Address { name: self.cluster_name.clone().or(name), longhorn_ui, ..Address::default() };
         }
         let kubeconfig = self.kubeconfig.as_deref();
         Address {
             name: self.cluster_name.clone(),
             context: connect::context(kubeconfig, self.context()),
             kubeconfig: kubeconfig.map(|path| path.display().to_string()),
+            longhorn_ui,
         }
     }
 

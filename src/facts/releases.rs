@@ -4,6 +4,11 @@
 //! checkLHUpgradePath); 1.3 and 1.4 check nothing, and their documentation asks for the same. Engine versions are those of
 //! longhorn-engine pkg/meta/version.go as vendored at each tag. Kubernetes minima are kubeVersion of the charts; that of
 //! 1.11.3 is in its change log alone (csi-provisioner 6.3, issue 13576).
+//!
+//! Ends of support are those of Longhorn's wiki page Release Schedule & Support, as endoflife.date (products/longhorn.md) had them
+//! in August 2026: from 1.8 on 18 months after the first release of a line, before that about a year after its first stable one.
+
+use jiff::civil::{Date, date};
 
 use crate::cluster::Cluster;
 use crate::longhorn::{Container, Pod, Release, Suffix};
@@ -22,28 +27,36 @@ pub struct Line {
     pub kubernetes: u32,
     /// A patch that needs another Kubernetes.
     pub but: Option<(u32, u32)>,
+    /// The last day of Longhorn's support.
+    pub support_ends: Date,
 }
 
-const fn line(minor: u32, last: u32, engines: Option<(i64, i64)>, kubernetes: u32) -> Line {
+const fn line(
+    minor: u32,
+    last: u32,
+    engines: Option<(i64, i64)>,
+    kubernetes: u32,
+    support_ends: Date,
+) -> Line {
     let (cli, controller) = match engines {
         Some((cli, controller)) => (Some((8, cli)), Some((4, controller))),
         None => (None, None),
     };
-    Line { minor, last, cli, controller, kubernetes, but: None }
+    Line { minor, last, cli, controller, kubernetes, but: None, support_ends }
 }
 
 /// Every line that is known, oldest first.
 pub const LINES: &[Line] = &[
-    line(3, 3, None, 18),
-    line(4, 4, None, 21),
-    line(5, 5, None, 21),
-    line(6, 4, Some((10, 5)), 21),
-    line(7, 3, Some((10, 5)), 21),
-    line(8, 2, Some((10, 5)), 25),
-    line(9, 2, Some((10, 5)), 25),
-    line(10, 2, Some((10, 5)), 25),
-    Line { but: Some((3, 34)), ..line(11, 3, Some((11, 6)), 25) },
-    line(12, 1, Some((12, 6)), 25),
+    line(3, 3, None, 18, date(2023, 8, 11)),
+    line(4, 4, None, 21, date(2024, 3, 13)),
+    line(5, 5, None, 21, date(2024, 7, 19)),
+    line(6, 4, Some((10, 5)), 21, date(2025, 3, 29)),
+    line(7, 3, Some((10, 5)), 21, date(2025, 9, 4)),
+    line(8, 2, Some((10, 5)), 25, date(2026, 7, 22)),
+    line(9, 2, Some((10, 5)), 25, date(2026, 11, 27)),
+    line(10, 2, Some((10, 5)), 25, date(2027, 3, 25)),
+    Line { but: Some((3, 34)), ..line(11, 3, Some((11, 6)), 25, date(2027, 7, 29)) },
+    line(12, 1, Some((12, 6)), 25, date(2027, 12, 2)),
 ];
 
 /// The last Kubernetes that still has PodSecurityPolicies, which the manifest of 1.3 holds.

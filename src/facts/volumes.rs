@@ -22,6 +22,27 @@ pub fn claim(volume: &Volume) -> [&str; 2] {
     volume.claim().unwrap_or_default()
 }
 
+/// When a backup of a volume was last restored into a volume that still exists, and that volume, by the volume that was backed up. Longhorn
+/// sets condition Restore to False when it detaches the volume after the restore, with a reason only where that failed, and never to
+/// True again (longhorn-manager v1.4.4 to v1.12.1 controller/volume_controller.go closeVolumeDependentResources). A standby volume is
+/// still being restored. Where the restored volume was deleted, nothing shows the restore.
+pub fn restores(cluster: &Cluster) -> BTreeMap<&str, (Timestamp, &str)> {
+    let mut restores: BTreeMap<&str, (Timestamp, &str)> = BTreeMap::new();
+    for volume in cluster.objects.volumes.iter() {
+        let status = &volume.status;
+        let mut parts = volume.spec.from_backup.split(['?', '&']);
+        let Some(source) = parts.find_map(|part| part.strip_prefix("volume=")) else { continue };
+        let done = condition(&status.conditions, "Restore")
+            .filter(|one| one.status == ConditionStatus::False && one.reason.is_empty());
+        let at = done.and_then(|one| one.last_transition_time.get());
+        if let Some(at) = at.filter(|_| !status.restore_required && !status.is_standby) {
+            let newest = restores.entry(source).or_insert((at, &volume.metadata.name));
+            *newest = (*newest).max((at, &volume.metadata.name));
+        }
+    }
+    restores
+}
+
 /// Labels of a series about a volume: its name and its claim.
 pub fn labels(volume: &Volume) -> [&str; 3] {
     let [namespace, name] = claim(volume);

@@ -1,6 +1,6 @@
-//! Which cluster the printed commands are for.
+//! Which cluster the printed commands are for, and where its Longhorn UI is.
 
-use super::Report;
+use super::{Report, longhorn_ui};
 
 /// How `kubectl` finds the cluster of a report.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -11,12 +11,15 @@ pub struct Address {
     pub context: Option<String>,
     /// The kubeconfig, where one was named.
     pub kubeconfig: Option<String>,
+    /// Base URL of Longhorn's UI.
+    pub longhorn_ui: Option<String>,
 }
 
 impl Address {
     /// For readers on other machines: kubeconfig and context of a server are its own, and may only read.
     pub fn elsewhere(self) -> Self {
-        Address { name: self.name.or(self.context), ..Address::default() }
+        let longhorn_ui = self.longhorn_ui;
+        Address { name: self.name.or(self.context), longhorn_ui, ..Address::default() }
     }
 
     fn flags(&self) -> String {
@@ -28,9 +31,13 @@ impl Address {
 }
 
 impl Report {
-    /// Names the cluster, and makes every printed command say which one it is for.
+    /// Names the cluster, makes every printed command say which one it is for, and links findings to Longhorn's UI.
     pub fn address(&mut self, address: &Address) {
         self.cluster.name = address.name.clone().or_else(|| address.context.clone());
+        self.cluster.longhorn_ui.clone_from(&address.longhorn_ui);
+        if let Some(base) = &address.longhorn_ui {
+            self.findings.iter_mut().for_each(|one| one.longhorn_ui = longhorn_ui::of(base, one));
+        }
         let flags = address.flags();
         if flags.is_empty() {
             return;
@@ -105,8 +112,11 @@ mod tests {
 
     #[test]
     fn readers_elsewhere_have_another_kubeconfig() {
-        let own =
-            Address { name: None, context: Some("bed".into()), kubeconfig: Some("/etc/exporter".into()) };
+        let own = Address {
+            context: Some("bed".into()),
+            kubeconfig: Some("/etc/exporter".into()),
+            ..Address::default()
+        };
         let told = own.elsewhere();
         assert_eq!((told.name.as_deref(), told.flags().as_str()), (Some("bed"), ""));
     }
@@ -117,6 +127,7 @@ mod tests {
             name: None,
             context: Some("admin@prod eu".into()),
             kubeconfig: Some("/home/a/it's".into()),
+            ..Address::default()
         };
         assert_eq!(address.flags(), " --kubeconfig '/home/a/it'\\''s' --context 'admin@prod eu'");
         assert_eq!(quoted("arn:aws:eks:eu-1:1:cluster/a"), "arn:aws:eks:eu-1:1:cluster/a");

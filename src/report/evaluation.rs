@@ -177,6 +177,7 @@ fn report(
         exit_code: exit::OK,
         cluster: ClusterSummary {
             name: None,
+            longhorn_ui: None,
             namespace: cluster.namespace.clone(),
             longhorn_version: cluster.release().map(|release| release.to_string()),
             now: cluster.moment(),

@@ -25,6 +25,7 @@ pub mod incidents;
 mod left_out_tests;
 #[cfg(test)]
 mod linear_tests;
+pub mod longhorn_ui;
 mod memory;
 pub mod redundancy;
 pub mod rights;

@@ -100,6 +100,9 @@ pub struct ClusterSummary {
     /// What people call the cluster, if they have said so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// URL of Longhorn's UI, if it was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longhorn_ui: Option<String>,
     /// Longhorn's namespace.
     pub namespace: String,
     /// Longhorn's release, if known.

@@ -19,8 +19,9 @@ use crate::longhorn::{
 /// Label `app` of a manager's pod, and the name of its container.
 const MANAGER: &str = "longhorn-manager";
 /// Containers by the label `app` of their pod. The deployer's init container waits for a manager.
-const CONTAINERS: [(&str, &str); 3] = [
+const CONTAINERS: [(&str, &str); 4] = [
     (MANAGER, MANAGER),
+    ("longhorn-ui", "longhorn-ui"),
     ("longhorn-driver-deployer", "longhorn-driver-deployer"),
     ("longhorn-driver-deployer", "wait-longhorn-manager"),
 ];

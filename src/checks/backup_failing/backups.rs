@@ -8,8 +8,11 @@ use super::{causes, store, target};
 use crate::check::*;
 use crate::facts::age::{Begun, observe};
 use crate::facts::patience::{PERCENT, SLOWEST_PERCENT};
-use crate::facts::{api, standstill, text};
+use crate::facts::{api, standstill, text, volumes};
 use crate::longhorn::{Backup, BackupState, Volume};
+
+/// When a backup of each volume was last restored, and into which volume.
+pub(super) type Restores<'a> = BTreeMap<&'a str, (Timestamp, &'a str)>;
 
 /// Finds them; returns the volumes.
 pub(super) fn run<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a str> {
@@ -20,6 +23,7 @@ pub(super) fn run<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a s
             *known = backup;
         }
     }
+    let restores = if newest.is_empty() { Restores::new() } else { volumes::restores(cluster) };
     let full = if newest.is_empty() { Vec::new() } else { store::full_claims(cluster) };
     let mut hurt = BTreeSet::new();
     for (name, backup) in newest {
@@ -27,9 +31,9 @@ pub(super) fn run<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a s
         let Some(volume) = cluster.objects.volumes.get(name) else { continue };
         let finding = match backup.status.state {
             BackupState::Unset | BackupState::Pending | BackupState::InProgress => {
-                stuck(cluster, out, volume, backup)
+                stuck(cluster, out, volume, backup, &restores)
             }
-            _ => failed(cluster, volume, backup, &full),
+            _ => failed(cluster, volume, backup, &full, &restores),
         };
         if let Some(finding) = finding {
             hurt.insert(volume.metadata.name.as_str());
@@ -58,7 +62,13 @@ pub(super) fn first_ones(cluster: &Cluster) -> BTreeSet<&str> {
     &written(cluster) - &others.map(Backup::volume).collect()
 }
 
-fn failed(cluster: &Cluster, volume: &Volume, backup: &Backup, full: &[String]) -> Option<Finding> {
+fn failed(
+    cluster: &Cluster,
+    volume: &Volume,
+    backup: &Backup,
+    full: &[String],
+    restores: &Restores,
+) -> Option<Finding> {
     let created = backup.metadata.created();
     // a later one succeeded
     if volume.status.last_backup_at.get() > created {
@@ -101,13 +111,19 @@ fn failed(cluster: &Cluster, volume: &Volume, backup: &Backup, full: &[String]) 
                 .quoting(&backup.status.error),
         )
         .facts(fact)
-        .fact(last_good(cluster, volume)),
+        .fact(last_good(cluster, volume, restores)),
     )
 }
 
 /// Progress is reported in percent. Without any, the age of the backup says how long; else this exporter remembers. Where it
 /// does not, in a recording, a backup has stalled that is older than all of its percents may take.
-fn stuck(cluster: &Cluster, out: &mut Outcome, volume: &Volume, backup: &Backup) -> Option<Finding> {
+fn stuck(
+    cluster: &Cluster,
+    out: &mut Outcome,
+    volume: &Volume,
+    backup: &Backup,
+    restores: &Restores,
+) -> Option<Finding> {
     let (name, status) = (&backup.metadata.name, &backup.status);
     let progress = status.progress.0;
     let key = format!("{name} {} {progress}", status.state.as_str());
@@ -157,7 +173,7 @@ fn stuck(cluster: &Cluster, out: &mut Outcome, volume: &Volume, backup: &Backup)
     let messages = status.messages.iter().map(|(kind, message)| {
         api(format!("the backup's message ({kind}): \"{}\"", text::both_ends(message, 300))).quoting(message)
     });
-    Some(finding.facts(messages.take(3)).fact(last_good(cluster, volume)))
+    Some(finding.facts(messages.take(3)).fact(last_good(cluster, volume, restores)))
 }
 
 fn whose(cluster: &Cluster, volume: &Volume) -> String {
@@ -181,14 +197,13 @@ fn about(
 }
 
 /// When the last good backup of a volume was.
-pub(super) fn last_good(cluster: &Cluster, volume: &Volume) -> String {
-    match volume.status.last_backup_at.get() {
-        Some(last) => {
-            format!(
-                "the volume's last good backup was taken at {last}, {} ago",
-                text::duration(cluster.age(last))
-            )
-        }
-        None => "the volume has no completed backup".to_owned(),
-    }
+pub(super) fn last_good(cluster: &Cluster, volume: &Volume, restores: &Restores) -> String {
+    let last = volume.status.last_backup_at.get();
+    let Some(last) = last else { return "the volume has no completed backup".to_owned() };
+    let ago = |at| text::duration(cluster.age(at));
+    let restored = restores.get(volume.metadata.name.as_str()).map(|(at, into)| {
+        format!(". One of its backups was restored at {at}, {} ago (volume {into})", ago(*at))
+    });
+    let restored = restored.unwrap_or_default();
+    format!("the volume's last good backup was taken at {last}, {} ago{restored}", ago(last))
 }

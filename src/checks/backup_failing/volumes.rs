@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::backups::{first_ones, last_good};
+use super::backups::{Restores, first_ones, last_good};
 use super::jobs::{self, BackupJob};
 use super::{causes, target};
 use crate::check::*;
@@ -52,13 +52,14 @@ pub(super) fn run<'a>(
             old.entry((place, detached)).or_default().push(volume);
         }
     }
+    let restores = if old.is_empty() { Restores::new() } else { volumes::restores(cluster) };
     let mut found = BTreeSet::new();
     for ((place, detached), volumes) in old {
         let Some(job) = jobs.get(place) else { continue };
         if !detached {
             found.extend(volumes.iter().map(|volume| volume.metadata.name.as_str()));
         }
-        out.report(finding(cluster, job, detached, &volumes));
+        out.report(finding(cluster, job, detached, &volumes, &restores));
     }
     found
 }
@@ -81,7 +82,13 @@ fn is_due(cluster: &Cluster, volume: &Volume, pause: SignedDuration) -> bool {
     !skipped && last.is_some_and(|last| cluster.age(last) >= pause + pause + SLACK)
 }
 
-fn finding(cluster: &Cluster, job: &BackupJob, detached: bool, volumes: &[&Volume]) -> Finding {
+fn finding(
+    cluster: &Cluster,
+    job: &BackupJob,
+    detached: bool,
+    volumes: &[&Volume],
+    restores: &Restores,
+) -> Finding {
     let name = &job.job.metadata.name;
     let affected: Vec<_> = volumes.iter().map(|volume| cluster.volume_ref(&volume.metadata.name)).collect();
     let whose = text::claims_of(&affected);
@@ -102,7 +109,7 @@ fn finding(cluster: &Cluster, job: &BackupJob, detached: bool, volumes: &[&Volum
         .impact(impact)
         .fact(format!("schedule {} (at most {} between runs)", job.job.spec.cron, text::duration(job.pause)))
         .facts(text::first_ten(volumes, "volume", |volume| {
-            format!("volume {}: {}", volume.metadata.name, last_good(cluster, volume))
+            format!("volume {}: {}", volume.metadata.name, last_good(cluster, volume, restores))
         }));
     match detached {
         true => finding,

@@ -1,7 +1,7 @@
-//! Why the driver deployer does not finish.
+//! Why the driver deployer does not finish, and why the UI is down.
 
 use crate::check::causes;
-use crate::facts::ways::{NO_SERVICE, REFUSED};
+use crate::facts::ways::{KUBELET_SAYS, NO_SERVICE, NOT_STARTED, REFUSED};
 
 causes! {
     MANAGERS_DOWN = warning "managers_down" "the driver deployer is waiting for longhorn-backend because no longhorn-manager is Ready"
@@ -54,6 +54,24 @@ causes! {
     KUBERNETES_VERSION = warning "kubernetes_version" "Kubernetes is older than the driver deployer accepts"
         fix "Upgrade Kubernetes, or install a Longhorn release that supports this Kubernetes release."
             [read "kubectl version", read "kubectl -n <namespace> logs <object> -c longhorn-driver-deployer --tail=20 --previous"];
+    POD_NOT_STARTED = warning "pod_not_started" "the driver deployer's pod cannot start"
+        fix "<known_error>Read the pod's Events and fix the error that they report. Until then, the running CSI driver works, but is not updated."
+            [read "kubectl -n <namespace> describe pod <object>"]
+        ways KUBELET_SAYS ways NOT_STARTED;
+    UI_DOWN = info "ui_down" "Longhorn's UI keeps crashing or cannot start; volumes are not affected"
+        fix "<known_error>Read the end of the UI's previous log to find the cause. Until then, use kubectl." [
+            read "kubectl -n <namespace> logs <pod> --previous --tail=20", read "kubectl -n <namespace> describe pod <pod>",
+        ]
+        way UI_WITHOUT_BACKEND "it cannot resolve longhorn-backend"
+            fix "Check that Service longhorn-backend exists and that cluster DNS answers on node <node>. The UI then starts within five minutes." [
+                read "kubectl -n <namespace> get service longhorn-backend",
+                read "kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide",
+                read "kubectl -n <namespace> logs <pod> --previous --tail=20",
+            ]
+        way UI_WITHOUT_IPV6 "its node has no IPv6"
+            fix "Upgrade to v1.10.1 or later: the UI of v1.10.0 cannot start on a node without IPv6. Until then, use kubectl, or enable IPv6 in \
+                 the node's kernel."
+        ways KUBELET_SAYS ways NOT_STARTED;
     UNKNOWN = warning "unknown"
         "the driver deployer crash-loops, and its log and the API do not show why"
         fix "Read the end of the driver deployer's previous log to find the cause."

@@ -1,4 +1,4 @@
-//! The driver deployer waits or crashes, so the CSI driver is not (re)deployed.
+//! The driver deployer waits or crashes, so the CSI driver is not (re)deployed. Or the UI, the other client of longhorn-backend, is down.
 //!
 //! Its init container `wait-longhorn-manager` asks `http://longhorn-backend:9500/v1` every two
 //! seconds until a manager answers (longhorn v1.12.1 deploy/longhorn.yaml), so `Init:0/1` is never a
@@ -7,6 +7,7 @@
 //! (longhorn-manager v1.12.1 app/driver.go deployDriver).
 
 mod causes;
+mod ui;
 
 use std::cell::LazyCell;
 
@@ -15,9 +16,10 @@ use jiff::Timestamp;
 use crate::check::*;
 use crate::cluster::Readability;
 use crate::facts::endpoints::BACKEND;
+use crate::facts::not_started::NotStarted;
 use crate::facts::patience::STARTED;
 use crate::facts::text::shortened;
-use crate::facts::{age, api, endpoints, looping, not_started, ways};
+use crate::facts::{age, api, endpoints, looping, nodes, not_started, pods, ways};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{ConditionStatus, LonghornNode, Pod, Release, condition, status};
 
@@ -31,9 +33,9 @@ const OLDEST_KUBERNETES: Release = Release::new(1, 18, 0);
 
 pub static CHECK: Check = Check {
     id: "driver_deployer_blocked",
-    title: "Driver deployer blocked",
-    summary: "Pod longhorn-driver-deployer is stuck in its init container or crash-loops, so the CSI driver is not deployed. Init:0/1 is a \
-              consequence of the finding's cause.",
+    title: "Driver deployer or UI blocked",
+    summary: "Pod longhorn-driver-deployer cannot start, waits or crash-loops, so the CSI driver is not deployed. Init:0/1 is a \
+              consequence of the finding's cause. Or Longhorn's UI is down.",
     needs: &[Pods],
     uses: &[EndpointSlices, Services, LonghornNodes, KubeNodes, InstanceManagers, Events],
     causes: causes::ALL,
@@ -42,6 +44,7 @@ pub static CHECK: Check = Check {
     alerts: &[Alert {
         name: "LonghornDriverDeployerBlocked",
         when: When::Found(causes::ALL),
+        only: Some(Severity::Warning),
         without: &["object"],
         for_: "10m",
         summary: "Longhorn's driver deployer is blocked.",
@@ -72,6 +75,8 @@ struct Block<'a> {
     evidence: Vec<Evidence>,
     /// The node that it is about, where that is not its own.
     owner: Option<&'a str>,
+    /// What keeps its pod from starting.
+    way: Option<&'static Way>,
 }
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
@@ -80,13 +85,12 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         not_started::refused(cluster, MANAGERS).filter(|_| cluster.manager_pods().next().is_none())
     });
     for pod in cluster.pods_of(MAIN).filter(|pod| !pod.metadata.is_deleting()) {
-        let Some(block) = waiting(cluster, pod).or_else(|| crashing(cluster, pod, out)) else {
-            continue;
-        };
+        let block = waiting(cluster, pod).or_else(|| crashing(cluster, pod, out));
+        let Some(block) = block.or_else(|| not_running(cluster, pod)) else { continue };
         let name = &pod.metadata.name;
         let quotes =
             block.cause == &causes::UNKNOWN && block.evidence.iter().any(|fact| fact.said().is_some());
-        let way = quotes.then_some(&causes::UNKNOWN_ERROR);
+        let way = quotes.then_some(&causes::UNKNOWN_ERROR).or(block.way);
         let mut finding = Finding::about(block.cause, cluster.object::<Pod>(name), block.message)
             .node(&pod.spec.node_name)
             .since(block.since)
@@ -104,8 +108,28 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         } else if down && is_gone(cluster) {
             finding = finding.way(&ways::BACKEND_GONE);
         }
-        out.report(finding);
+        out.report(finding.with(Name::Pod, name.as_str()));
     }
+    ui::run(cluster, out);
+}
+
+/// The pod itself cannot start: an image, a place, a prerequisite.
+fn not_running<'a>(cluster: &Cluster, pod: &Pod) -> Option<Block<'a>> {
+    let found = held(cluster, pod, MAIN)?;
+    let message = format!("longhorn-driver-deployer is not running: {}", found.text);
+    let evidence = not_started::evidence(&found);
+    let (cause, since) = (&causes::POD_NOT_STARTED, pods::since(pod));
+    Some(Block { cause, since, message, evidence, owner: None, way: Some(found.way) })
+}
+
+/// What an object names that keeps a container from starting, for longer than a start takes, on a node that is up.
+fn held(cluster: &Cluster, pod: &Pod, container: &str) -> Option<NotStarted> {
+    let runs = pod.container_status(container).is_some_and(|status| status.running_since().is_some());
+    let waits = pods::since(pod).is_none_or(|since| cluster.age(since) >= STARTED);
+    let is_away = nodes::kube_ready(cluster, &pod.spec.node_name) == Some(false);
+    (waits && !runs && !is_away && !pod.is_over())
+        .then(|| not_started::of_pod(cluster, pod, container))
+        .filter(NotStarted::is_definite)
 }
 
 /// True where managers are Ready and the Service that they are behind does not exist.
@@ -153,7 +177,7 @@ fn waiting<'a>(cluster: &Cluster, pod: &Pod) -> Option<Block<'a>> {
     let fact = |text| api(text);
     let evidence: Vec<Evidence> =
         [Some(waits), Some(endpoints), half_started].into_iter().flatten().map(fact).collect();
-    Some(Block { cause, since, message, evidence, owner: None })
+    Some(Block { cause, since, message, evidence, owner: None, way: None })
 }
 
 /// No manager that is Ready has a Longhorn node, which it makes just before it opens port 9500 (longhorn-manager v1.12.1
@@ -200,6 +224,7 @@ fn crashing<'a>(cluster: &'a Cluster, pod: &Pod, out: &mut Outcome) -> Option<Bl
         ),
         owner: (cause == &causes::NODE_NOT_SYNCED).then(|| not_synced(cluster, &fact.text)).flatten(),
         evidence: vec![fact],
+        way: None,
     })
 }
 

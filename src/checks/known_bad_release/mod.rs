@@ -2,15 +2,17 @@
 //!
 //! The table is in [`crate::facts::known_issues`]. A warning means that the trigger can be read
 //! from the API and is met now. That the release has a bug whose trigger comes and goes, or does not
-//! show, is a fact of the release and no finding. What needs something that is not there (a v2
+//! show, is a fact of the release and no finding, as is when its support ends. What needs something that is not there (a v2
 //! volume, an RWX volume, a backing image) is not reported at all.
 
 #[cfg(test)]
 mod tests;
 
+use jiff::tz::TimeZone;
+
 use crate::check::*;
 use crate::facts::known_issues::{self, KnownIssue, Trigger};
-use crate::facts::releases;
+use crate::facts::releases::{self, Line};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{DaemonSet, Release};
 
@@ -109,6 +111,24 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             Trigger::Absent => {}
         }
     }
+    support(cluster, release, out);
+}
+
+/// When Longhorn's support of the release ends. A fact, not a finding: it would stand on the screen of every cluster of an old release.
+fn support(cluster: &Cluster, release: Release, out: &mut Outcome) {
+    let Some(line) = Line::of(release) else { return };
+    let (minor, ends) = (line.minor, line.support_ends);
+    let is_over = cluster.now.to_zoned(TimeZone::UTC).date() > ends;
+    let text = match is_over {
+        true => format!("support for Longhorn 1.{minor} ended on {ends}"),
+        false => format!("support for Longhorn 1.{minor} ends on {ends}"),
+    };
+    let advice = match releases::next_step(cluster, release) {
+        Some(next) if is_over => format!("Upgrade to {next} next: this release gets no more fixes"),
+        Some(next) => format!("Upgrade to {next} before that day"),
+        None => "No later release is known to this build".to_owned(),
+    };
+    out.state("support", daemon_set(cluster), text, advice);
 }
 
 fn daemon_set(cluster: &Cluster) -> ObjectRef {

@@ -28,7 +28,8 @@ fn kube(os: &str) -> String {
 fn issues(yaml: &str) -> Vec<String> {
     let short = |line: String| line.replace("issue_", "").replace(" DaemonSet longhorn-manager", "");
     let cluster = cluster(yaml);
-    let facts = stated(&CHECK, &cluster).into_iter().map(|fact| fact.replace("issue_", "fact "));
+    let facts = stated(&CHECK, &cluster).into_iter().filter(|fact| *fact != "support");
+    let facts = facts.map(|fact| fact.replace("issue_", "fact "));
     found(&CHECK, &cluster).into_iter().map(short).chain(facts).collect()
 }
 
@@ -252,4 +253,36 @@ fn triggers_that_the_api_shows() {
     };
     assert!(issues(&(release("v1.12.0") + &kernel("6.12.9"))).contains(&"fact 13482".to_owned()));
     assert!(!issues(&(release("v1.12.0") + &kernel("6.8.0"))).iter().any(|line| line.contains("13482")));
+}
+
+#[test]
+fn the_end_of_support_is_a_fact_of_lines_that_are_known() {
+    let told = |tag: &str, at: &str| {
+        let facts = run(&CHECK, &cluster_at(at, &release(tag))).report.facts;
+        let fact = facts.iter().find(|fact| fact.fact == "support")?;
+        Some((fact.text.clone(), fact.advice.clone()))
+    };
+    for (tag, at, text, advice) in [
+        (
+            "v1.8.2",
+            "2026-07-22T23:59:59Z",
+            "support for Longhorn 1.8 ends on 2026-07-22",
+            "Upgrade to v1.9.2 before that day",
+        ),
+        (
+            "v1.8.2",
+            "2026-07-23T00:00:00Z",
+            "support for Longhorn 1.8 ended on 2026-07-22",
+            "Upgrade to v1.9.2 next: this release gets no more fixes",
+        ),
+        (
+            "v1.12.1",
+            "2026-09-01T00:00:00Z",
+            "support for Longhorn 1.12 ends on 2027-12-02",
+            "No later release is known to this build",
+        ),
+    ] {
+        assert_eq!(told(tag, at), Some((text.to_owned(), advice.to_owned())), "{tag} {at}");
+    }
+    assert_eq!(told("v1.13.0", "2030-01-01T00:00:00Z"), None);
 }

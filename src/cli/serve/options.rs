@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use crate::cli::SourceArgs;
 use crate::cli::listen::ListenAddress;
 use crate::cli::logging::{LogFormat, LogLevel};
-use crate::cli::source::SignatureArgs;
+use crate::cli::source::{SignatureArgs, base_url};
 use crate::http::{self, Links};
 
 /// Options of `serve`.
@@ -83,11 +83,11 @@ pub(super) struct WebArgs {
     pub(super) auth: WebAuth,
 
     /// Base URL of the page's runbook links [default: serve's own runbooks]
-    #[arg(long = "web.runbook-url", value_name = "URL", value_parser = address, env = "LONGHORN_HEALTH_WEB_RUNBOOK_URL")]
+    #[arg(long = "web.runbook-url", value_name = "URL", value_parser = base_url, env = "LONGHORN_HEALTH_WEB_RUNBOOK_URL")]
     pub(super) runbook_url: Option<String>,
 
     /// Grafana URL, for the page's dashboard links
-    #[arg(long = "web.grafana-url", value_name = "URL", value_parser = address, env = "LONGHORN_HEALTH_WEB_GRAFANA_URL")]
+    #[arg(long = "web.grafana-url", value_name = "URL", value_parser = base_url, env = "LONGHORN_HEALTH_WEB_GRAFANA_URL")]
     pub(super) grafana_url: Option<String>,
 
     /// Serve MCP at /mcp to clients that can read the report
@@ -149,18 +149,6 @@ fn telemetry_path(text: &str) -> Result<String, String> {
         Err(format!("{text} is already used by another page; use another path"))
     } else {
         Ok(text.to_owned())
-    }
-}
-
-/// The base of links, to which a name is appended.
-fn address(text: &str) -> Result<String, String> {
-    let plain = text.starts_with("https://") || text.starts_with("http://");
-    match plain && !text.contains(['?', '#', '"']) && !text.contains(char::is_whitespace) {
-        true => Ok(text.to_owned()),
-        false => {
-            Err("not a base URL; use one such as https://grafana.example.org, without query or fragment"
-                .to_owned())
-        }
     }
 }
 

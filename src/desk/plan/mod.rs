@@ -79,6 +79,10 @@ pub struct Loss {
     /// When the newest good backup of each of these volumes was taken, by volume; those that were never backed up are not in it.
     #[schemars(default)]
     pub backups: BTreeMap<String, Timestamp>,
+    /// When a backup of each of these volumes was last restored, by volume, where a volume that was restored from one still exists.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(default)]
+    pub restores: BTreeMap<String, Timestamp>,
 }
 
 /// One subject of a plan with its verdict.

@@ -78,14 +78,19 @@ fn losses(out: &mut dyn Write, plan: &Plan, style: Style, all: bool) -> io::Resu
 }
 
 impl Loss {
-    /// What is lost, each with what its backup would bring back: `db/data (backup 26 h old)`.
+    /// What is lost, each with what its backup would bring back: `db/data (backup 26 h old, one was restored 3 d ago)`.
     pub fn names(&self, now: Option<Timestamp>) -> Vec<String> {
-        let backup = |volume: &VolumeRef| match self.backups.get(&volume.name) {
-            None => "never backed up".to_owned(),
-            Some(at) => match now {
-                Some(now) => format!("backup {} old", age(now.duration_since(*at))),
-                None => format!("backup of {at}"),
-            },
+        let restored = |volume: &VolumeRef| match (self.restores.get(&volume.name), now) {
+            (None, _) => String::new(),
+            (Some(at), Some(now)) => format!(", one was restored {} ago", age(now.duration_since(*at))),
+            (Some(at), None) => format!(", one was restored at {at}"),
+        };
+        let backup = |volume: &VolumeRef| match (self.backups.get(&volume.name), now) {
+            (None, _) => "never backed up".to_owned(),
+            (Some(at), Some(now)) => {
+                format!("backup {} old{}", age(now.duration_since(*at)), restored(volume))
+            }
+            (Some(at), None) => format!("backup of {at}{}", restored(volume)),
         };
         self.volumes.iter().map(|volume| format!("{} ({})", volume.called(), backup(volume))).collect()
     }

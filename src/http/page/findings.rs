@@ -8,7 +8,7 @@ use super::pieces::{command, lasting, title};
 use super::{Links, View};
 use crate::check::{Catalogue, Check, Dashboard, Finding, Severity, VolumeRef, capitalised, counted};
 use crate::incidents::natural;
-use crate::report::Selection;
+use crate::report::{Selection, longhorn_ui};
 
 /// At most this many findings are written out on a page; the report has all of them.
 const MAX_FINDINGS: usize = 300;
@@ -24,6 +24,8 @@ pub struct Cards<'a> {
     pub view: &'a View,
     /// None in a file, which leads nowhere.
     pub links: Option<&'a Links>,
+    /// Base URL of Longhorn's UI; none in a file.
+    pub ui: Option<&'a str>,
     /// How many are written so far.
     pub written: usize,
 }
@@ -77,7 +79,7 @@ impl Cards<'_> {
                             li { span.source { (fact.source.as_str()) } " " span { (capitalised(&fact.text)) } }
                         } }
                     }
-                    (volumes(&finding.volumes, &self.all()))
+                    (volumes(&finding.volumes, self.ui, &self.all()))
                     @match self.links {
                         Some(links) => (self.more(finding, links)),
                         None => @if let Some(runbook) = finding.runbook {
@@ -130,6 +132,7 @@ impl Cards<'_> {
                 @if let Some(runbook) = finding.runbook {
                     span { "Runbook " a href={ (links.runbook(runbook)) (Self::names(finding, links)) "#" (finding.cause) } { (runbook) } }
                 }
+                @if let Some(page) = finding.longhorn_ui.as_ref() { span { a href=(page) { "Longhorn's UI" } } }
                 @if let Some(address) = dashboard { span { a href=(address) { "Dashboard" } } }
                 @if let Some(node) = &finding.node { span { "Only " a href=(of_node(node)) { "node " (node) } } }
                 span { "Only " a href=(of_check) { "check " (finding.check) } }
@@ -161,7 +164,8 @@ fn place(finding: &Finding) -> impl Ord + use<> {
     natural(finding.node.as_deref().unwrap_or(&finding.object.name))
 }
 
-fn volumes(volumes: &[VolumeRef], all: &Markup) -> Markup {
+fn volumes(volumes: &[VolumeRef], ui: Option<&str>, all: &Markup) -> Markup {
+    let page = |name: &str| ui.and_then(|base| longhorn_ui::volume(base, name));
     let more = volumes.len().saturating_sub(MAX_VOLUMES);
     html! {
         @if !volumes.is_empty() {
@@ -169,7 +173,10 @@ fn volumes(volumes: &[VolumeRef], all: &Markup) -> Markup {
             div.scroll tabindex="0" role="group" aria-label="Volumes" { table {
                 thead { tr { @for head in ["Volume", "State", "Claim", "Used by"] { th scope="col" { (head) } } } }
                 tbody { @for volume in volumes.iter().take(MAX_VOLUMES) { tr {
-                    td { (volume.name) }
+                    td { @match page(&volume.name) {
+                        Some(page) => a href=(page) { (volume.name) },
+                        None => (volume.name),
+                    } }
                     td { (volume.robustness.map_or("–", |robustness| robustness.as_str())) }
                     td { (volume.pvc.as_deref().unwrap_or("–")) }
                     td { @if volume.workloads.is_empty() { "–" } @else { (volume.workloads.join(", ")) } }

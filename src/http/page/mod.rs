@@ -67,7 +67,9 @@ fn whole(
 ) -> String {
     let (class, headline) = verdict(seen, part);
     let cluster = report.cluster.name.as_deref();
-    let mut cards = Cards { catalogue: report.catalogue, now: report.cluster.now, view, links, written: 0 };
+    let ui = report.cluster.longhorn_ui.as_deref().filter(|_| links.is_some());
+    let (catalogue, now) = (report.catalogue, report.cluster.now);
+    let mut cards = Cards { catalogue, now, view, links, ui, written: 0 };
     let body = html! {
         header.banner.(class) {
             p.name { "longhorn-health-exporter" @if let Some(name) = cluster { " · cluster " b { (name) } } }

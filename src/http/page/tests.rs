@@ -4,7 +4,7 @@ use super::*;
 use crate::cluster::{Cluster, Readability};
 use crate::exporter::Evaluator;
 use crate::longhorn::{Objects, Resource};
-use crate::report::{Acceptance, ReportOptions};
+use crate::report::{Acceptance, Address, ReportOptions};
 use crate::source::{Fixed, demo};
 use crate::testing::{cluster, longhorn_manager, time};
 
@@ -210,4 +210,34 @@ fn a_file_leads_nowhere_and_has_no_age() {
     }
     assert!(report.findings.iter().all(|one| file.contains(&format!("id=\"{}\"", findings::anchor(one)))));
     assert!(file.contains("<h2>What changed in the last 24 h</h2>"), "{file}");
+}
+
+#[test]
+fn volumes_and_nodes_lead_to_longhorns_ui_where_its_url_is_known() {
+    let page = |ui: Option<&str>| {
+        let cluster = demo::cluster(time("2026-01-01T12:00:00Z")).unwrap();
+        let at = || time("2026-01-01T12:00:00Z");
+        let evaluator = Evaluator::new(&crate::checks::CATALOGUE, Arc::new(Fixed::new(cluster)), at, true);
+        let address = Address { longhorn_ui: ui.map(str::to_owned), ..Address::default() };
+        let evaluator = evaluator.with_options(ReportOptions { address, ..ReportOptions::default() });
+        let moment = evaluator.moment();
+        let links = Links::own("/metrics");
+        let report = &moment.evaluation.report;
+        let json = serde_json::to_value(report).unwrap();
+        (landing(&moment, &View::default(), &links, at()), file(report, &moment.seen, None, at()), json)
+    };
+    let (shown, kept, json) = page(Some("https://longhorn.example.org/"));
+    assert!(shown.contains("<a href=\"https://longhorn.example.org/#/volume/pvc-"), "{shown}");
+    assert!(
+        shown.contains("href=\"https://longhorn.example.org/#/node?field=name&amp;value=worker-3\""),
+        "{shown}"
+    );
+    assert!(!kept.contains("longhorn.example.org"), "a file leads nowhere");
+    assert_eq!(json["cluster"]["longhorn_ui"], "https://longhorn.example.org/");
+    let findings = json["findings"].as_array().unwrap();
+    let of = |kind: &str| findings.iter().find(|finding| finding["object"]["kind"] == kind).unwrap();
+    let (volume, name) = (of("Volume"), of("Volume")["object"]["name"].as_str().unwrap());
+    assert_eq!(volume["longhorn_ui"], format!("https://longhorn.example.org/#/volume/{name}"));
+    let (shown, _, json) = page(None);
+    assert!(!shown.contains("/#/volume/") && !json.to_string().contains("longhorn_ui"), "{shown}");
 }

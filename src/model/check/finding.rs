@@ -78,6 +78,9 @@ pub struct Finding {
     /// Name of the runbook, which is the name of its alert.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runbook: Option<&'static str>,
+    /// Page of its volume or node in Longhorn's UI, if the UI's URL was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longhorn_ui: Option<String>,
     /// Name of the user's signature that found it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
@@ -124,6 +127,7 @@ impl Finding {
             said: None,
             remedy: Remedy::default(),
             runbook: None,
+            longhorn_ui: None,
             signature: None,
             way: None,
             values: Vec::new(),

@@ -75,11 +75,17 @@ fn the_name_of_the_cluster_links_and_accepted_findings_reach_the_exporter() -> R
     let Some(tools) = Tools::find() else { return Ok(()) };
     let values = "{clusterName: prod, \
                   accepted: [{check: manager_probes, reason: 'known, OPS-17', until: '2026-12-31'}], \
-                  web: {grafanaUrl: 'https://grafana.example.org', runbookUrl: 'https://example.org/runbooks'}}";
+                  web: {grafanaUrl: 'https://grafana.example.org', runbookUrl: 'https://example.org/runbooks', \
+                  longhornUiUrl: 'https://longhorn.example.org'}}";
     let objects = render(&tools, values)?;
     let deployment = find(&objects, "Deployment", "")?;
     let file = "/etc/longhorn-health-exporter/accepted/accepted.yaml";
-    for variable in [("LONGHORN_HEALTH_CLUSTER_NAME", "prod"), ("LONGHORN_HEALTH_ACCEPTED", file)] {
+    let ui = "https://longhorn.example.org";
+    for variable in [
+        ("LONGHORN_HEALTH_CLUSTER_NAME", "prod"),
+        ("LONGHORN_HEALTH_ACCEPTED", file),
+        ("LONGHORN_HEALTH_LONGHORN_UI_URL", ui),
+    ] {
         ensure!(variables(deployment).contains(&variable), "{deployment}");
     }
     let arguments = args(deployment)?;
@@ -88,7 +94,9 @@ fn the_name_of_the_cluster_links_and_accepted_findings_reach_the_exporter() -> R
     let accepted = &find(&objects, "ConfigMap", "accepted")?["data"]["accepted.yaml"];
     let accepted: Value = serde_yaml::from_str(accepted.as_str().unwrap_or_default())?;
     assert_eq!(accepted["accepted"][0]["until"], "2026-12-31");
-    for wrong in ["{accepted: [{check: x, reason: y}]}", "{web: {grafanaUrl: grafana}}"] {
+    for wrong in
+        ["{accepted: [{check: x, reason: y}]}", "{web: {grafanaUrl: grafana}}", "{web: {longhornUiUrl: ui}}"]
+    {
         ensure!(render(&tools, wrong).is_err(), "{wrong}");
     }
     Ok(())

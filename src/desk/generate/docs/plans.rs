@@ -29,6 +29,11 @@ pub fn page() -> String {
          backing images.",
     );
     page.paragraph(
+        "`plan loss` says how old the newest backup of each lost volume is. It also says when one of its backups was last restored, if a volume \
+         restored from it still exists. That proves that the backup could be read then. Findings about old or failed backups say the same. No series \
+         has that time: most restore tests delete their volume, and the series would end with it.",
+    );
+    page.paragraph(
         "`serve` answers the same questions at `/plan/upgrade?to=v1.10.2`, `/plan/drain?node=node-1&intent=reboot`, `/plan/loss` and \
          `/plan/capacity?volume=100Gi`: as a page for browsers, otherwise as text, and with `o=json` as JSON. The kinds that only `plan upgrade` \
          needs are listed when you open that page, at most once in 30 s.",

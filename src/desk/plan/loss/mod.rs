@@ -4,7 +4,9 @@ mod copies;
 mod places;
 mod rest;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
 
 use super::*;
 use crate::longhorn::Volume;
@@ -22,6 +24,8 @@ pub struct Audit<'a> {
     pub shared: Vec<(&'a Volume, Shared<'a>)>,
     /// Zones that have a name.
     pub zones: BTreeSet<&'a str>,
+    /// When a backup of each volume was last restored, and into which volume.
+    pub restores: BTreeMap<&'a str, (Timestamp, &'a str)>,
 }
 
 conditions! {
@@ -109,7 +113,8 @@ pub fn plan<'a>(looked: Looked<'a>, nodes: &'a [String]) -> Result<Plan, String>
     let zones = zones(cluster);
     let of = |volume| Some((volume, shared(cluster, &zones, volume)?));
     let shared: Vec<_> = cluster.objects.volumes.iter().filter_map(of).collect();
-    let audit = Audit { looked, cluster, nodes, shared, zones };
+    let restores = crate::facts::volumes::restores(cluster);
+    let audit = Audit { looked, cluster, nodes, shared, zones, restores };
     let names = [(Name::Namespace, cluster.namespace.clone())];
     let mut reasons = Vec::new();
     let only_of_nodes = [&TOGETHER, &DEGRADED, &ATTACHED].map(|condition| condition.id());

@@ -55,6 +55,7 @@ fn loss(
         node,
         volumes: volumes.iter().map(|volume| audit.cluster.volume_ref(&volume.metadata.name)).collect(),
         backups: volumes.iter().filter_map(|volume| backup(volume)).collect(),
+        restores: volumes.iter().filter_map(|volume| restore(audit, volume)).collect(),
     }
 }
 
@@ -88,6 +89,11 @@ pub fn failed(nodes: &[String]) -> String {
 
 fn backup(volume: &Volume) -> Option<(String, Timestamp)> {
     Some((volume.metadata.name.to_string(), volume.status.last_backup_at.get()?))
+}
+
+fn restore(audit: &Audit<'_>, volume: &Volume) -> Option<(String, Timestamp)> {
+    let name = volume.metadata.name.as_str();
+    audit.restores.get(name).map(|(at, _)| (name.to_owned(), *at))
 }
 
 /// Every place with which all copies are lost.
