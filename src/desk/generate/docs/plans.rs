@@ -18,7 +18,8 @@ pub fn page() -> String {
             # one step; after it: is the upgrade complete?\nlonghorn-health-exporter plan drain node-1       # also --evict, --reboot, \
          --remove\nlonghorn-health-exporter plan drain --all        # every node by itself\nlonghorn-health-exporter plan loss               # \
          volumes that one node, disk or zone would take down\nlonghorn-health-exporter plan capacity           # room on the disks, \
-         also without a node or zone\nlonghorn-health-exporter plan capacity --volume 100Gi --replicas 3 --disk-selector ssd\nlonghorn-health-exporter plan capacity --since-recording last-week.tar.gz   # when disks are full at the rate since then",
+         also without a node or zone\nlonghorn-health-exporter plan capacity --volume 100Gi --replicas 3 --disk-selector ssd\nlonghorn-health-exporter plan capacity --since-recording last-week.tar.gz   # when disks are full at the rate since then\nlonghorn-health-exporter plan \
+         capacity --prometheus http://localhost:9090           # at the rate of the last 7 days",
     );
     page.paragraph(
         "The verdict is *go*, *not yet*, *no* or *unknown*. If needed data cannot be read, the verdict is unknown, never go. Exit codes: 0 go, 1 no \
@@ -27,6 +28,13 @@ pub fn page() -> String {
          Volumes with a single copy by choice count until you use `--accept one_copy_by_choice`. The verdicts of `plan capacity` are *enough* and \
          *not enough* or, for a new volume, *fits* and *does not fit*. It follows the installed release's scheduler. It ignores \
          backing images.",
+    );
+    page.paragraph(
+        "`--prometheus` asks one question: the linear trend of `longhorn_disk_usage_bytes`, Longhorn's own series, over the last 7 days. A disk needs \
+         1 h of samples. Disks whose size changed in these days have no rate. If Prometheus holds several clusters, select one with \
+         `--prometheus-labels cluster=prod-eu1`. With a recording, the 7 days end at its time. `--prometheus-token-file` names a file with a bearer \
+         token. If Prometheus cannot answer, the exit code is 2. Two series of the exporter show both trends: \
+         `longhorn_health_fullest_disk_used_ratio` and `longhorn_health_largest_replica_bytes`.",
     );
     page.paragraph(
         "`serve` answers the same questions at `/plan/upgrade?to=v1.10.2`, `/plan/drain?node=node-1&intent=reboot`, `/plan/loss` and \
