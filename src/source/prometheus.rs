@@ -65,6 +65,10 @@ pub enum PrometheusError {
     #[error("the answer of Prometheus at {url} is over {} MiB; select one cluster by --prometheus-labels", .0 >> 20, url = .1)]
     TooLong(usize, String),
     #[error(
+        "Prometheus at {url} has disk {disk} on {node} in several clusters; select one by --prometheus-labels"
+    )]
+    Mixed { url: String, node: String, disk: String },
+    #[error(
         "Prometheus at {url} has no longhorn_disk_usage_bytes from 1 h or more; have it scrape longhorn-manager \
          (port 9500), or check --prometheus-labels"
     )]
@@ -108,6 +112,10 @@ impl Prometheus {
         for Sample { metric, value } in samples {
             let label = |name: &str| metric.get(name).cloned().unwrap_or_default();
             let Some(value) = value.1.parse().ok().filter(|value: &f64| value.is_finite()) else { continue };
+            if label("of") == "spread" {
+                let (node, disk) = (label("node"), label("disk"));
+                return Err(PrometheusError::Mixed { url: self.url.clone(), node, disk });
+            }
             let [rate, points] = disks.entry((label("node"), label("disk"))).or_default();
             *(if label("of") == "rate" { rate } else { points }) = Some(value);
         }
@@ -120,14 +128,20 @@ impl Prometheus {
         if growth.is_empty() { Err(PrometheusError::Nothing { url: self.url.clone() }) } else { Ok(growth) }
     }
 
+    /// Trend and number of points of each disk. A disk whose series differ by more than a scrape can is one of several clusters.
     fn query(&self) -> String {
         let over = format!("[{}h:{STEP}m]", WINDOW.as_hours());
-        let of = |metric: &str| format!("max by (node, disk) ({metric}{{node!=\"\"{}}}){over}", self.labels);
-        let (used, size) = (of("longhorn_disk_usage_bytes"), of("longhorn_disk_capacity_bytes"));
-        let rate = format!("deriv({used}) unless changes({size}) > 0");
-        format!(
-            "label_replace({rate}, \"of\", \"rate\", \"\", \"\") or label_replace(count_over_time({used}), \"of\", \"points\", \"\", \"\")"
-        )
+        let of = |what: &str, metric: &str| {
+            format!("{what} by (node, disk) ({metric}{{node!=\"\"{}}})", self.labels)
+        };
+        let [most, least] = ["max", "min"].map(|what| of(what, "longhorn_disk_usage_bytes"));
+        let size = of("max", "longhorn_disk_capacity_bytes");
+        let named =
+            |query: String, name: &str| format!("label_replace({query}, \"of\", \"{name}\", \"\", \"\")");
+        let rate = named(format!("(deriv({most}{over}) unless changes({size}{over}) > 0)"), "rate");
+        let points = named(format!("count_over_time({most}{over})"), "points");
+        let spread = named(format!("({most} - {least} > 0.05 * {most})"), "spread");
+        format!("{rate} or {points} or {spread}")
     }
 
     async fn ask(&self, now: Timestamp, patience: Duration) -> Result<Vec<Sample>, PrometheusError> {

@@ -114,6 +114,10 @@ fn what_is_no_answer_says_what_to_do() {
         ),
         (http("200 OK", "<html>\nGrafana"), "does not answer as Prometheus does (200: <html>)"),
         (http("302 Found", ""), "does not answer as Prometheus does (302: )"),
+        (
+            http("200 OK", &data(&[("worker-1", "spread", "9e9")])),
+            "has disk default-disk-fd0100000 on worker-1 in several clusters; select one by --prometheus-labels",
+        ),
         (http("200 OK", "{}"), "does not answer as Prometheus does"),
         (http("200 OK", &data(&[])), "has no longhorn_disk_usage_bytes from 1 h or more"),
         (
