@@ -45,7 +45,9 @@ pub fn init(level: LogLevel, format: LogFormat) {
     } else {
         "kube_client=off,kube_runtime=off"
     };
-    let filter = EnvFilter::new(format!("{libraries},{kube},longhorn_health={level}"));
+    // a question that no one answers is the client's mistake, which it is told
+    let rmcp = if level == "debug" { "rmcp=warn" } else { "rmcp=error" };
+    let filter = EnvFilter::new(format!("{libraries},{kube},{rmcp},longhorn_health={level}"));
     let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     let layer = match format {
         LogFormat::Logfmt => layer.event_format(Logfmt).boxed(),

@@ -1,5 +1,7 @@
 //! `plan`: what would happen, before it does.
 
+mod prometheus;
+
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -7,13 +9,15 @@ use anyhow::anyhow;
 use clap::{Args, ColorChoice, Subcommand, ValueEnum};
 use jiff::{SignedDuration, Timestamp};
 
+use prometheus::PrometheusArgs;
+
 use super::fleet::{self, FleetArgs};
 use super::source::{self, positive_duration};
 use super::{Failure, SourceArgs};
 use crate::checks::CATALOGUE;
 use crate::cluster::Cluster;
 use crate::longhorn::Release;
-use crate::plan::capacity::{self, Wanted};
+use crate::plan::capacity::{self, Growth, Wanted};
 use crate::plan::{self, Looked, Plan, Which, drain, junit, loss, markdown, table, upgrade};
 use crate::report::Address;
 
@@ -102,6 +106,9 @@ struct CapacityArgs {
     since_recording: Option<PathBuf>,
 
     #[command(flatten)]
+    prometheus: PrometheusArgs,
+
+    #[command(flatten)]
     common: CommonArgs,
 }
 
@@ -186,10 +193,10 @@ pub fn run(args: PlanArgs) -> Result<u8, Failure> {
         )),
         PlanTask::Drain(DrainArgs { nodes, all: _, intent, common }) => {
             let asked = drain::Asked { nodes, intent: intent.intent() };
-            common.answer(Which::Drain, |looked| drain::plan(looked, &asked))
+            common.answer(Which::Drain, |looked| drain::plan(looked, &asked).map_err(misnamed))
         }
         PlanTask::Loss(LossArgs { nodes, common }) => {
-            common.answer(Which::Loss, |looked| loss::plan(looked, &nodes))
+            common.answer(Which::Loss, |looked| loss::plan(looked, &nodes).map_err(misnamed))
         }
         PlanTask::Capacity(args) => {
             let wanted = args.volume.map(|size| Wanted {
@@ -200,19 +207,33 @@ pub fn run(args: PlanArgs) -> Result<u8, Failure> {
                 v2: args.data_engine == "v2",
             });
             let earlier = args.common.earlier(args.since_recording.as_deref())?;
+            let prometheus = args.prometheus.of(&args.common)?;
             args.common.answer(Which::Capacity, |looked| {
-                if let Some(earlier) = &earlier
-                    && looked.cluster.now.duration_since(earlier.now) < capacity::LEAST_APART
-                {
-                    let (before, now) = (earlier.now, looked.cluster.now);
-                    return Err(format!(
-                        "--since-recording is of {before}, less than 1 h before {now}: name an older one"
-                    ));
-                }
-                Ok(capacity::plan(Looked { earlier: earlier.as_ref(), ..looked }, wanted.clone()))
+                let growth = match (&prometheus, &earlier) {
+                    (Some(prometheus), _) => Some(prometheus.growth(looked.cluster.now)?),
+                    (None, Some(earlier)) => Some(since(earlier, looked.cluster)?),
+                    (None, None) => None,
+                };
+                Ok(capacity::plan(Looked { growth: growth.as_ref(), ..looked }, wanted.clone()))
             })
         }
     }
+}
+
+/// Nodes that are not there.
+fn misnamed(message: String) -> Failure {
+    Failure::usage(anyhow!(message))
+}
+
+/// The rate between two recordings.
+fn since(earlier: &Cluster, cluster: &Cluster) -> Result<Growth, Failure> {
+    let (before, now) = (earlier.now, cluster.now);
+    if now.duration_since(before) < capacity::LEAST_APART {
+        return Err(Failure::usage(anyhow!(
+            "--since-recording is of {before}, less than 1 h before {now}: name an older one"
+        )));
+    }
+    Ok(Growth::between(earlier, cluster))
 }
 
 impl CommonArgs {
@@ -227,7 +248,11 @@ impl CommonArgs {
     }
 
     #[allow(clippy::disallowed_methods, reason = "the clock is read here and handed down")]
-    fn answer(&self, which: Which, plan: impl Fn(Looked<'_>) -> Result<Plan, String>) -> Result<u8, Failure> {
+    fn answer(
+        &self,
+        which: Which,
+        plan: impl Fn(Looked<'_>) -> Result<Plan, Failure>,
+    ) -> Result<u8, Failure> {
         let now = Timestamp::now();
         let wanted = source::Wanted { kinds: which.kinds(&CATALOGUE), api_server: which == Which::Upgrade };
         let patience = self.timeout.unsigned_abs();
@@ -265,10 +290,10 @@ impl CommonArgs {
         which: Which,
         cluster: &Cluster,
         address: &Address,
-        plan: &impl Fn(Looked<'_>) -> Result<Plan, String>,
+        plan: &impl Fn(Looked<'_>) -> Result<Plan, Failure>,
     ) -> Result<Plan, Failure> {
         let report = plan::evaluate(&CATALOGUE, which, cluster, address).report;
-        plan(Looked::new(cluster, &report, &self.accept)).map_err(|message| Failure::usage(anyhow!(message)))
+        plan(Looked::new(cluster, &report, &self.accept))
     }
 
     fn print(&self, plan: &Plan) -> Result<(), Failure> {

@@ -20,6 +20,7 @@ pub mod kubeconfig;
 mod log_text;
 pub mod on_demand;
 mod plugin;
+pub mod prometheus;
 pub mod record;
 pub mod recording;
 pub mod reviews;

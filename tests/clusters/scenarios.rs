@@ -183,7 +183,7 @@ fn the_least_to_keep_is_fewer_than_twenty_series() {
 }
 
 /// Labels by which all objects of a kind are counted.
-const STATES_OF_ALL: [&str; 3] = ["state", "status", "robustness"];
+const STATES_OF_ALL: [&str; 4] = ["state", "status", "robustness", "nodes"];
 /// What is measured of something that exists, and counts that are complete by another label.
 const MEASURES: [&str; 7] = [
     "longhorn_health_incidents",

@@ -29,6 +29,7 @@ mod generated;
 mod integrations;
 mod mutations;
 mod node_problem_detector;
+mod prometheus;
 mod reads;
 mod recordings;
 mod release;

@@ -15,6 +15,7 @@ mod causes;
 mod conditions;
 mod disks;
 mod environment;
+mod headroom;
 mod none_ready;
 mod room;
 mod rules;
@@ -42,6 +43,14 @@ gauges! {
         "Longhorn disks by state, each counted once: ready, full (ready, but cannot take more replicas), not_ready.",
         absent "nodes.longhorn.io cannot be read",
         example "longhorn_health_disks{state!=\"ready\"} > 0";
+    FULLEST = Gauge "longhorn_health_fullest_disk_used_ratio" []
+        "Used share of the fullest Longhorn disk, from 0 to 1.",
+        absent "nodes.longhorn.io cannot be read or no disk was measured",
+        example "predict_linear(longhorn_health_fullest_disk_used_ratio[6h], 4 * 86400) > 1";
+    ROOM = Gauge "longhorn_health_largest_replica_bytes" ["nodes"]
+        "Bytes of the largest new replica (data engine v1, no tags) that at least this many nodes (1, 2 or 3) can take.",
+        absent "nodes.longhorn.io or settings.longhorn.io cannot be read",
+        example "longhorn_health_largest_replica_bytes{nodes=\"3\"} < 20 * 1024 ^ 3";
 }
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
@@ -71,6 +80,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         }
     }
     none_ready::run(cluster, out, &away);
+    headroom::run(cluster, out);
     // stable: the disks of a UUID stay in the order of their nodes
     ready.sort_by_key(|disk| disk.status.disk_uuid.as_str());
     for disks in ready.chunk_by(|one, other| one.status.disk_uuid == other.status.disk_uuid) {

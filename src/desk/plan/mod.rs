@@ -222,8 +222,8 @@ pub struct Looked<'a> {
     pub summary: &'a ClusterSummary,
     /// Conditions that are no reason for this user.
     pub accepted: &'a [&'static str],
-    /// The same cluster in an earlier recording, for rates.
-    pub earlier: Option<&'a Cluster>,
+    /// How fast its disks have filled, where that is known.
+    pub growth: Option<&'a capacity::Growth>,
 }
 
 /// Runs the checks that a plan takes findings from.
@@ -246,7 +246,7 @@ impl<'a> Looked<'a> {
     /// The cluster with the report on it.
     pub fn new(cluster: &'a Cluster, report: &'a Report, accepted: &'a [&'static str]) -> Self {
         let Report { findings, not_listed, unknown, cluster: summary, .. } = report;
-        Looked { cluster, findings, not_listed, unknown, summary, accepted, earlier: None }
+        Looked { cluster, findings, not_listed, unknown, summary, accepted, growth: None }
     }
 
     /// Says what these checks could not tell: a check that could not look has found nothing, and that is no go.

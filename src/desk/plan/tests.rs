@@ -76,9 +76,9 @@ impl Judged for Case {
             before.change = change;
             let mut earlier = before.cluster(base, which);
             earlier.now = cluster.now - jiff::SignedDuration::from_hours(24);
-            earlier
+            capacity::Growth::between(&earlier, &cluster)
         });
-        looked.earlier = earlier.as_ref();
+        looked.growth = earlier.as_ref();
         let plan = self.plan(which, looked);
         let mut text = Vec::new();
         table::write(&mut text, &plan, crate::report::text::Style::DEFAULT, true).unwrap();

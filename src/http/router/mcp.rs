@@ -99,6 +99,7 @@ const QUESTIONS: &[Question] = &[
             ("replicas", "capacity: its number of replicas"),
             ("node-selector", "capacity: tags that its nodes must have (comma-separated)"),
             ("disk-selector", "capacity: tags that its disks must have (comma-separated)"),
+            ("data-engine", "capacity: its data engine, v1 or v2"),
         ],
     },
     Question {
@@ -115,13 +116,17 @@ impl Question {
         self.last.iter().chain(self.query)
     }
 
+    /// What it cannot do without; the runbooks have a page of their own.
+    fn required(&self) -> Option<Parameter> {
+        self.last.filter(|_| self.path != RUNBOOKS)
+    }
+
     fn tool(&self) -> Tool {
         let properties: JsonObject = self
             .parameters()
             .map(|(name, about)| (String::from(*name), json!({"type": "string", "description": about})))
             .collect();
-        let required: Vec<&str> =
-            self.last.iter().map(|(name, _)| *name).filter(|_| self.path != RUNBOOKS).collect();
+        let required: Vec<&str> = self.required().iter().map(|(name, _)| *name).collect();
         let schema = json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false});
         let schema = schema.as_object().cloned().unwrap_or_default();
         let annotations = ToolAnnotations::new().read_only(true).destructive(false).open_world(false);
@@ -134,6 +139,13 @@ impl Question {
         let mut last = String::new();
         let mut query = form_urlencoded::Serializer::new(String::new());
         for (key, value) in arguments {
+            if !known.contains(&key.as_str()) {
+                let hint = match known.as_slice() {
+                    [] => "it takes none".to_owned(),
+                    known => did_you_mean::hint(key, known),
+                };
+                return Err(format!("{} has no parameter {key:?}; {hint}", self.name));
+            }
             let value = match value {
                 Value::Null => continue,
                 Value::String(text) => text.clone(),
@@ -143,24 +155,23 @@ impl Question {
                 }
                 _ => return Err(format!("{key} must be a text")),
             };
-            if self.last.is_some_and(|(name, _)| name == key) {
-                let plans = Which::ALL.map(Which::as_str);
-                if self.path == PLAN && !plans.contains(&value.as_str()) {
-                    return Err(format!("no such plan; {}", did_you_mean::hint(&value, &plans)));
-                }
-                if !value.is_empty() && !names::is_name(&value) {
-                    return Err(format!("{key} is not a name"));
-                }
-                last = value;
-            } else if known.contains(&key.as_str()) {
+            if self.last.is_none_or(|(name, _)| name != key) {
                 query.append_pair(key, &value);
-            } else {
-                return Err(format!(
-                    "{} has no parameter {key:?}; {}",
-                    self.name,
-                    did_you_mean::hint(key, &known)
-                ));
+                continue;
             }
+            let plans = Which::ALL.map(Which::as_str);
+            if self.path == PLAN && !plans.contains(&value.as_str()) {
+                return Err(format!("no such plan; {}", did_you_mean::hint(&value, &plans)));
+            }
+            if !value.is_empty() && !names::is_name(&value) {
+                return Err(format!("{key} is not a name"));
+            }
+            last = value;
+        }
+        if let Some((name, about)) = self.required()
+            && last.is_empty()
+        {
+            return Err(format!("{} needs {name:?}: {about}", self.name));
         }
         let query = query.finish();
         let address = if query.is_empty() {

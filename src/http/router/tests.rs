@@ -183,6 +183,42 @@ async fn the_report_is_that_of_check() {
 
 #[cfg(feature = "mcp")]
 #[tokio::test]
+async fn what_a_model_asks_wrongly_is_told_what_would_be_right() {
+    let router = demo_router().with_tools();
+    for (name, arguments, expected) in [
+        (
+            "plan",
+            serde_json::json!({"what": "capacity", "volume": "1Gi", "data-engine": "v2"}),
+            "data engine v2",
+        ),
+        (
+            "plan",
+            serde_json::json!({"volume": "1Gi"}),
+            "plan needs \\\"what\\\": upgrade, drain, loss or capacity",
+        ),
+        ("plan", serde_json::json!({"what": "../report.txt"}), "no such plan"),
+        ("report", serde_json::json!({"write": true}), "report has no parameter"),
+        ("report", serde_json::json!({"node": {"name": "a"}}), "node must be a text"),
+        ("timeline", serde_json::json!({"since": "1h"}), "it takes none"),
+        ("runbook", serde_json::json!({"alert": "../../etc/passwd"}), "no such runbook"),
+        ("explain", serde_json::json!({}), "explain needs"),
+        ("explain", serde_json::json!({"subject": "a b?o=json"}), "subject is not a name"),
+        ("delete", serde_json::json!({}), "valid: report, explain, runbook, plan, timeline"),
+    ] {
+        let params = serde_json::json!({"name": name, "arguments": arguments});
+        let question =
+            serde_json::json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params});
+        let request =
+            Request::post("/mcp").header("host", "exporter").header("content-type", "application/json");
+        let request = request.header("accept", "application/json, text/event-stream");
+        let answer = router.answer(request.body(question.to_string()).unwrap()).await;
+        let said = String::from_utf8(body(answer).await.to_vec()).unwrap();
+        assert!(said.contains(expected), "{params}: {said}");
+    }
+}
+
+#[cfg(feature = "mcp")]
+#[tokio::test]
 async fn tools_answer_what_the_pages_say_where_they_are_asked_for() {
     let ask = async |router: &Router, origin: Option<&str>, question: String| {
         let request =

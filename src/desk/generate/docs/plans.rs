@@ -18,7 +18,8 @@ pub fn page() -> String {
             # one step; after it: is the upgrade complete?\nlonghorn-health-exporter plan drain node-1       # also --evict, --reboot, \
          --remove\nlonghorn-health-exporter plan drain --all        # every node by itself\nlonghorn-health-exporter plan loss               # \
          volumes that one node, disk or zone would take down\nlonghorn-health-exporter plan capacity           # room on the disks, \
-         also without a node or zone\nlonghorn-health-exporter plan capacity --volume 100Gi --replicas 3 --disk-selector ssd\nlonghorn-health-exporter plan capacity --since-recording last-week.tar.gz   # when disks are full at the rate since then",
+         also without a node or zone\nlonghorn-health-exporter plan capacity --volume 100Gi --replicas 3 --disk-selector ssd\nlonghorn-health-exporter plan capacity --since-recording last-week.tar.gz   # when disks are full at the rate since then\nlonghorn-health-exporter plan \
+         capacity --prometheus http://localhost:9090           # at the rate of the last 7 days",
     );
     page.paragraph(
         "The verdict is *go*, *not yet*, *no* or *unknown*. If needed data cannot be read, the verdict is unknown, never go. Exit codes: 0 go, 1 no \
@@ -32,6 +33,13 @@ pub fn page() -> String {
         "`plan loss` says how old the newest backup of each lost volume is. It also says when one of its backups was last restored, if a volume \
          restored from it still exists. That proves that the backup could be read then. Findings about old or failed backups say the same. No series \
          has that time: most restore tests delete their volume, and the series would end with it.",
+    );
+    page.paragraph(
+        "`--prometheus` asks one question: the linear trend of `longhorn_disk_usage_bytes`, Longhorn's own series, over the last 7 days. A disk needs \
+         1 h of samples. Disks whose size changed in these days have no rate. If Prometheus holds several clusters, select one with \
+         `--prometheus-labels cluster=prod-eu1`. With a recording, the 7 days end at its time. `--prometheus-token-file` names a file with a bearer \
+         token. If Prometheus cannot answer, the exit code is 2. Two series of the exporter show both trends: \
+         `longhorn_health_fullest_disk_used_ratio` and `longhorn_health_largest_replica_bytes`.",
     );
     page.paragraph(
         "`serve` answers the same questions at `/plan/upgrade?to=v1.10.2`, `/plan/drain?node=node-1&intent=reboot`, `/plan/loss` and \

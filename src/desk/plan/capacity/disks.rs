@@ -37,7 +37,7 @@ pub struct DiskRoom {
     pub limit: i64,
     /// The largest replica that it takes now, in bytes.
     pub largest: i64,
-    /// How many bytes it loses a day, since the earlier recording.
+    /// How many bytes it loses a day, since `since`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(default)]
     pub a_day: Option<i64>,

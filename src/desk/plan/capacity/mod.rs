@@ -14,7 +14,7 @@ use crate::facts::placement::PlacementRefusal;
 
 pub use disks::{DiskRoom, Largest};
 pub use fits::Place;
-pub use pace::LEAST_APART;
+pub use pace::{Growth, LEAST_APART};
 pub use wanted::{Wanted, replicas, size};
 
 /// What `plan capacity` says beside its reasons.
@@ -28,7 +28,7 @@ pub struct Capacity {
     pub replicas: Vec<Place>,
     /// The largest new volume that fits, by its number of replicas: with the tags and data engine asked for.
     pub largest: Vec<Largest>,
-    /// When the earlier recording was made, if one was given.
+    /// Since when the rate is known: of the earlier recording, or of the first sample of a Prometheus, if one was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(default)]
     pub since: Option<Timestamp>,
@@ -44,7 +44,7 @@ pub struct Capacity {
 pub struct Room<'a> {
     pub cluster: &'a Cluster,
     pub wanted: Option<&'a Wanted>,
-    /// Every disk, with a rate where there is an earlier recording.
+    /// Every disk, with a rate where one is known.
     pub disks: Vec<DiskRoom>,
     /// Where the replicas of the new volume go, and what refuses the next one.
     pub placed: (Vec<Spot<'a>>, Vec<PlacementRefusal>),
@@ -101,10 +101,9 @@ pub fn plan(looked: Looked<'_>, wanted: Option<Wanted>) -> Plan {
     let closed = volume.as_ref().map_or_else(BTreeMap::new, |volume| unready::unready(cluster, volume));
     let placed = volume.as_ref().filter(|_| accepted);
     let placed = placed.map(|volume| Scheduler::of(cluster).closing(&closed).place(volume, count));
-    let earlier = looked.earlier;
     let mut disks = disks::rooms(cluster, volume.as_ref(), &closed);
-    if let Some(earlier) = earlier {
-        pace::add_to(&mut disks, cluster, earlier);
+    if let Some(growth) = looked.growth {
+        growth.add_to(&mut disks, cluster.now);
     }
     let room = Room { cluster, wanted: wanted.as_ref(), disks, placed: placed.unwrap_or_default() };
     let names = [(Name::Namespace, cluster.namespace.clone())];
@@ -120,7 +119,7 @@ pub fn plan(looked: Looked<'_>, wanted: Option<Wanted>) -> Plan {
     }
     let part = Part::of("room on the disks".to_owned(), reasons, Vec::new());
     let capacity = Capacity {
-        since: earlier.map(|earlier| earlier.now),
+        since: looked.growth.map(|growth| growth.since),
         now: cluster.now,
         replicas: room.placed.0.iter().map(Place::of).collect(),
         largest: disks::largest(cluster, volume.as_ref(), &closed),

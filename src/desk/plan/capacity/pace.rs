@@ -1,4 +1,4 @@
-//! How fast disks fill: what they had free in an earlier recording, and have now.
+//! How fast disks fill: by what they had free in an earlier recording, or by what a Prometheus has seen.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::check::bytes;
 use crate::cluster::Cluster;
 use crate::facts::text::{age, listed};
 
-/// Two recordings that are closer together give no rate.
+/// What was seen for less time gives no rate.
 pub const LEAST_APART: SignedDuration = SignedDuration::from_hours(1);
 /// A disk that is full within it needs space now.
 const SOON: SignedDuration = SignedDuration::from_hours(7 * 24);
@@ -20,33 +20,52 @@ const HORIZON: SignedDuration = SignedDuration::from_hours(5 * 365 * 24);
 /// How many disks are named in a sentence.
 const NAMED: usize = 3;
 
+/// How fast disks have filled.
+#[derive(Debug, Clone)]
+pub struct Growth {
+    /// Since when that is known, at most.
+    pub since: Timestamp,
+    /// Bytes a second, by node and disk.
+    pub rates: BTreeMap<(String, String), f64>,
+}
+
+impl Growth {
+    /// Between an earlier recording and now. Disks that were exchanged or resized meanwhile have no rate.
+    pub fn between(earlier: &Cluster, cluster: &Cluster) -> Self {
+        let passed = cluster.now.duration_since(earlier.now).as_secs_f64();
+        let past = measured(earlier);
+        let rates = measured(cluster).into_iter().filter_map(|(disk, (uuid, size, free))| {
+            let before = past.get(&disk)?;
+            let rate = before.2.saturating_sub(free) as f64 / passed;
+            let is_same = (uuid, size) == (before.0, before.1) && passed > 0.0;
+            is_same.then(|| ((disk.0.to_owned(), disk.1.to_owned()), rate))
+        });
+        Growth { since: earlier.now, rates: rates.collect() }
+    }
+
+    /// Says when each disk is full if it goes on like this. Those that do not fill have no time.
+    pub(super) fn add_to(&self, rooms: &mut [DiskRoom], now: Timestamp) {
+        for room in rooms {
+            let of = (room.node.clone(), room.disk.clone());
+            let Some(rate) = self.rates.get(&of).filter(|rate| **rate > 0.0 && room.size > 0) else {
+                continue;
+            };
+            room.a_day = Some((rate * 86_400.0) as i64);
+            let left = SignedDuration::try_from_secs_f64(room.free as f64 / rate);
+            let left = left.ok().filter(|left| *left <= HORIZON);
+            room.full_at = left.and_then(|left| now.checked_add(left).ok());
+        }
+    }
+}
+
 /// UUID, size and free bytes of each disk, by node and name.
-fn disks(cluster: &Cluster) -> BTreeMap<(&str, &str), (&str, i64, i64)> {
+fn measured(cluster: &Cluster) -> BTreeMap<(&str, &str), (&str, i64, i64)> {
     let measured = all(cluster).filter_map(|(node, name, _, now)| {
         let now = now?;
         let figures = (now.disk_uuid.as_str(), now.storage_maximum.0, now.storage_available.0);
         Some(((node.metadata.name.as_str(), name.as_str()), figures))
     });
     measured.collect()
-}
-
-/// When each disk is full if its free bytes go on to shrink as they did. Those that grow, and disks that were exchanged or resized, have
-/// no time.
-pub fn add_to(rooms: &mut [DiskRoom], cluster: &Cluster, earlier: &Cluster) {
-    let passed = cluster.now.duration_since(earlier.now).as_secs_f64();
-    let (present, past) = (disks(cluster), disks(earlier));
-    for room in rooms {
-        let of = (room.node.as_str(), room.disk.as_str());
-        let (Some((uuid, size, free)), Some(before)) = (present.get(&of), past.get(&of)) else { continue };
-        let used = before.2.saturating_sub(*free) as f64;
-        if (uuid, size) != (&before.0, &before.1) || used <= 0.0 || passed <= 0.0 {
-            continue;
-        }
-        room.a_day = Some((used / passed * 86_400.0) as i64);
-        let left = SignedDuration::try_from_secs_f64(*free as f64 / used * passed);
-        let left = left.ok().filter(|left| *left <= HORIZON);
-        room.full_at = left.and_then(|left| cluster.now.checked_add(left).ok());
-    }
 }
 
 /// The disks that will be full, the next one first.
@@ -64,7 +83,7 @@ impl DiskRoom {
 }
 
 impl Capacity {
-    /// Which disks are full first, if an earlier recording was given.
+    /// Which disks are full first, if a rate is known.
     pub(super) fn pace(&self) -> Option<String> {
         let (since, now) = (self.since?, self.now);
         let filling = filling(&self.disks);
