@@ -124,11 +124,7 @@ pub fn signs_of_life(cluster: &Cluster, node: &str, silent: Option<Timestamp>) -
 
 /// What that message is about (kubernetes v1.36 pkg/kubelet/nodestatus/setters.go ReadyCondition), and the Event that says why the container
 /// runtime is down, if one does.
-pub fn way_of_kubelet<'c>(
-    cluster: &'c Cluster,
-    node: &str,
-    said: &str,
-) -> Option<(&'static Way, Option<Evidence>)> {
+pub fn way_of_kubelet(cluster: &Cluster, node: &str, said: &str) -> Option<(&'static Way, Option<Evidence>)> {
     let way = kind_of_trouble(said)?;
     let mut events = cluster.events_about_node(node).filter(|_| way == &ways::NODE_WITHOUT_RUNTIME);
     let Some(event) = events.find(|event| event.is_disk_error()) else { return Some((way, None)) };
