@@ -186,7 +186,7 @@ relations! {
     instance_manager_down [node_down] CausedBy disk_unavailable [node_not_ready], same Node, "instance manager unreachable" on nodes;
     instance_manager_down [node_down] ShownWith node_unregistered [node_gone], same Node, "instance manager unreachable" on nodes;
     // What stops one pod of a node stops them all.
-    node_unregistered [manager_missing] ShownWith instance_manager_down [starting_stuck], same Way, "no longhorn-manager" on nodes;
+    instance_manager_down [starting_stuck] ShownWith node_unregistered [manager_missing], same Way, "instance manager down" on nodes;
     instance_manager_down [pod_rejected] ShownWith disk_unavailable [node_pressure], same Node, "instance manager down" on nodes;
     instance_manager_replaced [evicted] ShownWith disk_unavailable [node_pressure], same Node, "replaced before" on nodes;
     instance_manager_down [pod_failed, pod_missing, oom_killed, starting_stuck] BlockedBy
@@ -274,10 +274,10 @@ relations! {
             no_candidate_disk, disk_not_ready_hides_replicas, last_rw_replica, copy_in_use, no_usable_copy
         ],
         same Node, "eviction stalled" on nodes;
-    eviction_stalled [pdb_blocks] CausedBy
+    eviction_stalled [drain_blocked] CausedBy
         backing_image_eviction_crash [at_risk] manager_crash_loop [*] node_unregistered [manager_missing],
         same Node, "drain blocked" on nodes;
-    eviction_stalled [pdb_blocks] ShownWith
+    eviction_stalled [drain_blocked] ShownWith
         eviction_stalled [no_schedulable_disk] eviction_inconsistent [last_rw_replica, no_candidate_disk],
         same Node, "drain blocked" on nodes;
 

@@ -93,6 +93,13 @@ pub fn shuts_out<'a>(cluster: &'a Cluster, pod: &Pod) -> Option<&'a NetworkPolic
     newest.filter(|_| !guards().any(NetworkPolicy::admits_nodes))
 }
 
+/// The same for managers none of which is Ready, as a kubelet that is shut out sees them: with what a fix and an incident name of it.
+pub fn guards_managers(cluster: &Cluster, pod: &Pod) -> Option<(Evidence, [(Name, String); 2])> {
+    let policy = shuts_out(cluster, pod).filter(|_| !cluster.manager_pods().any(Pod::is_ready))?;
+    let fact = fact(cluster, policy, "selects the managers, and no policy lets nodes in");
+    Some((fact, [(Name::Value, policy.metadata.name.to_string()), (Name::Reason, source(policy))]))
+}
+
 /// Who applies a policy: what deletes it there brings it back otherwise.
 pub fn source(policy: &NetworkPolicy) -> String {
     let label = |key: &str| policy.metadata.label(key).filter(|value| !value.is_empty());

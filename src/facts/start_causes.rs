@@ -67,9 +67,14 @@ causes! {
         fix "Bring the manifest and the image to the same release with the tool that installed Longhorn. If Longhorn does not support \
              going to that release, put the previous image back." [read MANIFEST, read INSTALLED];
     WEBHOOK_SERVICE_UNREACHABLE = critical "webhook_service_unreachable"
-        "DNS, a firewall or the pod network prevents the manager from reaching its webhook's Service"
+        "DNS, a firewall or the pod network prevents the manager from reaching its webhook's Service", changed_by: BY_POLICY
         fix "Fix the network path from <node> to the webhook's Service. The log shows what fails: cluster DNS, a firewall or the pod \
-             network. Deleting the manager's pod does not help." [read DNS, read ON_NODE, read LOG] ways UNREACHED;
+             network. Deleting the manager's pod does not help." [read DNS, read ON_NODE, read LOG]
+        way GUARDED "a NetworkPolicy admits no node"
+            fix "Change NetworkPolicy <value> at its source (<reason>): it lets neither the kubelets' probes nor the API server in. The managers then start \
+                 by themselves."
+            [read "kubectl -n <namespace> get networkpolicies -o yaml", read MANAGERS, read LOG]
+        ways UNREACHED;
     ACCESS_DENIED = critical "access_denied" "the manager lacks a permission that its startup needs"
         fix "Apply ClusterRole longhorn-role and ClusterRoleBinding longhorn-bind again from this release's manifest (ignore errors about \
              other objects). The manager continues within a minute. Find out what changed them (GitOps, cleanup job)." [

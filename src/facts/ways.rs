@@ -185,7 +185,7 @@ ways! { NOT_STARTED:
     INIT "an init container fails"
         fix "<known_error>Read the init container's log and fix the error that it reports."
         [read POD, read SET, read "kubectl -n <namespace> logs <pod> --all-containers --previous --tail=30"];
-    NO_PLACE "the node has no room for it"
+    NO_PLACE "no room on the node"
         fix "Free resources on the node, or lower the pod's requests: CPU, memory, pods, ports." [read POD, read SET, read NODE];
     TAINT "it does not tolerate the node's taint"
         fix "Remove the taint, or add a toleration to the DaemonSet. A node that you remove from Longhorn needs its manager until its replicas are \

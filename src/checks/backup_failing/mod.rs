@@ -45,6 +45,7 @@ pub static CHECK: Check = Check {
     alerts: rules::ALERTS,
     panels: rules::PANELS,
     run,
+    of_backups: true,
     ..Check::DEFAULT
 };
 

@@ -110,7 +110,7 @@ causes! {
         ways WITHHELD;
     DISK_EXHAUSTED = critical "disk_exhausted" "the disk has no free space, so replicas on it fail at their next write"
         but "warning if every volume has a healthy replica on another disk"
-        fix "Free space on disk <disk> of node <node> now: first delete other files there, then unneeded snapshots and volumes. Longhorn \
+        fix "Free space on disk <disk> of node <node> now: first files outside its directory replicas, then unneeded snapshots and volumes. Longhorn \
              then salvages the replicas. Do not delete replicas."
             [read "ssh <node> 'df -h <value>; sudo du -xsh <value>/* | sort -h | tail'", read REPLICAS, read DISK]
             proven "the fix asks for what is not needed; no replica is deleted";

@@ -64,7 +64,7 @@ causes! {
         ]
         way UI_WITHOUT_BACKEND "it cannot resolve longhorn-backend"
             fix "Check that Service longhorn-backend exists and that cluster DNS answers on node <node>. The UI then starts within five minutes." [
-                read "kubectl -n <namespace> get service longhorn-backend",
+                read "kubectl -n <namespace> get services",
                 read "kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide",
                 read "kubectl -n <namespace> logs <pod> --previous --tail=20",
             ]

@@ -15,7 +15,7 @@ causes! {
             read "kubectl -n <namespace> get backingimages.longhorn.io -o yaml",
             read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep -E 'Evict|Rebuild|Schedul|FailedDeleting'",
         ];
-    PDB_BLOCKS = warning "pdb_blocks"
+    DRAIN_BLOCKED = warning "drain_blocked"
         "an instance manager's PodDisruptionBudget blocks the drain of a cordoned node"
             but "info in the first 15 min, while replicas are moving off the node, or if the node is only cordoned", changed_by: BY_CORDON
         fix "Move the volumes and replicas that the evidence lists off <node>: Longhorn then removes the PodDisruptionBudget. Do not force \

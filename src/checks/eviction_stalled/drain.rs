@@ -90,7 +90,7 @@ fn misdirected_finding(cluster: &Cluster, budget: &PodDisruptionBudget, node: &K
     let message = format!("drain of {node} is blocked by another node's PodDisruptionBudget");
     let cordoned = cordoned_since(cluster, node);
     let lasting = cordoned.is_none_or(|since| cluster.age(since) >= DRAIN);
-    Finding::about(&causes::PDB_BLOCKS, object, message)
+    Finding::about(&causes::DRAIN_BLOCKED, object, message)
         .node(node)
         .since(cordoned)
         .severity(if lasting { Severity::Warning } else { Severity::Info })
@@ -278,7 +278,7 @@ impl<'a> DrainView<'a> {
             _ => format!("drain of {node} {verb} a PodDisruptionBudget: {}", way.briefly),
         };
         let first = volumes.first().map(|volume| volume.name.clone()).unwrap_or_default();
-        let mut finding = Finding::about(&causes::PDB_BLOCKS, object, message).node(node).volumes(volumes);
+        let mut finding = Finding::about(&causes::DRAIN_BLOCKED, object, message).node(node).volumes(volumes);
         finding = finding
             .impact(DRAIN_WAITS)
             .way(way)

@@ -41,7 +41,7 @@ pub static CHECK: Check = Check {
         },
         Alert {
             name: "LonghornDrainBlocked",
-            when: When::Found(&[&causes::PDB_BLOCKS]),
+            when: When::Found(&[&causes::DRAIN_BLOCKED]),
             only: Some(Severity::Warning),
             for_: "15m",
             summary: "A Longhorn instance manager is blocking a node drain.",
@@ -91,7 +91,7 @@ const PANELS: &[Panel] = &[
                       waiting.",
         columns: &["severity", "object", "node"],
         expr: "max by ($cluster object, node, severity) \
-               (longhorn_health_finding{$job, check=\"eviction_stalled\", cause=\"pdb_blocks\"}) == 1",
+               (longhorn_health_finding{$job, check=\"eviction_stalled\", cause=\"drain_blocked\"}) == 1",
         legend: "{{object}} on {{node}}",
         no_data: "no drain is blocked, or the exporter is not reporting",
         ..Panel::TABLE

@@ -28,7 +28,7 @@ use crate::check::*;
 use crate::facts::looping::{self, Loop};
 use crate::facts::start::{self, Hang};
 use crate::facts::text::{duration, listed};
-use crate::facts::{age, start_causes as causes};
+use crate::facts::{age, policies, start_causes as causes, ways};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{Pod, VolumeRobustness, VolumeState};
 
@@ -55,6 +55,7 @@ pub static CHECK: Check = Check {
         DaemonSets, EndpointSlices, Events, KubeNodes, Leases, ValidatingWebhookConfigurations,
         MutatingWebhookConfigurations,
     ],
+    glances: &[NetworkPolicies],
     causes: causes::ALL,
     ways: &[causes::WAYS],
     gauges: GAUGES,
@@ -226,7 +227,10 @@ fn finding(
         (0, Some(_)) => "crash-loops".to_owned(),
         (restarts, _) => format!("crash-loops ({})", counted(restarts, "restart")),
     };
+    let guarded =
+        (diagnosis.way == Some(&ways::TIMEOUT)).then(|| policies::guards_managers(cluster, pod)).flatten();
     let why = match (&diagnosis.headline, diagnosis.issue, &diagnosis.twin) {
+        _ if guarded.is_some() => format!(": {}", causes::GUARDED.briefly),
         (.., Some(twin)) => format!(": {twin}'s manager probably logged why"),
         (_, Some(issue), None) => format!(": known bug, Longhorn issue {}", issue.number),
         (Some(headline), None, None) => format!(": {headline}"),
@@ -250,6 +254,9 @@ fn finding(
         .facts(ended);
     if let Some(way) = diagnosis.way {
         found = found.way(way).with(Name::Pod, name);
+    }
+    if let Some((fact, values)) = guarded {
+        found = found.way(&causes::GUARDED).fact(fact).named(values);
     }
     let running = pod.container_status(CONTAINER).and_then(|status| status.state.running.as_ref());
     if let Some(started) =

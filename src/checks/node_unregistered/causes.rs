@@ -26,7 +26,7 @@ causes! {
                  node <node>, replicas or orphans."
             [read "kubectl get nodes -o wide", read "kubectl -n <namespace> get nodes.longhorn.io -o yaml | grep -E '^    name:|diskUUID'"]
         way ONLY_COPIES "no other node has a usable copy of a volume"
-            fix "Bring node <node> back, or add its disks to another node: only they have the data of claim <claim>. If the disks are lost, restore the \
+            fix "Bring node <node> back, or add its disks to another node: only they have the data of <reason>. If the disks are lost, restore the \
                  volumes from a backup."
             [read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node>", read "kubectl -n <namespace> get backups.longhorn.io"]
         way LEFT_EMPTY "nothing is left on it"

@@ -13,10 +13,10 @@ use std::collections::BTreeMap;
 use crate::check::*;
 use crate::cluster::Readability;
 use crate::facts::age::began_under_watch;
-use crate::facts::nodes;
 use crate::facts::not_started::{self, NotStarted};
 use crate::facts::patience::{FIRST_START, NODE_AWAY};
 use crate::facts::removal::{self, Removal};
+use crate::facts::{nodes, text};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{ConditionStatus, DaemonSet, KubeNode, LonghornNode, Owner, Pod, Replica, condition};
 
@@ -275,18 +275,19 @@ fn renamed<'a>(cluster: &'a Cluster, node: &str) -> Option<&'a str> {
     others.find(has).map(|other| other.metadata.name.as_str())
 }
 
-/// A volume with data on the node, all whose copies are on nodes that are gone.
-fn lost_with(cluster: &Cluster, node: &str) -> Option<VolumeRef> {
+/// The volumes with data on the node, all whose copies are on nodes that are gone.
+fn lost_with(cluster: &Cluster, node: &str) -> Vec<VolumeRef> {
     let is_lost = |replica: &&Replica| {
         let node = cluster.objects.longhorn_nodes.get(&replica.spec.node_id);
         node.is_none_or(|node| is_gone(cluster, node))
     };
     let has_data = |replica: &&Replica| replica.spec.healthy_at.is_set();
-    let mut there = cluster.objects.replicas.of(Owner::Node, node).filter(has_data);
-    let lost = there.find(|replica| {
+    let there = cluster.objects.replicas.of(Owner::Node, node).filter(has_data);
+    let there = there.filter(|replica| cluster.objects.volumes.get(&replica.spec.volume_name).is_some());
+    let lost = there.filter(|replica| {
         cluster.replicas_of(&replica.spec.volume_name).filter(has_data).all(|replica| is_lost(&replica))
-    })?;
-    Some(cluster.volume_ref(&lost.spec.volume_name))
+    });
+    cluster.volume_refs(lost.map(|replica| replica.spec.volume_name.as_str()))
 }
 
 fn node_gone(cluster: &Cluster, node: &str, replicas: usize) -> Finding {
@@ -301,7 +302,7 @@ fn node_gone(cluster: &Cluster, node: &str, replicas: usize) -> Finding {
         None => "but not from Longhorn".to_owned(),
     };
     let lost = lost_with(cluster, node);
-    let only = lost.as_ref().filter(|_| renamed.is_none()).map(|_| &causes::ONLY_COPIES);
+    let only = (!lost.is_empty() && renamed.is_none()).then_some(&causes::ONLY_COPIES);
     Finding::about(
         &causes::NODE_GONE,
         cluster.object::<LonghornNode>(node),
@@ -312,7 +313,7 @@ fn node_gone(cluster: &Cluster, node: &str, replicas: usize) -> Finding {
     )
     .severity(if is_empty { Severity::Info } else { Severity::Warning })
     .way(is_empty.then_some(&causes::LEFT_EMPTY).or(renamed.map(|_| &causes::RENAMED)).or(only))
-    .with(Name::Claim, lost.map(|volume| volume.called().to_owned()).unwrap_or_default())
+    .with(Name::Reason, text::claims_of(&lost))
     .with(Name::Value, renamed.unwrap_or_default())
     .facts(renamed.map(|other| format!("a disk of {other} has the diskUUID of one of {node}")))
     .node(node)

@@ -57,8 +57,8 @@ causes! {
     DEADLOCK = critical "deadlock"
         "managers are running or crash-looping, none is Ready, and each is waiting for another's webhook",
         rejects_changes: true
-        fix "Read the Unhealthy events and fix the slow node (timeout), pod network (no route) or listener (refused). Then delete the start \
-             Lease holder's pod, or any manager's, to skip back-off." [
+        fix "Read the Unhealthy events and fix the slow node (timeout), pod network (no route) or listener (refused). Then delete \
+             pod <pod> to skip back-off." [
             read UNHEALTHY,
             read "kubectl -n <namespace> logs -l app=<workload> -c <workload> --previous --prefix --ignore-errors --tail=20",
             read PODS,

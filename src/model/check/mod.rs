@@ -89,6 +89,8 @@ pub struct Check {
     pub stops_workloads: bool,
     /// True for what the release brings with it, on every cluster.
     pub of_the_release: bool,
+    /// It is about backups: what threatens the data itself comes first.
+    pub of_backups: bool,
     /// Finds what users' signatures describe, and reads the kinds that these ask for.
     pub of_signatures: bool,
     /// Looks at the cluster. Pure: no clock, no I/O, no panic on any input.
@@ -116,6 +118,7 @@ impl Check {
         of_the_past: false,
         stops_workloads: false,
         of_the_release: false,
+        of_backups: false,
         of_signatures: false,
         run: |_, _| {},
     };

@@ -23,6 +23,8 @@ pub fn essence(text: &str) -> Option<String> {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
     // parameters of a request in braces, as an SDK prints them over several lines
     let line = if line.ends_with('{') { text } else { line };
+    // why the scheduler finds no node stands before what preemption would change about it
+    let line = line.split(" preemption: ").next().unwrap_or(line);
     let line = without_list(line);
     let line = &without_paths(&line);
     let words: Vec<&str> = line.split_whitespace().collect();

@@ -53,17 +53,28 @@ pub fn blockers_first(waits: &[BTreeSet<usize>], severities: &[Severity]) -> Vec
     }
     let (mut seen, mut order) = (BTreeSet::new(), Vec::new());
     (0..waits.len()).for_each(|place| visit(place, waits, &mut seen, &mut order));
+    // what something worse waits for is as urgent as that
+    let mut urgent = severities.to_vec();
+    for place in order.iter().rev() {
+        let own = urgent.get(*place).copied();
+        for other in waits.get(*place).into_iter().flatten() {
+            if let (Some(own), Some(known)) = (own, urgent.get_mut(*other)) {
+                *known = own.max(*known);
+            }
+        }
+    }
     // of a chain of what waits the order stays
     let waits = |place: &usize| waits.get(*place).is_some_and(|others| !others.is_empty());
-    order.sort_by_key(|place| (Reverse(severities.get(*place).copied()), waits(place)));
+    order.sort_by_key(|place| (Reverse(urgent.get(*place).copied()), waits(place)));
     order
 }
 
-/// How close something is to people: it keeps a workload from working, it threatens to, or it is a note on the release.
+/// How close something is to people: it keeps a workload from working, it threatens to, it is about backups, or it is a note on the release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Closeness {
     Felt,
     Threatens,
+    Backups,
     Note,
 }
 
@@ -125,6 +136,7 @@ pub fn key(catalogue: &Catalogue, findings: &[Finding], group: &Group, nodes: us
     let closeness = match members().any(felt) && !past {
         true => Closeness::Felt,
         false if members().all(|finding| is(finding, |check| check.of_the_release)) => Closeness::Note,
+        false if members().all(|finding| is(finding, |check| check.of_backups)) => Closeness::Backups,
         false => Closeness::Threatens,
     };
     (

@@ -196,7 +196,7 @@ fn a_cause_is_brought_about_by_what_it_declares_of_its_object_and_by_nothing_els
         if node.is_empty() { finding } else { finding.node(node) }
     };
     use Resource::*;
-    let blocked = || finding("eviction_stalled", "pdb_blocks", PodDisruptionBudgets, "im", "worker-1");
+    let blocked = || finding("eviction_stalled", "drain_blocked", PodDisruptionBudgets, "im", "worker-1");
     let pending = || finding("danger_zone_pending", "storage_network", Settings, "storage-network", "");
     let path = || finding("manager_crash_loop", "upgrade_path", Pods, "longhorn-manager-a", "worker-1");
     let full = || finding("replica_unschedulable", "over_provisioned", Volumes, "v", "");

@@ -208,7 +208,7 @@ fn what_only_would_be_so_and_spans_beside_a_time_are_left_out() {
         let message =
             format!("drain of worker-2 {verb} by a PodDisruptionBudget: volumes are still attached");
         let finding =
-            finding("eviction_stalled", "pdb_blocks", "worker-2", &message, Some("2026-03-01T11:30:00Z"));
+            finding("eviction_stalled", "drain_blocked", "worker-2", &message, Some("2026-03-01T11:30:00Z"));
         finding.hypothetical(verb.contains("would"))
     };
     assert!(told(&cluster, &[drain("would be blocked")]).is_empty());
