@@ -46,6 +46,10 @@ ways! { ENGINE_ERROR:
         fix "Read the instance manager's log on <node> to find out why the engine exits. After a reboot or upgrade of \
              the node, check iscsid, module iscsi_tcp and multipathd there."
         [read "kubectl -n <namespace> logs -l longhorn.io/component=instance-manager,longhorn.io/node=<node> --tail=500 | grep <volume>-e", read ISCSI_LOG];
+    V2_REPLICA_UNREACHED "it cannot reach a replica"
+        fix "Check that <node> reaches the address in the error, where the replica's v2 instance manager answers: the storage network if setting \
+             storage-network names one, else the pod network."
+        [read VOLUME_OBJECTS, read MANAGERS_THERE, read "kubectl -n <namespace> get settings.longhorn.io storage-network"];
     V2_INITIATOR "its v2 initiator fails"
         fix "Check on <node> that kernel module nvme_tcp is loaded and huge pages are free. Then read the error and the log of the v2 instance manager there."
         [read VOLUME_OBJECTS, read "ssh <node> 'lsmod | grep -E \"nvme_tcp|vfio_pci|uio_pci_generic\"; grep Huge /proc/meminfo'", read MANAGERS_THERE];
@@ -116,7 +120,7 @@ pub(super) fn failure<'a>(volume: &Volume, said: impl IntoIterator<Item = &'a st
     // up to 1.5 another field says which engine it is
     if volume.spec.data_engine.or_v1() == DataEngine::V2 || names(&["nvme device", "nvme initiator", "spdk"])
     {
-        return Some(&V2_INITIATOR);
+        return Some(if names(&["failed to get replica"]) { &V2_REPLICA_UNREACHED } else { &V2_INITIATOR });
     }
     SIGNS.iter().find(|(parts, _)| names(parts)).map(|(_, way)| *way)
 }

@@ -77,7 +77,9 @@ impl Bench {
 
         let mut apiserver = start_apiserver(&tools, &dir, etcd_port, api_port)?;
         let ca = dir.join("certs/apiserver.crt");
-        wait_for(&mut apiserver, async || ca.exists()).await?;
+        // a client that reads it half written never trusts the server
+        let whole = |text: String| text.matches("-----END CERTIFICATE-----").count() == 2;
+        wait_for(&mut apiserver, async || fs::read_to_string(&ca).is_ok_and(whole)).await?;
         let admin = client_for(&dir, api_port, ADMIN_TOKEN).await?;
         let mut bench = Self {
             apiserver: Some(apiserver),
