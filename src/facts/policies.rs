@@ -97,7 +97,12 @@ pub fn shuts_out<'a>(cluster: &'a Cluster, pod: &Pod) -> Option<&'a NetworkPolic
 pub fn guards_managers(cluster: &Cluster, pod: &Pod) -> Option<(Evidence, [(Name, String); 2])> {
     let policy = shuts_out(cluster, pod).filter(|_| !cluster.manager_pods().any(Pod::is_ready))?;
     let fact = fact(cluster, policy, "selects the managers, and no policy lets nodes in");
-    Some((fact, [(Name::Value, policy.metadata.name.to_string()), (Name::Reason, source(policy))]))
+    Some((fact, values(policy)))
+}
+
+/// What a fix names of a policy.
+fn values(policy: &NetworkPolicy) -> [(Name, String); 2] {
+    [(Name::Value, policy.metadata.name.to_string()), (Name::Reason, source(policy))]
 }
 
 /// Who applies a policy: what deletes it there brings it back otherwise.
@@ -126,7 +131,7 @@ impl Cut<'_> {
     }
 
     pub fn values(&self) -> [(Name, String); 2] {
-        [(Name::Value, self.policy.metadata.name.to_string()), (Name::Reason, source(self.policy))]
+        values(self.policy)
     }
 
     pub fn evidence(&self, cluster: &Cluster) -> [Evidence; 2] {

@@ -13,6 +13,8 @@ ways! { SIDECAR:
         ];
 }
 
+const SLOW_API: &str = "Find out why the API server or etcd is slow (often because of etcd's disk). Do not change Longhorn: a sidecar exits when it cannot renew its lease.";
+
 causes! {
     PLUGIN_CRASHING = warning "plugin_crashing" "a container of the CSI plugin on the node keeps crashing"
         fix "Check the managers, DNS and the node's network: the plugin depends on Service longhorn-backend. Then read the log of container \
@@ -70,8 +72,7 @@ causes! {
             change "kubectl -n <namespace> rollout restart deployment <object>",
         ]
         way LEASE_LOST "its pods lose their Lease"
-            fix "Find out why the API server or etcd is slow (often because of etcd's disk). Do not change Longhorn: a sidecar exits when it cannot renew \
-                 its Lease."
+            fix SLOW_API
             [read "kubectl get --raw '/readyz?verbose'", read "kubectl -n <namespace> logs -l app=<object> --previous --tail=30 --prefix",
              read "kubectl -n kube-system get pods -o wide"]
         way SCALED_TO_ZERO "it is scaled to 0 replicas"
@@ -142,8 +143,7 @@ causes! {
             read "kubectl -n kube-system get pods -o wide",
         ]
         way LOST_LEASES "they lose their leases"
-            fix "Find out why the API server or etcd is slow (often because of etcd's disk). Do not change Longhorn: a sidecar exits when it cannot \
-                 renew its lease.";
+            fix SLOW_API;
 }
 
 pub const OF_NODES: &[&Cause] = &[&PLUGIN_CRASHING, &PLUGIN_NOT_RUNNING, &PLUGIN_MISSING, &NOT_REGISTERED];

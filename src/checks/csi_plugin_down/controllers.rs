@@ -2,6 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::restarts::NOT_RENEWED;
 use super::{PLUGIN, causes, crashing};
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
@@ -99,12 +100,11 @@ fn waits(count: usize) -> String {
     format!("{} {}", counted(count, "VolumeAttachment"), if count == 1 { "waits" } else { "wait" })
 }
 
-/// What a sidecar wrote when it could not renew its Lease, as each of these pods did at its end (client-go tools/leaderelection
-/// leaderelection.go renew).
+/// What a sidecar wrote when it could not renew its Lease, as each of these pods did at its end.
 fn lease_lost<'a>(cluster: &'a Cluster, pods: &[&Pod]) -> Option<&'a str> {
     let line = |pod: &&Pod| {
         let mut logs = cluster.history.logs_of(pod);
-        logs.find_map(|log| log.text.lines().rfind(|line| line.contains("failed to renew lease")))
+        logs.find_map(|log| log.text.lines().rfind(|line| line.contains(NOT_RENEWED)))
     };
     let lines: Vec<&str> = pods.iter().filter_map(line).collect();
     lines.first().copied().filter(|_| lines.len() == pods.len())
@@ -145,7 +145,8 @@ fn down(
     let ends = all.iter().filter(|pod| pod.is_ready()).find_map(|pod| crashing(cluster, pod));
     let code = ends.as_ref().and_then(|(_, found)| found.end).map(|end| end.exit_code);
     let cut = policies::cut_off(cluster, name).filter(|_| looping);
-    let lost = lease_lost(cluster, &all).filter(|_| looping && cause == &causes::CONTROLLER_DOWN);
+    let may_be_lost = looping && cause == &causes::CONTROLLER_DOWN;
+    let lost = may_be_lost.then(|| lease_lost(cluster, &all)).flatten();
     let message = match ends {
         _ if cut.is_some() => format!("{name} is down: {}", CUT_OFF.briefly),
         _ if lost.is_some() => format!("{name} is down: {}", causes::LEASE_LOST.briefly),

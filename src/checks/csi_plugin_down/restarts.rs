@@ -16,9 +16,11 @@ const A_DAY: i64 = 4;
 const AT_LEAST: i64 = 6;
 /// The last end is not older.
 const RECENT: SignedDuration = SignedDuration::from_hours(2);
+/// What client-go says where it could not renew a Lease in time (tools/leaderelection leaderelection.go renew).
+pub(super) const NOT_RENEWED: &str = "failed to renew lease";
 /// What the API server, client-go and csi-lib-utils say of a lost Lease, in lower case; what tells most is first.
 const LOST: [&str; 5] = [
-    "etcdserver: request timed out", "failed to renew lease", "stopped leading", "leaderelection lost",
+    "etcdserver: request timed out", NOT_RENEWED, "stopped leading", "leaderelection lost",
     "lost leader election",
 ];
 
