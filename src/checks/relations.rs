@@ -60,6 +60,7 @@ relations! {
         eviction_inconsistent [no_usable_copy],
         same Volume, "volume not attached";
     eviction_inconsistent [no_usable_copy] ShownWith eviction_inconsistent [missing_disk], same Object, "no usable copy";
+    eviction_inconsistent [copy_not_starting] ShownWith operation_stalled [backing_image_stalled], same Object, "copies missing" on nodes;
     // A copy is on a disk, and is back with it.
     operation_stalled [backing_image_failed] ShownWith disk_unavailable BROKEN, same Disk, "backing image failed";
     // An engine starts in the instance manager of the node, with its engine image, and with replicas that have a place. Up to 1.7 an
@@ -162,14 +163,18 @@ relations! {
         same Volume, "replica without a disk";
     // A new node that does not come takes no replica of one that left.
     node_unregistered [node_gone] ShownWith node_unregistered [uninitialized], same Cluster, "node removed";
-    replica_unschedulable [nodes_unavailable, anti_affinity] ShownWith node_unregistered [uninitialized], same Cluster, "replica without a disk";
+    replica_unschedulable [nodes_unavailable, anti_affinity] ShownWith node_unregistered [uninitialized, never_started],
+        same Cluster, "replica without a disk";
     // Of a disk on a node where nothing can start, the scheduler says only that it is unavailable, and what failed there still counts.
     replica_unschedulable [nodes_unavailable, unexplained, over_provisioned] CausedBy
         manager_crash_loop [*] manager_start_stuck [*] node_unregistered [manager_missing]
         engine_image_unavailable [missing_on_node] instance_manager_down [*],
         same Node, "replica without a disk" on nodes;
     // Each of them counts the replicas of all.
-    replica_unschedulable [space_short] ShownWith disk_unavailable [disk_full, disk_exhausted], same Cluster, "replica without a disk";
+    replica_unschedulable [space_short, over_provisioned] ShownWith disk_unavailable [disk_full, disk_exhausted],
+        same Cluster, "replica without a disk";
+    // A disk that cannot be used leaves the node's others to take all.
+    replica_unschedulable [space_short, over_provisioned] ShownWith disk_unavailable BROKEN, same Node, "replica without a disk" on nodes;
     volume_faulted [no_data] ShownWith disk_unavailable [disk_uuid_mismatch], same Volume, "volume faulted";
     replica_unschedulable [over_provisioned] ShownWith disk_unavailable [disk_uuid_shared], same Cluster, "replica without a disk";
     disk_unavailable [disk_full, disk_exhausted] ShownWith disk_unavailable [disk_uuid_shared], same Cluster, "disk full" on nodes;

@@ -15,6 +15,9 @@ const LONGEST: usize = 240;
 /// What the kubelet repeats for as long as it holds; later the spam filter of its events may keep it silent for five minutes.
 const RECENT: SignedDuration = SignedDuration::from_mins(10);
 
+/// A scheduler looks at a new pod within milliseconds; one that restarts takes over its Lease within 15 s (client-go leaderelection).
+const UNSEEN: SignedDuration = SignedDuration::from_mins(2);
+
 /// Why there is no running container.
 #[derive(Debug, Clone)]
 pub struct NotStarted {
@@ -57,6 +60,7 @@ impl NotStarted {
 /// Why the container of a pod has not been started.
 pub fn of_pod(cluster: &Cluster, pod: &Pod, container: &str) -> NotStarted {
     rejected(pod)
+        .or_else(|| unseen(cluster, pod))
         .or_else(|| of_init(cluster, pod))
         .or_else(|| of_container(cluster, pod, pod.container_status(container)?))
         .or_else(|| by_event(cluster, pod))
@@ -216,10 +220,29 @@ fn rejected(pod: &Pod) -> Option<NotStarted> {
         return Some(NotStarted::new(&ways::NO_PLACE, text).said(&pod.status.message));
     }
     let placed = condition(&pod.status.conditions, "PodScheduled")?;
-    (placed.status == ConditionStatus::False).then(|| {
-        let text = format!("the pod cannot be scheduled ({})", placed.reason);
-        NotStarted::new(&ways::NO_PLACE, text).said(&placed.message)
+    (placed.status == ConditionStatus::False).then(|| match all_cordoned(&placed.message) {
+        true => NotStarted::new(&ways::ALL_CORDONED, ways::ALL_CORDONED.briefly).said(&placed.message),
+        false => {
+            let text = format!("the pod cannot be scheduled ({})", placed.reason);
+            NotStarted::new(&ways::NO_PLACE, text).said(&placed.message)
+        }
     })
+}
+
+/// `0/3 nodes are available: 3 node(s) were unschedulable.` (kubernetes v1.34 pkg/scheduler/framework/types.go FitError)
+fn all_cordoned(message: &str) -> bool {
+    let Some((all, why)) = message.split_once(" nodes are available: ") else { return false };
+    let all = all.rsplit('/').next().unwrap_or_default();
+    why.strip_prefix(all).is_some_and(|rest| rest.starts_with(" node(s) were unschedulable"))
+}
+
+/// A pod that no scheduler has looked at: it would have a node, or the condition why not.
+fn unseen(cluster: &Cluster, pod: &Pod) -> Option<NotStarted> {
+    let waits = pod.status.phase == PodPhase::Pending && pod.spec.node_name.is_empty();
+    let unseen = waits && condition(&pod.status.conditions, "PodScheduled").is_none();
+    let old = pod.metadata.created().is_some_and(|made| cluster.age(made) >= UNSEEN);
+    (unseen && old && !pod.metadata.is_deleting())
+        .then(|| NotStarted::new(&ways::NO_SCHEDULER, ways::NO_SCHEDULER.briefly))
 }
 
 fn of_init(cluster: &Cluster, pod: &Pod) -> Option<NotStarted> {
@@ -317,8 +340,12 @@ const OF_SANDBOXES: &[Words] = &[
     (&["is reserved for"], &ways::NAME_RESERVED),
     (
         &[
-            "no IP addresses available", "no addresses available", "Could not allocate IP",
-            "failed to allocate for range", "per host block limit",
+            "no IP addresses available",
+            "no addresses available",
+            "Could not allocate IP",
+            "failed to allocate for range",
+            "per host block limit",
+            "failed to assign an IP address to container",
         ],
         &ways::NO_ADDRESS,
     ),

@@ -93,7 +93,14 @@ pub fn shuts_out<'a>(cluster: &'a Cluster, pod: &Pod) -> Option<&'a NetworkPolic
     newest.filter(|_| !guards().any(NetworkPolicy::admits_nodes))
 }
 
-/// The same for managers none of which is Ready, as a kubelet that is shut out sees them: with what a fix and an incident name of it.
+/// A policy that lets nothing reach the managers, where no other lets anything in.
+pub fn isolates_managers(cluster: &Cluster) -> Option<&NetworkPolicy> {
+    let policies = cluster.manager_policies();
+    let shut = policies.iter().all(|policy| policy.spec.ingress.is_empty());
+    policies.first().copied().filter(|_| shut)
+}
+
+/// The policy that shuts nodes out of managers none of which is Ready, as a kubelet that is shut out sees them: with what a fix and an incident name of it.
 pub fn guards_managers(cluster: &Cluster, pod: &Pod) -> Option<(Evidence, [(Name, String); 2])> {
     let policy = shuts_out(cluster, pod).filter(|_| !cluster.manager_pods().any(Pod::is_ready))?;
     let fact = fact(cluster, policy, "selects the managers, and no policy lets nodes in");
@@ -101,7 +108,7 @@ pub fn guards_managers(cluster: &Cluster, pod: &Pod) -> Option<(Evidence, [(Name
 }
 
 /// What a fix names of a policy.
-fn values(policy: &NetworkPolicy) -> [(Name, String); 2] {
+pub fn values(policy: &NetworkPolicy) -> [(Name, String); 2] {
     [(Name::Value, policy.metadata.name.to_string()), (Name::Reason, source(policy))]
 }
 

@@ -70,14 +70,14 @@ causes! {
         "DNS, a firewall or the pod network prevents the manager from reaching its webhook's Service", changed_by: BY_POLICY
         fix "Fix the network path from <node> to the webhook's Service. The log shows what fails: cluster DNS, a firewall or the pod \
              network. Deleting the manager's pod does not help." [read DNS, read ON_NODE, read LOG]
-        way GUARDED "a NetworkPolicy admits no node"
-            fix "Change NetworkPolicy <value> at its source (<reason>): it lets neither the kubelets' probes nor the API server in. The managers then start \
+        way GUARDED "a NetworkPolicy blocks every node"
+            fix "Change NetworkPolicy <value> at its source (<reason>): it blocks the kubelets' probes and the API server. The managers then start \
                  by themselves."
             [read "kubectl -n <namespace> get networkpolicies -o yaml", read MANAGERS, read LOG]
         ways UNREACHED;
     ACCESS_DENIED = critical "access_denied" "the manager lacks a permission that its startup needs"
         fix "Apply ClusterRole longhorn-role and ClusterRoleBinding longhorn-bind again from this release's manifest (ignore errors about \
-             other objects). The manager continues within a minute. Find out what changed them (GitOps, cleanup job)." [
+             other objects). The manager continues within a minute. Find out what changed both (GitOps, cleanup job)." [
             read "kubectl describe clusterrole longhorn-role",
             read "kubectl describe clusterrolebinding longhorn-bind",
             read "kubectl auth can-i <value> --as=system:serviceaccount:<namespace>:longhorn-service-account -n <namespace>",
@@ -122,7 +122,7 @@ causes! {
             fix "Build a k3s image with open-iscsi, or run Longhorn on real machines: this node is a container (k3d). The manager starts at its \
                  next attempt, within five minutes." [read NODE]
         way ISCSI_ALPINE "the node runs Alpine"
-            fix "Run on the node (Alpine): apk add open-iscsi, rc-update add iscsid, rc-service iscsid start and mount --make-rshared /. The manager \
+            fix "Run on the node (Alpine): apk add open-iscsi && rc-update add iscsid && rc-service iscsid start && mount --make-rshared /. The manager \
                  starts at its next attempt, within five minutes." [read NODE]
         way ISCSI_K3OS "the node runs k3OS"
             fix "Run Longhorn on nodes with another operating system: k3OS is no longer maintained and cannot install packages." [read NODE];
@@ -134,7 +134,7 @@ causes! {
             fix "Make the node's mounts shared, now and at every boot: Longhorn needs bidirectional mount propagation. On k3d, kind and Docker \
                  Desktop, mount the data path with :shared."
             [change "ssh <node> 'sudo mount --make-rshared /'", read "ssh <node> 'findmnt -o TARGET,PROPAGATION / /var/lib/longhorn'", read DESCRIBE]
-        way NO_EXEC "the node blocks running its binaries"
+        way NO_EXEC "the node blocks its binaries"
             fix "Remount the container runtime's file system with exec, and change /etc/fstab to match (hardened systems mount /var with noexec). If SELinux \
                  denies execution instead, allow it in the SELinux policy."
             [read "ssh <node> 'findmnt -O noexec -o TARGET,OPTIONS'", read DESCRIBE, change "ssh <node> 'sudo mount -o remount,exec /var'"]
@@ -209,7 +209,7 @@ causes! {
     WEBHOOK_DENIED = critical "webhook_denied"
         "Longhorn's admission webhook rejects a change that the manager makes during startup"
             but "warning below 5 restarts, info in the pod's first 2 min"
-        fix "If a rollout is running, wait for a retry. Otherwise correct the rejected object, or delete it if unused. If that change is \
+        fix "Wait for a retry if a rollout is running. Otherwise correct the rejected object, or delete it if unused. If that change is \
              rejected, make it on the previous release."
             [read LAST_LOG, read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"] proven "the fix asks for a leftover"
         way SETTING_REFUSED "a setting's value is rejected"
@@ -223,7 +223,8 @@ causes! {
         way OTHER_RELEASE_ANSWERED "another release's webhook answered"
             fix "Wait until all managers run the same release: another release's webhook rejected the request. If the rollout stalls, find the \
                  other release's manager. Do not change the rejected object."
-            [read "kubectl -n <namespace> get pods -l app=longhorn-manager -o 'custom-columns=NODE:.spec.nodeName,POD:.metadata.name,IMAGE:.spec.containers[*].image'",
+            [read "kubectl -n <namespace> get pods -l app=longhorn-manager -o \
+                'custom-columns=NODE:.spec.nodeName,POD:.metadata.name,IMAGE:.spec.containers[*].image'",
              read LAST_LOG];
     WRITE_CONFLICT = critical "write_conflict"
         "managers conflict with each other during startup" but "warning below 5 restarts, info in the pod's first 2 min"
@@ -233,16 +234,18 @@ causes! {
             proven "a manager's pod holds no data, a DaemonSet recreates it, and pods are deleted one at a time";
     BACKING_IMAGE_EVICTION_PANIC = critical "backing_image_eviction_panic"
         "the manager panics because a stale backing image copy is being evicted"
-        fix "Cancel every eviction of nodes and disks (repeat rejected patches). Request evictions again only once the command below lists no \
-             stale copy (fixed in 1.7.4, 1.8.2, 1.9.1)." [
-            read "kubectl -n <namespace> get backingimages.longhorn.io -o json | jq -r '.items[] | .metadata.name as $n | ((.status.diskFileStatusMap // {} | keys) - (.spec.diskFileSpecMap // {} | keys))[] | \"\\($n) \\(.)\"'",
+        fix "Cancel every eviction of nodes and disks (repeat rejected patches). Request evictions again only once the command below lists no stale \
+             copy (Longhorn bug, fixed in 1.7.4, 1.8.2 and 1.9.1)." [
+            read "kubectl -n <namespace> get backingimages.longhorn.io -o json | jq -r '.items[] | .metadata.name as $n | \
+                ((.status.diskFileStatusMap // {} | keys) - (.spec.diskFileSpecMap // {} | keys))[] | \"\\($n) \\(.)\"'",
             change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '{\"spec\":{\"evictionRequested\":false}}'",
-            change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type json -p '[{\"op\":\"replace\",\"path\":\"/spec/disks/<disk>/evictionRequested\",\"value\":false}]'",
+            change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type json -p \
+                '[{\"op\":\"replace\",\"path\":\"/spec/disks/<disk>/evictionRequested\",\"value\":false}]'",
         ];
     UPGRADE_PATH = critical "upgrade_path"
         "Longhorn does not support going from the installed release to this one", changed_by: BY_ROLLOUT
         fix "Restore the release that setting current-longhorn-version names: Longhorn upgrades one minor release at a time and never downgrades. \
-             Going back is safe until a manager is Ready." [read INSTALLED, read IMAGES];
+             Going back is safe until a new manager is Ready." [read INSTALLED, read IMAGES];
     ENGINE_INCOMPATIBLE = critical "engine_incompatible" "an engine image in use is too old"
         fix "Go back to the release in setting current-longhorn-version. Upgrade all volumes' engines on that release. Then upgrade \
              Longhorn again." [
@@ -282,14 +285,14 @@ causes! {
             proven "a manager's pod holds no data, and a DaemonSet recreates it";
     PORT_IN_USE = critical "port_in_use"
         "another process probably uses one of the manager's ports"
-        fix "Find what else listens on <value> in the pod (with hostNetwork: on <node>), usually an added container. Move that to another port: \
+        fix "Find out what else is listening on <value> in the pod (on <node> with hostNetwork), usually an added container. Move that to another port: \
              the manager's ports are fixed." [
             read "kubectl -n <namespace> get pod <object> -o jsonpath='{.spec.hostNetwork}{\"\\n\"}{.spec.containers[*].name}{\"\\n\"}'",
             read "ssh <node> \"sudo ss -lntp 'sport >= :9500 and sport <= :9503'\"",
             read LAST_LOG,
         ];
     KNOWN_PANIC = critical "known_panic" "this release has a known bug that stops managers"
-        fix "Upgrade to the release that fixes the bug. Until then, avoid what triggers the bug. The evidence lists \
+        fix "Upgrade to the release that fixes the bug. Until then, avoid the bug's trigger. The evidence lists \
              the issue, the fixed release and the trigger."
             [read LAST_LOG, read IMAGES];
     OOM_KILLED = critical "oom_killed" "the manager was OOM-killed"
@@ -300,7 +303,8 @@ causes! {
         fix "Remove the liveness or startup probe from container longhorn-manager and from its manifest or chart values. No Longhorn release \
              has one, and a startup can take minutes." [
             read "kubectl -n <namespace> get daemonset longhorn-manager -o yaml | grep -A8 Probe:",
-            change "kubectl -n <namespace> patch daemonset longhorn-manager -p '{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"longhorn-manager\",\"livenessProbe\":null,\"startupProbe\":null}]}}}}'",
+            change "kubectl -n <namespace> patch daemonset longhorn-manager -p \
+                '{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"longhorn-manager\",\"livenessProbe\":null,\"startupProbe\":null}]}}}}'",
         ];
     UNKNOWN = critical "unknown" "cause unknown"
         fix "Read the last run's log: the line with level=fatal or panic names the cause. If no such line exists, report the crash to \

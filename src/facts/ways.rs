@@ -24,8 +24,8 @@ ways! { UNREACHED:
         [read DNS, read ON_NODE, read WAITS, read GAVE_UP];
     OUTSIDE "DNS gives it an address outside the cluster"
         means "the last attempt went to a public address, which no Service has"
-        fix "Check /etc/resolv.conf in a pod on <node>. A search domain with a wildcard record, or a wrong cluster domain, resolves the \
-             Service's name wrongly. Correct the kubelet's resolvConf or clusterDomain."
+        fix "Check /etc/resolv.conf in a pod on <node>. A search domain's wildcard record or a wrong cluster domain makes the Service's name \
+             resolve wrongly. Correct the kubelet's resolvConf or clusterDomain."
         [read "ssh <node> 'cat /etc/resolv.conf'", read DNS, read SERVICE, read WAITS, read GAVE_UP];
     NO_ROUTE "a firewall or missing route blocks it"
         means "the last attempt failed with `no route to host`: a firewall rejected it, or no route exists between the nodes"
@@ -52,7 +52,8 @@ ways! { UNRESOLVED:
 }
 
 /// For pods that a policy cuts off from the API server.
-pub const LET_OUT: &str = "Delete NetworkPolicy <value> at its source (<reason>), or allow egress to the API server and DNS. Until then, do not restart managers, instance managers or nodes, or trust shown states.";
+pub const LET_OUT: &str = "Delete NetworkPolicy <value> at its source (<reason>), or allow egress to the API server and DNS. Until then, do not \
+    restart managers, instance managers or nodes, or trust shown states.";
 
 // Why pods of Longhorn get no answer of the API server.
 ways! { CUT:
@@ -79,11 +80,12 @@ const REPLICAS: &str = "kubectl -n <namespace> get replicas.longhorn.io -l longh
 // Why the API server takes no pods of Longhorn.
 ways! { REFUSED:
     QUOTA "a ResourceQuota leaves no room"
-        fix "Exempt Longhorn's namespace from the ResourceQuota, or raise it. Until then, do not restart Longhorn's pods or nodes. Kubernetes \
-             retries within minutes."
+        fix "Exempt Longhorn's namespace from the ResourceQuota, or raise it. Kubernetes retries within minutes. Until then, do not restart \
+             Longhorn's pods or nodes."
         [read "kubectl -n <namespace> describe resourcequota"];
     QUOTA_LIMITS "a ResourceQuota requires limits"
-        fix "Exempt Longhorn's namespace from the ResourceQuota (Rancher: use a project without one). Raising the quota does not help. Until then, do not restart Longhorn's pods or nodes."
+        fix "Exempt Longhorn's namespace from the ResourceQuota (Rancher: use a project without one). Raising the quota does not help. Until then, \
+             do not restart Longhorn's pods or nodes."
         [read "kubectl -n <namespace> describe resourcequota", read REFUSALS];
     DENIED "a policy rejects its pods"
         fix "<known_error>Exempt Longhorn's namespace from the policy in the evidence. Kubernetes then creates the pods. Until then, do not restart \
@@ -93,7 +95,8 @@ ways! { REFUSED:
             read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
         ];
     POD_SECURITY "privileged pods are not allowed"
-        fix "Allow privileged pods in Longhorn's namespace: Longhorn requires them. If a DaemonSet lacks pods, restart its rollout: its controller retries only at growing intervals." [
+        fix "Allow privileged pods in Longhorn's namespace: Longhorn requires them. If a DaemonSet lacks pods, restart its rollout: its controller \
+             retries only at growing intervals." [
             change "kubectl label namespace <namespace> pod-security.kubernetes.io/enforce=privileged --overwrite",
             change "kubectl -n <namespace> rollout restart daemonset <workload>",
         ];
@@ -124,20 +127,20 @@ ways! { KUBELET_SAYS:
         fix "Restore the node's connection to the registry (DNS, proxy, firewall), or load the image onto the node by hand. The kubelet retries every five \
              minutes." [read POD, read SET, read NODE];
     NAME_RESERVED "its name is still taken"
-        fix "Delete the pod: the next one has another name. If the new pod fails too, restart the node's container runtime (containerd, \
+        fix "Delete the pod: its replacement gets a new name. If the new pod fails too, restart the node's container runtime (containerd, \
              rke2 or k3s)."
         [change "kubectl -n <namespace> delete pod <pod>", read POD] proven "the pod has not started, and nothing runs in it";
     RUNTIME_HANGS "the container runtime hangs"
         fix "Cordon the node, so that new pods start elsewhere. Restart its container runtime (containerd, rke2 or k3s), or reboot the node if \
              that does not help. Then uncordon it." [read POD, read RUNTIME_LOG, read NODE];
     NO_ADDRESS "no pod address is free"
-        fix "Free or add pod addresses. Correct the network's range and exclusions (the storage network's if setting storage-network names \
-             one), or remove leaked reservations. The kubelet then retries automatically." [read POD, read NETWORKS];
+        fix "Free pod addresses, or correct the range and exclusions of the pod network (or of the network that setting storage-network names). The \
+             kubelet then retries automatically." [read POD, read NETWORKS];
     NO_STORAGE_NETWORK "the storage network fails"
         fix "Restore what is missing: the NetworkAttachmentDefinition of setting storage-network, or the node's interface that it uses. Do \
              not reboot other nodes: their instance managers would not return."
         [read POD, read NETWORKS];
-    NO_POD_NETWORK "the pod network fails"
+    NO_POD_NETWORK "its pod network setup fails"
         fix "Fix the CNI plugin on the node: its pod, and its files in /etc/cni/net.d and /opt/cni/bin. The \
              kubelet then retries automatically." [read POD, read "kubectl -n kube-system get pods -o wide --field-selector spec.nodeName=<node>"];
     NO_CGROUP "systemd cannot create its cgroup"
@@ -165,8 +168,8 @@ ways! { NODE_SAYS:
              force-delete its pods: its containers may still be running."
         [read NODE, read RUNTIME_LOG];
     NODE_DISK_FAILS "its system disk has I/O errors"
-        fix "Fix or replace <node>'s system disk. Do not wipe the node while a volume has its only copy there. Force-delete its pods only once \
-             it is powered off."
+        fix "Fix or replace <node>'s system disk. Do not wipe the node while a volume has its only copy there. Force-delete the node's pods only \
+             once it is powered off."
         [read NODE, read RUNTIME_LOG, read REPLICAS];
     NODE_WITHOUT_NETWORK "its pod network is not set up"
         fix "Fix the CNI plugin on <node>: its pod, and its files in /etc/cni/net.d and /opt/cni/bin. The node is then Ready again, and Longhorn \
@@ -185,8 +188,16 @@ ways! { NOT_STARTED:
     INIT "an init container fails"
         fix "<known_error>Read the init container's log and fix the error that it reports."
         [read POD, read SET, read "kubectl -n <namespace> logs <pod> --all-containers --previous --tail=30"];
+    ALL_CORDONED "every node is cordoned"
+        fix "Uncordon a node (`kubectl uncordon`) once its maintenance is over: every node is cordoned, so no new pod can start."
+        [read "kubectl get nodes", read POD];
+    NO_SCHEDULER "no scheduler has looked at its pods"
+        fix "Check kube-scheduler on the control-plane nodes (on K3s, the server process): it has ignored new pods for minutes. Restart the one that \
+             leads. Longhorn is not the cause."
+        [read "kubectl -n kube-system get pods,leases -o wide | grep -i -e scheduler -e NAME",
+         read "kubectl get pods -A --field-selector status.phase=Pending -o wide"];
     NO_PLACE "no room on the node"
-        fix "Free resources on the node, or lower the pod's requests: CPU, memory, pods, ports." [read POD, read SET, read NODE];
+        fix "Free CPU, memory, pod slots or ports on the node, or lower the pod's requests." [read POD, read SET, read NODE];
     TAINT "it does not tolerate the node's taint"
         fix "Remove the taint, or add a toleration to the DaemonSet. A node that you remove from Longhorn needs its manager until its replicas are \
              evicted." [read NODE, read REPLICAS];
@@ -200,8 +211,14 @@ ways! { NOT_STARTED:
 /// The settings by which a disk takes replicas or not.
 pub const LIMITS: &str = "kubectl -n <namespace> get settings.longhorn.io storage-minimal-available-percentage storage-over-provisioning-percentage";
 
+/// What to do where replicas are promised all of a disk.
+pub const PROMISED: &str = "Add a disk, or lower a disk's reserved space. If the volumes use much less than their sizes, raise \
+    storage-over-provisioning-percentage instead.";
+
 // Why disks take no replica although they have room.
 ways! { WITHHELD:
+    ALLOCATED "it is fully allocated"
+        fix PROMISED [read LIMITS];
     MINIMUM_HIGH "storage-minimal-available-percentage is too high"
         fix "Set storage-minimal-available-percentage back to its old value (default 25): the disk has room, but the setting reserves it."
         [change "kubectl -n <namespace> patch settings.longhorn.io storage-minimal-available-percentage --type merge -p '{\"value\":\"25\"}'", read LIMITS];
@@ -214,7 +231,7 @@ ways! { WITHHELD:
 // Why a volume that is attached is mounted nowhere.
 ways! { FILE_SYSTEM:
     DAMAGED "the file system is damaged"
-        fix "Take a backup or snapshot. Then scale the workload down and attach the volume to a node in Longhorn's UI. On that node, run \
+        fix "Take a backup or snapshot. Then scale the workload down and, in Longhorn's UI, attach the volume to a node. On that node, run \
              fsck or xfs_repair on /dev/longhorn/<volume>."
         [
             read "kubectl -n <namespace> logs <pod> --tail=50",
@@ -226,7 +243,8 @@ ways! { FILE_SYSTEM:
 // Why neither engine nor replicas of a volume start.
 ways! { BACKING_IMAGE:
     WAITS_FOR_IMAGE "its backing image has no ready copy"
-        fix "<known_error>Read the status message of backing image <backing_image>, and fix the problem that it names. The volume then attaches automatically." [
+        fix "<known_error>Read the status message of backing image <backing_image>, and fix the problem that it names. The volume then attaches \
+             automatically." [
             read "kubectl -n <namespace> get backingimages.longhorn.io <backing_image> -o yaml",
             read "kubectl -n <namespace> get backingimagedatasources.longhorn.io <backing_image> -o yaml",
             read "kubectl -n <namespace> get pods -l longhorn.io/component=backing-image-manager -o wide",

@@ -18,7 +18,7 @@ use super::ApiErrorReason;
 use super::answer::version;
 use super::wanted_logs::{IN_TURN, Run, ready, runs};
 use super::watch::describe;
-use crate::longhorn::{Lease, Pod, Resource, Store};
+use crate::longhorn::{Lease, Pod, Resource, Store, Volume};
 use list::list;
 
 /// Lines of a log: hours of a manager in trouble.
@@ -70,7 +70,7 @@ pub async fn record(
 ) -> io::Result<Recorded> {
     let spool = sink.spool()?;
     let mut recorded = Recorded::default();
-    let (mut pods, mut leases) = (Vec::new(), Vec::new());
+    let (mut pods, mut leases, mut volumes) = (Vec::new(), Vec::new(), Vec::new());
     let version = timeout(patience, version(client)).await.ok().flatten();
     let kinds: Vec<String> = Resource::all().map(Resource::label).collect();
     // judged later, nothing in it may be as new: where nodes are silent, for example
@@ -85,6 +85,7 @@ pub async fn record(
                 recorded.objects += listed.objects;
                 pods.append(&mut listed.pods);
                 leases.append(&mut listed.leases);
+                volumes.append(&mut listed.volumes);
                 let size = listed.end()?;
                 sink.put(&name, size, &mut (&spool).take(size))?;
                 continue;
@@ -103,7 +104,7 @@ pub async fn record(
         };
         sink.put_bytes(&name, refused.as_bytes())?;
     }
-    let (runs, in_turn) = wanted_logs(pods, leases, now);
+    let (runs, in_turn) = wanted_logs(pods, leases, volumes, now);
     let logs = runs.iter().map(|run| (name_of(run), run)).filter(|(name, _)| is_file_name(name));
     let logs: Vec<_> = logs.map(|(name, run)| json!({ "pod": run.pod, "file": name })).collect();
     let logs = manifest(json!({ "logs": logs }));
@@ -169,11 +170,17 @@ pub(super) fn status(kind: &str, name: &str, message: &str, reason: &str) -> Str
 }
 
 /// Whose logs are wanted, as a single look decides it; and the first Ready managers, whose logs it reads in turn.
-fn wanted_logs(pods: Vec<Pod>, leases: Vec<Lease>, now: Timestamp) -> (Vec<Run>, Vec<Run>) {
-    let (mut all_pods, mut all_leases) = (Store::default(), Store::default());
+fn wanted_logs(
+    pods: Vec<Pod>,
+    leases: Vec<Lease>,
+    volumes: Vec<Volume>,
+    now: Timestamp,
+) -> (Vec<Run>, Vec<Run>) {
+    let (mut all_pods, mut all_leases, mut unmounted) = <(Store<_>, Store<_>, Store<_>)>::default();
     all_pods.replace(pods);
     all_leases.replace(leases);
-    let wanted = runs(&all_pods, &all_leases, now);
+    unmounted.replace(volumes);
+    let wanted = runs(&all_pods, &all_leases, &unmounted, now);
     let in_turn = ready(&all_pods, now).filter(|run| !wanted.contains(run)).take(IN_TURN).collect();
     (wanted, in_turn)
 }

@@ -1,6 +1,8 @@
 //! Whose logs are read, by the exporter and by `record` alike: of the last run of a container that crashed, and of the
-//! present run of one that does not get on with its start. The exporter reads those of Ready managers in turn, too.
+//! present run of one that does not get on with its start, or of a CSI plugin whose volumes are not mounted. The exporter reads those of
+//! Ready managers in turn, too.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -12,12 +14,14 @@ use kube::api::{LogParams, Request};
 use kube::client::Body;
 
 use crate::longhorn::{
-    ContainerStatus, Lease, Owner, Pod, ROTATION_LATE, ROTATION_LOCK, SharedText, Store, Terminated,
-    WEBHOOK_LOCK,
+    ContainerStatus, Lease, Owner, Pod, ROTATION_LATE, ROTATION_LOCK, SharedText, Store, Terminated, Volume,
+    VolumeState, WEBHOOK_LOCK,
 };
 
 /// Label `app` of a manager's pod, and the name of its container.
 const MANAGER: &str = "longhorn-manager";
+/// The same of the CSI plugin.
+const PLUGIN: &str = "longhorn-csi-plugin";
 /// Containers by the label `app` of their pod. The deployer's init container waits for a manager.
 const CONTAINERS: [(&str, &str); 4] = [
     (MANAGER, MANAGER),
@@ -96,8 +100,13 @@ impl Run {
 }
 
 /// Every run whose log is wanted now.
-pub(crate) fn runs(pods: &Store<Pod>, leases: &Store<Lease>, now: Timestamp) -> Vec<Run> {
-    let mut runs = Vec::new();
+pub(crate) fn runs(
+    pods: &Store<Pod>,
+    leases: &Store<Lease>,
+    volumes: &Store<Volume>,
+    now: Timestamp,
+) -> Vec<Run> {
+    let mut runs = unmounted(pods, volumes, now);
     for (app, container) in CONTAINERS {
         for pod in pods.of(Owner::App, app) {
             let Some(status) = status(pod, container) else { continue };
@@ -111,6 +120,24 @@ pub(crate) fn runs(pods: &Store<Pod>, leases: &Store<Lease>, now: Timestamp) -> 
         }
     }
     runs
+}
+
+/// The CSI plugins on the nodes of attached volumes whose pods all wait: why a mount fails, only their logs and Events of other namespaces say.
+fn unmounted(pods: &Store<Pod>, volumes: &Store<Volume>, now: Timestamp) -> Vec<Run> {
+    let waits = volumes.iter().filter(|volume| is_unmounted(volume));
+    let nodes: BTreeSet<&str> = waits.map(|volume| volume.status.current_node_id.as_str()).collect();
+    if nodes.is_empty() {
+        return Vec::new();
+    }
+    let plugins = pods.of(Owner::App, PLUGIN).filter(|pod| nodes.contains(pod.spec.node_name.as_str()));
+    let lasting =
+        plugins.filter(|pod| status(pod, PLUGIN).is_some_and(|status| lasts_long(pod, PLUGIN, status, now)));
+    lasting.filter_map(|pod| present(pod, PLUGIN, status(pod, PLUGIN)?)).collect()
+}
+
+/// True for an attached volume whose pods all wait.
+pub(crate) fn is_unmounted(volume: &Volume) -> bool {
+    volume.status.state == VolumeState::Attached && !volume.waiting_pods().is_empty()
 }
 
 /// The present runs of Ready managers. That one of them lost the API server shows in no object while nothing waits for it.
@@ -216,7 +243,7 @@ mod tests {
         let (mut pods, mut leases) = (Store::default(), Store::default());
         pods.insert(pod);
         lease.into_iter().for_each(|lease| leases.insert(lease));
-        runs(&pods, &leases, NOW.parse().unwrap())
+        runs(&pods, &leases, &Store::default(), NOW.parse().unwrap())
     }
 
     #[test]
@@ -305,7 +332,11 @@ mod tests {
             let (mut pods, mut leases) = (Store::default(), Store::default());
             pods.insert(manager(status));
             leases.insert(lease);
-            assert_eq!(runs(&pods, &leases, NOW.parse().unwrap()).len(), usize::from(reads), "{name}");
+            assert_eq!(
+                runs(&pods, &leases, &Store::default(), NOW.parse().unwrap()).len(),
+                usize::from(reads),
+                "{name}"
+            );
         }
     }
 

@@ -45,7 +45,7 @@ causes! {
         way NONE_LEFT "no other node is Ready" fix NONE_CAN_TAKE_THEM [read NODES];
 }
 
-pub static CHECK: Check = Check {
+pub static CHECK: Check = check! {
     id: "attachment_on_dead_node",
     title: "Volumes held by dead nodes",
     summary: "Kubernetes still lists volumes as attached to a node that is down or deleted, so their workloads cannot start elsewhere. The finding \
@@ -55,16 +55,13 @@ pub static CHECK: Check = Check {
     causes: ALL,
     ways: &[WAYS],
     gauges: GAUGES,
-    alerts: &[Alert {
-        name: "LonghornAttachmentOnDeadNode",
+    alerts: &[alert! { "LonghornAttachmentOnDeadNode",
         when: When::Found(&[&NODE_DOWN, &NODE_GONE]),
         for_: "5m",
         summary: "Longhorn volumes are still attached to a dead node.",
         description: "Node {{ $labels.object }} is down or deleted, but Longhorn volumes are still attached to it. Their workloads cannot start \
                       elsewhere. Bring the node back, or switch its machine off before you detach the volumes by hand.",
         why: "The finding waits ten minutes, which is longer than a reboot. The alert waits five more minutes, so that you can bring the node back.",
-        runbook: include_str!("LonghornAttachmentOnDeadNode.md"),
-        ..Alert::DEFAULT
     }],
     panels: &[Panel {
         dashboard: Dashboard::Volumes,
@@ -73,9 +70,7 @@ pub static CHECK: Check = Check {
         no_data: "no dead node holds a volume, or the exporter is not reporting",
         ..Panel::TABLE.of(&HELD)
     }],
-    run,
     stops_workloads: true,
-    ..Check::DEFAULT
 };
 
 gauges! {

@@ -18,7 +18,7 @@ use crate::facts::patience::NEXT_LOOK;
 use crate::facts::stale_copies::{self, Exposure};
 use crate::longhorn::Resource::*;
 
-pub static CHECK: Check = Check {
+pub static CHECK: Check = check! {
     id: "backing_image_eviction_crash",
     title: "Backing image eviction crash",
     summary: "A backing image copy is in the status but no longer in the spec. On affected releases, the manager panics once eviction is requested. \
@@ -28,23 +28,19 @@ pub static CHECK: Check = Check {
     causes: causes::ALL,
     gauges: GAUGES,
     alerts: &[
-        Alert {
-            name: "LonghornBackingImageEvictionCrashRisk",
+        alert! { "LonghornBackingImageEvictionCrashRisk",
             when: When::Found(&[&causes::AT_RISK]),
             keep_firing_for: "5m",
             summary: "A requested eviction makes longhorn-manager panic on a backing image.",
             description: "Backing image {{ $labels.object }} has a stale copy on {{ with $labels.disk }}disk {{ . }} \
                           of {{ end }}{{ with $labels.node }}node {{ . }}{{ else }}a node{{ end }}, where eviction is \
-                          requested. So the node's longhorn-manager crash-loops. Set evictionRequested to false on \
-                          the node and its disks, and keep it false until \
+                          requested. So the node's longhorn-manager is crash-looping. Set evictionRequested to false on the node and its disks \
+                          until \
                           longhorn_health_backing_image_eviction_unsafe_copies is 0.",
-            why: "The manager checks the copy at least every 30 seconds, so waiting only adds crashes. The alert keeps firing for 5 min, so that a \
-                  restart between two crashes does not resolve it.",
-            runbook: include_str!("LonghornBackingImageEvictionCrashRisk.md"),
-            ..Alert::DEFAULT
+            why: "The alert does not wait: the manager checks the stale copy at least every 30 s and crashes. It keeps firing for 5 min, so that it \
+            does not resolve between two crashes.",
         },
-        Alert {
-            name: "LonghornBackingImageEvictionCrashLatent",
+        alert! { "LonghornBackingImageEvictionCrashLatent",
             when: When::Found(&[&causes::LATENT]),
             runbook_only: &[&causes::TRANSIENT],
             for_: "5m",
@@ -53,19 +49,15 @@ pub static CHECK: Check = Check {
                            $labels.node }}node {{ . }}{{ else }}a node{{ end }}. Do not request eviction there before the copy is deleted: \
                            longhorn-manager would panic. Find out why the backing image manager keeps the copy.",
             why: "The finding itself waits three minutes. The alert waits five more, so that the exporter or the backing image manager can restart.",
-            runbook: include_str!("LonghornBackingImageEvictionCrashLatent.md"),
-            ..Alert::DEFAULT
         },
     ],
     panels: PANELS,
-    run,
-    ..Check::DEFAULT
 };
 
 const PANELS: &[Panel] = &[
     Panel {
         title: "Eviction crash risk",
-        description: "Backing image copies that crash a manager now because eviction is requested. Above 0, set evictionRequested to false first.",
+        description: "Backing image copies that are crashing a manager because eviction is requested. Above 0, set evictionRequested to false first.",
         expr: "sum by ($cluster job) (max without ($without) (longhorn_health_check_findings{$job, \
                check=\"backing_image_eviction_crash\", severity=\"critical\"})) or 0 * max by ($cluster job) \
                (longhorn_health_checks{$job, state=\"known\"} > 0)",

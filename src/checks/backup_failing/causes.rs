@@ -59,8 +59,8 @@ causes! {
             fix "Add the target's certificate to its Secret as AWS_CERT, or renew the certificate if it has expired. \
                  Longhorn retries every poll interval."
         way NFS_VERSION_REFUSED "its server rejects NFSv4"
-            fix "Make the backup target's server accept NFSv4, or add the options that it needs to the URL (?nfsOptions=...). Do not change server or \
-                 path. Then repeat the failed backups."
+            fix "Make the backup target's server accept NFSv4, or add the required options to the URL (?nfsOptions=...). Then repeat the failed \
+                 backups. Do not change the server or the path."
             [read TARGETS]
         way SHARE_NOT_MOUNTED "its share cannot be mounted"
             fix "Check that the share is exported to every node. Then check the NFS version and the nodes' NFS client. Longhorn retries every poll \
@@ -94,8 +94,8 @@ causes! {
             proven "the backup has made no progress for an hour, and the fix asks to check that it has stalled, and it holds no complete copy";
     BACKUP_FAILED = warning "backup_failed"
         "the newest backup of a volume failed, and none has succeeded since"
-        fix "<known_error>Fix what the backup's error names. Then take another backup, or wait for the recurring job. You can delete the failed backup: \
-             it is incomplete." [
+        fix "<known_error>Fix the problem that the backup's error names. Then take another backup, or wait for the recurring job. You can delete the \
+             failed backup: it is incomplete." [
             read "kubectl -n <namespace> get backups.longhorn.io <backup> -o yaml",
             read BACKUPS,
             read TARGETS,
@@ -109,12 +109,11 @@ causes! {
                  Longhorn's backups share them."
             [read "kubectl -n <namespace> get volumes.longhorn.io", read TARGETS]
         way NODE_NOT_EXPORTED "the NFS server rejects mounts from its node"
-            fix "Allow <node> in the NFS server's export: the server rejects mounts from its address. Then take another backup. Do not change the backup \
+            fix "Allow <node> in the NFS server's export: the server rejects the node's address. Then take another backup. Do not change the backup \
                  target: the server rejects only this node."
             [read "kubectl get node <node> -o wide", read BACKUPS, read TARGETS]
         way SNAPSHOT_DELETED "a recurring job deleted its snapshot"
-            fix "Remove the volume from recurring job <workload>, or raise the job's retain: the job removes snapshots before their \
-                 backup."
+            fix "Remove the volume from recurring job <workload>, or raise the job's retain: the job removes snapshots before they are backed up."
             [read "kubectl -n <namespace> get recurringjobs.longhorn.io", read BACKUPS]
         ways STORE;
     RECURRING_JOB_OVERDUE = warning "recurring_job_overdue"
@@ -124,10 +123,11 @@ causes! {
              change the recurring job's schedule in Longhorn."
             [read CRON_JOB, read JOBS, change "kubectl -n <namespace> delete jobs <workload>"]
             proven "the Job is the active one of an overdue CronJob, and writes no backup"
-        way SIDECAR_RUNS "a sidecar in its pod never ends"
-            fix "Exclude Longhorn's namespace from sidecar injection. Then delete Job <workload>: its own container has ended, but the sidecar keeps it \
+        way SIDECAR_RUNS "a sidecar in its pod never exits"
+            fix "Exclude Longhorn's namespace from sidecar injection. Then delete Job <workload>: its own container has exited, but the sidecar keeps it \
                  active and blocks every later run." [
-                read "kubectl -n <namespace> get pod <pod> -o custom-columns='CONTAINERS:.status.containerStatuses[*].name,STATES:.status.containerStatuses[*].state'",
+                read "kubectl -n <namespace> get pod <pod> -o \
+                    custom-columns='CONTAINERS:.status.containerStatuses[*].name,STATES:.status.containerStatuses[*].state'",
                 read "kubectl get namespace <namespace> --show-labels",
                 change "kubectl -n <namespace> delete jobs <workload>",
             ] proven "the job's own container has ended, and writes no backup"

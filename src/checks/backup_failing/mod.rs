@@ -32,10 +32,10 @@ use crate::facts::volumes::labels;
 use crate::longhorn::BackupState;
 use crate::longhorn::Resource::*;
 
-pub static CHECK: Check = Check {
+pub static CHECK: Check = check! {
     id: "backup_failing",
     title: "Backups failing",
-    summary: "A backup target is unavailable or has no URL, or a backup failed or has stalled. Or a recurring job is overdue, or a volume's last good \
+    summary: "A backup target is unavailable or has no URL, or a backup has failed or stalled. Or a recurring job is overdue, or a volume's last good \
               backup is too old for its job.",
     needs: &[BackupTargets, Backups, RecurringJobs, CronJobs, Volumes],
     uses: &[Settings, Pods, Events, CsiAttachments],
@@ -44,9 +44,7 @@ pub static CHECK: Check = Check {
     gauges: GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,
-    run,
     of_backups: true,
-    ..Check::DEFAULT
 };
 
 gauges! {
@@ -55,7 +53,7 @@ gauges! {
         absent "no backup is at this stage, or backups.longhorn.io cannot be read",
         example "longhorn_health_incomplete_backups{stage=\"failed\"} > 0";
     LAST_BACKUP = Gauge "longhorn_health_volume_last_backup_timestamp_seconds" ["volume", "pvc_namespace", "pvc"]
-        "Unix time of a volume's newest completed backup, if it is over a day old or the volume's backups fail. 0: a required backup is missing.",
+        "Unix time of a volume's newest completed backup, if over a day old or if backups fail. 0: none yet.",
         absent "the newest backup is younger, no backup was ever taken or required, or the volume is a standby, is being restored or opted out",
         example "time() - longhorn_health_volume_last_backup_timestamp_seconds > 604800";
 }

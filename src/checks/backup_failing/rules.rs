@@ -5,54 +5,41 @@ use super::{BACKUPS, LAST_BACKUP};
 use crate::check::*;
 
 pub(super) const ALERTS: &[Alert] = &[
-    Alert {
-        name: "LonghornBackupTargetUnavailable",
+    alert! { "LonghornBackupTargetUnavailable",
         when: When::Found(&[&TARGET_UNAVAILABLE, &TARGET_WITHOUT_URL, &STANDBY_STALE]),
         for_: "10m",
         summary: "A Longhorn backup target is unreachable, has no URL or is not polled.",
-        description: "Backup target {{ $labels.object }} is unavailable, has no URL or is not polled. No backup there can be taken or restored, or \
-                      standby volumes are stale. Read its condition Unavailable, then check URL, poll interval, credentials and network.",
+        description: "Backup target {{ $labels.object }} is unavailable, has no URL or is not polled. Backups and restores fail, or standby volumes \
+        are stale. Read its condition Unavailable, then check URL, poll interval, credentials and network.",
         why: "The finding waits for two polls, five minutes apart. The alert waits ten more minutes, so that an object store can restart.",
-        runbook: include_str!("LonghornBackupTargetUnavailable.md"),
-        ..Alert::DEFAULT
     },
-    Alert {
-        name: "LonghornBackupFailing",
+    alert! { "LonghornBackupFailing",
         when: When::Found(&[&BACKUP_FAILED, &BACKUP_STALLED]),
         for_: "15m",
         summary: "The newest backup of a Longhorn volume has failed or stalled.",
         description: "The newest backup of volume {{ $labels.object }} has failed or stalled. Data written since the volume's last good backup is \
                       unprotected. Read the newest backup's error.",
         why: "A failed backup stays for a day by default. The alert waits a quarter of an hour so that a retry can succeed first.",
-        runbook: include_str!("LonghornBackupFailing.md"),
-        ..Alert::DEFAULT
     },
-    Alert {
-        name: "LonghornRecurringJobOverdue",
+    alert! { "LonghornRecurringJobOverdue",
         when: When::Found(&[&RECURRING_JOB_OVERDUE, &RECURRING_JOB_FORGOTTEN]),
         runbook_only: &[&RECURRING_JOB_SUSPENDED],
         for_: "30m",
         summary: "A Longhorn recurring job is overdue.",
         description: "Recurring job {{ $labels.object }} has missed its schedule, or is suspended. Its volumes get no new snapshots or backups. Check \
                       its CronJob and the last Job: a hanging Job blocks every later run.",
-        why: "The finding allows for the schedule's longest pause. The alert waits another half hour, in case the schedule was just changed.",
-        runbook: include_str!("LonghornRecurringJobOverdue.md"),
-        ..Alert::DEFAULT
+        why: "The finding allows for the longest pause between two scheduled runs. The alert waits another half hour, in case the schedule was just changed.",
     },
-    Alert {
-        name: "LonghornBackupTooOld",
+    alert! { "LonghornBackupTooOld",
         when: When::Found(&[&VOLUME_BACKUP_OLD]),
         runbook_only: &[&DETACHED_NOT_BACKED_UP],
         for_: "1h",
         summary: "Volumes of a Longhorn recurring job lack recent backups.",
-        description: "Recurring job {{ $labels.object }} is running, but its last two runs left some volumes without a good backup. Their newest \
+        description: "Recurring job {{ $labels.object }} runs on schedule, but its last two runs left some volumes without a good backup. Their newest \
                       data is unprotected. Read the last run's log, which gives the reason for each volume.",
         why: "Two runs have already left volumes without a good backup. The alert waits an hour, so that the current run can finish.",
-        runbook: include_str!("LonghornBackupTooOld.md"),
-        ..Alert::DEFAULT
     },
-    Alert {
-        name: "LonghornVolumeBackupOld",
+    alert! { "LonghornVolumeBackupOld",
         when: When::Promql {
             expr: "time() - max without ($without) (longhorn_health_volume_last_backup_timestamp_seconds{$job}) > $age",
             cases: include_str!("LonghornVolumeBackupOld.test.yaml"),
@@ -65,14 +52,13 @@ pub(super) const ALERTS: &[Alert] = &[
             least: 86_400.0,
             unit: "seconds",
             is_range: false,
-            why: "A week is longer than the pause of a usual job, and short enough to know which data is missing.",
+            why: "A week is longer than most jobs pause between runs, and short enough to know which data is missing.",
         }],
         summary: "The newest good backup of a Longhorn volume is too old.",
-        description: "The newest good backup of volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is too old, or a required backup is missing. Data written since then is \
-                      unprotected. Add the volume to a recurring job, or take a backup now.",
+        description: "The newest good backup of volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end \
+                      }} is too old, or a required backup is missing. Data written since then is unprotected. Add the volume to a recurring job, or \
+                      take a backup now.",
         why: "The alert waits an hour, so that a backup that is running when the limit is reached can finish.",
-        runbook: include_str!("LonghornVolumeBackupOld.md"),
-        ..Alert::DEFAULT
     },
 ];
 

@@ -5,15 +5,21 @@ use crate::facts::ways::{CUT, KUBELET_SAYS, NOT_STARTED, UNRESOLVED};
 
 ways! { SIDECAR:
     LIVENESS_SIDECAR "its liveness sidecar is not answering"
-        fix "Read the log of container longhorn-liveness-probe: the container does not answer on port 9808, so the kubelet restarts the \
-             plugin. Find out what else uses that port." [
+        fix "Read the log of container longhorn-liveness-probe: the container is not answering on port 9808, so the kubelet keeps restarting the \
+             plugin. Find out what else is using that port." [
             read "kubectl -n <namespace> logs <object> -c longhorn-liveness-probe --tail=30",
             read "kubectl -n <namespace> describe pod <object>",
             read "ssh <node> 'sudo ss -lntp | grep 9808'",
         ];
 }
 
-const SLOW_API: &str = "Find out why the API server or etcd is slow (often because of etcd's disk). Do not change Longhorn: a sidecar exits when it cannot renew its lease.";
+const OF_DEPLOYMENT: &str = "Read the Events and logs of <object>'s pods. If the CSI plugin on their node is down, fix that first. If the pods lose their \
+    Lease, check the API server.";
+const PODS_OF: &str = "kubectl -n <namespace> get pods -l app=<object> -o wide";
+const LOGS_OF: &str = "kubectl -n <namespace> logs -l app=<object> --tail=30 --prefix";
+const RESTART: &str = "kubectl -n <namespace> rollout restart deployment <object>";
+const SLOW_API: &str = "Find out why the API server or etcd is slow (often because of etcd's disk). Do not change Longhorn: a sidecar exits when it \
+    cannot renew its lease.";
 
 causes! {
     PLUGIN_CRASHING = warning "plugin_crashing" "a container of the CSI plugin on the node keeps crashing"
@@ -65,13 +71,8 @@ causes! {
              read "kubectl -n <namespace> logs <pod> -c node-driver-registrar --tail=30", read "kubectl get csinode <node> -o yaml"];
     CONTROLLER_DOWN = critical "controller_down"
         "csi-attacher or csi-provisioner is down, so volumes cannot be attached or cannot be created"
-        fix "Read the Events and logs of <object>'s pods. If the CSI plugin on their node is down, fix that first. If the pods lose their \
-             Lease, check the API server." [
-            read "kubectl -n <namespace> get pods -l app=<object> -o wide",
-            read "kubectl -n <namespace> logs -l app=<object> --tail=30 --prefix",
-            change "kubectl -n <namespace> rollout restart deployment <object>",
-        ]
-        way LEASE_LOST "its pods lose their Lease"
+        fix OF_DEPLOYMENT [read PODS_OF, read LOGS_OF, change RESTART]
+        way LEASE_LOST "its pods keep losing their Lease"
             fix SLOW_API
             [read "kubectl get --raw '/readyz?verbose'", read "kubectl -n <namespace> logs -l app=<object> --previous --tail=30 --prefix",
              read "kubectl -n kube-system get pods -o wide"]
@@ -88,7 +89,8 @@ causes! {
         fix "Pause all tools that reinstall Longhorn (Argo CD, Flux, Helm). Save the output of the commands below, then copy the replica directories. Do not \
              start longhorn-manager: it deletes volume data." [
             change "kubectl -n <namespace> delete daemonset <workload>",
-            read "kubectl -n <namespace> get replicas.longhorn.io -o custom-columns=VOLUME:.spec.volumeName,NODE:.spec.nodeID,DISK:.spec.diskPath,DIRECTORY:.spec.dataDirectoryName,FAILED:.spec.failedAt",
+            read "kubectl -n <namespace> get replicas.longhorn.io -o \
+                custom-columns=VOLUME:.spec.volumeName,NODE:.spec.nodeID,DISK:.spec.diskPath,DIRECTORY:.spec.dataDirectoryName,FAILED:.spec.failedAt",
             read "kubectl -n <namespace> get volumes.longhorn.io -o yaml",
             read "kubectl get persistentvolumes -o yaml",
         ] proven "the volumes are marked for deletion, which cannot be undone, and a running manager deletes their data; engines do not run in it"
@@ -128,12 +130,7 @@ causes! {
             ] proven "nothing is deleted: the uninstaller was refused, and the patch only stops the next";
     SIDECAR_DOWN = warning "sidecar_down"
         "csi-resizer or csi-snapshotter is down, so volumes cannot be expanded or VolumeSnapshots cannot be taken"
-        fix "Read the Events and logs of <object>'s pods. If the CSI plugin on their node is down, fix that first. If the pods lose their \
-             Lease, check the API server." [
-            read "kubectl -n <namespace> get pods -l app=<object> -o wide",
-            read "kubectl -n <namespace> logs -l app=<object> --tail=30 --prefix",
-            change "kubectl -n <namespace> rollout restart deployment <object>",
-        ]
+        fix OF_DEPLOYMENT [read PODS_OF, read LOGS_OF, change RESTART]
         ways KUBELET_SAYS ways NOT_STARTED ways CUT;
     SIDECARS_RESTARTING = warning "sidecars_restarting" "several CSI sidecars keep restarting, at least four times a day each"
         fix "Read the last lines of <pod>'s previous log. If the pod lost its lease (stopped leading), the API server or etcd is slow: fix that. Do not \
@@ -142,7 +139,7 @@ causes! {
             read "kubectl get --raw '/readyz?verbose'",
             read "kubectl -n kube-system get pods -o wide",
         ]
-        way LOST_LEASES "they lose their leases"
+        way LOST_LEASES "they keep losing their Leases"
             fix SLOW_API;
 }
 

@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::restarts::NOT_RENEWED;
+use super::restarts::lost_lease;
 use super::{PLUGIN, causes, crashing};
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
@@ -102,10 +102,7 @@ fn waits(count: usize) -> String {
 
 /// What a sidecar wrote when it could not renew its Lease, as each of these pods did at its end.
 fn lease_lost<'a>(cluster: &'a Cluster, pods: &[&Pod]) -> Option<&'a str> {
-    let line = |pod: &&Pod| {
-        let mut logs = cluster.history.logs_of(pod);
-        logs.find_map(|log| log.text.lines().rfind(|line| line.contains(NOT_RENEWED)))
-    };
+    let line = |pod: &&Pod| cluster.history.logs_of(pod).find_map(|log| Some(lost_lease(&log.text)?.1));
     let lines: Vec<&str> = pods.iter().filter_map(line).collect();
     lines.first().copied().filter(|_| lines.len() == pods.len())
 }
@@ -154,7 +151,10 @@ fn down(
             let restarts = counted(found.restarts, "restart");
             format!("{name} is down: container {container} keeps exiting ({restarts})")
         }
-        None => format!("{name} is down{why}"),
+        None => match &refused {
+            Some((_, found)) if !found.text.contains('(') => format!("{name} is down: {}", found.text),
+            _ => format!("{name} is down{why}"),
+        },
     };
     let mut finding = Finding::about(cause, cluster.object::<Deployment>(name), message).since(age.since);
     let (ready, wanted) = (deployment.status.ready_replicas.0, deployment.spec.replicas.unwrap_or(1));

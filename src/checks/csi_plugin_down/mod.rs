@@ -21,7 +21,7 @@ use crate::facts::looping;
 use crate::longhorn::Pod;
 use crate::longhorn::Resource::*;
 
-pub static CHECK: Check = Check {
+pub static CHECK: Check = check! {
     id: "csi_plugin_down",
     title: "CSI driver down",
     summary: "Longhorn's CSI plugin is down or unregistered on a node, or a CSI controller is down everywhere or keeps restarting. Or Longhorn was deleted, \
@@ -37,13 +37,11 @@ pub static CHECK: Check = Check {
     gauges: GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,
-    run,
-    ..Check::DEFAULT
 };
 
 gauges! {
     PLUGINS = Gauge "longhorn_health_csi_plugins" ["state"]
-        "Nodes by state of Longhorn's CSI plugin: working, down, missing, not_registered. A node that is down or just returned counts as working.",
+        "Nodes by state of Longhorn's CSI plugin: working, down, missing, not_registered. Down or just returned nodes count as working.",
         absent "pods or DaemonSets cannot be read",
         example "longhorn_health_csi_plugins{state!=\"working\"} > 0";
 }

@@ -16,13 +16,20 @@ const A_DAY: i64 = 4;
 const AT_LEAST: i64 = 6;
 /// The last end is not older.
 const RECENT: SignedDuration = SignedDuration::from_hours(2);
-/// What client-go says where it could not renew a Lease in time (tools/leaderelection leaderelection.go renew).
-pub(super) const NOT_RENEWED: &str = "failed to renew lease";
-/// What the API server, client-go and csi-lib-utils say of a lost Lease, in lower case; what tells most is first.
+/// What the API server, client-go (tools/leaderelection leaderelection.go renew) and csi-lib-utils say of a lost Lease, in lower case.
 const LOST: [&str; 5] = [
-    "etcdserver: request timed out", NOT_RENEWED, "stopped leading", "leaderelection lost",
+    "etcdserver: request timed out", "failed to renew lease", "stopped leading", "leaderelection lost",
     "lost leader election",
 ];
+
+/// The line of a sidecar's log about its lost Lease, with its place among them: what tells most is first.
+pub(super) fn lost_lease(log: &str) -> Option<(usize, &str)> {
+    let said = log.lines().filter_map(|line| {
+        let lower = line.to_ascii_lowercase();
+        Some((LOST.iter().position(|part| lower.contains(part))?, line))
+    });
+    said.min_by_key(|(place, _)| *place)
+}
 
 pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
     let of = |(app, ..): (&'static str, &Cause, &str)| {
@@ -33,11 +40,8 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
     let all: Vec<Restarts> = all.into_iter().filter(|one| together || one.is_often).collect();
     let [first, _, ..] = all.as_slice() else { return };
     let logs = all.iter().flat_map(|one| cluster.history.logs_of(one.pod));
-    let lost = logs.flat_map(|log| log.text.lines()).filter_map(|line| {
-        let lower = line.to_ascii_lowercase();
-        Some((LOST.iter().position(|part| lower.contains(part))?, line))
-    });
-    let lost = lost.min_by_key(|(place, _)| *place).map(|(_, line)| line);
+    let lost = logs.filter_map(|log| lost_lease(&log.text)).min_by_key(|(place, _)| *place);
+    let lost = lost.map(|(_, line)| line);
     let way = (together || lost.is_some()).then_some(&causes::LOST_LEASES);
     let why = way.map_or(String::new(), |way| format!(": {}", way.briefly));
     let message = format!("{} keep restarting{why}", counted(all.len(), "CSI sidecar"));

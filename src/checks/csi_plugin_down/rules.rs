@@ -5,40 +5,30 @@ use super::causes::*;
 use crate::check::*;
 
 pub(super) const ALERTS: &[Alert] = &[
-    Alert {
-        name: "LonghornDeleted",
+    alert! { "LonghornDeleted",
         when: When::Found(&[&DELETED_IN_USE]),
         summary: "Longhorn was deleted, but volumes are still in use.",
         description: "Longhorn was deleted without its uninstaller, but volumes are still in use. Any longhorn-manager that starts now deletes \
                       their data. Before you install Longhorn again, copy the replica directories.",
         why: "This state never clears by itself: volumes are being deleted, but the managers that delete them are missing. An exporter in \
               Longhorn's namespace is deleted too, so it cannot report this.",
-        runbook: include_str!("LonghornDeleted.md"),
-        ..Alert::DEFAULT
     },
-    Alert {
-        name: "LonghornManagersDeleted",
+    alert! { "LonghornManagersDeleted",
         when: When::Found(&[&MANAGERS_DELETED]),
         for_: "2m",
         summary: "All longhorn-managers were deleted, but volumes are still in use.",
         description: "DaemonSet longhorn-manager and all its pods were deleted. Running I/O continues, but no volume can attach, rebuild or fail over. Apply \
                       the installed release's manifest again, and do not delete anything.",
         why: "The finding waits three minutes, so that applying a manifest again does not trigger it.",
-        runbook: include_str!("LonghornManagersDeleted.md"),
-        ..Alert::DEFAULT
     },
-    Alert {
-        name: "LonghornUninstallBegun",
+    alert! { "LonghornUninstallBegun",
         when: When::Found(&[&UNINSTALL_BEGUN]),
         summary: "Someone has started Longhorn's uninstaller.",
         description: "Job longhorn-uninstall, which deletes every volume, was started. While deleting-confirmation-flag is false, it is refused and nothing \
                       is lost. Delete the Job and bring the Helm release back, unless you want this.",
         why: "The uninstaller deletes volumes within seconds, so this alert must not wait. Uninstalls without volumes in use are not reported.",
-        runbook: include_str!("LonghornUninstallBegun.md"),
-        ..Alert::DEFAULT
     },
-    Alert {
-        name: "LonghornCsiControllerDown",
+    alert! { "LonghornCsiControllerDown",
         when: When::Found(&[&CONTROLLER_DOWN]),
         for_: "2m",
         keep_firing_for: "5m",
@@ -46,36 +36,27 @@ pub(super) const ALERTS: &[Alert] = &[
         description: "Deployment {{ $labels.object }} has no working pod. Longhorn volumes cannot be attached (csi-attacher) or created \
                       (csi-provisioner). Find out why its pods fail, then check the CSI plugin.",
         why: "The finding allows five minutes for a rollout. The alert waits only two more, because rescheduled pods are waiting for their volumes.",
-        runbook: include_str!("LonghornCsiControllerDown.md"),
-        ..Alert::DEFAULT
     },
-    Alert {
-        name: "LonghornCsiSidecarDown",
+    alert! { "LonghornCsiSidecarDown",
         when: When::Found(&[&SIDECAR_DOWN]),
         for_: "10m",
         summary: "Longhorn's CSI resizer or snapshotter is down.",
         description: "Deployment {{ $labels.object }} has no working pod. Claims cannot be resized (csi-resizer), or VolumeSnapshots cannot be \
                       taken (csi-snapshotter). Find out why its pods fail.",
         why: "Running pods are not affected, so the alert waits ten more minutes, in which an upgrade can finish.",
-        runbook: include_str!("LonghornCsiSidecarDown.md"),
-        ..Alert::DEFAULT
     },
-    Alert {
-        name: "LonghornCsiSidecarsRestarting",
+    alert! { "LonghornCsiSidecarsRestarting",
         when: When::Found(&[&SIDECARS_RESTARTING]),
         without: &["object", "object_kind"],
         for_: "30m",
         keep_firing_for: "1h",
         summary: "Longhorn's CSI sidecars keep restarting.",
-        description: "Several of Longhorn's CSI sidecars keep restarting. Attaching and creating volumes waits each time. Read their previous logs: if \
-                      they lose their leases, find out why the API server or etcd is slow.",
+        description: "Several of Longhorn's CSI sidecars keep restarting. Each time, attaching and creating volumes is delayed. Read their previous logs: if \
+                      they keep losing their Leases, find out why the API server or etcd is slow.",
         why: "The finding needs four restarts a day and one in the last two hours. The alert waits another half hour, in case someone is working on the \
               API servers.",
-        runbook: include_str!("LonghornCsiSidecarsRestarting.md"),
-        ..Alert::DEFAULT
     },
-    Alert {
-        name: "LonghornCsiPluginDown",
+    alert! { "LonghornCsiPluginDown",
         when: When::Found(OF_NODES),
         only: Some(Severity::Warning),
         without: &["object", "object_kind"],
@@ -85,8 +66,6 @@ pub(super) const ALERTS: &[Alert] = &[
         description: "The CSI plugin{{ with $labels.node }} on node {{ . }}{{ end }} is down. Pods with a Longhorn volume cannot start or terminate \
                       on the node. Find out why its pod is failing or missing.",
         why: "The finding allows five minutes for a reboot or a rollout. The alert waits five more minutes, in case the image is pulled slowly.",
-        runbook: include_str!("LonghornCsiPluginDown.md"),
-        ..Alert::DEFAULT
     },
 ];
 

@@ -23,7 +23,7 @@ use crate::longhorn::{
     ConditionStatus, InstanceManager, Pod, Setting, Toleration, Volume, VolumeState, condition,
 };
 
-pub static CHECK: Check = Check {
+pub static CHECK: Check = check! {
     id: "danger_zone_pending",
     title: "Danger-zone settings pending",
     summary: "A Longhorn danger-zone setting is not applied yet. Longhorn applies most of them by restarting instance managers once their volumes \
@@ -32,16 +32,13 @@ pub static CHECK: Check = Check {
     uses: &[InstanceManagers, Pods, Volumes],
     causes: settings::CAUSES,
     gauges: GAUGES,
-    alerts: &[Alert {
-        name: "LonghornDangerZoneSettingPending",
+    alerts: &[alert! { "LonghornDangerZoneSettingPending",
         when: When::Flag { gauge: &PENDING, labels: &[] },
         for_: "1h",
         severity: Severity::Info,
         summary: "A Longhorn danger-zone setting is not applied yet.",
         description: settings::DESCRIPTION,
         why: "An hour is longer than any rolling change of settings. Before that, waiting is normal.",
-        runbook: include_str!("LonghornDangerZoneSettingPending.md"),
-        ..Alert::DEFAULT
     }],
     panels: &[Panel {
         dashboard: Dashboard::InstanceManagers,
@@ -53,8 +50,6 @@ pub static CHECK: Check = Check {
         no_data: "no setting is pending, or the exporter is not reporting",
         ..Panel::TABLE
     }],
-    run,
-    ..Check::DEFAULT
 };
 
 gauges! {

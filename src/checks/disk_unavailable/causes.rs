@@ -29,23 +29,23 @@ causes! {
             [read "kubectl get nodes --sort-by=.metadata.creationTimestamp", read REPLICAS, read DISK]
             proven "the machine is another one; the old disk comes first, and Longhorn rejects to remove an entry that has replicas"
         way WIPED "the node's upgrade may have wiped it"
-            fix "Do not upgrade any other node: a Talos upgrade without --preserve can wipe /var. If it did, restore each volume that \
-                 lacks another copy from backup. Then re-add disk <disk>."
+            fix "Do not upgrade any other node: a Talos upgrade without --preserve can wipe /var. If it did, restore from backup each volume that \
+                 lacks another copy. Then re-add disk <disk>."
             [read "kubectl get nodes -o wide", read REPLICAS, read DISK]
             proven "the fix asks whether the disk was wiped; Longhorn rejects to remove an entry that has replicas"
         way MOUNTS_SWAPPED "it and another disk are probably swapped"
             fix "Mount each of <node>'s disks at its own path by UUID (fstab). Each longhorn-disk.cfg must have the diskUUID that Longhorn \
                  expects. Do not wipe or re-add disks: they hold replicas."
             [read "ssh <node> 'grep . /var/lib/*/longhorn-disk.cfg <value>/longhorn-disk.cfg; findmnt; lsblk -f'", read DISK, read REPLICAS]
-        way DEVICES_SWAPPED "its device name now means another disk"
+        way DEVICES_SWAPPED "its device name now points to another disk"
             fix "Compare the disks' serial numbers on <node> (lsblk, /dev/disk/by-id) with those before the restart. Restore the old device names. Do \
                  not wipe or re-add the disks: they hold replicas."
             [read "ssh <node> 'lsblk -o NAME,SERIAL,SIZE; ls -l /dev/disk/by-id'", read DISK, read REPLICAS];
     DISK_UUID_SHARED = warning "disk_uuid_shared"
         "disks on different nodes have the same UUID (as in cloned machines), so Longhorn confuses them"
-        fix "Keep the UUID on the original machine (probably <node>, the oldest). Renew it on the others, one node at a time, while every volume has a healthy replica elsewhere. 1. Disable \
-             scheduling on that node's disk and delete longhorn-disk.cfg at its path. 2. Once the disk is not ready, remove it from the node in \
-             Longhorn and add it again." [
+        fix "Keep the UUID on the original machine (probably <node>, the oldest). Renew it on the others, one node at a time, while every volume has \
+             a healthy replica elsewhere. 1. Disable scheduling on that node's disk and delete longhorn-disk.cfg at its path. 2. Once the disk is \
+             not ready, remove it from the node in Longhorn and add it again." [
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhorndiskuuid=<value> -o wide",
             read "kubectl -n <namespace> get nodes.longhorn.io -o yaml | grep -E '^    name:|diskUUID'",
             read "kubectl -n <namespace> get volumes.longhorn.io",
@@ -72,7 +72,8 @@ causes! {
                  disk again with the new address."
             [read "ssh <node> 'lspci -nnk -s <value>; sudo dmesg | grep <value>'", read DISK]
         way NO_HUGE_PAGES "its node has too few huge pages"
-            fix "Set aside 1,024 huge pages of 2 MiB on node <node>, also at boot, and restart the kubelet. Or add the disk again by its /dev path with diskDriver aio."
+            fix "Set aside 1,024 huge pages of 2 MiB on node <node>, also at boot, and restart the kubelet. Or add the disk again by its /dev path \
+                 with diskDriver aio."
             [read "ssh <node> 'grep -i huge /proc/meminfo'", read "kubectl -n <namespace> get settings.longhorn.io | grep huge", read DISK];
     DISK_SERVICE_UNREACHABLE = warning "disk_service_unreachable"
         "the disk has no running instance manager"
@@ -92,7 +93,8 @@ causes! {
              eviction. Replace the device once every volume is healthy without it." [
             read "kubectl -n <namespace> get nodes.longhorn.io <node> -o jsonpath='{.status.diskStatus.<key>.healthData}'",
             read REPLICAS,
-            change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '{\"spec\":{\"disks\":{\"<disk>\":{\"allowScheduling\":false,\"evictionRequested\":true}}}}'",
+            change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p \
+                '{\"spec\":{\"disks\":{\"<disk>\":{\"allowScheduling\":false,\"evictionRequested\":true}}}}'",
         ];
     DISK_FULL = warning "disk_full"
         "the disk cannot take more replicas: too little space is free, or too much is allocated to volumes",
@@ -101,16 +103,19 @@ causes! {
              storage-over-provisioning-percentage only delays the shortage. Never delete replicas of degraded or faulted volumes."
             [read REPLICAS, read DISK, read LIMITS]
             proven "the fix asks for what is not needed; replicas of degraded and faulted volumes are ruled out"
-        way SNAPSHOTS "snapshots of one volume fill the disk"
+        way SNAPSHOTS "one volume's snapshots are filling the disk"
             fix "Delete old snapshots of <claim>: they use most of its disk space. Lower retain in its recurring snapshot job (or set \
                  snapshotMaxCount). Do not lower storage-minimal-available-percentage."
             [read "kubectl -n <namespace> get snapshots.longhorn.io -l longhornvolume=<volume> --sort-by=.status.creationTime", read REPLICAS,
              read "kubectl -n <namespace> get recurringjobs.longhorn.io"]
             proven "the snapshots deleted are old ones, and the volume keeps its data"
+        way SPARE_DISK "another disk of the node is disabled"
+            fix "Find out why disk <reason> of node <node> is disabled, and enable its scheduling: it is nearly empty. Or free space on disk \
+                 <disk>. Never delete replicas of degraded volumes." [read DISK, read REPLICAS]
         ways WITHHELD;
     DISK_EXHAUSTED = critical "disk_exhausted" "the disk has no free space, so replicas on it fail at their next write"
         but "warning if every volume has a healthy replica on another disk"
-        fix "Free space on disk <disk> of node <node> now: first files outside its directory replicas, then unneeded snapshots and volumes. Longhorn \
+        fix "Free space on disk <disk> of node <node> now: first files outside its replicas directory, then unneeded snapshots and volumes. Longhorn \
              then salvages the replicas. Do not delete replicas."
             [read "ssh <node> 'df -h <value>; sudo du -xsh <value>/* | sort -h | tail'", read REPLICAS, read DISK]
             proven "the fix asks for what is not needed; no replica is deleted";
@@ -139,12 +144,12 @@ causes! {
         way NO_OTHER_NODE "every other node already has a replica of its volumes"
             fix "Bring <node> back (check power, network, kubelet). If it is lost, add a node or lower numberOfReplicas before you delete <node>. Every \
                  other node has a replica of volume <volume>."
-        way NODE_RENAMED "its machine is another node now"
+        way NODE_RENAMED "its machine now has another node name"
             fix "Restore the machine's old node name (hostname or the kubelet's node-name): Longhorn looks for its replicas under <node>. Do not power \
                  off <value> or delete <node>." [read "kubectl get nodes -o wide", read NODE, read REPLICAS]
-        way NODE_MOVED "its machine and disks are another node now"
-            fix "Leave the machine as it is: Longhorn uses its disks under the name <value>. Once every volume is healthy, delete node <node>, which is only \
-                 its old name." [read "kubectl get nodes -o wide", read "kubectl -n <namespace> get nodes.longhorn.io", read REPLICAS]
+        way NODE_MOVED "its machine and disks now belong to another node"
+            fix "Do not change the machine: Longhorn uses its disks under its new name, <value>. Once every volume is healthy, delete the old node \
+                 <node> in Kubernetes and Longhorn." [read "kubectl get nodes -o wide", read "kubectl -n <namespace> get nodes.longhorn.io", read REPLICAS]
             proven "the machine is Ready under another name with its replicas, and the fix asks for healthy volumes first"
         way KUBELET_SILENT "its kubelet is silent, but the machine is running"
             fix "Restart <node>'s kubelet (or its k3s or rke2 service): the machine is still running. If that fails, check the kubelet's \
@@ -161,15 +166,15 @@ causes! {
                 read "ssh <node> 'df -h; sudo du -xsh /var/* | sort -h | tail'", read NODE, read "kubectl get events -A --field-selector reason=Evicted",
             ]
         way DISK_PRESSURE "its disk is nearly full"
-            fix "Free disk space on <node>: unused images, logs, or old snapshots of <claim>, whose replica there has <value>. Until then, the kubelet may \
-                 evict Longhorn's own pods."
+            fix "Free disk space on <node>: unused images, logs, or old snapshots of <claim>, whose replica there takes up <value>. Until then, the \
+                 kubelet may evict Longhorn's own pods."
             [read "ssh <node> 'df -h / /var/lib'", read NODE,
              read "kubectl -n <namespace> get snapshots.longhorn.io -l longhornvolume=<volume> --sort-by=.status.creationTime"];
     NODE_ENVIRONMENT = info "node_environment"
         "the node lacks a package, kernel module or mount option that Longhorn checks for" but "warning if a volume depends on it"
-        fix "Add what node <node> lacks: an NFS client, shared mounts or 2 MiB huge pages. On immutable nodes, change the node image. \
+        fix "Provide what node <node> lacks: an NFS client, shared mounts or 2 MiB huge pages. On immutable nodes, change the node image. \
              After adding huge pages, restart the kubelet." [read CONDITIONS]
-        way MODULES "kernel modules are not loaded"
+        way MODULES "required kernel modules are not loaded"
             fix "Load <value> on node <node>, now and at every boot. Longhorn checks again every half hour." [
                 change "ssh <node> 'sudo modprobe -a <key> && printf \"%s\\n\" <key> | sudo tee /etc/modules-load.d/longhorn.conf'",
                 read CONDITIONS,
@@ -179,7 +184,7 @@ causes! {
                  Longhorn checks again every half hour." [change "ssh <node> 'sudo mount --make-rshared /'", read CONDITIONS]
         way PACKAGES_APT "required apt packages are missing" fix INSTALL [change APT, read CONDITIONS]
         way PACKAGES_YUM "required yum packages are missing" fix INSTALL [change YUM, read CONDITIONS]
-        way PACKAGES "packages are missing" fix INSTALL [read WIDE, read CONDITIONS]
+        way PACKAGES "required packages are missing" fix INSTALL [read WIDE, read CONDITIONS]
         way NFS_MODULE "kernel module nfs is not loaded"
             fix "Load module nfs on node <node>, now and at every boot. If the kernel lacks that module, install the kernel's extra \
                  modules (linux-modules-extra), or boot another kernel."

@@ -5,7 +5,7 @@ use super::conditions::{DiskCounts, said};
 use crate::check::*;
 use crate::facts::api;
 use crate::facts::packages::{self, Packages};
-use crate::longhorn::{Condition, ConditionStatus, KubeNode, LonghornNode, condition};
+use crate::longhorn::{Condition, ConditionStatus, DataEngine, KubeNode, LonghornNode, condition};
 
 /// What a node may lack, and who needs it. A manager looks every half hour (longhorn-manager v1.12.1
 /// controller/monitor/environment_check_monitor.go; the last five since 1.7 and 1.8).
@@ -44,6 +44,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, nod
             Need::Shared if shared => "this cluster's RWX volumes cannot be mounted on the node",
             Need::Shared => "only RWX volumes need it, and this cluster has none",
             Need::V2 if takes_v2(cluster, name) => "the v2 data engine cannot run on the node",
+            Need::V2 if !uses_huge_pages(cluster) => "setting data-engine-hugepage-enabled is off",
             Need::V2 => "only the v2 data engine needs them, and a label disables that engine on the node",
             Need::Encrypted if encrypted => "this cluster's encrypted volumes cannot be mounted on the node",
             Need::Encrypted => "only encrypted volumes need it, and this cluster has none",
@@ -137,10 +138,16 @@ fn named(lack: &Condition) -> Option<&str> {
     (!names.is_empty() && names.chars().all(plain)).then_some(names)
 }
 
+/// The v2 engine can do without, and the condition does not know it (longhorn-manager v1.11.2 environment_check_monitor.go checkHugePages).
+fn uses_huge_pages(cluster: &Cluster) -> bool {
+    cluster.setting_value("data-engine-hugepage-enabled", DataEngine::V2) != "false"
+}
+
 /// Whether the v2 data engine may run on a node: its manager looks for huge pages while the setting is on, also where the
 /// node is labelled out (longhorn-manager v1.12.1 controller/monitor/environment_check_monitor.go environmentCheck).
 fn takes_v2(cluster: &Cluster, node: &str) -> bool {
     const LABEL: &str = "node.longhorn.io/disable-v2-data-engine";
     let kube = cluster.objects.kube_nodes.get(node);
-    kube.and_then(|node| node.metadata.labels.get(LABEL)).is_none_or(|value| value != "true")
+    let disabled = kube.and_then(|node| node.metadata.labels.get(LABEL)).is_some_and(|value| value == "true");
+    !disabled && uses_huge_pages(cluster)
 }

@@ -23,7 +23,7 @@ mod rules;
 use crate::check::*;
 use crate::longhorn::Resource::*;
 
-pub static CHECK: Check = Check {
+pub static CHECK: Check = check! {
     id: "disk_unavailable",
     title: "Disks and nodes unavailable",
     summary: "Longhorn cannot use a disk or a node, or a disk cannot take more replicas. Examples: wrong file system, unreadable disk, node not Ready.",
@@ -34,8 +34,6 @@ pub static CHECK: Check = Check {
     gauges: GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,
-    run,
-    ..Check::DEFAULT
 };
 
 gauges! {
@@ -48,7 +46,7 @@ gauges! {
         absent "nodes.longhorn.io cannot be read or no disk was measured",
         example "predict_linear(longhorn_health_fullest_disk_used_ratio[6h], 4 * 86400) > 1";
     ROOM = Gauge "longhorn_health_largest_replica_bytes" ["nodes"]
-        "Bytes of the largest new replica (data engine v1, no tags) that at least this many nodes (1, 2 or 3) can take.",
+        "Largest new v1 replica (no tags) that at least 1, 2 or 3 nodes can take, in bytes.",
         absent "nodes.longhorn.io or settings.longhorn.io cannot be read",
         example "longhorn_health_largest_replica_bytes{nodes=\"3\"} < 20 * 1024 ^ 3";
 }

@@ -7,7 +7,7 @@ use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::{DEFINITE, NODE_AWAY};
 use crate::facts::placement::DiskSpace;
-use crate::facts::{api, text};
+use crate::facts::{api, text, ways};
 use crate::longhorn::{Condition, ConditionStatus, condition};
 
 /// From this share of what may be promised on, a disk is nearly full.
@@ -64,16 +64,24 @@ fn full_disk(cluster: &Cluster, disk: &Disk, full: &Condition, space: Option<&Di
     let short = space.map(DiskSpace::is_short);
     let why = space.map_or(String::new(), |space| format!(": {}", space.limit_reached()));
     let said = text::shortened(full.message.trim(), 400);
-    let message = format!("{} cannot take more replicas{why}", called(disk));
+    let (free, all) = (disk.status.storage_available.0, disk.status.storage_maximum.0);
+    let is = if short == Some(true) && free < all / 50 { "is full" } else { "cannot take more replicas" };
+    let message = format!("{} {is}{why}", called(disk));
     let found = disk
         .finding(cluster, &causes::DISK_FULL, message)
         .impact(
-            "no replica can be placed or rebuilt on this disk. Volumes without another disk stay degraded, \
-             and the disk's own replicas may fill it",
+            "no replica can be placed or rebuilt on this disk. Volumes that fit on no other disk stay degraded",
         )
         .fact(format!("the disk's condition Schedulable is False, reason DiskPressure: \"{said}\""));
     let Some((volume, by)) = hog(cluster, disk).filter(|_| short == Some(true)) else {
-        return found.way(space.and_then(DiskSpace::withheld));
+        let spare = spare(disk).filter(|_| short == Some(true));
+        let found = found.named(spare.map(|(name, _)| (Name::Reason, name.to_owned())));
+        let found = found.facts(spare.map(|(name, free)| {
+            api(format!("disk {name} of the node is ready, has {} free and scheduling disabled", bytes(free)))
+        }));
+        let allocated = (short == Some(false)).then_some(&ways::ALLOCATED);
+        return found
+            .way(space.and_then(DiskSpace::withheld).or(spare.map(|_| &causes::SPARE_DISK)).or(allocated));
     };
     let user = cluster.volume_ref(volume);
     found
@@ -81,6 +89,20 @@ fn full_disk(cluster: &Cluster, disk: &Disk, full: &Condition, space: Option<&Di
         .with(Name::Claim, user.called())
         .with(Name::Volume, volume)
         .way(&causes::SNAPSHOTS)
+}
+
+/// Another disk of the node, which someone has switched off and which has more free than this one has in all; with how much.
+fn spare<'a>(disk: &Disk<'a>) -> Option<(&'a str, i64)> {
+    let disks =
+        disk.node.spec.disks.iter().filter(|(_, spec)| !spec.allow_scheduling && !spec.eviction_requested);
+    let usable = disks.filter_map(|(name, _)| {
+        let status = disk.node.status.disk_status.get(name)?;
+        let ready =
+            condition(&status.conditions, "Ready").is_some_and(|ready| ready.status == ConditionStatus::True);
+        (ready && status.disk_uuid != disk.status.disk_uuid)
+            .then_some((name.as_str(), status.storage_available.0))
+    });
+    usable.max_by_key(|(_, free)| *free).filter(|(_, free)| *free > disk.status.storage_maximum.0 / 2)
 }
 
 /// The volume whose snapshots hold more of the disk than anything else is free of it, with how much: what a replica stores beyond the size of

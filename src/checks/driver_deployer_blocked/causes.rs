@@ -34,13 +34,14 @@ causes! {
         fix "Read the log of the longhorn-manager on <owner> for `fail to sync node`, and fix that error. Only a sync sets condition \
              MountPropagation. Mounts are not the cause." [
             read "kubectl -n <namespace> logs <manager> -c longhorn-manager --tail=2000 | grep -i 'fail to sync node'",
-            read "kubectl -n <namespace> get nodes.longhorn.io -o custom-columns='NAME:.metadata.name,PROPAGATION:.status.conditions[?(@.type==\"MountPropagation\")].status'",
+            read "kubectl -n <namespace> get nodes.longhorn.io -o \
+                custom-columns='NAME:.metadata.name,PROPAGATION:.status.conditions[?(@.type==\"MountPropagation\")].status'",
             read "kubectl -n <namespace> get instancemanagers.longhorn.io -o wide",
         ];
     API_TIMEOUT = warning "api_timeout"
         "a request from the driver deployer to longhorn-backend or the API server failed or timed out"
-        fix "Find out from the deployer's log which connection fails: to the managers (port 9500) or the API server. Check this node's kube-proxy, firewall and \
-             CNI. Mounts are not the cause." [
+        fix "Find out from the deployer's log which connection fails: to the managers (port 9500) or the API server. Check this node's kube-proxy, \
+             firewall and CNI. Mounts are not the cause." [
             read "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=longhorn-backend -o wide",
             read "kubectl -n <namespace> logs <object> -c longhorn-driver-deployer --tail=20 --previous",
         ];
@@ -58,8 +59,8 @@ causes! {
         fix "<known_error>Read the pod's Events and fix the error that they report. Until then, the running CSI driver works, but is not updated."
             [read "kubectl -n <namespace> describe pod <object>"]
         ways KUBELET_SAYS ways NOT_STARTED;
-    UI_DOWN = info "ui_down" "Longhorn's UI keeps crashing or cannot start; volumes are not affected"
-        fix "<known_error>Read the end of the UI's previous log to find the cause. Until then, use kubectl." [
+    UI_DOWN = info "ui_down" "Longhorn's UI keeps crashing or cannot start (volumes are not affected)"
+        fix "<known_error>Find the cause at the end of the UI's previous log, and fix it. Until then, use kubectl." [
             read "kubectl -n <namespace> logs <pod> --previous --tail=20", read "kubectl -n <namespace> describe pod <pod>",
         ]
         way UI_WITHOUT_BACKEND "it cannot resolve longhorn-backend"

@@ -31,18 +31,17 @@ const MANAGERS: &str = "longhorn-manager";
 /// (longhorn-manager v1.12.1 types/types.go KubernetesMinVersion).
 const OLDEST_KUBERNETES: Release = Release::new(1, 18, 0);
 
-pub static CHECK: Check = Check {
+pub static CHECK: Check = check! {
     id: "driver_deployer_blocked",
     title: "Driver deployer or UI blocked",
-    summary: "Pod longhorn-driver-deployer cannot start, waits or crash-loops, so the CSI driver is not deployed. Init:0/1 is a \
-              consequence of the finding's cause. Or Longhorn's UI is down.",
+    summary: "Pod longhorn-driver-deployer cannot start, is waiting or is crash-looping, so the CSI driver is not deployed. Or Longhorn's UI is \
+    down. Init:0/1 is a consequence of the finding's cause.",
     needs: &[Pods],
     uses: &[EndpointSlices, Services, LonghornNodes, KubeNodes, InstanceManagers, Events],
     causes: causes::ALL,
     ways: &[causes::WAYS],
     gauges: &[],
-    alerts: &[Alert {
-        name: "LonghornDriverDeployerBlocked",
+    alerts: &[alert! { "LonghornDriverDeployerBlocked",
         when: When::Found(causes::ALL),
         only: Some(Severity::Warning),
         without: &["object"],
@@ -52,8 +51,6 @@ pub static CHECK: Check = Check {
                       outdated. Check the longhorn-manager pods that it is waiting for, then DNS.",
         why: "The finding waits five minutes and the alert ten more, so that an installation on slow nodes can finish. If the managers are the cause, as \
               usual, their alert fires first.",
-        runbook: include_str!("LonghornDriverDeployerBlocked.md"),
-        ..Alert::DEFAULT
     }],
     panels: &[Panel {
         dashboard: Dashboard::Managers,
@@ -63,8 +60,6 @@ pub static CHECK: Check = Check {
         no_data: "the driver deployer is not blocked, or the exporter is not reporting",
         ..Panel::TABLE.of_findings("driver_deployer_blocked")
     }],
-    run,
-    ..Check::DEFAULT
 };
 
 /// What blocks the deployer.

@@ -12,13 +12,13 @@ const VOLUMES: &str = "kubectl -n <namespace> get volumes.longhorn.io -o custom-
 causes! {
     DEPLOYED_NOWHERE = critical "deployed_nowhere"
         "the engine image is missing on all Ready nodes, so no volume that needs it can be attached"
-        fix "Find what blocks the image's pods in their Events: registry, pull secret, taint or node selector. If the pods exit, read \
+        fix "Read the Events of the image's pods to find the cause (registry, pull secret, taint or node selector). If the pods exit, read \
              their logs. Longhorn then uses the nodes." [read PODS, read DAEMON_SET, read PLACED]
         ways KUBELET_SAYS;
     MISSING_ON_NODE = warning "missing_on_node"
         "the engine image is missing on a Ready node" but "info if no volume needs it there"
-        fix "Read the Events of the image's pod on node <node>. Usually an image pull, a taint missing from setting taint-toleration, a node \
-             selector or a full disk blocks it." [read PODS, read DAEMON_SET, read PLACED]
+        fix "Read the Events of the image's pod on node <node>. Usual causes are a failed image pull, a taint missing from setting \
+             taint-toleration, a node selector or a full disk." [read PODS, read DAEMON_SET, read PLACED]
         way TAINTED "setting taint-toleration lacks the node's taint"
             fix "Remove the taint from <node>, or keep pods with Longhorn volumes off <node>. To tolerate the taint, add it to taint-toleration while no \
                  volume is attached. This restarts Longhorn's pods."
@@ -45,8 +45,8 @@ causes! {
             change "kubectl -n <namespace> patch volumes.longhorn.io <object> --type merge -p '{\"spec\":{\"numberOfReplicas\":<value>}}'",
         ]
         way SURPLUS "more replicas are running than numberOfReplicas"
-            fix "Raise the volume's numberOfReplicas to its number of running replicas until the engine upgrade ends. This release waits until both are \
-                 equal."
+            fix "Raise the volume's numberOfReplicas to the number of running replicas, and lower it again after the engine upgrade. This release \
+                 waits until both numbers are equal."
         way SAME_COMMIT "both images were built from the same commit"
             fix "Detach and attach the volume when its workload can pause: that switches the image. Waiting is safe, because both images hold the \
                  same engine." [

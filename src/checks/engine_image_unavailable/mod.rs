@@ -21,7 +21,7 @@ use crate::facts::text;
 use crate::longhorn::Resource::*;
 use crate::longhorn::{DataEngine, EngineImage, EngineImageState, Volume};
 
-pub static CHECK: Check = Check {
+pub static CHECK: Check = check! {
     id: "engine_image_unavailable",
     title: "Engine images unavailable",
     summary: "An engine image is missing on one or all nodes, unknown to Longhorn or too old for it. Volumes that need the image cannot attach. The \
@@ -33,8 +33,6 @@ pub static CHECK: Check = Check {
     gauges: GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,
-    run,
-    ..Check::DEFAULT
 };
 
 gauges! {

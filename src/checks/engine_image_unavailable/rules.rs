@@ -5,19 +5,15 @@ use super::causes::*;
 use crate::check::*;
 
 pub(super) const ALERTS: &[Alert] = &[
-    Alert {
-        name: "LonghornEngineImageNowhere",
+    alert! { "LonghornEngineImageNowhere",
         when: When::Found(&[&DEPLOYED_NOWHERE]),
         for_: "2m",
         summary: "A Longhorn engine image is missing on all nodes.",
         description: "Engine image {{ $labels.object }} is missing on all Ready nodes. No volume that needs it can attach. Find out why its pods \
                       are failing.",
         why: "The finding allows ten minutes for pulling the image. The alert waits only two more, because every pod that needs a volume is waiting.",
-        runbook: include_str!("LonghornEngineImageNowhere.md"),
-        ..Alert::DEFAULT
     },
-    Alert {
-        name: "LonghornEngineImageUnavailable",
+    alert! { "LonghornEngineImageUnavailable",
         when: When::Found(&[&MISSING_ON_NODE, &IMAGE_UNKNOWN, &INCOMPATIBLE]),
         only: Some(Severity::Warning),
         for_: "5m",
@@ -26,11 +22,8 @@ pub(super) const ALERTS: &[Alert] = &[
         description: "Engine image {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is missing, unknown or incompatible. \
                       Volumes that need it cannot attach{{ with $labels.node }} there{{ end }}. Find out why its pod is failing.",
         why: "The finding allows ten minutes for pulling the image. The alert waits five more minutes so that a rollout over many nodes can finish.",
-        runbook: include_str!("LonghornEngineImageUnavailable.md"),
-        ..Alert::DEFAULT
     },
-    Alert {
-        name: "LonghornEngineUpgradeStuck",
+    alert! { "LonghornEngineUpgradeStuck",
         when: When::Found(&[&UPGRADE_STUCK]),
         for_: "15m",
         summary: "The live upgrade of a Longhorn engine is stuck.",
@@ -38,8 +31,6 @@ pub(super) const ALERTS: &[Alert] = &[
                       cannot be migrated. Check that its new replicas are running.",
         why: "An upgrade takes a minute or two. The finding allows 30 min because many may run at once. The alert waits 15 min more for the last one to \
               finish.",
-        runbook: include_str!("LonghornEngineUpgradeStuck.md"),
-        ..Alert::DEFAULT
     },
 ];
 

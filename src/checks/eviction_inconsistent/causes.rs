@@ -26,12 +26,14 @@ causes! {
              then creates a new copy if needed." [
             read IMAGE,
             read DISK_UUIDS,
-            change "kubectl -n <namespace> patch backingimages.longhorn.io <object> --type merge -p '{\"spec\":{\"diskFileSpecMap\":{\"<key>\":{\"evictionRequested\":true}}}}'",
+            change "kubectl -n <namespace> patch backingimages.longhorn.io <object> --type merge -p \
+                '{\"spec\":{\"diskFileSpecMap\":{\"<key>\":{\"evictionRequested\":true}}}}'",
         ];
     STALE_BACKING_IMAGE_FLAG = warning "stale_backing_image_flag"
         "a backing image copy still has evictionRequested, although its eviction was cancelled"
         fix "Set evictionRequested to false on the backing image copy: Longhorn (1.7.0 to 1.12.1) does not reset it." [
-            change "kubectl -n <namespace> patch backingimages.longhorn.io <object> --type merge -p '{\"spec\":{\"diskFileSpecMap\":{\"<key>\":{\"evictionRequested\":false}}}}'",
+            change "kubectl -n <namespace> patch backingimages.longhorn.io <object> --type merge -p \
+                '{\"spec\":{\"diskFileSpecMap\":{\"<key>\":{\"evictionRequested\":false}}}}'",
             read IMAGE,
         ];
     STALE_REPLICA_FLAG = warning "stale_replica_flag"
@@ -78,7 +80,7 @@ causes! {
             [read ON_NODE, read "kubectl -n <namespace> get backingimages.longhorn.io <backing_image> -o yaml",
              change "kubectl -n <namespace> delete replicas.longhorn.io <replica>"]
             proven "the replica has failed, the disk has lost its backing image, and the volume is healthy without it: otherwise no replica is named"
-        way ALREADY_REMOVED "the copy was removed too early, so a replica failed"
+        way ALREADY_REMOVED "the backing image copy was removed too early, so a replica failed"
             fix "Delete the failed replica once the volume is healthy without it. Then upgrade to 1.8.2, 1.9.1 or later. Do not delete the replica \
                  earlier: a salvage may need it.";
     SCHEDULING_STILL_ALLOWED = warning "scheduling_still_allowed"
@@ -117,6 +119,7 @@ causes! {
         fix "Bring back a node that has a copy. If every copy is lost, recreate the image with the same name and checksum. Any other \
              content corrupts the image's volumes." [read IMAGE, read NODES, read IMAGE_MANAGERS]
         way UNUSED "no volume uses the image"
-            fix "<known_error>Fix the error that the backing image's message reports. Then delete the image and create it again. Nothing is lost: no volume uses it."
+            fix "<known_error>Fix the error that the backing image's message reports. Then delete the image and create it again. Nothing is lost: no \
+                 volume uses it."
             proven "no volume uses the image";
 }

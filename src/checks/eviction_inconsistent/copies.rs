@@ -206,7 +206,7 @@ impl<'a> CopyView<'a> {
             .at(node, place.name)
             .fact(format!("spec.diskFileSpecMap of disk {uuid}: evictionRequested is true"))
             .fact(format!("node {node} and its disks no longer request eviction, so Longhorn has stopped checking this flag"))
-            .impact("Longhorn removes the copy once another exists. Replicas on that disk must then fetch it again")
+            .impact("Longhorn removes the copy once another exists. Replicas on that disk must then fetch the image again")
             .with(Name::Key, uuid),
         )
     }

@@ -22,7 +22,7 @@ use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::RECONCILE;
 use crate::longhorn::Resource::*;
 
-pub static CHECK: Check = Check {
+pub static CHECK: Check = check! {
     id: "eviction_inconsistent",
     title: "Contradictions around eviction",
     summary: "Objects contradict each other about an eviction. A flag stays set, the eviction is silently suspended, or a disk looks empty but is not.",
@@ -34,8 +34,7 @@ pub static CHECK: Check = Check {
     causes: causes::ALL,
     ways: &[causes::WAYS],
     gauges: &[],
-    alerts: &[Alert {
-        name: "LonghornEvictionInconsistent",
+    alerts: &[alert! { "LonghornEvictionInconsistent",
         when: When::Found(causes::ALL),
         side_by_side: true,
         for_: "10m",
@@ -44,8 +43,6 @@ pub static CHECK: Check = Check {
                       {{ . }}{{ end }} contradicts other objects about an eviction. Longhorn does not resolve this by itself: follow the \
                       runbook's section {{ $labels.cause }}. Do not remove the node or disk, even if it looks empty.",
         why: "The findings already wait for minutes. The alert waits ten more, so that a manager or a node can restart.",
-        runbook: include_str!("LonghornEvictionInconsistent.md"),
-        ..Alert::DEFAULT
     }],
     panels: &[
         Panel {
@@ -69,8 +66,6 @@ pub static CHECK: Check = Check {
             ..Panel::TIME_SERIES
         },
     ],
-    run,
-    ..Check::DEFAULT
 };
 
 /// A contradiction that is there now and counts once it has lasted.

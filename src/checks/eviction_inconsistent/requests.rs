@@ -105,9 +105,10 @@ fn scheduling_allowed(cluster: &Cluster, node: &LonghornNode, found: &mut Report
             )
             .at(name, disk)
             .fact(format!(
-                "{what}: evictionRequested and allowScheduling are both true, which the webhook rejects, so the request is older than the webhook or bypassed it"
+                "{what}: evictionRequested and allowScheduling are both true, which the webhook rejects, so the request is older than the webhook or \
+                     bypassed it"
             ))
-            .impact("replicas leave and return, so eviction may never end. The webhook may also reject Longhorn's node updates, such as those that a new instance manager needs")
+            .impact("replicas leave and return, so eviction may never end. The webhook may reject node updates that new instance managers need")
             .with(Name::Value, quoted(&off))
             .after(SignedDuration::from_mins(1)),
         );

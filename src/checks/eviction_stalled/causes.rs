@@ -24,7 +24,7 @@ causes! {
             read ON_NODE,
             change "kubectl -n <namespace> patch settings.longhorn.io <setting> --type merge -p '{\"value\":\"<value>\"}'",
         ] proven "the budget names a different node from its instance manager's, so it protects nothing there; every other budget stays"
-        way OF_ANOTHER_NODE "it belongs to another node"
+        way OF_ANOTHER_NODE "the budget belongs to another node"
             fix "Delete the PodDisruptionBudget: Longhorn recreates it. In 1.3.3, 1.4.2 and later, the new budget selects the right node." [
                 read "kubectl -n <namespace> get poddisruptionbudgets -o yaml",
                 change "kubectl -n <namespace> delete poddisruptionbudget <object>",
@@ -53,10 +53,10 @@ causes! {
             fix "Wait until the replicas are evicted. If the eviction stalls, a separate finding gives the fix."
         way ON_UNKNOWN_NODE "a replica's node is unknown"
             fix "Start these volumes' workloads so that the volumes attach: Longhorn then rebuilds the missing node's copies elsewhere."
-        way UNPROTECTED "no safe copy elsewhere"
+        way UNPROTECTED "no other copy is safe"
             fix "Wait until the rebuild gives these volumes a healthy replica on another node. If you cannot wait, request eviction of node <node>, or set a \
                  node-drain-policy that evicts replicas."
-        way ONE_COPY "the only copy of a volume is there"
+        way ONE_COPY "volumes have only one replica"
             fix "Set numberOfReplicas of volume <volume> to 2 and wait until the volume is healthy, or request eviction of node <node>. Do \
                  not delete the budget: it protects the only copy." [
                 change "kubectl -n <namespace> patch volumes.longhorn.io <volume> --type merge -p '{\"spec\":{\"numberOfReplicas\":2}}'",
@@ -70,7 +70,7 @@ causes! {
                 read "kubectl get nodes",
                 read ON_NODE,
             ]
-        way NOTHING_LEFT "Longhorn should have removed it"
+        way NOTHING_LEFT "the budget is obsolete"
             fix "Find out from the longhorn-manager's log on <node> why it has not removed the PodDisruptionBudget." [
                 read "kubectl -n <namespace> logs <manager> -c longhorn-manager --tail=2000 | grep <object>",
                 read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",

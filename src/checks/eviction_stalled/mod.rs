@@ -14,11 +14,11 @@ use crate::check::*;
 use crate::facts::eviction::{evicting_disks, images_by_disk};
 use crate::longhorn::Resource::*;
 
-pub static CHECK: Check = Check {
+pub static CHECK: Check = check! {
     id: "eviction_stalled",
     title: "Eviction or drain stalled",
-    summary: "Replicas or backing image copies remain on a node or disk under eviction. Or an instance manager's PodDisruptionBudget blocks a drain. \
-              Read the finding for the reason. A cordon without a drain has severity info.",
+    summary: "Replicas or backing image copies remain on a node or disk under eviction. Or an instance manager's PodDisruptionBudget is blocking a \
+    drain (info if the node is only cordoned). Read the finding for the reason.",
     needs: &[LonghornNodes, Replicas, BackingImages, Settings],
     uses: &[
         KubeNodes, InstanceManagers, PodDisruptionBudgets, Engines, EngineFrontends, Volumes, Events, Pods,
@@ -27,20 +27,16 @@ pub static CHECK: Check = Check {
     ways: &[causes::WAYS],
     gauges: GAUGES,
     alerts: &[
-        Alert {
-            name: "LonghornEvictionStalled",
+        alert! { "LonghornEvictionStalled",
             when: When::Found(&[&causes::NO_PROGRESS, &causes::NO_SCHEDULABLE_DISK]),
             for_: "15m",
             summary: "Eviction of a Longhorn node or disk has stalled.",
-            description: "Eviction{{ with $labels.disk }} of disk {{ . }}{{ end }}{{ with $labels.node }} on node {{ . }}{{ end }} has stalled. Find out \
-                          why no other disk takes its replicas (space, tags, anti-affinity). Do not remove the node or disk: it still holds data.",
+            description: "Eviction{{ with $labels.disk }} of disk {{ . }}{{ end }}{{ with $labels.node }} on node {{ . }}{{ end }} has stalled. Find \
+            out why no other disk can take its replicas (space, tags, anti-affinity). Do not remove the node or disk: it still holds data.",
             why: "The findings wait 30 min without progress, or 5 min without a schedulable disk. The alert waits 15 min more, so that someone can add a \
                   disk.",
-            runbook: include_str!("LonghornEvictionStalled.md"),
-            ..Alert::DEFAULT
         },
-        Alert {
-            name: "LonghornDrainBlocked",
+        alert! { "LonghornDrainBlocked",
             when: When::Found(&[&causes::DRAIN_BLOCKED]),
             only: Some(Severity::Warning),
             for_: "15m",
@@ -50,13 +46,9 @@ pub static CHECK: Check = Check {
                           there and node-drain-policy is satisfied. Move the remaining volumes and replicas off the \
                           node, but do not delete the budget yourself.",
             why: "The finding waits 15 min for the workloads to leave. The alert waits 15 min more, so that a usual drain can finish.",
-            runbook: include_str!("LonghornDrainBlocked.md"),
-            ..Alert::DEFAULT
         },
     ],
     panels: PANELS,
-    run,
-    ..Check::DEFAULT
 };
 
 const PANELS: &[Panel] = &[

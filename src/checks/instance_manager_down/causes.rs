@@ -13,7 +13,8 @@ causes! {
         ];
     OOM_KILLED = critical "oom_killed"
         "the instance manager was OOM-killed, and no new pod was created" but "warning for the first 3 minutes"
-        fix "Free memory on the node, or remove the pod's memory limit (Longhorn sets none). Then find out why the node's longhorn-manager has not created a new pod." [
+        fix "Free memory on the node, or remove the pod's memory limit (Longhorn sets none). Then find out why the node's longhorn-manager has not \
+             created a new pod." [
             read "kubectl describe node <node>",
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
         ]
@@ -38,7 +39,7 @@ causes! {
             read "kubectl describe node <node>",
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
         ]
-        way NO_CPU "the node lacks the CPU requested"
+        way NO_CPU "the node lacks the requested CPU"
             fix "Move other pods off <node>, or lower instanceManagerCPURequest of nodes.longhorn.io <node>: Longhorn then creates the \
                  pod. During upgrades, old and new instance managers need CPU at the same time." [
                 read "kubectl describe node <node>",
@@ -60,7 +61,7 @@ causes! {
             [read "kubectl describe node <node>"];
     POD_TERMINATING = critical "pod_terminating"
         "the instance manager's pod has been Terminating for more than 3 minutes, so Longhorn cannot create another"
-        fix "Read the kubelet's and containerd's logs on the node, then restart both. Force-delete the pod only once none of its processes is \
+        fix "Read the kubelet's and containerd's logs on the node, then restart both services. Force-delete the pod only once none of its processes is \
              running: Longhorn then creates a new one."
             [read "kubectl -n <namespace> describe pod <object>", read "kubectl describe node <node>"]
             proven "the fix asks to check first that no process of the pod runs on the node";
@@ -72,8 +73,8 @@ causes! {
             read "kubectl -n <namespace> get instancemanagers.longhorn.io <object> -o yaml",
         ]
         way NO_PRIORITY_CLASS "its PriorityClass does not exist"
-            fix "Create the missing PriorityClass again (setting priority-class), with its old value. Longhorn then creates the pod. Until \
-                 then, do not restart pods: no pod with that class starts."
+            fix "Create the missing PriorityClass (setting priority-class) again with its old value. Longhorn then creates the pod. Until then, do not \
+                 restart Longhorn's pods: they cannot start without it."
             [read "kubectl get priorityclasses", read "kubectl -n <namespace> get settings.longhorn.io priority-class"]
         way WEBHOOK_UNANSWERED "a webhook is unresponsive"
             fix "Start the pods that serve this webhook. If the webhook blocks these pods too, delete its configuration: its operator \
@@ -109,7 +110,7 @@ causes! {
             ] proven "the node is missing from Kubernetes, and the fix asks for every volume to be healthy without its replicas"
         ways NODE_SAYS;
     LABEL_MISSING = warning "label_missing"
-        "the instance manager lacks labels, so Longhorn will remove it (before issue 9464's fix: cannot sync its node)"
+        "the instance manager lacks labels, so Longhorn will remove it (releases without issue 9464's fix cannot sync its node)"
         fix "Copy the missing labels from the instance manager's pod to the InstanceManager object. Until then, do not restart managers or upgrade: \
              1.6.3, 1.7.2, 1.8.0 and later remove the instance manager." [
             read "kubectl -n <namespace> get instancemanagers.longhorn.io --show-labels",

@@ -167,21 +167,7 @@ fn not_running(
     let said = api(format!("{name} is in state {}", state.as_str()));
     if nodes::is_cordoned(cluster, node) && pod.is_none_or(|pod| has_ended(pod) || pod.metadata.is_deleting())
     {
-        let cordoned =
-            api(format!("node {node} is cordoned: Longhorn creates no instance manager pod there"));
-        let says = "has no pod because the node is cordoned";
-        let since = nodes::cordoned_since(cluster, node);
-        let evidence = [Some(said), Some(cordoned), since.map(|at| api(format!("it was cordoned at {at}")))];
-        let evidence = evidence.into_iter().flatten().collect();
-        let trouble = ManagerTrouble::plain(&causes::NODE_CORDONED, says, Hits::Attaching, evidence);
-        let long = since.map(|at| cluster.age(at)).filter(|age| *age >= MAINTENANCE);
-        return Some(match long {
-            Some(age) => ManagerTrouble {
-                says: "has no pod",
-                ..trouble.detail(format!("node cordoned for {}", text::duration(age)))
-            },
-            None => trouble,
-        });
+        return Some(cordoned(cluster, node, said));
     }
     let first_seen = out.first_seen("not_running", name);
     let ready =
@@ -220,24 +206,50 @@ fn not_running(
         }
         Some(pod) => {
             evidence.push(api(pod_in_words(pod)));
-            let container = container_status_of(pod).map_or("", |status| status.name.as_str());
-            let waits =
-                (pod.status.phase == PodPhase::Pending).then(|| not_started::of_pod(cluster, pod, container));
-            evidence.extend(waits.iter().flat_map(not_started::evidence));
-            let since = not_up_since(cluster, pod, said_since, first_seen);
-            let is_image = waits.as_ref().is_some_and(NotStarted::is_of_image);
-            let patience = if is_image { DEFINITE } else { STARTED };
-            let trouble = aged(cluster, im, &causes::STARTING_STUCK, since, patience, evidence);
-            // its manager writes what it saw only after it has reached it (controller/instance_manager_controller.go syncInstanceManager)
-            let way = match waits.filter(NotStarted::is_definite) {
-                Some(refused) => Some(refused.way),
-                None => pod.is_ready().then_some(&causes::READY_UNSEEN),
-            };
-            let detail = way.filter(|_| !pod.is_ready()).map(|way| way.briefly.to_owned());
-            // before that it is an ordinary start
-            trouble.aged.then_some(ManagerTrouble { way, detail, ..trouble })
+            not_up(cluster, im, pod, not_up_since(cluster, pod, said_since, first_seen), evidence)
         }
     }
+}
+
+/// Longhorn makes no pod on a cordoned node; that is worth a line once it outlasts a maintenance.
+fn cordoned(cluster: &Cluster, node: &str, said: Evidence) -> ManagerTrouble {
+    let cordoned = api(format!("node {node} is cordoned: Longhorn creates no instance manager pod there"));
+    let since = nodes::cordoned_since(cluster, node);
+    let evidence = [Some(said), Some(cordoned), since.map(|at| api(format!("it was cordoned at {at}")))];
+    let evidence = evidence.into_iter().flatten().collect();
+    let says = "has no pod because the node is cordoned";
+    let trouble = ManagerTrouble::plain(&causes::NODE_CORDONED, says, Hits::Attaching, evidence);
+    match since.map(|at| cluster.age(at)).filter(|age| *age >= MAINTENANCE) {
+        Some(age) => ManagerTrouble {
+            says: "has no pod",
+            ..trouble.detail(format!("node cordoned for {}", text::duration(age)))
+        },
+        None => trouble,
+    }
+}
+
+/// Its pod is there, and the manager object does not say that it runs.
+fn not_up(
+    cluster: &Cluster,
+    im: &InstanceManager,
+    pod: &Pod,
+    since: Option<Timestamp>,
+    mut evidence: Vec<Evidence>,
+) -> Option<ManagerTrouble> {
+    let container = container_status_of(pod).map_or("", |status| status.name.as_str());
+    let waits = (pod.status.phase == PodPhase::Pending).then(|| not_started::of_pod(cluster, pod, container));
+    evidence.extend(waits.iter().flat_map(not_started::evidence));
+    let is_image = waits.as_ref().is_some_and(NotStarted::is_of_image);
+    let patience = if is_image { DEFINITE } else { STARTED };
+    let trouble = aged(cluster, im, &causes::STARTING_STUCK, since, patience, evidence);
+    // its manager writes what it saw only after it has reached it (controller/instance_manager_controller.go syncInstanceManager)
+    let way = match waits.filter(NotStarted::is_definite) {
+        Some(refused) => Some(refused.way),
+        None => pod.is_ready().then_some(&causes::READY_UNSEEN),
+    };
+    let detail = way.filter(|_| !pod.is_ready()).map(|way| way.briefly.to_owned());
+    // before that it is an ordinary start
+    trouble.aged.then_some(ManagerTrouble { way, detail, ..trouble })
 }
 
 /// It has no pod; what the API server rejects in its namespace, it rejects of its manager, too.

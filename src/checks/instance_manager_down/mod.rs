@@ -23,11 +23,11 @@ use crate::longhorn::{DataEngine, InstanceManager, InstanceManagerState, Owner, 
 
 use diagnose::{Hits, ManagerTrouble};
 
-pub static CHECK: Check = Check {
+pub static CHECK: Check = check! {
     id: "instance_manager_down",
     title: "Instance managers down",
-    summary: "An instance manager is down although it should be running. pod_failed and pod_missing are warnings for the first three minutes, while Longhorn usually \
-              recreates the pod.",
+    summary: "An instance manager is down although it should be running. pod_failed and pod_missing are warnings for the first three minutes, while \
+              Longhorn usually recreates the pod.",
     needs: &[InstanceManagers, Pods, Settings],
     uses: &[LonghornNodes, KubeNodes, Volumes, Engines, Replicas, DaemonSets, Events],
     causes: causes::ALL,
@@ -38,8 +38,8 @@ pub static CHECK: Check = Check {
         Panel {
             title: "Instance managers down",
             description: "Instance managers that have been down longer than a restart takes. Volumes cannot attach to their nodes.",
-            expr: "sum by ($cluster job) (max without ($without) (longhorn_health_check_findings{$job, check=\"instance_manager_down\", severity=\"critical\"})) \
-                   or 0 * max by ($cluster job) (longhorn_health_checks{$job, state=\"known\"} > 0)",
+            expr: "sum by ($cluster job) (max without ($without) (longhorn_health_check_findings{$job, check=\"instance_manager_down\", \
+                   severity=\"critical\"})) or 0 * max by ($cluster job) (longhorn_health_checks{$job, state=\"known\"} > 0)",
             legend: "down",
             steps: &[Step::at(0.0, "green"), Step::at(1.0, "red")],
             no_data: "the exporter is not reporting",
@@ -48,7 +48,8 @@ pub static CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Instance managers by state",
-            description: "All instance managers. `starting` and `stopped` are normal for a few seconds, or while an old instance manager is running if v2 is the default engine.",
+            description: "All instance managers. `starting` and `stopped` are normal for a few seconds, or while an old instance manager is running \
+                if v2 is the default engine.",
             no_data: "the exporter is not reporting",
             ..Panel::TIME_SERIES.of(&STATES)
         },
@@ -61,8 +62,6 @@ pub static CHECK: Check = Check {
             ..Panel::TABLE.of_findings("instance_manager_down")
         },
     ],
-    run,
-    ..Check::DEFAULT
 };
 
 gauges! {
@@ -72,8 +71,7 @@ gauges! {
         example "longhorn_health_instance_managers{state!=\"running\"} > 0";
 }
 
-const DOWN: Alert = Alert {
-    name: "LonghornInstanceManagerDown",
+const DOWN: Alert = alert! { "LonghornInstanceManagerDown",
     when: When::Found(&[
         &causes::PANIC,
         &causes::OOM_KILLED,
@@ -92,21 +90,16 @@ const DOWN: Alert = Alert {
                   volume can attach to the node. Check the instance manager's pod, then the node's longhorn-manager.",
     why: "The finding turns critical after three minutes (five for a start), because Longhorn's back-off is two minutes. The alert waits one more minute \
           to ignore a single outlier.",
-    runbook: include_str!("LonghornInstanceManagerDown.md"),
-    ..Alert::DEFAULT
 };
 
-const UNLABELLED: Alert = Alert {
-    name: "LonghornInstanceManagerLabelsMissing",
+const UNLABELLED: Alert = alert! { "LonghornInstanceManagerLabelsMissing",
     when: When::Found(&[&causes::LABEL_MISSING]),
     for_: "5m",
     summary: "A running Longhorn instance manager lacks its labels.",
     description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} lacks the labels by which Longhorn finds it. \
-                  Depending on the release, Longhorn deletes it with its engines and replicas, or starts no new ones there. Put the labels back before \
+                  Some releases delete it with its engines and replicas, others start none on the node. Put the labels back before \
                   you restart a manager or upgrade.",
     why: "Longhorn sets the labels when it creates the object, so every object has them from the start.",
-    runbook: include_str!("LonghornInstanceManagerLabelsMissing.md"),
-    ..Alert::DEFAULT
 };
 
 fn run(cluster: &Cluster, out: &mut Outcome) {

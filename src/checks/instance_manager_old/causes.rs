@@ -18,7 +18,7 @@ ways! { SHARDED:
 
 causes! {
     ORPHAN_HELD = warning "orphan_held"
-        "a process in the old instance manager has no Engine or Replica object and never ends by itself"
+        "a process in the old instance manager has no Engine or Replica object and never exits by itself"
         fix "Make sure that no volume uses the instances, then delete their Orphan objects. If no Orphan exists, \
              delete the instance manager once nothing else runs in it." [
             read CONTENT,
@@ -32,19 +32,20 @@ causes! {
                  manager. Setting orphan-resource-auto-deletion to `instance` automates this."
         way UNSETTLED "an instance's object keeps changing state"
             fix "Find out whether Longhorn still needs the instance. Read the volume's events and the log of the longhorn-manager that owns the volume."
-        way BESIDE_OTHERS "the instances lack Orphan objects, and other instances run beside them"
-            fix "Upgrade the engines of the volumes in <object>, then detach them. Once only orphaned instances are \
+        way BESIDE_OTHERS "the instances lack Orphan objects, and other instances are running beside them"
+            fix "Upgrade the engines of the volumes in <object>, then detach those volumes. Once only orphaned instances are \
                  left, delete the instance manager: without an Orphan object, nothing else stops them."
         way ALONE "the instances lack Orphan objects, and their instance manager runs nothing else"
-            fix "Make sure that no volume uses the instances, then delete the instance manager. Without an Orphan object, nothing else stops them.";
+            fix "Make sure that no volume uses the instances, then delete the instance manager. Without an Orphan object, nothing else stops the \
+                 instances.";
     CLEANUP_STUCK = warning "cleanup_stuck" "nothing runs in the old instance manager, but its node's longhorn-manager is not removing it"
         fix "Read the longhorn-manager's log on <node>: only that manager can remove the instance manager. If the manager is running but idle, \
              restart it."
             [read MANAGER, read CONTENT, read NODE,
              change "kubectl -n <namespace> delete pod -l app=longhorn-manager --field-selector spec.nodeName=<node>"]
             proven "nothing holds the instance manager; a DaemonSet recreates the manager's pod, and I/O does not pass through it"
-        way NODELESS "the instance manager names no node"
-            fix "Find out what created instance manager <object> (read its metadata.managedFields): it names no node, so no longhorn-manager \
+        way NODELESS "the instance manager has no node assigned"
+            fix "Find out what created instance manager <object> (read its metadata.managedFields): it has no node assigned, so no longhorn-manager \
                  removes it."
         ways SHARDED;
     DELETION_STUCK = warning "deletion_stuck" "the old instance manager was deleted minutes ago but still exists"
@@ -52,12 +53,13 @@ causes! {
             [read "kubectl -n <namespace> get instancemanagers.longhorn.io <object> -o jsonpath='{.metadata.finalizers}'",
              read CONTENT, read MANAGER, read NODE]
         way POD_STAYS "its pod is stuck in Terminating"
-            fix "Read the kubelet's and containerd's logs on <node>, then restart both: pod <pod> is stuck in Terminating. The instance manager is deleted once its pod has terminated."
+            fix "Read the kubelet's and containerd's logs on <node>, then restart both services: pod <pod> is stuck in Terminating. The instance manager is \
+                 deleted once its pod has terminated."
             [read "kubectl -n <namespace> describe pod <pod>", read "kubectl describe node <node>"];
     ENGINE_UPGRADE_PENDING = info "engine_upgrade_pending"
         "a volume with an older engine image is in the old instance manager (expected until its engine upgrade)"
-        fix "Upgrade the engines of the attached, healthy volumes live. Then detach and reattach every volume in this instance manager, at \
-             a convenient time. To automate upgrades, set concurrent-automatic-engine-upgrade-per-node-limit above 0." [read VOLUMES, read CONTENT];
+        fix "Upgrade the engines of attached, healthy volumes live. Then detach and reattach the volumes still in this instance manager when \
+             convenient. To automate upgrades, set concurrent-automatic-engine-upgrade-per-node-limit above 0." [read VOLUMES, read CONTENT];
     REATTACH_PENDING = info "reattach_pending"
         "a volume's engine stays in the old instance manager until the volume detaches (expected after a live upgrade)"
         fix "Scale the workloads down at a convenient time, and up again once the volumes are detached. Never scale down a StatefulSet \

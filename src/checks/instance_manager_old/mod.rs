@@ -23,11 +23,11 @@ use crate::longhorn::{InstanceManager, InstanceManagerState, OrphanType};
 
 use classify::OldManager;
 
-pub static CHECK: Check = Check {
+pub static CHECK: Check = check! {
     id: "instance_manager_old",
     title: "Old instance managers",
-    summary: "An instance manager that does not run the default image still exists. The finding shows what runs in it, whether it clears by itself, and the \
-              steps to empty it.",
+    summary: "An instance manager that does not run the default image still exists. The finding shows what is running in it, whether it will \
+    disappear by itself, and the steps to empty it.",
     needs: &[InstanceManagers, Engines, EngineFrontends, Replicas, Volumes, Settings],
     uses: &[LonghornNodes, KubeNodes, Pods, DaemonSets, Orphans],
     causes: causes::ALL,
@@ -56,7 +56,8 @@ pub static CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Old instance managers' volumes",
-            description: "Volumes that run in old instance managers. Upgrade the engines marked engine_upgrade_pending, then detach and attach the volumes marked reattach_pending.",
+            description: "Volumes that run in old instance managers. Upgrade the engines marked engine_upgrade_pending, then detach and attach the \
+                volumes marked reattach_pending.",
             columns: &["cause", "object", "volume", "pvc_namespace", "pvc"],
             expr: "max by ($cluster cause, object, volume, pvc, pvc_namespace) \
                    (longhorn_health_finding_volume{$job, check=\"instance_manager_old\"}) == 1",
@@ -66,8 +67,6 @@ pub static CHECK: Check = Check {
             ..Panel::TABLE
         },
     ],
-    run,
-    ..Check::DEFAULT
 };
 
 gauges! {
@@ -81,8 +80,7 @@ gauges! {
         example "sum by (cause) (longhorn_health_old_instance_manager_holders)";
 }
 
-const STUCK: Alert = Alert {
-    name: "LonghornOldInstanceManagerStuck",
+const STUCK: Alert = alert! { "LonghornOldInstanceManagerStuck",
     when: When::Found(&[&causes::ORPHAN_HELD, &causes::CLEANUP_STUCK, &causes::DELETION_STUCK]),
     for_: "15m",
     summary: "An old Longhorn instance manager is not being removed.",
@@ -90,21 +88,16 @@ const STUCK: Alert = Alert {
                   removed and keeps reserving CPU and memory. Run the command below to find out what keeps it. Do not \
                   delete it until you know the cause.",
     why: "Longhorn removes an idle instance manager within 30 seconds. The alert waits a quarter of an hour, because an upgrade restarts all managers.",
-    runbook: include_str!("LonghornOldInstanceManagerStuck.md"),
-    ..Alert::DEFAULT
 };
 
-const HELD: Alert = Alert {
-    name: "LonghornOldInstanceManagerHeld",
+const HELD: Alert = alert! { "LonghornOldInstanceManagerHeld",
     when: When::Found(&[&causes::ENGINE_UPGRADE_PENDING, &causes::REATTACH_PENDING, &causes::REPLICA_HELD]),
     runbook_only: &[&causes::NODE_DOWN, &causes::CLEANUP_PENDING],
     for_: "24h",
-    summary: "A day after the upgrade, an old Longhorn instance manager still runs volumes.",
-    description: "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} still runs volumes. That is expected after \
-                  an upgrade, and no I/O is at risk. Upgrade these volumes' engines, then detach and attach the volumes when it suits you.",
+    summary: "An old Longhorn instance manager is still running volumes a day after the upgrade.",
+    description: "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} is still running volumes, as is normal after \
+    an upgrade. No I/O is at risk. Upgrade these volumes' engines, then detach and attach the volumes at a convenient time.",
     why: "Old instance managers are normal after an upgrade. A day later, the upgrade is over and they have probably been forgotten.",
-    runbook: include_str!("LonghornOldInstanceManagerHeld.md"),
-    ..Alert::DEFAULT
 };
 
 fn run(cluster: &Cluster, out: &mut Outcome) {

@@ -7,12 +7,13 @@ causes! {
         "the instance manager's liveness probe gives up in under 30 seconds, sooner than in the stock release"
         fix "Upgrade to 1.9.2 or later: its probe tolerates 66 s (instance-manager-pod-liveness-probe-timeout). 1.6.4, 1.7.3 and 1.8.0 \
              tolerate 30 s. Until then, spread the volumes and keep CPU free." [
-            read "kubectl -n <namespace> get pods -l longhorn.io/component=instance-manager \
-                  -o custom-columns=NAME:.metadata.name,PERIOD:.spec.containers[0].livenessProbe.periodSeconds,THRESHOLD:.spec.containers[0].livenessProbe.failureThreshold",
+            read "kubectl -n <namespace> get pods -l longhorn.io/component=instance-manager -o \
+                  custom-columns=NAME:.metadata.name,PERIOD:.spec.containers[0].livenessProbe.periodSeconds,THRESHOLD:.spec.containers[0].livenessProbe.failureThreshold",
         ];
     STORAGE_NETWORK_MISSING = info "storage_network_missing"
         "the instance manager's pod has no storage-network address, so its engines and replicas use the pod network"
-        fix "Check that Multus on <node> provides the storage network. Once pod <object> runs no engine and no volume's only healthy replica, delete it. \
+        but "warning if a volume with a replica on the node is degraded"
+        fix "Check that Multus on <node> provides the storage network. Delete pod <object> once it runs no engine and no last healthy replica. \
              Longhorn recreates it with a storage-network address." [
             read "kubectl -n <namespace> get pod <object> -o yaml | grep -A20 k8s.v1.cni.cncf.io",
             read "kubectl -n <namespace> get settings.longhorn.io storage-network",

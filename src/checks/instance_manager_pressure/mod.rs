@@ -16,9 +16,10 @@ use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::instance_managers::{InstanceManagers, container_of};
 use crate::facts::patience::NEXT_POD;
-use crate::facts::text::listed;
+use crate::facts::text::{self, listed};
+use crate::facts::volumes;
 use crate::longhorn::Resource::*;
-use crate::longhorn::{DaemonSet, InstanceManager, Pod, Release, Setting};
+use crate::longhorn::{DaemonSet, InstanceManager, Pod, Release, Setting, Volume, VolumeRobustness};
 
 /// Of the kubelet's own metrics, which a busy node changes before any object of the API shows it.
 const OF_CADVISOR: Panel = Panel {
@@ -28,10 +29,10 @@ const OF_CADVISOR: Panel = Panel {
     ..Panel::TIME_SERIES
 };
 
-pub static CHECK: Check = Check {
+pub static CHECK: Check = check! {
     id: "instance_manager_pressure",
     title: "Instance manager pressure",
-    summary: "An instance manager's pod is easily lost: its liveness probe gives up early, its CPU request is below the settings, or its \
+    summary: "An instance manager's pod is easily lost. Its liveness probe gives up early, its CPU request is below the settings, or its \
               PriorityClass differs from setting priority-class.",
     needs: &[InstanceManagers, Pods, Settings],
     uses: &[LonghornNodes, KubeNodes, PriorityClasses],
@@ -43,7 +44,8 @@ pub static CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Busiest instance manager",
-            description: "Engines and replicas in the busiest instance manager. If there are many, it answers its liveness probe late. Spread the volumes if the number grows.",
+            description: "Engines and replicas in the busiest instance manager. If there are many, it answers its liveness probe late. Spread the \
+                volumes if the number grows.",
             expr: "max by ($cluster data_engine) (data_engine:longhorn_health_instance_manager_max_instances:max{$job})",
             legend: "{{data_engine}}",
             steps: &[Step::threshold(UNDER_PRESSURE.name, &BUSY, "orange")],
@@ -92,8 +94,6 @@ pub static CHECK: Check = Check {
             ..OF_CADVISOR
         },
     ],
-    run,
-    ..Check::DEFAULT
 };
 
 gauges! {
@@ -125,18 +125,15 @@ static SHORTEST_WINDOW: Record = Record {
     help: "Shortest liveness window of the instance managers of a data engine.",
 };
 
-const PRIORITY_CLASS: Alert = Alert {
-    name: "LonghornPriorityClassMismatch",
+const PRIORITY_CLASS: Alert = alert! { "LonghornPriorityClassMismatch",
     when: When::Found(&[&causes::PRIORITY_CLASS_MISMATCH]),
     without: &["object", "node"],
     for_: "2h",
-    summary: "Longhorn keeps replacing idle instance managers: their PriorityClass does not match.",
+    summary: "Longhorn keeps replacing idle instance managers: PriorityClass differs from the setting.",
     description: "The instance manager pods' PriorityClass differs from setting priority-class, usually because of a \
                   globalDefault class. So Longhorn replaces idle instance managers every hour. Set priority-class to \
                   the pods' class in a maintenance window.",
     why: "Longhorn compares the two classes every hour. If they still differ after two hours, no change is in progress.",
-    runbook: include_str!("LonghornPriorityClassMismatch.md"),
-    ..Alert::DEFAULT
 };
 
 const BUSY: Threshold = Threshold {
@@ -155,11 +152,10 @@ const IMPATIENT: Threshold = Threshold {
     least: 1.0,
     unit: "seconds",
     is_range: false,
-    why: "Releases with the first fix tolerate 30 seconds.",
+    why: "From 1.6.4, 1.7.3 and 1.8.0 on, stock liveness probes tolerate failures for at least 30 seconds.",
 };
 
-const UNDER_PRESSURE: Alert = Alert {
-    name: "LonghornInstanceManagerUnderPressure",
+const UNDER_PRESSURE: Alert = alert! { "LonghornInstanceManagerUnderPressure",
     when: When::Promql {
         expr: "data_engine:longhorn_health_instance_manager_max_instances:max > $instances \
            and data_engine:longhorn_health_instance_manager_min_probe_window_seconds:min < $window",
@@ -170,11 +166,9 @@ const UNDER_PRESSURE: Alert = Alert {
     severity: Severity::Info,
     thresholds: &[BUSY, IMPATIENT],
     summary: "A busy Longhorn instance manager's liveness probe gives up too early.",
-    description: "The busiest {{ $labels.data_engine }} instance manager runs {{ $value }} engines and replicas. Under CPU load, the kubelet may kill \
-                  them all, because the liveness probe fails within $window seconds. Upgrade Longhorn, or spread the volumes.",
+    description: "The busiest {{ $labels.data_engine }} instance manager is running {{ $value }} engines and replicas. Under CPU load, the kubelet may kill \
+                  them all, because the liveness probe gives up within $window seconds. Upgrade Longhorn, or spread the volumes.",
     why: "The release decides how long the probe may fail, so only an upgrade or fewer processes help. Neither is urgent: the alert waits an hour.",
-    runbook: include_str!("LonghornInstanceManagerUnderPressure.md"),
-    ..Alert::DEFAULT
 };
 
 /// The first release with the fix bears this long.
@@ -303,12 +297,27 @@ fn about(
 }
 
 fn about_network(cluster: &Cluster, outside: (&InstanceManager, String)) -> Option<Finding> {
-    let message =
-        format!("the instance manager on {} has no storage network address", outside.0.spec.node_id);
+    let node = outside.0.spec.node_id.clone();
+    let message = format!("the instance manager on {node} has no storage network address");
     let finding = about(cluster, &causes::STORAGE_NETWORK_MISSING, &vec![outside], message)?;
-    Some(finding.impact(
-        "its engines and replicas use the pod network, where other nodes may be unable to reach them",
-    ))
+    let waits = |volume: &&Volume| {
+        let mut here = cluster.replicas_of(&volume.metadata.name).filter(|one| one.spec.node_id == node);
+        volume.status.robustness == VolumeRobustness::Degraded && here.any(|one| !volumes::is_healthy(one))
+    };
+    let degraded = cluster.objects.volumes.iter().filter(waits);
+    let degraded: Vec<_> = degraded.map(|volume| cluster.volume_ref(&volume.metadata.name)).collect();
+    Some(match degraded.is_empty() {
+        true => finding.impact(
+            "its engines and replicas use the pod network, where other nodes may be unable to reach them",
+        ),
+        false => finding
+            .severity(Severity::Warning)
+            .impact(format!(
+                "{} stay degraded: engines on other nodes may be unable to reach the replicas there",
+                text::claims_of(&degraded)
+            ))
+            .volumes(degraded),
+    })
 }
 
 fn have(number: usize, what: &str) -> String {

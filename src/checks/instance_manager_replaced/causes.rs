@@ -30,7 +30,7 @@ const VOLUMES: &str = "kubectl -n <namespace> get volumes.longhorn.io";
 causes! {
     LIVENESS_PROBE = warning "liveness_probe" "the kubelet killed the instance manager because its liveness probe failed"
         fix "Check that <node>'s volumes are attached again. Then spread replicas (replica-auto-balance) or raise \
-             guaranteed-instance-manager-cpu: the instance manager was too busy for its probe. From 1.9.2 on, probes \
+             guaranteed-instance-manager-cpu: the instance manager was overloaded and failed its probe. From 1.9.2 on, probes \
              tolerate 66 s." [
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
             read "kubectl describe node <node>",
@@ -44,7 +44,7 @@ causes! {
             [read UNHEALTHY, read "kubectl describe node <node>", read "kubectl -n <namespace> top pod --containers <object>"]
         ways PROBE;
     OOM_KILLED = warning "oom_killed" "the instance manager was OOM-killed"
-        fix "Find out what fills <node>'s memory, and limit or move it. If the instance manager has a memory limit, remove it. Until then, do not \
+        fix "Find out what is using up <node>'s memory, and limit or move it. If the instance manager has a memory limit, remove it. Until then, do not \
              drain other nodes." [read "kubectl describe node <node>", read "kubectl -n <namespace> top pod --containers <object>"];
     EVICTED = warning "evicted"
         "the instance manager's pod was evicted" but "info if a drain evicted it and no volume was affected"
@@ -59,7 +59,10 @@ causes! {
         "the instance manager's node went down, rebooted or was removed" but "info if its volumes have recovered, or are being rebuilt with no engine lost"
         fix "Check that <node>'s volumes are attached again. Then find out why the node went down." [
             read "kubectl get events --field-selector involvedObject.kind=Node",
-        ];
+        ]
+        way REBOOTS "its node keeps rebooting"
+            fix "Cordon <node>: it has rebooted <value> times within an hour. Then find out why (power supply, watchdog, kernel panic), and \
+                 uncordon it once it is stable.";
     TAINTED = warning "tainted"
         "a NoExecute taint evicted the instance manager, although its node is Ready" but "info if no engine ended"
         fix "Remove the taint, or detach all volumes and add a toleration to setting taint-toleration. Until then, no instance manager can \
@@ -69,7 +72,7 @@ causes! {
             [read "kubectl -n default get events --field-selector involvedObject.kind=Node,involvedObject.name=<node>"]
         ways MEANT;
     SANDBOX_LOST = warning "sandbox_lost"
-        "the kubelet stopped the instance manager without a deletion or failed probe, probably because its sandbox was lost"
+        "the kubelet stopped the instance manager without a deletion or failed probe, probably because the pod's sandbox was lost"
         fix "Check that <node>'s volumes are attached again. Then search the node's containerd log for `shim disconnected` and for what killed the \
              pause process." [read "kubectl describe node <node>"];
     PANIC = warning "panic" "the instance manager's process exited with code 2, probably a Go panic"
@@ -91,7 +94,7 @@ causes! {
     UNKNOWN = warning "unknown" "the instance manager ended for an unknown reason"
         but "info if no harm is visible, or if nothing ran in it"
         fix "Check that <node>'s volumes are attached again. Then search the node's kubelet, containerd and kernel logs for failed liveness \
-             probes, `shim disconnected` and out of memory." [
+             probes, `shim disconnected` and `out of memory`." [
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
             read "kubectl describe node <node>",
         ]

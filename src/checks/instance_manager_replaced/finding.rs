@@ -9,6 +9,9 @@ use crate::longhorn::InstanceManager;
 use super::judge::ReplacementVerdict;
 use super::{End, LOOP, causes, is_whole};
 
+/// Reboots within the hour that an API server keeps Events: maintenance takes one, or two.
+const REBOOTS: u64 = 3;
+
 /// The finding about one instance manager; `others` are further ends within the day.
 pub(super) fn finding(cluster: &Cluster, end: End, others: &[End]) -> Finding {
     let volumes: Vec<VolumeRef> = end.hits.volumes.iter().map(|volume| cluster.volume_ref(volume)).collect();
@@ -32,7 +35,7 @@ pub(super) fn finding(cluster: &Cluster, end: End, others: &[End]) -> Finding {
         }
         false => (end.verdict.cause(), message),
     };
-    let again = |other: &End| {
+    let other = |other: &End| {
         EvidenceSource::History.says(format!(
             "the instance manager also ended at {}: {}",
             other.at,
@@ -40,7 +43,12 @@ pub(super) fn finding(cluster: &Cluster, end: End, others: &[End]) -> Finding {
         ))
     };
     let storage = cluster.setting("storage-network").map_or("", |setting| setting.value.trim());
+    let reboots = cluster.events_about_node(end.node).filter(|event| event.is_reboot());
+    let reboots = reboots.map(|event| event.occurrences()).sum::<u64>();
+    let again = cause == &causes::NODE_LOST && reboots >= REBOOTS;
+    let message = if again { format!("{which} {fate}: its node keeps rebooting") } else { message };
     let way = match end.way {
+        None if again => Some(&causes::REBOOTS),
         Some(&causes::UNREACHABLE) if !storage.is_empty() => Some(&causes::UNREACHABLE_STORAGE),
         None if limit.is_some() => Some(&causes::LIMITED),
         way => way,
@@ -50,7 +58,7 @@ pub(super) fn finding(cluster: &Cluster, end: End, others: &[End]) -> Finding {
     let detail = end.detail.as_ref().filter(|detail| !told(detail)).cloned();
     Finding::about(cause, object, message)
         .way(way)
-        .with(Name::Value, storage)
+        .with(Name::Value, if again { reboots.to_string() } else { storage.to_owned() })
         .node(end.node)
         .since(Some(end.at))
         .impact(impact(cluster, &end, &volumes))
@@ -59,7 +67,7 @@ pub(super) fn finding(cluster: &Cluster, end: End, others: &[End]) -> Finding {
         .facts(detail)
         .facts(limit.map(api))
         .facts(text::first_ten(hits, "failure", String::clone))
-        .facts(others.iter().rev().take(10).map(again))
+        .facts(others.iter().rev().take(10).map(other))
 }
 
 /// In a few words, behind what happened.

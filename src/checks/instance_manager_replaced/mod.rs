@@ -31,7 +31,7 @@ use crate::longhorn::{Pod, VolumeRobustness};
 use aftermath::{Aftermath, Hits};
 use judge::{Judged, ReplacementVerdict};
 
-pub static CHECK: Check = Check {
+pub static CHECK: Check = check! {
     id: "instance_manager_replaced",
     title: "Instance managers replaced",
     summary: "An instance manager's pod ended within the last 24 hours, with all engines and replicas in it. The finding has severity info if Longhorn \
@@ -56,7 +56,7 @@ pub static CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Ended instance managers",
-            description: "Instance manager pods that ended per hour. settings_sync and cleanup are Longhorn's own work.",
+            description: "Instance manager pods that ended per hour. Longhorn itself causes settings_sync and cleanup.",
             expr: "max by ($cluster cause, expected) \
                    (increase(longhorn_health_instance_manager_replacements_total{$job}[1h]))",
             legend: "{{cause}}",
@@ -74,8 +74,6 @@ pub static CHECK: Check = Check {
         },
     ],
     of_the_past: true,
-    run,
-    ..Check::DEFAULT
 };
 
 gauges! {
@@ -89,20 +87,16 @@ gauges! {
         example "time() - longhorn_health_instance_manager_last_replacement_timestamp_seconds{planned=\"false\"} < 3600";
 }
 
-const LOOPING: Alert = Alert {
-    name: "LonghornInstanceManagerProbeLoop",
+const LOOPING: Alert = alert! { "LonghornInstanceManagerProbeLoop",
     when: When::Found(&[&causes::LIVENESS_LOOP]),
     for_: "1m",
     summary: "A liveness probe keeps killing a Longhorn instance manager.",
     description: "The liveness probe keeps killing instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }}, with all its \
                   engines and replicas. If several nodes are affected, check the pod network. Otherwise take load off the node.",
     why: "Three kills within an hour count as a loop. The alert waits one minute to ignore a single outlier.",
-    runbook: include_str!("LonghornInstanceManagerProbeLoop.md"),
-    ..Alert::DEFAULT
 };
 
-const REPLACED: Alert = Alert {
-    name: "LonghornInstanceManagerReplaced",
+const REPLACED: Alert = alert! { "LonghornInstanceManagerReplaced",
     // the time of the new pod and not increase(): it names the instance manager, it outlives a restart of the
     // exporter (which a lost node may cause), and two exporters agree on it
     when: When::Promql {
@@ -124,9 +118,7 @@ const REPLACED: Alert = Alert {
     description: "Instance manager {{ $labels.instance_manager }}{{ with $labels.node }} on {{ . }}{{ end }} was replaced {{ $value | \
                   humanizeDuration }} ago. Its engines and replicas ended with it. Check for faulted and degraded volumes, then find out why it \
                   died.",
-    why: "One unexpected exit affects every volume on that instance manager, so the alert fires at once.",
-    runbook: include_str!("LonghornInstanceManagerReplaced.md"),
-    ..Alert::DEFAULT
+    why: "One unexpected exit affects every volume in the instance manager, so the alert fires at once.",
 };
 
 /// How far back findings go.

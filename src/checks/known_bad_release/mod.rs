@@ -41,7 +41,7 @@ static LIST: [&Cause; CAUSES.len()] = {
     list
 };
 
-pub static CHECK: Check = Check {
+pub static CHECK: Check = check! {
     id: "known_bad_release",
     title: "Known bad releases",
     summary: "The installed Longhorn release has a known bug, and this cluster has its trigger. The cause is the issue's number. Bugs whose trigger \
@@ -52,8 +52,7 @@ pub static CHECK: Check = Check {
     ],
     causes: &LIST,
     gauges: GAUGES,
-    alerts: &[Alert {
-        name: "LonghornKnownBadRelease",
+    alerts: &[alert! { "LonghornKnownBadRelease",
         when: When::Found(&LIST),
         only: Some(Severity::Warning),
         side_by_side: true,
@@ -63,8 +62,6 @@ pub static CHECK: Check = Check {
                       \"https://github.com/longhorn/longhorn/issues/\" $labels.cause }}. Upgrade to the release that \
                       the finding names. Until then, use the finding's workaround.",
         why: "Upgrades are planned, so the alert waits an hour to ignore triggers that come and go. Anything with an immediate impact has its own alert.",
-        runbook: include_str!("LonghornKnownBadRelease.md"),
-        ..Alert::DEFAULT
     }],
     panels: &[Panel {
         dashboard: Dashboard::Managers,
@@ -75,9 +72,7 @@ pub static CHECK: Check = Check {
         no_data: "the trigger of no known issue is met, or the exporter is not reporting",
         ..Panel::TABLE.of_findings("known_bad_release")
     }],
-    run,
     of_the_release: true,
-    ..Check::DEFAULT
 };
 
 gauges! {

@@ -67,13 +67,16 @@ causes! {
             fix "Compare the bucket's retention (object lock) with the recurring jobs' retain: the store rejects earlier deletions. Shorten the retention, \
                  or raise retain. Do not remove finalizers." [read "kubectl -n <namespace> get recurringjobs.longhorn.io", read TARGETS];
     ROLLED_BACK = warning "rolled_back"
-        "volumes are running, but their Longhorn objects are missing, as after an etcd restore from an older backup"
+        "volumes are running, but their Longhorn objects are missing (typical after restoring an older etcd backup)"
         fix "Keep all Orphans and do not restart instance managers: only they hold the newest data. If etcd was restored, recover the \
              volume from its replica directories or its newest backup." [
             read "kubectl -n <namespace> get orphans.longhorn.io -o wide",
             read "kubectl -n <namespace> get settings.longhorn.io orphan-resource-auto-deletion",
             read "kubectl -n <namespace> get backups.longhorn.io -l backup-volume=<object>",
-        ];
+        ]
+        way VANISHED "volumes are gone, but their data is left in orphans"
+            fix "Keep all Orphans: they hold the volume's newest data. Check whether etcd was rolled back. Then restore <object> from its newest \
+                 backup, or recover it from a replica directory.";
     ORPHANS = info "orphans"
         "a node has data or processes that belong to no Longhorn object" but "warning for a hundred orphans or more"
         fix "Check whether you need the data: the replicas were probably deleted while their disk was unavailable. If you do not need it, \
@@ -85,10 +88,10 @@ causes! {
                  not enable orphan-resource-auto-deletion.";
 }
 
-pub static CHECK: Check = Check {
+pub static CHECK: Check = check! {
     id: "left_behind",
     title: "Orphans and leftovers",
-    summary: "Data, processes, engines or replicas have no owner, or a volume's replicas pile up.",
+    summary: "Data, processes, engines or replicas have no owner, or a volume's replicas are piling up.",
     needs: &[Volumes, Engines, Replicas, Orphans],
     uses: &[
         Settings, Pods, LonghornNodes, KubeNodes, DaemonSets, CsiAttachments, Backups, BackupTargets,
@@ -97,8 +100,7 @@ pub static CHECK: Check = Check {
     causes: ALL,
     ways: &[WAYS],
     gauges: GAUGES,
-    alerts: &[Alert {
-        name: "LonghornLeftBehind",
+    alerts: &[alert! { "LonghornLeftBehind",
         when: When::Found(&[
             &REPLICAS_PILED_UP, &WITHOUT_VOLUME, &DELETION_STUCK, &BACKUP_DELETION_STUCK, &ROLLED_BACK,
             &ORPHANS,
@@ -108,9 +110,7 @@ pub static CHECK: Check = Check {
         summary: "Longhorn has left replicas, engines or orphans behind.",
         description: "Longhorn has left objects behind: {{ $labels.object }}. They take space and slow down every manager. Find out where they come \
                       from before you delete any.",
-        why: "Such objects are normal for a few seconds after a volume is deleted or a replica rebuilt. The alert waits half an hour to ignore those.",
-        runbook: include_str!("LonghornLeftBehind.md"),
-        ..Alert::DEFAULT
+        why: "Leftovers are normal for a few seconds after a volume is deleted or a replica is rebuilt. The alert waits half an hour to ignore them.",
     }],
     panels: &[Panel {
         dashboard: Dashboard::Storage,
@@ -119,8 +119,6 @@ pub static CHECK: Check = Check {
         no_data: "there are no orphans, or the exporter is not reporting",
         ..Panel::TABLE.of(&ORPHAN_COUNT)
     }],
-    run,
-    ..Check::DEFAULT
 };
 
 gauges! {
@@ -143,7 +141,11 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     backups::run(cluster, out);
     let rolled_back = rollback::volumes(cluster);
     rollback::run(cluster, out, &rolled_back);
-    orphans(cluster, out, &rolled_back);
+    let lost = volumes::lost(cluster);
+    let vanished = rollback::vanished(cluster, &lost);
+    rollback::find_vanished(cluster, out, &vanished);
+    let missing: Vec<&str> = lost.keys().chain(rolled_back.keys()).chain(vanished.keys()).copied().collect();
+    orphans(cluster, out, &missing);
 }
 
 fn piled_up(cluster: &Cluster, out: &mut Outcome) {
@@ -270,13 +272,12 @@ fn deletions(cluster: &Cluster, out: &mut Outcome) {
     }
 }
 
-fn orphans(cluster: &Cluster, out: &mut Outcome, rolled_back: &rollback::StrayVolumes) {
+/// `missing` are the volumes that something still waits for, or that may be restored.
+fn orphans(cluster: &Cluster, out: &mut Outcome, missing: &[&str]) {
     let mut on: BTreeMap<&str, BTreeMap<OrphanType, Vec<&Orphan>>> = BTreeMap::new();
     for orphan in cluster.objects.orphans.iter().filter(|orphan| !orphan.metadata.is_deleting()) {
         on.entry(&orphan.spec.node_id).or_default().entry(orphan.spec.orphan_type).or_default().push(orphan);
     }
-    let lost = volumes::lost(cluster);
-    let missing: Vec<&str> = lost.keys().chain(rolled_back.keys()).copied().collect();
     for (node, types) in on {
         let needed =
             missing.iter().find(|volume| types.values().flatten().any(|one| volumes::is_of(one, volume)));

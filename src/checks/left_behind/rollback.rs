@@ -7,14 +7,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::ROLLED_BACK;
+use super::{ROLLED_BACK, VANISHED};
+use jiff::{SignedDuration, Timestamp};
+
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::instance_managers::{InstanceManagers, Role};
 use crate::facts::patience::APART;
 use crate::facts::text;
 use crate::longhorn::Resource::*;
-use crate::longhorn::{InstanceManager, InstanceManagerState, Orphan, Volume};
+use crate::longhorn::{CsiAttachment, InstanceManager, InstanceManagerState, Orphan, Volume};
 
 /// Nodes by volume.
 pub type StrayVolumes<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
@@ -47,10 +49,67 @@ pub fn volumes(cluster: &Cluster) -> StrayVolumes<'_> {
 /// GenerateReplicaNameForVolume).
 fn stray<'a>(cluster: &Cluster, process: &'a str) -> Option<&'a str> {
     let (volume, _) = process.rsplit_once("-e-").or_else(|| process.rsplit_once("-r-"))?;
-    let there = cluster.objects.volumes.get(volume).is_some()
+    (!exists(cluster, volume)).then_some(volume)
+}
+
+/// Volumes of which nothing is left but directories that were orphaned at once, on all nodes or three: Longhorn deletes those of a volume
+/// that is deleted, but for nodes that were away. A new installation finds those of the one before it.
+pub fn vanished<'a>(
+    cluster: &'a Cluster,
+    lost: &BTreeMap<&str, Vec<&CsiAttachment>>,
+) -> BTreeMap<&'a str, Vec<&'a Orphan>> {
+    const OLD: SignedDuration = SignedDuration::from_hours(1);
+    let known = [Volumes, Engines, Replicas].into_iter().all(|kind| cluster.knows_all(kind));
+    let mut gone: BTreeMap<&str, Vec<&Orphan>> = BTreeMap::new();
+    for orphan in cluster.objects.orphans.iter().filter(|_| known) {
+        let node = cluster.objects.longhorn_nodes.get(&orphan.spec.node_id);
+        let joined = node.and_then(|node| node.metadata.created());
+        let ages = joined.zip(orphan.metadata.created());
+        let late = ages.is_some_and(|(joined, found)| found.duration_since(joined) >= OLD);
+        let data = orphan.spec.parameters.get("DataName").and_then(|name| name.rsplit_once('-'));
+        let Some((volume, _)) = data.filter(|_| late) else { continue };
+        if !exists(cluster, volume) && !lost.contains_key(volume) {
+            gone.entry(volume).or_default().push(orphan);
+        }
+    }
+    let nodes = |orphans: &[&Orphan]| {
+        orphans.iter().map(|orphan| orphan.spec.node_id.clone()).collect::<BTreeSet<_>>()
+    };
+    gone.retain(|_, orphans| nodes(orphans).len() > 1);
+    let times: Vec<Timestamp> =
+        gone.values().flatten().filter_map(|orphan| orphan.metadata.created()).collect();
+    let at_once = times.iter().max().zip(times.iter().min());
+    let at_once = at_once.is_some_and(|(last, first)| last.duration_since(*first) < APART);
+    let all = cluster.objects.longhorn_nodes.len().clamp(2, 3);
+    let everywhere: BTreeSet<_> = gone.values().flat_map(|orphans| nodes(orphans)).collect();
+    if at_once && gone.len() > 1 && everywhere.len() >= all { gone } else { BTreeMap::new() }
+}
+
+fn exists(cluster: &Cluster, volume: &str) -> bool {
+    cluster.objects.volumes.get(volume).is_some()
         || cluster.engines_of(volume).next().is_some()
-        || cluster.replicas_of(volume).next().is_some();
-    (!there).then_some(volume)
+        || cluster.replicas_of(volume).next().is_some()
+}
+
+pub fn find_vanished(cluster: &Cluster, out: &mut Outcome, gone: &BTreeMap<&str, Vec<&Orphan>>) {
+    for (volume, orphans) in gone {
+        let since = orphans.iter().filter_map(|orphan| orphan.metadata.created()).min();
+        let age = observe(cluster, out, "vanished", volume, Begun::At(since));
+        if !age.at_least(APART, Unknown::Waits) {
+            continue;
+        }
+        let nodes: BTreeSet<&str> = orphans.iter().map(|orphan| orphan.spec.node_id.as_str()).collect();
+        let nodes = text::listed(&Vec::from_iter(nodes));
+        let message = format!("volume {volume} is gone, but its data is left in orphans");
+        out.report(
+            Finding::about(&ROLLED_BACK, cluster.object::<Volume>(volume), message)
+                .way(Some(&VANISHED))
+                .since(since)
+                .impact("workloads that used the volume cannot start. Its data is intact until someone deletes the Orphans.")
+                .fact(format!("its replicas on {nodes} were orphaned at once, with those of other volumes"))
+                .fact("so etcd was probably restored from an older backup: Longhorn deletes a deleted volume's replicas with their data"),
+        );
+    }
 }
 
 pub fn run(cluster: &Cluster, out: &mut Outcome, volumes: &StrayVolumes) {

@@ -15,7 +15,7 @@ use crate::check::*;
 use crate::facts::known_issues::KnownIssue;
 use crate::facts::looping::{self, Loop};
 use crate::facts::text::quoted;
-use crate::facts::{api, releases};
+use crate::facts::{api, policies, releases, ways};
 use crate::history::CrashLog;
 use crate::longhorn::{Pod, Release};
 
@@ -48,6 +48,18 @@ impl Diagnosis {
         self.evidence.push(EvidenceSource::Log.says(text));
         let (evidence, source) = (std::mem::take(&mut self.evidence), self.source);
         *self = Diagnosis { evidence, source, twin: Some(node.to_owned()), ..twin.clone() };
+    }
+
+    /// Calls that time out because a NetworkPolicy shuts the nodes out of the managers say so.
+    pub fn is_shut_out(&mut self, cluster: &Cluster, pod: &Pod) {
+        let timed_out = self.way == Some(&ways::TIMEOUT);
+        if let Some((fact, values)) = timed_out.then(|| policies::guards_managers(cluster, pod)).flatten() {
+            self.way = Some(&causes::GUARDED);
+            self.headline = Some(causes::GUARDED.briefly.to_owned());
+            (self.issue, self.twin) = (None, None);
+            self.evidence.push(fact);
+            self.values.extend(values);
+        }
     }
 }
 

@@ -28,7 +28,7 @@ use crate::check::*;
 use crate::facts::looping::{self, Loop};
 use crate::facts::start::{self, Hang};
 use crate::facts::text::{duration, listed};
-use crate::facts::{age, policies, start_causes as causes, ways};
+use crate::facts::{age, start_causes as causes};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{Pod, VolumeRobustness, VolumeState};
 
@@ -44,7 +44,7 @@ const REPEATED: i64 = 5;
 /// In a rollout the managers of all nodes start together, and each tries again after 10, 20 and 40 s.
 const STARTS_TOGETHER: SignedDuration = SignedDuration::from_mins(2);
 
-pub static CHECK: Check = Check {
+pub static CHECK: Check = check! {
     id: "manager_crash_loop",
     title: "Manager crash loops",
     summary: "A longhorn-manager crash-loops, so its volumes, engines and replicas are not reconciled. The cause comes from the last run's log \
@@ -64,8 +64,6 @@ pub static CHECK: Check = Check {
     without_exporter: rules::WITHOUT_EXPORTER,
     incident: include_str!("incident.test.yaml"),
     panels: rules::PANELS,
-    run,
-    ..Check::DEFAULT
 };
 
 gauges! {
@@ -78,7 +76,8 @@ gauges! {
         absent "the DaemonSet longhorn-manager cannot be read or does not exist",
         example "longhorn_health_expected_managers - on () sum(longhorn_health_managers)";
     CRASH_LOOPING = Gauge "longhorn_health_manager_crash_looping" ["node", "cause", "evidence", "severity"]
-        "1 for every node whose longhorn-manager crash-loops, also between crashes. In alerts, aggregate away labels severity and evidence (log, or fingerprint: exit code and run time).",
+        "1 for every node whose longhorn-manager crash-loops, even between crashes. In alerts, aggregate away severity and evidence (log or \
+             fingerprint).",
         absent "the node's manager is not in a crash loop",
         example "max without (instance, pod, cause, evidence, severity) (longhorn_health_manager_crash_looping) == 1";
     LAST_TERMINATION = Gauge "longhorn_health_manager_last_termination_timestamp_seconds" ["node"]
@@ -158,6 +157,7 @@ fn diagnoses(cluster: &Cluster, looping: &[(&Pod, Loop)]) -> Vec<diagnosis::Diag
         if let Some(((twin, _), told)) = twin {
             own.take_over(told, &twin.spec.node_name);
         }
+        own.is_shut_out(cluster, pod);
     }
     all
 }
@@ -227,10 +227,7 @@ fn finding(
         (0, Some(_)) => "crash-loops".to_owned(),
         (restarts, _) => format!("crash-loops ({})", counted(restarts, "restart")),
     };
-    let guarded =
-        (diagnosis.way == Some(&ways::TIMEOUT)).then(|| policies::guards_managers(cluster, pod)).flatten();
     let why = match (&diagnosis.headline, diagnosis.issue, &diagnosis.twin) {
-        _ if guarded.is_some() => format!(": {}", causes::GUARDED.briefly),
         (.., Some(twin)) => format!(": {twin}'s manager probably logged why"),
         (_, Some(issue), None) => format!(": known bug, Longhorn issue {}", issue.number),
         (Some(headline), None, None) => format!(": {headline}"),
@@ -254,9 +251,6 @@ fn finding(
         .facts(ended);
     if let Some(way) = diagnosis.way {
         found = found.way(way).with(Name::Pod, name);
-    }
-    if let Some((fact, values)) = guarded {
-        found = found.way(&causes::GUARDED).fact(fact).named(values);
     }
     let running = pod.container_status(CONTAINER).and_then(|status| status.state.running.as_ref());
     if let Some(started) =

@@ -12,8 +12,8 @@ const RESTARTS: Threshold = Threshold {
     least: 0.0,
     unit: "restarts",
     is_range: false,
-    why: "A rollout or a reboot causes one or two restarts, a loop at least six an hour. Its longest round has 120 s for the Service check, 120 s for \
-          the manager's server, 300 s of back-off.",
+    why: "A rollout or a reboot causes one or two restarts, a crash loop at least six an hour. The loop's longest round takes 540 s (Service check \
+    120 s, server 120 s, back-off 300 s).",
 };
 
 /// What the alert and the panel about restarts share.
@@ -70,7 +70,8 @@ pub const WITHOUT_EXPORTER: &[Alert] = &[
     Alert {
         name: "LonghornManagerCrashLoopBackOff",
         when: When::Promql {
-            expr: "max by ($cluster namespace, pod) (max_over_time(kube_pod_container_status_waiting_reason{namespace=\"$namespace\", container=\"longhorn-manager\", reason=\"CrashLoopBackOff\"}[10m])) == 1 $unless_exporter",
+            expr: "max by ($cluster namespace, pod) (max_over_time(kube_pod_container_status_waiting_reason{namespace=\"$namespace\", \
+                container=\"longhorn-manager\", reason=\"CrashLoopBackOff\"}[10m])) == 1 $unless_exporter",
             cases: include_str!("kube-state-metrics.LonghornManagerCrashLoopBackOff.test.yaml"),
         },
         for_: "5m",
@@ -86,7 +87,8 @@ pub const WITHOUT_EXPORTER: &[Alert] = &[
     Alert {
         name: "LonghornManagerHighRestarts",
         when: When::Promql {
-            expr: "max by ($cluster namespace, pod) (increase(kube_pod_container_status_restarts_total{namespace=\"$namespace\", container=\"longhorn-manager\"}[1h])) > $restarts $unless_exporter",
+            expr: "max by ($cluster namespace, pod) (increase(kube_pod_container_status_restarts_total{namespace=\"$namespace\", \
+                container=\"longhorn-manager\"}[1h])) > $restarts $unless_exporter",
             cases: include_str!("kube-state-metrics.LonghornManagerHighRestarts.test.yaml"),
         },
         for_: "5m",

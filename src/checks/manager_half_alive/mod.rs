@@ -38,12 +38,12 @@ use undone::Undone;
 causes! {
     WORK_UNDONE = warning "work_undone"
         "a manager is Ready, but work that takes seconds has been waiting for it for five minutes"
-        fix "Read the manager's log. If the log shows API server timeouts, fix that connection. Otherwise save the log, then delete the pod: \
+        fix "Read the manager's log. If the log shows API server timeouts, fix the manager's connection. Otherwise save the log, then delete the pod: \
              running I/O is not affected." [
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=200",
             change "kubectl -n <namespace> delete pod <object>",
         ] proven "others do what this manager has not done for five minutes; a DaemonSet recreates its pod, and I/O does not pass through it"
-        way UNREACHED "its instance manager is Ready but not reported running"
+        way UNREACHED "its instance manager is Ready, but Longhorn reports it as not running"
             fix "Read the manager's log. Usually the manager cannot reach ports 8500 to 8503 of its Ready instance manager (NetworkPolicy, firewall, pod \
                  network). Deleting the manager's pod does not help." [
                 read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=2000 | grep instance-manager",
@@ -60,7 +60,8 @@ causes! {
         ]
         // the alarm stays after there is room again, until it is disarmed (etcd's maintenance guide, space quota)
         way ETCD_FULL "etcd has no space left"
-            fix "Free space in etcd: compact the history and run etcdctl defrag on each member, or raise --quota-backend-bytes. Then run etcdctl alarm disarm, which clears NOSPACE." [
+            fix "Free space in etcd: compact the history and run etcdctl defrag on each member, or raise --quota-backend-bytes. Then run etcdctl \
+                 alarm disarm, which clears NOSPACE." [
                 read "kubectl get --raw=/metrics | grep -E '^apiserver_storage_(size_bytes|objects)' | sort -k2 -g | tail",
                 read "kubectl -n <namespace> logs <manager> -c longhorn-manager --since=5m --tail=50",
             ];
@@ -85,7 +86,7 @@ causes! {
              outage) never tries again." [read "kubectl -n <namespace> get lease <object> -o yaml"];
     LEASE_UNSTEADY = info "lease_unsteady"
         "the Lease for webhook certificate rotation changes hands more than twice a day per manager"
-        fix "Check the managers' ages and restarts: the Lease changes holder when a manager ends or loses the API server connection. If \
+        fix "Check the managers' ages and restarts: the Lease changes holder when a manager exits or loses its API server connection. If \
              none restarted, check the API server and network."
             [read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide", read "kubectl -n <namespace> get lease <object> -o yaml"];
     NODE_STATUS_STILL = info "node_status_still"
@@ -95,7 +96,7 @@ causes! {
         ] proven "the free space has not changed for an hour and the disks are not idle; a DaemonSet recreates the pod";
 }
 
-pub static CHECK: Check = Check {
+pub static CHECK: Check = check! {
     id: "manager_half_alive",
     title: "Managers that are Ready but do not work",
     summary: "A longhorn-manager is Ready, but work that only this manager does has stalled.",
@@ -105,8 +106,7 @@ pub static CHECK: Check = Check {
     causes: ALL,
     ways: &[WAYS],
     gauges: GAUGES,
-    alerts: &[Alert {
-        name: "LonghornManagerHalfAlive",
+    alerts: &[alert! { "LonghornManagerHalfAlive",
         when: When::Found(&[&WORK_UNDONE, &API_LOST, &ISOLATED, &NODE_STATUS_WRONG]),
         as_found: true,
         for_: "5m",
@@ -116,18 +116,14 @@ pub static CHECK: Check = Check {
                       {{ . }}{{ end }} shows. Volumes may fail to attach or detach, but running I/O continues. Save that manager's log before you \
                       restart it.",
         why: "The finding waits five minutes for work that takes a manager a second. The alert waits five more minutes, in case of a burst of work.",
-        runbook: include_str!("LonghornManagerHalfAlive.md"),
-        ..Alert::DEFAULT
     }],
     panels: &[Panel {
         dashboard: Dashboard::Managers,
         title: "Undone work",
-        description: "Stalled objects while the longhorn-manager that handles them is Ready. Above 0, that manager is probably hanging.",
+        description: "Stalled objects whose longhorn-manager is Ready. Above 0, that manager is probably hanging.",
         no_data: "every Ready manager works, or the exporter is not reporting",
         ..Panel::TABLE.of(&UNDONE)
     }],
-    run,
-    ..Check::DEFAULT
 };
 
 gauges! {
@@ -248,6 +244,6 @@ fn standing(cluster: &Cluster, pod: &Pod, node: &str, fact: &Evidence) -> Findin
         format!("longhorn-manager on {node} has stopped updating nodes.longhorn.io {node}"),
     )
     .node(node)
-    .impact("none if the disks are idle; otherwise the manager has stopped working")
+    .impact("none if the disks are idle. Otherwise, the manager has stopped working")
     .fact(fact.clone())
 }

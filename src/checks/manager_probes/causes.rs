@@ -8,7 +8,8 @@ causes! {
         fix "Set the readiness probe back to period 10 s and failure threshold 3 (as shipped) or higher. The patch \
              below also sets timeout 5 s and restarts all managers." [
             read "kubectl -n <namespace> get daemonset <object> -o yaml | grep -A8 Probe:",
-            change "kubectl -n <namespace> patch daemonset <object> -p '{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"longhorn-manager\",\"readinessProbe\":{\"timeoutSeconds\":5,\"periodSeconds\":10,\"failureThreshold\":3}}]}}}}'",
+            change "kubectl -n <namespace> patch daemonset <object> -p \
+                '{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"longhorn-manager\",\"readinessProbe\":{\"timeoutSeconds\":5,\"periodSeconds\":10,\"failureThreshold\":3}}]}}}}'",
         ];
     STARTUP_WINDOW_SHORT = info "startup_window_short"
         "an added startup or liveness probe kills managers that are waiting for their turn to start the webhook"
@@ -18,7 +19,7 @@ causes! {
         ];
     SLOW_START = info "slow_start"
         "the manager's startup took longer than its release waits for the webhook, so its next startup may fail"
-        fix "Find out what is slow on <node>: CPU, pod network, TLS Secrets, or another container's image. A longer probe does not extend the \
+        fix "Find out what is slow on <node>: CPU, pod network, TLS Secrets, or another container's image. A longer probe timeout does not extend the \
              manager's own wait." [
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=100",

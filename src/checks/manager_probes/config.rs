@@ -79,7 +79,7 @@ fn readiness_timeout_short(cluster: &Cluster, readiness: Timing) -> Finding {
         ),
     )
     .impact(
-        "none yet. On a loaded node, a working manager drops out of the webhook and API Services until its next fast answer.",
+        "none yet. On a loaded node, working managers drop out of the webhook and API Services until they answer faster.",
     )
     .fact(format!(
             "readinessProbe: timeout {} s, period {} s, failure threshold {} (stock: 1 s, 10 s and 3)",

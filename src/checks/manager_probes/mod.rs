@@ -30,18 +30,16 @@ use crate::facts::text::quoted;
 use crate::longhorn::Resource::*;
 use crate::longhorn::{Pod, Release, condition};
 
-pub static CHECK: Check = Check {
+pub static CHECK: Check = check! {
     id: "manager_probes",
     title: "Manager probes and startup",
-    summary: "A longhorn-manager's probe is configured badly or keeps failing, or its startup takes longer than its release waits for the webhook.",
+    summary: "A longhorn-manager's probe is misconfigured or keeps failing, or its startup takes longer than its release waits for the webhook.",
     needs: &[DaemonSets, Pods],
     uses: &[Events, Settings, Leases, KubeNodes],
     causes: causes::ALL,
     gauges: gauges::GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,
-    run,
-    ..Check::DEFAULT
 };
 
 /// A slow start is reported for a day; the gauge of the slowest start goes on.
@@ -139,7 +137,7 @@ fn slow_start(cluster: &Cluster, start: &Done, limit: i64) -> Finding {
     let mut finding = of_pod(cluster, &causes::SLOW_START, pod, node, message)
         .since(Some(start.started))
         .impact(
-            "none now. Without another Ready manager, this slow startup would have failed and crash-looped.",
+            "none now. Without another Ready manager, this manager would have failed to start and crash-looped.",
         )
         .fact(format!("container longhorn-manager was started at {}", start.started))
         .fact(format!("the pod has been Ready since {}", start.ready));

@@ -6,21 +6,17 @@ use crate::check::*;
 
 /// The alerts of the check.
 pub const ALERTS: &[Alert] = &[
-    Alert {
-        name: "LonghornManagerSlowStart",
+    alert! { "LonghornManagerSlowStart",
         when: When::Found(&[&causes::SLOW_START]),
         for_: "5m",
         summary: "A Longhorn manager started more slowly than its webhook wait allows.",
         description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} took longer to become Ready than this \
-                      release waits for the webhook. Without another Ready manager, it would crash-loop. Before the next upgrade, check the node's \
-                      CPU, the TLS Secrets and the pod network.",
+                      release waits for the webhook. Without another Ready manager, it would crash-loop. Before the next upgrade, check node CPU, \
+                      TLS Secrets and pod network.",
         why: "The limit is the release's own wait (60 s from 1.5.0, 120 s from 1.9.2), without waits for other nodes. The alert waits five minutes, so \
               that a nearly complete startup can finish.",
-        runbook: include_str!("LonghornManagerSlowStart.md"),
-        ..Alert::DEFAULT
     },
-    Alert {
-        name: "LonghornManagerProbeFailing",
+    alert! { "LonghornManagerProbeFailing",
         when: When::Found(&[&causes::PROBE_FAILING]),
         for_: "5m",
         keep_firing_for: "10m",
@@ -29,8 +25,6 @@ pub const ALERTS: &[Alert] = &[
                       readiness probe fails, the pod serves neither the webhook nor the API. Read its Unhealthy events, and check the node's load.",
         why: "The finding needs about as many failures in ten minutes as the probe tolerates. Events show only their first and last occurrence, so the \
               check assumes that the others are evenly spread.",
-        runbook: include_str!("LonghornManagerProbeFailing.md"),
-        ..Alert::DEFAULT
     },
 ];
 
@@ -76,7 +70,8 @@ pub const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Managers,
         title: "Probe tolerance",
-        description: "Seconds of failures that each probe tolerates. A startup window below 300 s can kill managers that wait for their turn to start.",
+        description: "Seconds of failures that each probe tolerates. A startup window below 300 s can kill managers that are waiting for their turn \
+        to start.",
         unit: Unit::Seconds,
         width: Width::Quarter,
         no_data: "no probe is configured, or the exporter is not reporting",

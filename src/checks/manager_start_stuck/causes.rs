@@ -19,8 +19,8 @@ mod own {
                 [read "kubectl -n <namespace> get lease <object> -o yaml", read "kubectl -n <namespace> logs <pod> -c longhorn-manager --tail=50"];
         UNKNOWN = warning "unknown"
             "the manager is hanging during startup (cause unknown)"
-            fix "Read the end of the manager's log for what is missing (API server, permission, webhook). If nothing is missing, check CPU \
-                 and memory. Save the log before deleting the pod." [
+            fix "Find out from the manager's last log lines what it lacks (API server, permission, webhook). If it lacks nothing, check CPU and \
+                 memory. Save the log before deleting the pod." [
                 read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=50",
                 read "kubectl auth can-i update leases.coordination.k8s.io --as=system:serviceaccount:<namespace>:longhorn-service-account -n <namespace>",
                 read "kubectl describe node <node>",

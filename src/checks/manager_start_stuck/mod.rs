@@ -31,18 +31,17 @@ use crate::longhorn::Resource::*;
 /// The container that is judged.
 const CONTAINER: &str = "longhorn-manager";
 
-pub static CHECK: Check = Check {
+pub static CHECK: Check = check! {
     id: "manager_start_stuck",
     title: "Managers stuck during startup",
-    summary: "A longhorn-manager is running but has not finished its startup in time: it is not Ready, or its node still holds the start Lease. \
+    summary: "A longhorn-manager is running but stuck during startup: it is not Ready, or its node still holds the start Lease. \
               The cause comes from the current run's log.",
     needs: &[Pods],
     uses: &[Leases, Settings, DaemonSets, KubeNodes, EndpointSlices, LonghornNodes, Events],
     glances: &[NetworkPolicies],
     causes: causes::ALL,
     ways: &[start_causes::WAYS, causes::WAYS],
-    alerts: &[Alert {
-        name: "LonghornManagerStartStuck",
+    alerts: &[alert! { "LonghornManagerStartStuck",
         when: When::Found(causes::STUCK),
         without: &["cause"],
         runbook_only: &[&causes::QUEUEING],
@@ -53,9 +52,8 @@ pub static CHECK: Check = Check {
         description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is stuck during startup. This manager's \
                       volumes cannot attach, detach or rebuild, and other nodes' managers may be waiting for it. Read its current log, not the \
                       previous one.",
-        why: "The finding begins after one minute if the log names the cause, otherwise after the release's startup limit. The alert waits three minutes longer, so that an API server can restart.",
-        runbook: include_str!("LonghornManagerStartStuck.md"),
-        ..Alert::DEFAULT
+        why: "The finding begins after one minute if the log names the cause, otherwise after the release's startup limit. The alert waits three \
+            minutes longer, so that an API server can restart.",
     }],
     panels: &[Panel {
         dashboard: Dashboard::Managers,
@@ -65,8 +63,6 @@ pub static CHECK: Check = Check {
         no_data: "no manager is stuck during startup, or the exporter is not reporting",
         ..Panel::TABLE.of_findings("manager_start_stuck")
     }],
-    run,
-    ..Check::DEFAULT
 };
 
 fn run(cluster: &Cluster, out: &mut Outcome) {

@@ -23,28 +23,25 @@ use crate::longhorn::{DataEngine, KubeNode};
 
 use reports::{Reports, span};
 
-pub static CHECK: Check = Check {
+pub static CHECK: Check = check! {
     id: "node_iscsi_errors",
     title: "iSCSI errors on nodes",
-    summary: "A node's kernel lost iSCSI connections within the last hour. This needs node-problem-detector with the monitors shipped with the \
-              exporter. A shim that containerd lost counts only within five minutes of an iSCSI error on the node.",
+    summary: "A node's kernel lost iSCSI connections within the last hour. The check needs node-problem-detector with the exporter's monitors. A \
+    shim that containerd lost counts only within 5 min of an iSCSI error there.",
     needs: &[NodeEvents],
     uses: &[LonghornNodes, InstanceManagers, Pods, Engines, Volumes],
     causes: causes::ALL,
     ways: &[causes::WAYS],
     gauges: GAUGES,
-    alerts: &[Alert {
-        name: "LonghornNodeIscsiErrors",
+    alerts: &[alert! { "LonghornNodeIscsiErrors",
         when: When::Found(&[&causes::ISCSI_CONN_ERROR]),
         for_: "1m",
         runbook_only: &[&causes::SHIM_DISCONNECTED],
         summary: "A node lost the iSCSI connections of Longhorn volumes.",
         description: "Node {{ $labels.object }}'s kernel lost iSCSI connections in the last hour. Its volumes may have detached or turned \
                       read-only. Check that they are attached and writable, then find out whether the node's instance manager was replaced.",
-        why: "The alert waits only one minute: in normal operation, a kernel never loses iSCSI connections, as a detach logs out first. A lost shim has \
-              no alert, because it is only reported together with such errors.",
-        runbook: include_str!("LonghornNodeIscsiErrors.md"),
-        ..Alert::DEFAULT
+        why: "The alert waits only one minute: a detach logs out first, so in normal operation a kernel never loses iSCSI connections. A lost shim \
+        has no alert: it is reported only with such errors.",
     }],
     panels: &[
         Panel {
@@ -65,8 +62,6 @@ pub static CHECK: Check = Check {
             ..Panel::TABLE.of(&LAST)
         },
     ],
-    run,
-    ..Check::DEFAULT
 };
 
 gauges! {

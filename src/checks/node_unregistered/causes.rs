@@ -14,14 +14,15 @@ causes! {
         ways KUBELET_SAYS ways NOT_STARTED;
     NODE_GONE = warning "node_gone" "the node was removed from Kubernetes but is still registered in Longhorn"
         but "info if nothing is left on it and every volume is healthy"
-        fix "Bring node <node> back. If it is lost, wait until every volume is healthy without its replicas. Then disable scheduling on the node and delete it in Longhorn." [
+        fix "Bring node <node> back. If it is lost, wait until every volume is healthy without its replicas. Then disable scheduling on the node and \
+             delete it in Longhorn." [
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node>",
             read "kubectl -n <namespace> get volumes.longhorn.io",
             change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '{\"spec\":{\"allowScheduling\":false}}'",
             change "kubectl -n <namespace> delete nodes.longhorn.io <node>",
         ] proven "Kubernetes lists no such node, and no volume needs its replicas; Longhorn rejects the deletion while a replica or engine \
                   names the node"
-        way RENAMED "its machine is another node now"
+        way RENAMED "its machine now has another node name"
             fix "Give <value> its old node name <node> (hostname, or k3s node-name): Longhorn then finds its replicas. Until then, do not delete \
                  node <node>, replicas or orphans."
             [read "kubectl get nodes -o wide", read "kubectl -n <namespace> get nodes.longhorn.io -o yaml | grep -E '^    name:|diskUUID'"]
@@ -33,7 +34,8 @@ causes! {
             fix "Delete node <node> in Longhorn if it will not come back: no replica, engine or orphan is on it." [
                 change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '{\"spec\":{\"allowScheduling\":false}}'",
                 change "kubectl -n <namespace> delete nodes.longhorn.io <node>",
-            ] proven "Kubernetes lists no such node, no replica, engine or orphan names it, and every volume is healthy; Longhorn rejects the deletion otherwise";
+            ] proven "Kubernetes lists no such node, no replica, engine or orphan names it, and every volume is healthy; Longhorn rejects the \
+                deletion otherwise";
     MANAGER_MISSING = warning "manager_missing"
         "no longhorn-manager is running on the node: its pod is missing, cannot start or cannot terminate"
         fix "Find out what blocks the pod: nodeSelector, affinity, taint, quota, admission policy, or a pod stuck Terminating. Even a node \

@@ -20,7 +20,7 @@ use crate::facts::{nodes, text};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{ConditionStatus, DaemonSet, KubeNode, LonghornNode, Owner, Pod, Replica, condition};
 
-pub static CHECK: Check = Check {
+pub static CHECK: Check = check! {
     id: "node_unregistered",
     title: "Nodes not registered",
     summary: "A node with a longhorn-manager is not registered in Longhorn. Or a registered node is missing from Kubernetes or has no running \
@@ -33,8 +33,7 @@ pub static CHECK: Check = Check {
     causes: causes::ALL,
     ways: &[causes::WAYS],
     gauges: GAUGES,
-    alerts: &[Alert {
-        name: "LonghornNodeUnregistered",
+    alerts: &[alert! { "LonghornNodeUnregistered",
         when: When::Found(&[
             &causes::NEVER_STARTED,
             &causes::NODE_GONE,
@@ -49,8 +48,6 @@ pub static CHECK: Check = Check {
                       it. Read its manager's log. If the node is lost, delete it in Longhorn once its replicas are rebuilt elsewhere.",
         why: "The finding waits ten minutes for a start, five for a node being replaced, one if the cause is known. The alert fires no later than the \
               alert on the webhook outage that this can cause.",
-        runbook: include_str!("LonghornNodeUnregistered.md"),
-        ..Alert::DEFAULT
     }],
     panels: &[
         Panel {
@@ -70,8 +67,6 @@ pub static CHECK: Check = Check {
             ..Panel::TABLE.of_findings("node_unregistered")
         },
     ],
-    run,
-    ..Check::DEFAULT
 };
 
 gauges! {
@@ -160,7 +155,7 @@ fn find_uninitialized(cluster: &Cluster, out: &mut Outcome) {
             Finding::about(&causes::UNINITIALIZED, cluster.object::<KubeNode>(name), message)
                 .node(name)
                 .since(node.metadata.created())
-                .impact(format!("Longhorn cannot use {name}: none of its pods starts there"))
+                .impact(format!("Longhorn cannot use {name}: none of its pods can start there"))
                 .fact(format!("node {name} has the taint {TAINT}")),
         );
     }

@@ -182,10 +182,14 @@ fn finding(
     let mut finding = Finding::about(
         &BACKING_IMAGE_STALLED,
         cluster.object::<BackingImage>(name),
-        format!("backing image {name} has been stalled for {long}: it has no usable copy"),
+        match preparing {
+            Some(_) => format!("backing image {name} has been stalled for {long}: it has no usable copy"),
+            // it was ready once, and is as old as its object
+            None => format!("backing image {name} has no usable copy"),
+        },
     )
     .severity(severity)
-    .since(Some(still.since))
+    .since(preparing.map(|_| still.since))
     .impact(impact)
     .volumes(waiting)
     .with(Name::BackingImage, name);

@@ -11,13 +11,14 @@ const IMAGE: &str = "kubectl -n <namespace> get backingimages.longhorn.io <backi
 causes! {
     EXPANSION_FAILED = warning "expansion_failed"
         "a volume's last expansion failed, and no replica can be rebuilt until the size is correct"
-        fix "Fix what the error names: Longhorn retries automatically, at growing intervals. If it is a lack of space, free or add space on the \
-             replicas' disks." [
-            read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o custom-columns='NAME:.metadata.name,WANTED:.spec.volumeSize,SIZE:.status.currentSize,ERROR:.status.lastExpansionError'",
+        fix "Fix the problem that the error names: Longhorn retries automatically, at growing intervals. If space is short, free or add space on \
+             the replicas' disks." [
+            read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o \
+                custom-columns='NAME:.metadata.name,WANTED:.spec.volumeSize,SIZE:.status.currentSize,ERROR:.status.lastExpansionError'",
             read "kubectl -n <namespace> get events --field-selector reason=FailedExpansion",
         ]
         way REJECTED "Longhorn rejects the new size"
-            fix "Add or expand disks, or move replicas to larger ones, if the error names a lack of allocatable space. Kubernetes then retries."
+            fix "Add or expand disks, or move replicas to larger ones, if the error reports too little allocatable space. Kubernetes then retries."
             [read "kubectl -n <namespace> get nodes.longhorn.io -o yaml | grep -E 'storage(Maximum|Reserved|Scheduled|Available)'"]
         way OVERSIZED "the engine's size exceeds the volume's"
             fix "Take a backup. Then expand the claim to the engine's currentSize (this cannot be undone): replicas are then rebuilt. Do not delete a replica \
@@ -26,7 +27,8 @@ causes! {
         "a volume's expansion has been stalled for half an hour"
         fix "Check that the volume is attached and its engine is running: an expansion needs both. Then read the log of the longhorn-manager on \
              <owner>, which owns the volume." [
-            read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o custom-columns='NAME:.metadata.name,STATE:.status.currentState,WANTED:.spec.volumeSize,SIZE:.status.currentSize,EXPANDING:.status.isExpanding'",
+            read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o \
+                custom-columns='NAME:.metadata.name,STATE:.status.currentState,WANTED:.spec.volumeSize,SIZE:.status.currentSize,EXPANDING:.status.isExpanding'",
             read "kubectl -n <namespace> logs <manager> -c longhorn-manager --since=1h | grep <volume>",
         ];
     RESTORE_FAILED = warning "restore_failed"
@@ -50,10 +52,10 @@ causes! {
         ];
     PURGE_FAILED = info "purge_failed"
         "a volume's removed snapshots could not be purged, so their space is not reclaimed"
-        fix "<known_error>Fix what the error names. The next purge retries. If a replica lacks space for the merge, free space on its disk." [
+        fix "<known_error>Fix the problem that the error names. The next purge retries. If a replica lacks space for the merge, free space on its disk." [
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o jsonpath='{.items[*].status.purgeStatus}'",
         ]
-        way CUT_OFF "the replica could not be reached"
+        way CUT_OFF "the engine could not reach the replica"
             fix "Wait until the engine reaches the replica again: the next purge then retries. The disks have enough space.";
     PURGE_STALLED = warning "purge_stalled"
         "a purge of removed snapshots has been stalled for an hour, and blocks all replica rebuilds"
@@ -64,7 +66,8 @@ causes! {
         ];
     CLONE_FAILED = warning "clone_failed"
         "copying data into a clone failed, so the clone cannot be used"
-        fix "<known_error>Fix what the error names. Once the source volume is healthy, delete and recreate the clone's claim: this does not affect the source." [
+        fix "<known_error>Fix the problem that the error names. Once the source volume is healthy, delete and recreate the clone's claim: this does not affect \
+             the source." [
             read "kubectl -n <namespace> get volumes.longhorn.io <volume> -o jsonpath='{.status.cloneStatus}'",
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o jsonpath='{.items[*].status.cloneStatus}'",
         ] proven "the clone never got its data; the source is not touched";
@@ -76,7 +79,7 @@ causes! {
         ];
     SYSTEM_BACKUP_FAILED = warning "system_backup_failed"
         "the newest system backup, or the newest backup of a backing image, failed"
-        fix "<known_error>Fix what the backup's error names. Then take another backup and delete the failed one."
+        fix "<known_error>Fix the problem that the backup's error names. Then take another backup and delete the failed one."
             [read DESCRIBE, read TARGETS] proven "the backup has failed, so it holds nothing complete";
     SYSTEM_BACKUP_STALLED = warning "system_backup_stalled"
         "a system backup, or a backup of a backing image, has stalled"
@@ -85,13 +88,13 @@ causes! {
             [read DESCRIBE, read "kubectl -n <namespace> get backups.longhorn.io --sort-by=.metadata.creationTimestamp"];
     SYSTEM_RESTORE_FAILED = warning "system_restore_failed"
         "a system restore failed, so objects of the system backup may be missing" but "info a day later"
-        fix "Read the SystemRestore's Error condition, which names the failed kind and the cause. Fix the cause. Then delete the \
-             SystemRestore and create it again."
+        fix "Read the SystemRestore's Error condition, which names the failed kind and the cause. Fix the cause. Then delete and recreate the \
+             SystemRestore."
             [read DESCRIBE, read TARGETS] proven "the restore has ended; deleting it removes its record and its Job, but nothing that it restored";
     SYSTEM_RESTORE_STALLED = warning "system_restore_stalled"
         "a system restore has stalled: its Job is not running, or has been failing for a day"
-        fix "Read the log of the Job's pod to find out which object cannot be restored. If the Job has no pod, find out why. Then delete and recreate \
-             the SystemRestore." [
+        fix "Read the log of the Job's pod (or the Job's Events if it has none) to find out which object cannot be restored. Then fix that, and \
+             recreate the SystemRestore." [
             read "kubectl -n <namespace> logs -l job-name=<workload> --tail=50",
             read DESCRIBE,
             read "kubectl -n <namespace> describe jobs <workload>",
@@ -107,7 +110,7 @@ causes! {
         ways KUBELET_SAYS ways NOT_STARTED;
     BACKING_IMAGE_FAILED = warning "backing_image_failed"
         "every copy of a backing image failed, so the image's volumes cannot attach"
-        fix "<known_error>Fix what the backing image's message names (source, network or disk). Do not delete \
+        fix "<known_error>Fix the problem that the backing image's message names (source, network or disk). Do not delete \
              the image: its volumes hold only the differences from it."
             [read IMAGE, read SOURCE, read "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --tail=2000 | grep <backing_image>"]
         way NEVER_USED "no data was ever written to it"
@@ -115,7 +118,7 @@ causes! {
                  data. Changing the image's spec has no effect."
                 [read IMAGE, change "kubectl -n <namespace> delete backingimages.longhorn.io <backing_image>"]
                 proven "no volume on the image was ever up, so no data is written on it"
-        way NO_SOURCE "the source cannot be reached"
+        way NO_SOURCE "the node cannot reach the image's source"
             fix "Make sure that pods on <node> can reach the image's source. Check DNS, firewall and proxy (no-proxy must list the cluster's networks). \
                  Longhorn then fetches the image again."
                 [read SOURCE, read "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --tail=2000 | grep <backing_image>"];

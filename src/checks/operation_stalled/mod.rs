@@ -25,7 +25,7 @@ mod volumes;
 use crate::check::*;
 use crate::longhorn::Resource::*;
 
-pub static CHECK: Check = Check {
+pub static CHECK: Check = check! {
     id: "operation_stalled",
     title: "Operations that do not finish",
     summary: "An expansion, restore, purge, clone, system backup, system restore or backing image has failed or stalled.",
@@ -39,8 +39,6 @@ pub static CHECK: Check = Check {
     gauges: GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,
-    run,
-    ..Check::DEFAULT
 };
 
 gauges! {

@@ -3,8 +3,7 @@
 use super::causes::*;
 use crate::check::*;
 
-pub(super) const ALERTS: &[Alert] = &[Alert {
-    name: "LonghornOperationStalled",
+pub(super) const ALERTS: &[Alert] = &[alert! { "LonghornOperationStalled",
     when: When::Found(&[
         &EXPANSION_FAILED, &EXPANSION_STALLED, &RESTORE_FAILED, &RESTORE_STALLED, &PURGE_STALLED,
         &CLONE_FAILED, &CLONE_STALLED, &SYSTEM_BACKUP_FAILED, &SYSTEM_BACKUP_STALLED, &SYSTEM_RESTORE_FAILED,
@@ -16,8 +15,6 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
     description: "An operation on {{ $labels.object }} has failed or stalled (expansion, restore, purge, clone, system backup, system restore or \
                   backing image). Until it succeeds, its result cannot be used. Run the command below to find the cause.",
     why: "If no error is reported, the finding waits half an hour or more. The alert waits ten more minutes so that Longhorn can retry.",
-    runbook: include_str!("LonghornOperationStalled.md"),
-    ..Alert::DEFAULT
 }];
 
 pub(super) const PANELS: &[Panel] = &[Panel {

@@ -156,7 +156,7 @@ fn not_attaching(cluster: &Cluster, out: &mut Outcome, volume: &Volume) {
             )
             .way(&NOT_ATTACHING)
             .since(age.since)
-            .impact("the standby volume falls behind its source")
+            .impact("the standby volume is falling behind its source")
             .fact("the ticket of volume-restore-controller is not satisfied, and spec.nodeID is empty")
             .fact(format!(
                 "spec.fromBackup names {backup}, and the newest backup of its source is {}",
@@ -179,7 +179,7 @@ fn restore(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engin
     }
     let runs: Vec<i64> = restores.values().filter(|one| one.is_restoring).map(|one| one.progress.0).collect();
     let impact = match volume.status.is_standby {
-        true => "the standby volume falls behind its source",
+        true => "the standby volume is falling behind its source",
         false => "the volume cannot be used until its data is restored",
     };
     if let (true, Some((replica, failed))) =

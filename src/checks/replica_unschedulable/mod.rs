@@ -18,7 +18,7 @@ use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::{MAINTENANCE, PLACED};
 use crate::facts::placement::{self, Obstacle, PlacementRefusal};
-use crate::facts::ways::WITHHELD;
+use crate::facts::ways::{PROMISED, WITHHELD};
 use crate::facts::{nodes, text, volumes, ways};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{
@@ -42,17 +42,16 @@ causes! {
         "the disks that could take the replica are already fully allocated to other replicas \
          (storage-over-provisioning-percentage)",
         changed_by: BY_PERCENTAGE
-        fix "Add a disk, or lower a disk's reserved space. If the volumes use much less than their sizes, raise \
-             storage-over-provisioning-percentage instead."
+        fix PROMISED
             [read "kubectl -n <namespace> get settings.longhorn.io storage-over-provisioning-percentage", read NODES, read VOLUME]
             proven "the replica has failed and still counts on the disk that the next one needs, and the volume has a healthy one"
-        way FAILED_COUNTS "its failed replica still counts on the disk"
+        way FAILED_COUNTS "its failed replica still counts against the disk"
             fix "Delete the failed replica <replica>: its size still counts against the disk. The volume has a healthy replica, and Longhorn replaces the \
                  deleted one." [
                 read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
                 change "kubectl -n <namespace> delete replicas.longhorn.io <replica>",
             ]
-        way COUNTED_TWICE "this release counts a replica on every disk of its node"
+        way COUNTED_TWICE "this release counts each replica on every disk of its node"
             fix "Upgrade to 1.11.1 or later: this release counts each replica on every disk (issue 12653). Until then, add a disk on another node, or raise \
                  storage-over-provisioning-percentage if disks have room."
         way TOO_LARGE "the volume is too large"
@@ -66,7 +65,7 @@ causes! {
             read NODES,
             read VOLUME,
         ]
-        way ZONES "each zone has one"
+        way ZONES "each zone has a replica"
             fix "Add a node in another zone: replica-zone-soft-anti-affinity is false, and every zone already has a replica. If you set it \
                  to true, losing one zone can cost several replicas." [
                 read "kubectl get nodes -L topology.kubernetes.io/zone",
@@ -78,7 +77,7 @@ causes! {
         way SELECTS_NONE "the volume selects no tag"
             fix "Set allow-empty-node-selector-volume and allow-empty-disk-selector-volume to true, or add a node or disk without tags."
                 [read TAGS, read VOLUME]
-        way TAG_LOST "a disk lost its tag"
+        way TAG_LOST "a node or disk has lost its tag"
             fix "Restore <value> on <node> (in Harvester, on the Host page): a replica there needs it. Keep the failed replica: Longhorn \
                  reuses it. Do not remove the volume's selectors."
             [read TAGS, read VOLUME];
@@ -87,7 +86,7 @@ causes! {
         but "info during the first hour of a cordon"
         fix "Bring the nodes back, uncordon them, or enable scheduling on them and their disks. Longhorn then continues." [read NODES, read VOLUME]
         way NO_DISK "no node has a disk"
-            fix "Add a disk to a node. With create-default-disk-labeled-nodes on, label the nodes instead \
+            fix "Add a disk to a node. If create-default-disk-labeled-nodes is true, label the nodes instead \
                  (node.longhorn.io/create-default-disk=true): Longhorn then adds the default disk." [
                 read "kubectl -n <namespace> get settings.longhorn.io create-default-disk-labeled-nodes",
                 read "kubectl get nodes -L node.longhorn.io/create-default-disk",
@@ -113,27 +112,25 @@ causes! {
         ];
 }
 
-pub static CHECK: Check = Check {
+pub static CHECK: Check = check! {
     id: "replica_unschedulable",
     title: "Replicas without a disk",
-    summary: "Longhorn finds no disk for a replica, even if it reports the volume as healthy. The finding shows each disk's figures, tags, zones and anti-affinity.",
+    summary: "Longhorn finds no disk for a replica, even if it reports the volume as healthy. The finding shows each disk's figures, tags, zones and \
+        anti-affinity.",
     needs: &[Volumes, Replicas, LonghornNodes, Settings],
     uses: &[Engines, KubeNodes],
     causes: ALL,
     ways: &[WAYS],
     gauges: GAUGES,
-    alerts: &[Alert {
-        name: "LonghornReplicaUnschedulable",
+    alerts: &[alert! { "LonghornReplicaUnschedulable",
         when: When::Found(ALL),
         only: Some(Severity::Warning),
         for_: "10m",
         keep_firing_for: "10m",
         summary: "Longhorn finds no disk for a volume's replica.",
-        description: "Longhorn finds no disk for a replica of volume {{ $labels.object }}. The volume has fewer copies than it should, even if \
-                      Longhorn reports it as healthy. Run the command below to find out what each disk lacks.",
+        description: "Longhorn finds no disk for a replica of volume {{ $labels.object }}. The volume lacks a copy, even if Longhorn reports it as \
+        healthy. Run the command below to find out what each disk lacks.",
         why: "The finding waits ten minutes, enough for a node to reboot. The alert waits ten more minutes so that someone can finish adding a disk.",
-        runbook: include_str!("LonghornReplicaUnschedulable.md"),
-        ..Alert::DEFAULT
     }],
     panels: &[Panel {
         dashboard: Dashboard::Volumes,
@@ -142,8 +139,6 @@ pub static CHECK: Check = Check {
         no_data: "every replica has a disk, or the exporter is not reporting",
         ..Panel::TABLE.of(&WITHOUT_DISK)
     }],
-    run,
-    ..Check::DEFAULT
 };
 
 gauges! {
@@ -230,36 +225,33 @@ fn finding(
     let shown: Vec<&PlacementRefusal> =
         refusals.iter().filter(|refusal| only.is_none_or(|node| node == refusal.node)).collect();
     let place = place(cause, &refusals);
-    let node = cordoned(cluster, &refusals).filter(|_| way == Some(&CORDONED));
-    let node = node.or(only).or(taking).or(place.map(|place| place.node.as_str()));
-    let node = node.or(lost.as_ref().map(|lost| lost.refusal.node.as_str()));
+    let node = (cordoned(cluster, &refusals).filter(|_| way == Some(&CORDONED)))
+        .or(only)
+        .or(taking)
+        .or(place.map(|place| place.node.as_str()))
+        .or(lost.as_ref().map(|lost| lost.refusal.node.as_str()));
     let (size, too_large) = (volume.spec.size.0, way == Some(&TOO_LARGE));
-    let finding = Finding::about(
-        cause,
-        volumes::object(cluster, volume),
-        format!("no disk can take a replica of {whose}: {why}"),
-    )
-    .volumes(users)
-    .since(since)
-    .way(way)
-    .fact(text::with_quote(
-        format!("condition Scheduled is False ({})", scheduled.reason),
-        &scheduled.message,
-    ))
-    .impact(impact(&whose, placed, wanted, volume.status.robustness.as_str()))
-    .facts(text::first_ten(&shown, "disk", |refusal| refusal.text.clone()))
-    .facts(too_large.then(|| format!("the volume has {}, and a disk may hold {}", bytes(size), bytes(most))))
-    .facts(lost.as_ref().map(tags::Lost::evidence))
-    .with(
-        Name::Value,
-        match &lost {
-            Some(lost) => lost.tag(),
-            None if too_large => bytes(most),
-            None if cause == &TAGS_UNMET => tags::why(&refusals).1,
-            None => wanted.to_string(),
-        },
-    )
-    .with(Name::Replica, failed.unwrap_or_default());
+    let value = match &lost {
+        Some(lost) => lost.tag(),
+        None if too_large => bytes(most),
+        None if cause == &TAGS_UNMET => tags::why(&refusals).1,
+        None => wanted.to_string(),
+    };
+    let says = format!("condition Scheduled is False ({})", scheduled.reason);
+    let headline = format!("no disk can take a replica of {whose}: {why}");
+    let finding = Finding::about(cause, volumes::object(cluster, volume), headline)
+        .volumes(users)
+        .since(since)
+        .way(way)
+        .fact(text::with_quote(says, &scheduled.message))
+        .impact(impact(&whose, placed, wanted, volume.status.robustness.as_str()))
+        .facts(text::first_ten(&shown, "disk", |refusal| refusal.text.clone()))
+        .facts(
+            too_large.then(|| format!("the volume has {}, and a disk may hold {}", bytes(size), bytes(most))),
+        )
+        .facts(lost.as_ref().map(tags::Lost::evidence))
+        .with(Name::Value, value)
+        .with(Name::Replica, failed.unwrap_or_default());
     let finding = place.into_iter().fold(finding, |finding, place| finding.disk(&place.disk));
     let finding = node.into_iter().fold(finding, Finding::node);
     let planned = cause == &NODES_UNAVAILABLE && is_planned(cluster, since, &shown);

@@ -21,7 +21,8 @@ ways! { DEVICE:
         [read "ssh <node> 'sudo multipath -ll; lsblk'", read LOG];
 }
 
-const NO_LIMIT: &str = "Remove the LimitRange or policy that sets the pod's memory limit (<value>): Longhorn sets none. The next pod then has none either. The volume's replicas are not affected.";
+const NO_LIMIT: &str = "Remove the LimitRange or policy that sets the pod's memory limit (<value>): Longhorn sets none. The next pod then has none \
+    either. The volume's replicas are not affected.";
 const POD_LIMIT: &str = "kubectl -n <namespace> get pod share-manager-<object> -o jsonpath='{.metadata.annotations}{.spec.containers[*].resources}'";
 
 ways! { MEMORY:
@@ -43,7 +44,7 @@ causes! {
             [read DESCRIBE, read SHARE]
         ways KUBELET_SAYS ways NOT_STARTED;
     POD_FAILED = critical "pod_failed" "the NFS server's pod ended and was not replaced", of_data: NotServed
-        fix "Find out why pod <pod> ended (read its log), and why the longhorn-manager on <owner> does not replace it. Deleting the pod makes that \
+        fix "Find out why pod <pod> ended (read its log), and why the longhorn-manager on <owner> has not replaced it. Deleting the pod makes that \
              manager check again." [read POD_LOG, read DESCRIBE, change DELETE] proven "the pod has ended, and holds no data"
         ways FILE_SYSTEM ways DEVICE ways MEMORY;
     POD_MISSING = critical "pod_missing" "the NFS server's pod is missing", of_data: NotServed
@@ -67,14 +68,14 @@ causes! {
             [read POD_LOG, read "ssh <node> 'sudo multipath -ll; lsblk'", change DELETE]
         ways DEVICE;
     SERVICE_MISSING = critical "service_missing" "its NFS Service is missing", of_data: NotServed
-        fix "Scale down the workloads that use the claim, then delete pod <pod>: Longhorn creates the Service only with that pod. Then \
-             scale the workloads up."
+        fix "Scale down the workloads that use the claim, then delete pod <pod>: Longhorn creates the Service only with that pod. Then scale the \
+             workloads up again."
             [read "kubectl -n <namespace> get services", read SHARE, change DELETE]
             proven "no client reaches the server without its Service; the data is in the volume, not in the pod";
     RESTARTING = critical "restarting"
         "the NFS server keeps being replaced, and its clients hang each time" but "warning if fewer than six times in half an hour"
-        fix "Find out what kills the NFS server: memory, its node, a damaged file system, or an unreachable Service \
-             longhorn-recovery-backend. From 1.7 on, its lease can expire on a busy node."
+        fix "Find out what keeps killing the NFS server: memory, node, damaged file system, or unreachable Service longhorn-recovery-backend. From \
+             1.7 on, its lease can expire on a busy node."
             [read "kubectl -n <namespace> get events --field-selector involvedObject.name=share-manager-<object>", read POD_LOG, read DESCRIBE]
         way MANAGERS_RESTART "its recovery backend's managers keep restarting"
             fix "Find out why the managers keep restarting. Without their Service longhorn-recovery-backend, the NFS server of <release> \

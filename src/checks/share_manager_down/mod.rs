@@ -34,7 +34,7 @@ const LOOP_AT: usize = 3;
 /// How far back replaced pods are counted.
 const WINDOW: SignedDuration = SignedDuration::from_mins(30);
 
-pub static CHECK: Check = Check {
+pub static CHECK: Check = check! {
     id: "share_manager_down",
     title: "Share managers down",
     summary: "The NFS server of an RWX volume in use is down, or keeps being replaced.",
@@ -48,9 +48,7 @@ pub static CHECK: Check = Check {
     gauges: GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,
-    run,
     stops_workloads: true,
-    ..Check::DEFAULT
 };
 
 gauges! {

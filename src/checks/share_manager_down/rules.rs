@@ -5,8 +5,7 @@ use super::causes::*;
 use crate::check::*;
 
 pub(super) const ALERTS: &[Alert] = &[
-    Alert {
-        name: "LonghornShareManagerDown",
+    alert! { "LonghornShareManagerDown",
         when: When::Flag { gauge: &super::NOT_SERVED, labels: &[] },
         without: &["cause"],
         runbook_only: DOWN,
@@ -16,13 +15,10 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "A Longhorn RWX volume is unavailable.",
         description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is unavailable: \
                       its NFS server is down. Every pod that uses the claim hangs. Run the command below to find out why.",
-        why: "The finding allows three minutes for a failover. The alert waits three minutes longer, so that the alert on its cause (manager, node or attachment) \
-              never fires later.",
-        runbook: include_str!("LonghornShareManagerDown.md"),
-        ..Alert::DEFAULT
+        why: "The finding allows three minutes for a failover. The alert waits three more minutes, so that it never fires before the alert on its \
+        cause (manager, node or attachment).",
     },
-    Alert {
-        name: "LonghornShareManagerRestarting",
+    alert! { "LonghornShareManagerRestarting",
         when: When::Found(&[&RESTARTING, &OOM_KILLED]),
         without: &["node"],
         keep_firing_for: "30m",
@@ -30,10 +26,8 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "The NFS server of a Longhorn RWX volume keeps being replaced.",
         description: "The NFS server of volume {{ $labels.object }} was replaced at least three times in 30 min. Its clients hang each time. Find \
                       out how the last server ended: OOM kill, lost node or expired lease.",
-        why: "The finding needs three replacements in 30 min. Six are critical, because all clients then hang every five minutes. The alert keeps firing for \
-              30 min after the finding ends, so that it does not flap.",
-        runbook: include_str!("LonghornShareManagerRestarting.md"),
-        ..Alert::DEFAULT
+        why: "The finding needs three replacements in 30 min. Six are critical, because all clients then hang every five minutes. To avoid \
+        flapping, the alert keeps firing for 30 min after the finding ends.",
     },
 ];
 

@@ -34,15 +34,14 @@ causes! {
 const MAX_OF_ONE: usize = 20;
 const MAX_IN_ALL: usize = 100;
 
-pub static CHECK: Check = Check {
+pub static CHECK: Check = check! {
     id: "signature_matched",
     title: "Your signatures",
     summary: "A signature from your own file (`--signatures`) matches a log line, an Event, an object or the installed release. Without such a file, \
               this check finds nothing.",
     causes: ALL,
     gauges: GAUGES,
-    alerts: &[Alert {
-        name: "LonghornSignatureMatched",
+    alerts: &[alert! { "LonghornSignatureMatched",
         when: When::Found(&[&CRITICAL, &WARNING]),
         severity: Severity::Critical,
         as_found: true,
@@ -53,8 +52,6 @@ pub static CHECK: Check = Check {
         description: "A signature from your own file matches{{ with $labels.object }} {{ . }}{{ end }}{{ with $labels.node }} on node {{ . }}{{ end \
                       }}. Run the command below: its finding names the signature and the fix.",
         why: "The alert waits five minutes to ignore a restart of the exporter or an object that is written twice.",
-        runbook: include_str!("LonghornSignatureMatched.md"),
-        ..Alert::DEFAULT
     }],
     panels: &[Panel {
         dashboard: Dashboard::Managers,
@@ -64,9 +61,7 @@ pub static CHECK: Check = Check {
         no_data: "no signature matches, none is configured, or the exporter is not reporting",
         ..Panel::TABLE.of(&MATCHES)
     }],
-    run,
     of_signatures: true,
-    ..Check::DEFAULT
 };
 
 gauges! {

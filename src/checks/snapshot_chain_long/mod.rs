@@ -30,28 +30,31 @@ causes! {
         ] proven "the volume cannot attach, so that no workload runs on it; a restore creates another volume, and the replicas are kept";
     AT_LIMIT = warning "at_limit"
         "the volume has reached its snapshot limit, so backups and recurring snapshots fail"
-        fix "Delete unneeded snapshots of <claim> (in Longhorn's UI, or as Snapshot objects), or lower retain in its recurring jobs. Existing backups are not affected." [
+        fix "Delete unneeded snapshots of <claim> (in Longhorn's UI, or as Snapshot objects), or lower retain in its recurring jobs. Existing \
+             backups are not affected." [
             read "kubectl -n <namespace> get snapshots.longhorn.io -l longhornvolume=<volume> --sort-by=.status.creationTime",
-            read "kubectl -n <namespace> get recurringjobs.longhorn.io -o custom-columns='NAME:.metadata.name,TASK:.spec.task,RETAIN:.spec.retain,GROUPS:.spec.groups'",
+            read "kubectl -n <namespace> get recurringjobs.longhorn.io -o \
+                custom-columns='NAME:.metadata.name,TASK:.spec.task,RETAIN:.spec.retain,GROUPS:.spec.groups'",
         ] proven "the fix asks for what is not needed; backups are not touched"
         way OPENS_NO_MORE "its replicas cannot reopen its snapshot chain"
-            fix "Delete unneeded snapshots of <claim> now, while it is attached. Once it is detached, no replica can open a chain of over \
-                 250 files. Then lower its recurring jobs' retain.";
+            fix "Delete unneeded snapshots of <claim> now, while it is attached. Then lower its recurring jobs' retain. Once it is detached, no \
+                 replica can open a chain of over 250 files.";
     NEAR_LIMIT = warning "near_limit"
         "the volume is close to its snapshot limit" but "info if the limit was set low for this volume"
         fix "Delete unneeded snapshots. Then find out who takes them: recurring jobs with a high retain, or a backup tool that keeps its \
              snapshots." [
             read "kubectl -n <namespace> get snapshots.longhorn.io -l longhornvolume=<volume> --sort-by=.status.creationTime",
-            read "kubectl -n <namespace> get recurringjobs.longhorn.io -o custom-columns='NAME:.metadata.name,TASK:.spec.task,RETAIN:.spec.retain,GROUPS:.spec.groups'",
+            read "kubectl -n <namespace> get recurringjobs.longhorn.io -o \
+                custom-columns='NAME:.metadata.name,TASK:.spec.task,RETAIN:.spec.retain,GROUPS:.spec.groups'",
         ] proven "the fix asks for what is not needed; backups are not touched";
     MANY = info "many"
         "Longhorn reports that the volume has too many snapshots, which slow down reads and rebuilds"
-        fix "Set retain in the volume's recurring jobs to a lower number if you do not need that many snapshots. This is not urgent." [
+        fix "Set retain in the volume's recurring jobs to a lower number if you need fewer snapshots. This is not urgent." [
             read "kubectl -n <namespace> get snapshots.longhorn.io -l longhornvolume=<volume> --sort-by=.status.creationTime",
         ];
 }
 
-pub static CHECK: Check = Check {
+pub static CHECK: Check = check! {
     id: "snapshot_chain_long",
     title: "Snapshot chains at their limit",
     summary: "A volume is at or near its snapshot limit. At the limit, its backups and rebuilds fail.",
@@ -60,8 +63,7 @@ pub static CHECK: Check = Check {
     causes: ALL,
     ways: &[WAYS],
     gauges: GAUGES,
-    alerts: &[Alert {
-        name: "LonghornSnapshotChainLong",
+    alerts: &[alert! { "LonghornSnapshotChainLong",
         when: When::Found(&[&AT_LIMIT, &NEAR_LIMIT]),
         runbook_only: &[&MANY, &CANNOT_OPEN],
         only: Some(Severity::Warning),
@@ -69,8 +71,6 @@ pub static CHECK: Check = Check {
         summary: "A Longhorn volume is at or near its snapshot limit.",
         description: "Volume {{ $labels.object }} is at or near its snapshot limit. At the limit, its backups and rebuilds fail. Delete unneeded snapshots.",
         why: "A recurring job deletes old snapshots right after it takes a new one. The alert gives the job ten minutes to do so.",
-        runbook: include_str!("LonghornSnapshotChainLong.md"),
-        ..Alert::DEFAULT
     }],
     panels: &[Panel {
         dashboard: Dashboard::Volumes,
@@ -79,8 +79,6 @@ pub static CHECK: Check = Check {
         no_data: "no volume is near its limit, or the exporter is not reporting",
         ..Panel::TABLE.of(&SNAPSHOTS)
     }],
-    run,
-    ..Check::DEFAULT
 };
 
 gauges! {

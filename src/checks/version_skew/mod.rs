@@ -40,12 +40,13 @@ causes! {
         "an hour after the upgrade, a Longhorn component still runs a different release from the managers"
         fix "Restart Deployment longhorn-driver-deployer, which creates the CSI plugin. If the deployer's own image is old, apply the whole \
              manifest or chart of the release." [
-            read "kubectl -n <namespace> get daemonsets,deployments -o custom-columns='KIND:.kind,NAME:.metadata.name,IMAGES:.spec.template.spec.containers[*].image'",
+            read "kubectl -n <namespace> get daemonsets,deployments -o \
+                custom-columns='KIND:.kind,NAME:.metadata.name,IMAGES:.spec.template.spec.containers[*].image'",
             change "kubectl -n <namespace> rollout restart deployment/longhorn-driver-deployer",
         ];
     UPGRADE_REFUSED = warning "upgrade_refused"
         "Flux, Argo CD or the K3s/RKE2 Helm controller cannot apply a Longhorn upgrade, or has rolled it back"
-        fix "Fix what the error names. Then run `longhorn-health-exporter plan upgrade` before you try again. Do not uninstall \
+        fix "Fix the problem that the error names. Then run `longhorn-health-exporter plan upgrade` before you try again. Do not uninstall \
              Longhorn: that deletes its volumes." [
             read "kubectl -n <chart_namespace> logs job/<workload> --tail=50",
             read "kubectl -n <chart_namespace> describe <kind> <object>",
@@ -59,26 +60,25 @@ causes! {
                 read "longhorn-health-exporter plan upgrade",
             ]
         way PRE_UPGRADE "Longhorn's pre-upgrade check rejected it"
-            fix "Run `longhorn-health-exporter plan upgrade` to learn what the pre-upgrade Job rejects, usually a skipped minor release. Upgrade one minor \
+            fix "Run `longhorn-health-exporter plan upgrade` to find out what the pre-upgrade Job rejects, usually a skipped minor release. Upgrade one minor \
                  release at a time." [
                 read "longhorn-health-exporter plan upgrade",
                 read "kubectl -n <chart_namespace> describe <kind> <object>",
             ];
 }
 
-pub static CHECK: Check = Check {
+pub static CHECK: Check = check! {
     id: "version_skew",
     title: "Releases that do not match",
-    summary: "The managers, the installed release and the CSI plugin are of different Longhorn releases. Or the tool that installs Longhorn cannot apply \
-              an upgrade: `check` detects that with your rights, `serve` does not follow these tools.",
+    summary: "The managers, the installed release and the CSI plugin are of different Longhorn releases. Or the tool that installs Longhorn cannot \
+    apply an upgrade: `check` detects this with your rights, but `serve` does not.",
     needs: &[Pods, DaemonSets, Settings],
     uses: &[Volumes, EngineImages, Deployments],
     glances: &[CustomResourceDefinitions, HelmCharts, HelmReleases, Applications],
     causes: ALL,
     ways: &[WAYS],
     gauges: GAUGES,
-    alerts: &[Alert {
-        name: "LonghornVersionSkew",
+    alerts: &[alert! { "LonghornVersionSkew",
         when: When::Found(&[&MANAGERS_DIFFER, &HALF_UPGRADED, &COMPONENT_OLD]),
         runbook_only: &[&UPGRADE_REFUSED],
         for_: "30m",
@@ -86,8 +86,6 @@ pub static CHECK: Check = Check {
         description: "{{ $labels.object }} runs a different release from the rest of Longhorn. Calls between different releases may fail. Finish \
                       the upgrade.",
         why: "The finding waits half an hour. The alert waits another half hour, so that a rollout over many nodes can finish.",
-        runbook: include_str!("LonghornVersionSkew.md"),
-        ..Alert::DEFAULT
     }],
     panels: &[Panel {
         dashboard: Dashboard::Volumes,
@@ -99,8 +97,6 @@ pub static CHECK: Check = Check {
         no_data: "the exporter is not reporting",
         ..Panel::STAT
     }],
-    run,
-    ..Check::DEFAULT
 };
 
 gauges! {
@@ -154,7 +150,7 @@ fn differ(cluster: &Cluster, out: &mut Outcome, managers: &[(&Pod, Release)], ne
             format!("managers of {} are running side by side", apart.join(" and ")),
         )
         .since(age.since_or_later())
-        .impact("none yet. Each manager writes the fields of its own release, and older managers do not know the newer fields.")
+        .impact("none yet. When an older manager updates an object, it may drop fields that only newer managers know.")
         .facts(says)
         .facts([age.evidence()]),
     );

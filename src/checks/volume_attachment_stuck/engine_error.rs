@@ -11,7 +11,7 @@ const MANAGERS_THERE: &str = "kubectl -n <namespace> get pods -l longhorn.io/com
 // Of the v1 data engine, whose device is an iSCSI session of the node with its own instance manager; and of v2.
 ways! { ENGINE_ERROR:
     STALE_RECORD "iscsiadm rejects an old record"
-        fix "Move the iSCSI record that the error names out of its directory on <node>. One bad record can stop every engine there. The \
+        fix "Move the iSCSI record named in the error out of its directory on <node>. One bad record can stop every engine there. The \
              record holds no data, and sessions continue."
         [read "ssh <node> 'sudo iscsiadm -m node'", read "ssh <node> 'sudo find /etc/iscsi/nodes /var/lib/iscsi/nodes -type f -size -1'", read EVENTS];
     NO_ISCSIADM "iscsiadm is missing"
@@ -28,7 +28,8 @@ ways! { ENGINE_ERROR:
         fix "Start iscsid on <node>, now and at every boot. The volume then attaches automatically."
         [change "ssh <node> 'sudo systemctl enable --now iscsid'", read ISCSI_LOG];
     DENIED "SELinux or AppArmor denies iscsiadm"
-        fix "Read the denials on <node> and allow them: the SELinux policy is in Longhorn's article volume-attachment-fails-due-to-selinux-denials."
+        fix "Read the denials on <node>, and allow the denied access: the SELinux policy is in Longhorn's article \
+             volume-attachment-fails-due-to-selinux-denials."
         [read "ssh <node> 'sudo ausearch -m avc -ts recent | grep -i iscsi'", read EVENTS];
     MULTIPATH "multipathd holds the device"
         fix "Blacklist Longhorn's devices in /etc/multipath.conf on <node> and restart multipathd. Longhorn's article \
@@ -38,6 +39,11 @@ ways! { ENGINE_ERROR:
         fix "Find out what is still using <claim>'s device on <node>: a mount, a process or multipathd. Release the device, so that the engine can log \
              out and start again."
         [read "ssh <node> 'sudo iscsiadm -m session -P 1; grep longhorn /proc/mounts; sudo lsof /dev/longhorn/<volume>'", read EVENTS];
+    STALE_TARGET "stale iSCSI target"
+        fix "Cordon <node> and delete the pod that uses <claim>, so that it starts elsewhere. Once no volume is attached to <node>, delete its instance \
+             manager's pod: that removes the target."
+        [change "kubectl cordon <node>", read MANAGERS_THERE, read EVENTS]
+        proven "the pod that cannot start is deleted, and the instance manager's pod only once no volume is attached there";
     NO_LOOPBACK "the node cannot reach its instance manager"
         fix "Allow traffic from <node> to TCP port 3260 of its instance manager pod. Check firewall, NetworkPolicy, routes, and the \
              interface in iscsid.conf."
@@ -47,8 +53,8 @@ ways! { ENGINE_ERROR:
              the node, check iscsid, module iscsi_tcp and multipathd there."
         [read "kubectl -n <namespace> logs -l longhorn.io/component=instance-manager,longhorn.io/node=<node> --tail=500 | grep <volume>-e", read ISCSI_LOG];
     V2_REPLICA_UNREACHED "it cannot reach a replica"
-        fix "Check that <node> reaches the address in the error, where the replica's v2 instance manager answers: the storage network if setting \
-             storage-network names one, else the pod network."
+        fix "Check that <node> can reach the replica's v2 instance manager at the address in the error. The network is the one that setting \
+             storage-network names, or else the pod network."
         [read VOLUME_OBJECTS, read MANAGERS_THERE, read "kubectl -n <namespace> get settings.longhorn.io storage-network"];
     V2_INITIATOR "its v2 initiator fails"
         fix "Check on <node> that kernel module nvme_tcp is loaded and huge pages are free. Then read the error and the log of the v2 instance manager there."
@@ -58,7 +64,7 @@ ways! { ENGINE_ERROR:
 /// What stands in the error of an engine of v1, in lower case, the more particular first. The engine calls iscsiadm in the namespaces of its
 /// node (longhorn/go-iscsi-helper iscsi/initiator.go; open-iscsi usr/iscsiadm.c and include/iscsi_err.h; Longhorn engine issue 226,
 /// longhorn issues 6417, 12548 and 13420).
-const SIGNS: [(&[&str], &Way); 9] = [
+const SIGNS: [(&[&str], &Way); 10] = [
     (&["unknown parameter name node.", "to delete node: no such file", "/default invalid"], &STALE_RECORD),
     (
         &["iscsiadm: not found", "iscsiadm: no such file", "iscsiadm\": executable file not found"],
@@ -70,6 +76,8 @@ const SIGNS: [(&[&str], &Way); 9] = [
     (&["connect to iscsid", "connect to iscsi daemon", "iscsid is not running"], &NO_DAEMON),
     (&["avc: ", "selinux", "iscsiadm: permission denied", "nsenter: permission denied"], &DENIED),
     (&["multipath", "mpath"], &MULTIPATH),
+    // tgtd of the instance manager still has the target of a process that ended (longhorn/go-iscsi-helper iscsi/target.go)
+    (&["this target already exists", "this target is still active"], &STALE_TARGET),
     (&["resource busy", "could not logout", "failed to logout", "device is busy"], &BUSY),
     (
         &["cannot make connection to", "iscsi pdu timed out", "login retries (reopen_max)", "--login]"],

@@ -50,7 +50,7 @@ const OF_KUBERNETES: &str = "kubectl get volumeattachments.storage.k8s.io";
 causes! {
     ATTACH_LOOP = critical "attach_loop"
         "the engine died at least three times in the last hour, so the volume keeps attaching and detaching"
-        fix "Find out why the engine dies. Check the instance manager on <value> (restarted, out of memory), the replicas' network, and \
+        fix "Find out why the engine keeps dying. Check the instance manager on <value> (restarted, out of memory), the replicas' network, and \
              the disks. To end the loop, stop the workload." [read VOLUME_OBJECTS, read EVENTS, read TICKETS]
         ways ENGINE_ERROR;
     ENGINE_CANNOT_START = critical "engine_cannot_start"
@@ -66,7 +66,7 @@ causes! {
             fix "Check on <node> that iscsiadm and module iscsi_tcp exist and the instance manager is running. Then look for a multipathd that \
                  claims the devices, and for SELinux denials."
             [read LONGHORN_NODE, read MANAGERS_THERE]
-        way OF_THE_NODE "no engine starts on one node, but engines run on others"
+        way OF_THE_NODE "no engine starts on this node, but engines are running on others"
             fix "Cordon <node>, so that new pods go elsewhere. Then check its iscsiadm, module iscsi_tcp, SELinux denials and instance manager, \
                  and whether multipathd claims the devices."
             [read LONGHORN_NODE, read MANAGERS_THERE, change "kubectl cordon <node>"]
@@ -91,7 +91,7 @@ causes! {
             proven "a second replica of a strict-local volume, without data; of two active engines the one that no replica names; the pod of a \
                     virtual machine on the node that it should leave"
         way MIGRATES "its migration is stuck"
-            fix "Find out why the migration's engine and replicas do not start. To cancel the migration, delete the virtual machine's pod on \
+            fix "Find out why the migration's engine and replicas are not starting. To cancel the migration, delete the virtual machine's pod on \
                  the target node." [read VOLUME_OBJECTS, read TICKETS, read OWNERS_LOG]
         way INHERITS_FAILURE "its copied replica inherits an old failure"
             fix "Cancel the migration: delete the virtual machine's pod on the target node. Then upgrade to v1.10.2 or later, or shut the \
@@ -110,18 +110,18 @@ causes! {
             fix "Delete the engine that no replica's spec.engineName names. Keep the other engine. Longhorn stops all work on a volume \
                  with two active engines (fixed in 1.4.4 and 1.5.2)." [read VOLUME_OBJECTS, read TICKETS]
         way UNHELD "it is still detached, although no other node holds it"
-            fix "Read the log of the longhorn-manager on <owner>, which owns the volume: it shows why the volume does not attach. Nothing else holds the \
-                 volume." [read OWNERS_LOG, read VOLUME_OBJECTS, read TICKETS]
-        way BY_HAND "it was attached by hand"
+            fix "Read the log of the longhorn-manager on <owner>, which owns the volume: it shows why the volume cannot attach. Nothing else is \
+                 holding the volume." [read OWNERS_LOG, read VOLUME_OBJECTS, read TICKETS]
+        way BY_HAND "it is attached manually"
             fix "Find out whether <claim>'s attachment, made in Longhorn's UI, is still needed. If not, detach the volume there: the workload can then use \
                  it. Do not delete the VolumeAttachment." [read TICKETS, read VOLUME_OBJECTS]
-        way OWN_WORK "Longhorn's own work holds it"
-            fix "Find out why Longhorn's <kind> has not finished: its ticket <attachment> holds the volume until it does. No workload \
+        way OWN_WORK "a Longhorn operation is holding it"
+            fix "Find out why Longhorn's <kind> has not finished: until then, its ticket <attachment> holds the volume. No workload \
                  holds the volume."
             [read "kubectl -n <namespace> get snapshots.longhorn.io,backups.longhorn.io | grep -e <volume> -e NAME", read TICKETS]
         way LONGHORN_REFUSES "Longhorn rejects the request"
-            fix "<known_error>Read the error that Longhorn returned and fix its cause, often an engine image that is missing on a node. csi-attacher then retries \
-                 automatically." [
+            fix "<known_error>Read the error that Longhorn returned and fix its cause, often an engine image that is missing on a node. csi-attacher \
+                 then retries automatically." [
                 read ATTACHMENT,
                 read "kubectl -n <namespace> get volumes.longhorn.io <volume> -o jsonpath='{.spec.image}'",
                 read "kubectl -n <namespace> get engineimages.longhorn.io",
@@ -131,7 +131,7 @@ causes! {
                  (those of 1.12.1 omit the CSI sidecars). Then read csi-attacher's log for the error."
                 [read ATTACHMENT, read "kubectl -n <namespace> logs -l app=csi-attacher --tail=50", read "kubectl -n <namespace> get networkpolicies"]
         way ISOLATED "a NetworkPolicy isolates longhorn-manager"
-            fix "Change NetworkPolicy <value> at its source (Git, Argo CD): it blocks all traffic to the managers. Until then, do not \
+            fix "Change NetworkPolicy <value> at its source (<reason>): it blocks all traffic to the managers. Until then, do not \
                  restart Longhorn's pods or trust the states that Longhorn shows."
             [read "kubectl -n <namespace> get networkpolicies -o yaml", read ATTACHMENT, read "kubectl -n <namespace> get pods"]
         way PV_DELETED "its PersistentVolume is being deleted"
@@ -177,21 +177,24 @@ causes! {
         ways UNRESOLVED;
     TICKET_LEFT_OVER = warning "ticket_left_over"
         "an attachment ticket reserves the volume for a node or attachment that no longer exists" but "info while no other ticket is waiting"
-        fix "Make sure that no pod on <node> uses <claim>. Then remove its attachment ticket for <node>: Longhorn detaches the volume and attaches it on the next ticket's node." [
+        fix "Make sure that no pod on <node> uses <claim>. Then remove its attachment ticket for <node>: Longhorn detaches the volume and attaches \
+             it on the next ticket's node." [
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
             read TICKETS,
             read OF_KUBERNETES,
-            change "kubectl -n <namespace> patch volumeattachments.longhorn.io <volume> --type merge -p '{\"spec\":{\"attachmentTickets\":{\"<attachment>\":null}}}'",
+            change "kubectl -n <namespace> patch volumeattachments.longhorn.io <volume> --type merge -p \
+                '{\"spec\":{\"attachmentTickets\":{\"<attachment>\":null}}}'",
         ];
     MIGRATION_BROKE = warning "migration_broke"
         "a live migration was aborted, and the volume can now attach to neither node"
         fix "Decide which node should run the virtual machine of <claim>. Then delete the machine's pod on the other node: Longhorn \
              attaches the volume once only one attachment ticket is left."
             [read TICKETS, read OF_KUBERNETES] proven "the fix asks on which node the virtual machine should run"
-        way DETACHING_LOOP "it has two engines left"
+        way DETACHING_LOOP "an aborted migration left two engines"
             fix "Follow Longhorn's page troubleshooting-migratable-rwx-volume-stuck-in-detaching-loop: the volume keeps both engines of the migration. \
                  Upgrade to 1.10.0 or later, which fixes this. Do not delete the volume." [
-                read "kubectl -n <namespace> get volumes.longhorn.io <volume> -o jsonpath='{.spec.nodeID} {.spec.migrationNodeID} {.status.currentNodeID} {.status.currentMigrationNodeID}'",
+                read "kubectl -n <namespace> get volumes.longhorn.io <volume> -o jsonpath='{.spec.nodeID} {.spec.migrationNodeID} \
+                    {.status.currentNodeID} {.status.currentMigrationNodeID}'",
                 read VOLUME_OBJECTS,
                 read TICKETS,
             ];
@@ -221,16 +224,17 @@ causes! {
                  it reports damage."
             [read "ssh <node> 'sudo dmesg | tail -20; getconf PAGESIZE'", read EVENTS]
         way NO_ARGON2 "cryptsetup lacks argon2i"
-            fix "If the volume is new and empty, set CRYPTO_PBKDF to pbkdf2 in its Secret. On <node>, cryptsetup lacks argon2i, Longhorn's \
-                 default. Otherwise, use a node that supports argon2i."
+            fix "If the volume is new and empty, set CRYPTO_PBKDF to pbkdf2 in its Secret. Otherwise, use a node whose cryptsetup supports argon2i, \
+                 Longhorn's default: <node>'s does not."
         way NFS_CLIENT "NFS mount fails"
             fix "Check that <node> has an NFS client and that its kernel supports NFS 4.1. Then check that <node> can reach port 2049 of the share \
                  endpoint."
-        way SHUT_OUT "a NetworkPolicy blocks it"
-            fix "Delete NetworkPolicy <value> at its source (<reason>), or let it admit the nodes to port 2049 of share managers. The mount then succeeds. Do not restart Longhorn's pods."
+        way SHUT_OUT "a NetworkPolicy blocks the mount"
+            fix "Delete NetworkPolicy <value> at its source (<reason>), or let it admit the nodes to port 2049 of share managers. The mount then \
+                 succeeds. Do not restart Longhorn's pods."
             [read "kubectl -n <namespace> get networkpolicy <value> -o yaml", read EVENTS]
         way NO_ADDRESS "its share has no address"
-            fix "Delete pod share-manager-<volume> when its workloads can pause. Longhorn then recreates the share's Service with the \
+            fix "Delete pod share-manager-<volume> when the volume's workloads can pause. Longhorn then recreates the share's Service with the \
                  right address for the current network setting." [
                 read "kubectl -n <namespace> get sharemanagers.longhorn.io <volume> -o jsonpath='{.status.endpoint}'",
                 read "kubectl -n <namespace> get services <volume> -o yaml --ignore-not-found",
@@ -246,11 +250,11 @@ causes! {
             fix "Restart the kubelet on <node> (talosctl service kubelet restart), so that it gets another process ID. Upgrade Longhorn to \
                  1.11.1 or later, which finds the right process."
         way NO_HOST_TOOL "a tool is missing on the node"
-            fix "Install the program that nsenter cannot execute on <node> (on immutable nodes, in the node's image). The kubelet then \
+            fix "Install on <node> the program that nsenter cannot execute (on immutable nodes, in the node's image). The kubelet then \
                  retries automatically."
         ways FILE_SYSTEM
         ways UNRESOLVED;
-    VOLUME_GONE = critical "volume_gone" "a workload waits for a volume that Longhorn no longer has"
+    VOLUME_GONE = critical "volume_gone" "a workload is waiting for a volume that Longhorn no longer has"
         fix "Restore volume <object> under the same name from its newest backup. If no backup exists, look for directories <object>-* in \
              replicas/ on every node's disks. Keep the claim and PersistentVolume." [
             read "kubectl -n <namespace> get orphans.longhorn.io -o custom-columns=NAME:.metadata.name,NODE:.spec.nodeID,DATA:.spec.parameters.DataName",
@@ -263,10 +267,10 @@ causes! {
                  export it from a directory. Do not enable orphan-resource-auto-deletion.";
 }
 
-pub static CHECK: Check = Check {
+pub static CHECK: Check = check! {
     id: "volume_attachment_stuck",
     title: "Volumes that do not attach or detach",
-    summary: "A volume is stuck attaching or detaching, keeps losing its engine, or is held on a node where no workload needs it.",
+    summary: "A volume is stuck attaching or detaching, keeps losing its engine, or stays attached where no workload needs it.",
     needs: &[Volumes, Engines, VolumeAttachments],
     uses: &[
         CsiAttachments, CsiNodes, BackingImages, BackingImageManagers, BackingImageDataSources, Events, Pods,
@@ -279,9 +283,7 @@ pub static CHECK: Check = Check {
     gauges: GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,
-    run,
     stops_workloads: true,
-    ..Check::DEFAULT
 };
 
 gauges! {

@@ -1,17 +1,17 @@
 //! Volumes that are attached, and that the kubelet cannot mount.
 //!
-//! A recording may have the Events of all namespaces (`kubectl get events -A -o yaml`); a live exporter has no right to them, and sees a pod
-//! that stays Pending, which may have other reasons.
+//! A recording may have the Events of all namespaces (`kubectl get events -A -o yaml`). A live exporter has no right to them: it sees a pod
+//! that stays Pending, which may have other reasons, and then reads the log of the CSI plugin on the volume's node.
 
 use std::collections::BTreeMap;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use super::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::{ASKED, ATTACH};
 use crate::facts::ways::DAMAGED;
-use crate::facts::{api, policies, text, unreached, volumes};
+use crate::facts::{api, complaints, policies, text, unreached, volumes};
 use crate::longhorn::{Event, Owner, Volume};
 
 /// The kubelet tries again at least each two minutes (kubernetes v1.32 pkg/util/goroutinemap/exponentialbackoff), and says so less often.
@@ -23,11 +23,14 @@ const TRIES: u64 = 3;
 /// Characters of a headline: the fix names the reason, too.
 const HEADLINE: usize = 90;
 const REASONS: [&str; 2] = ["FailedMount", "FailedMapVolume"];
+/// What a CSI plugin logs of calls that fail (longhorn-manager v1.3.3 to v1.12.1 csi/server.go logGRPC).
+const LOGGED: [&str; 2] = ["NodeStageVolume: err: ", "NodePublishVolume: err: "];
+const PLUGIN: &str = "longhorn-csi-plugin";
 
 pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
     let failed = failed(cluster);
     for volume in cluster.objects.volumes.iter() {
-        let (event, waiting) = (failed.get(volume.persistent_volume()), waiting(volume));
+        let (event, waiting) = (failed.get(volume.persistent_volume()), volume.waiting_pods());
         let Some(node) = volumes::attached_on(volume).filter(|_| event.is_some() || !waiting.is_empty())
         else {
             continue;
@@ -36,14 +39,18 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
         if !unasked::may_attach(volume) || !volumes::works(cluster, volume) {
             continue;
         }
-        match event {
+        let refusal = match event {
             // it was mounted since
-            Some(event) if runs(volume, &event.involved_object.name) => {}
-            Some(event) => {
+            Some(event) if runs(volume, &event.involved_object.name) => continue,
+            Some(event) => Some(Refusal::told(event, node)),
+            None => Refusal::logged(cluster, volume, &waiting),
+        };
+        match refusal {
+            Some(refusal) => {
                 let [name, namespace, claim] = volumes::labels(volume);
                 let severity = MOUNT_FAILING.severity.as_str();
                 out.sample(&STUCK, &[name, namespace, claim, MOUNT_FAILING.id, severity], 1.0);
-                out.report(failing(cluster, volume, node, event));
+                out.report(failing(cluster, volume, refusal));
             }
             None => {
                 if let Some(finding) = pending(cluster, out, volume, node, &waiting) {
@@ -54,6 +61,58 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
     }
 }
 
+/// A mount that keeps failing, by the Event of a pod or the log of a CSI plugin.
+struct Refusal<'a> {
+    node: &'a str,
+    /// The pods that wait for it.
+    pods: String,
+    since: Option<Timestamp>,
+    said: &'a str,
+    fact: Evidence,
+}
+
+impl<'a> Refusal<'a> {
+    fn told(event: &'a Event, attached: &'a str) -> Self {
+        // of a shared volume every node mounts the NFS export
+        let node = match event.source.host.as_str() {
+            "" => attached,
+            host => host,
+        };
+        let (pod, said) = (&event.involved_object.name, event.said());
+        let times = counted(usize::try_from(event.occurrences()).unwrap_or(usize::MAX), "time");
+        let quote = text::quoted(said.split_once(" : ").map_or(said, |(_, why)| why));
+        let fact = api(format!("Event {} of pod {pod}, {times}: {quote}", event.reason)).quoting(said);
+        Refusal { node, pods: format!("pod {pod}"), since: event.first_seen(), said, fact }
+    }
+
+    fn logged(cluster: &'a Cluster, volume: &Volume, waiting: &[&str]) -> Option<Self> {
+        let name = volume.metadata.name.as_str();
+        let is_of_it = |line: &&str| line.contains(name) && LOGGED.iter().any(|call| line.contains(call));
+        cluster.pods_of(PLUGIN).filter(|_| !waiting.is_empty()).find_map(|pod| {
+            let log = cluster.history.current_log(pod, PLUGIN)?;
+            let lines: Vec<&str> = log.text.lines().filter(is_of_it).collect();
+            let (first, said) = (lines.first()?, *lines.last()?);
+            let at = |line: &str| complaints::written_at(line, cluster.now);
+            let (since, last) = (at(first)?, at(said)?);
+            // what is known to be wrong does not heal
+            let known = way(said).is_some() && last.duration_since(since) >= LASTING;
+            let lasts = cluster.age(last) < RECENT && known || is_lasting(cluster, since, last);
+            let node = pod.spec.node_name.as_str();
+            let why = said.split_once("err: ").map_or(said, |(_, why)| why);
+            let quote = text::quoted(why.split_once("\" func=").map_or(why, |(why, _)| why));
+            let fact = format!("the CSI plugin's log on {node}, {}: {quote}", counted(lines.len(), "time"));
+            let fact = EvidenceSource::Log.says(fact).quoting(said);
+            let (pods, since) = (format!("pod {}", text::listed(waiting)), Some(since));
+            (lasts && lines.len() as u64 >= TRIES).then_some(Refusal { node, pods, since, said, fact })
+        })
+    }
+}
+
+/// What failed lately, and for long enough: the first three tries come within four seconds.
+fn is_lasting(cluster: &Cluster, first: Timestamp, last: Timestamp) -> bool {
+    cluster.age(last) < RECENT && cluster.age(first) >= ATTACH && last.duration_since(first) >= LASTING
+}
+
 /// What kubelets fail to mount, by persistent volume: the Event of the pod that was last seen.
 fn failed(cluster: &Cluster) -> BTreeMap<&str, &Event> {
     let mut failed: BTreeMap<&str, &Event> = BTreeMap::new();
@@ -62,10 +121,7 @@ fn failed(cluster: &Cluster) -> BTreeMap<&str, &Event> {
         events.filter(|event| REASONS.contains(&event.reason.as_str()) && event.involved_object.kind == "Pod")
     {
         let Some((first, last)) = event.first_seen().zip(event.last_seen()) else { continue };
-        let recent = cluster.age(last) < RECENT;
-        // the first three tries come within four seconds
-        let lasting = cluster.age(first) >= ATTACH && last.duration_since(first) >= LASTING;
-        if !recent || !lasting || event.occurrences() < TRIES {
+        if !is_lasting(cluster, first, last) || event.occurrences() < TRIES {
             continue;
         }
         let Some((_, rest)) = event.said().split_once("for volume \"") else { continue };
@@ -78,41 +134,27 @@ fn failed(cluster: &Cluster) -> BTreeMap<&str, &Event> {
     failed
 }
 
-fn failing(cluster: &Cluster, volume: &Volume, attached: &str, event: &Event) -> Finding {
+fn failing(cluster: &Cluster, volume: &Volume, refusal: Refusal<'_>) -> Finding {
+    let Refusal { node, pods, since, said, fact } = refusal;
     let users = vec![cluster.volume_ref(&volume.metadata.name)];
     let whose = text::claims_of(&users);
-    // of a shared volume every node mounts the NFS export
-    let node = match event.source.host.as_str() {
-        "" => attached,
-        host => host,
-    };
-    let pod = &event.involved_object.name;
     let server = cluster.objects.pods.get(&format!("share-manager-{}", volume.metadata.name));
-    let policy = server.filter(|_| event.said().contains("mount.nfs: Connection timed out"));
+    let policy = server.filter(|_| said.contains("mount.nfs: Connection timed out"));
     let policy = policy.and_then(|pod| policies::shuts_out(cluster, pod));
-    let way = policy.map(|_| &SHUT_OUT).or_else(|| way(event.said()));
+    let way = policy.map(|_| &SHUT_OUT).or_else(|| way(said));
     let headline = format!("the kubelet on {node} cannot mount {whose}");
     let whole = way.map(|way| format!("{headline}: {}", way.briefly));
     let headline = whole.filter(|whole| whole.chars().count() <= HEADLINE).unwrap_or(headline);
     Finding::about(&MOUNT_FAILING, volumes::object(cluster, volume), headline)
         .node(node)
-        .since(event.first_seen())
-        .impact(format!("pod {pod} cannot start, although Longhorn reports the volume as healthy"))
+        .since(since)
+        .impact(format!("{pods} cannot start, although Longhorn reports the volume as healthy"))
         .volumes(users)
-        .fact(
-            api(format!(
-                "Event {} of pod {pod}, {}: {}",
-                event.reason,
-                counted(usize::try_from(event.occurrences()).unwrap_or(usize::MAX), "time"),
-                text::quoted(event.said().split_once(" : ").map_or(event.said(), |(_, why)| why))
-            ))
-            .quoting(event.said()),
-        )
+        .fact(fact)
         .facts(policy.map(|policy| {
             policies::fact(cluster, policy, "selects the NFS server's pod, and none admits the nodes")
         }))
-        .with(Name::Value, policy.map_or("", |policy| &policy.metadata.name))
-        .named(policy.map(|policy| (Name::Reason, policies::source(policy))))
+        .named(policy.into_iter().flat_map(policies::values))
         .way(way)
 }
 
@@ -154,13 +196,7 @@ fn runs(volume: &Volume, pod: &str) -> bool {
     pods.any(|known| known.pod_name == *pod && known.pod_status == "Running")
 }
 
-/// Pods of the claim that wait.
-fn waiting(volume: &Volume) -> Vec<&str> {
-    let pods = volume.status.kubernetes_status.workloads_status.iter();
-    pods.filter(|pod| pod.pod_status == "Pending").map(|pod| pod.pod_name.as_str()).collect()
-}
-
-/// A pod that stays Pending although its volume is there. Where another pod of the claim runs, it may wait for that one.
+/// A pod that stays Pending although its volume is there.
 fn pending(
     cluster: &Cluster,
     out: &mut Outcome,
@@ -168,13 +204,9 @@ fn pending(
     node: &str,
     waiting: &[&str],
 ) -> Option<Finding> {
-    let pods = &volume.status.kubernetes_status.workloads_status;
     let mut attachments =
         cluster.objects.csi_attachments.of(Owner::PersistentVolume, volume.persistent_volume());
     let attached = attachments.find(|csi| csi.status.attached && !csi.metadata.is_deleting())?;
-    if pods.iter().any(|pod| pod.pod_status == "Running") {
-        return None;
-    }
     let object = format!("{} {}", volume.metadata.name, waiting.join(" "));
     let age = observe(cluster, out, "pending", &object, Begun::NotBefore(attached.metadata.created()));
     if !age.at_least(ASKED, Unknown::Waits) {

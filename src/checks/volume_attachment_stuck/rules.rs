@@ -2,8 +2,7 @@
 
 use super::*;
 
-pub(super) const ALERTS: &[Alert] = &[Alert {
-    name: "LonghornVolumeAttachmentStuck",
+pub(super) const ALERTS: &[Alert] = &[alert! { "LonghornVolumeAttachmentStuck",
     when: When::Flag { gauge: &super::STUCK, labels: &[] },
     without: &["cause"],
     runbook_only: ALL,
@@ -17,8 +16,6 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
                   blocks it.",
     why: "The findings wait ten minutes, or for three crashes or failed starts of the engine. The alert waits five more minutes, in case you are already \
           working on it.",
-    runbook: include_str!("LonghornVolumeAttachmentStuck.md"),
-    ..Alert::DEFAULT
 }];
 
 pub(super) const PANELS: &[Panel] = &[Panel {

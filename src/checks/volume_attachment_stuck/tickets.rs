@@ -280,75 +280,117 @@ fn find(
 ) {
     let users = vec![cluster.volume_ref(&volume.metadata.name)];
     let whose = text::claims_of(&users);
-    let at = &volume.status.current_node_id;
-    let migrates = volume.status.current_migration_node_id == ticket.node && !at.is_empty();
-    let obstacle = obstacle(cluster, volume);
-    let broke = cause == &MIGRATION_BROKE;
-    let own = own_work(cluster, volume, all).filter(|_| !broke && !migrates);
-    let refused = obstacle.is_none() && !broke && at.is_empty() && said::is_refused(cluster, volume);
-    // longhorn issue 12311
-    let bug = || known_issues::ALL.iter().find(|issue| issue.number == 12311);
-    let has_bug =
-        manager_release(cluster).is_some_and(|release| bug().is_some_and(|bug| bug.affects(release)));
-    // the ticket of the UI, and of others that ask the API (longhorn-manager v1.5.5 to v1.12.1 manager/volume.go Attach)
-    let by_hand = all.iter().any(|one| one.satisfied && one.kind == "longhorn-api" && one.node == *at);
-    let inherited = once_failed(cluster, volume).filter(|_| migrates && has_bug);
-    let why = match (broke, at.as_str()) {
-        (_, at) if migrates => {
-            let bug = inherited.map_or("", |_| ": Longhorn bug 12311");
-            format!("it is stuck migrating from {at} to {}{bug}", ticket.node)
-        }
-        (true, _) => "it cannot attach: its aborted migration left two tickets".to_owned(),
-        (_, "") if refused => format!("it cannot attach to {}: Longhorn rejects the request", ticket.node),
-        (_, "") => format!("it is still detached although a pod on {} needs it", ticket.node),
-        (_, at) if at == ticket.node => {
-            format!("it is attached to {at} (attachment ticket unsatisfied)")
-        }
-        (_, at) if by_hand => format!("it is needed on {}, but attached by hand to {at}", ticket.node),
-        (_, at) => format!("it is needed on {} but attached to {at}", ticket.node),
+    let waits = Waits::of(cluster, cause == &MIGRATION_BROKE, volume, ticket, all);
+    let headline = super::states::headline(&whose, &waits.why(ticket));
+    let inherits = |replica: &Replica| {
+        let name = &replica.metadata.name;
+        format!("replica {name}: spec.lastFailedAt is set, which its copy for the migration inherits")
     };
-    let finding =
-        Finding::about(cause, volumes::object(cluster, volume), super::states::headline(&whose, &why))
-            .node(ticket.node)
-            .since(ticket.since)
-            .impact(format!("the pod that uses {whose} cannot start on {}", ticket.node))
-            .volumes(users);
-    let way = match (&obstacle, own) {
-        _ if broke => None,
-        _ if migrates && inherited.is_some() => Some(&INHERITS_FAILURE),
-        _ if migrates => Some(&MIGRATES),
-        (Some(obstacle), _) => Some(obstacle.way),
-        _ if refused => Some(&LONGHORN_REFUSES),
-        (None, _) if at.is_empty() => Some(&UNHELD),
-        (None, _) if by_hand => Some(&BY_HAND),
-        (None, own) => own.map(|_| &OWN_WORK),
-    };
-    let failed = |replica: &Replica| {
-        format!(
-            "replica {}: spec.lastFailedAt is set, which its copy for the migration inherits",
-            replica.metadata.name
-        )
-    };
-    let finding = finding
-        .way(way)
-        .facts(inherited.map(failed))
-        .named(refused.then(|| (Name::Attachment, ticket.id.to_owned())))
+    let finding = Finding::about(cause, volumes::object(cluster, volume), headline)
+        .node(ticket.node)
+        .since(ticket.since)
+        .impact(format!("the pod that uses {whose} cannot start on {}", ticket.node))
+        .volumes(users)
+        .way(waits.way())
+        .facts(waits.inherited.map(inherits))
+        .named(waits.refused.then(|| (Name::Attachment, ticket.id.to_owned())))
+        .named(waits.blocking_replica().map(|name| (Name::Replica, name.to_owned())))
         .named(
-            obstacle
-                .as_ref()
-                .and_then(|obstacle| obstacle.replica)
-                .map(|name| (Name::Replica, name.to_owned())),
-        )
-        .named(
-            own.into_iter()
+            waits
+                .own
+                .into_iter()
                 .flat_map(|(id, kind)| [(Name::Attachment, id.to_owned()), (Name::Kind, kind.to_owned())]),
         )
-        .facts(own.map(|(id, kind)| api(format!("ticket {id} of {kind} holds the volume on {at}"))))
-        .facts(obstacle.map(|obstacle| api(obstacle.fact)))
+        .facts(
+            waits
+                .own
+                .map(|(id, kind)| api(format!("ticket {id} of {kind} holds the volume on {}", waits.at))),
+        )
+        .facts(waits.obstacle.map(|obstacle| api(obstacle.fact)))
         .facts(said::by_others(cluster, volume))
         .facts(all.iter().take(5).map(|ticket| api(ticket_text(ticket))));
     sample(out, volume, cause);
     out.report(finding);
+}
+
+/// What a ticket of a workload waits for.
+struct Waits<'a> {
+    /// The node where the volume is attached; empty if nowhere.
+    at: &'a str,
+    broke: bool,
+    migrates: bool,
+    /// Longhorn rejects the request.
+    refused: bool,
+    /// Someone attached it in the UI or through the API (longhorn-manager v1.5.5 to v1.12.1 manager/volume.go Attach).
+    by_hand: bool,
+    /// The replica whose old failure a migration inherits (longhorn issue 12311).
+    inherited: Option<&'a Replica>,
+    /// The ticket and kind of Longhorn's own work that holds the volume.
+    own: Option<(&'a str, &'a str)>,
+    obstacle: Option<Obstacle<'a>>,
+}
+
+impl<'a> Waits<'a> {
+    fn of(
+        cluster: &'a Cluster,
+        broke: bool,
+        volume: &'a Volume,
+        ticket: &Ticket,
+        all: &[Ticket<'a>],
+    ) -> Waits<'a> {
+        let at = volume.status.current_node_id.as_str();
+        let migrates = volume.status.current_migration_node_id == ticket.node && !at.is_empty();
+        let obstacle = obstacle(cluster, volume);
+        let bug = || known_issues::ALL.iter().find(|issue| issue.number == 12311);
+        let has_bug =
+            manager_release(cluster).is_some_and(|release| bug().is_some_and(|bug| bug.affects(release)));
+        Waits {
+            at,
+            broke,
+            migrates,
+            refused: obstacle.is_none() && !broke && at.is_empty() && said::is_refused(cluster, volume),
+            by_hand: all.iter().any(|one| one.satisfied && one.kind == "longhorn-api" && one.node == at),
+            inherited: once_failed(cluster, volume).filter(|_| migrates && has_bug),
+            own: own_work(cluster, volume, all).filter(|_| !broke && !migrates),
+            obstacle,
+        }
+    }
+
+    fn why(&self, ticket: &Ticket) -> String {
+        match (self.broke, self.at) {
+            (_, at) if self.migrates => {
+                let bug = self.inherited.map_or("", |_| ": Longhorn bug 12311");
+                format!("it is stuck migrating from {at} to {}{bug}", ticket.node)
+            }
+            (true, _) => "it cannot attach: its aborted migration left two tickets".to_owned(),
+            (_, "") if self.refused => {
+                format!("it cannot attach to {}: Longhorn rejects the request", ticket.node)
+            }
+            (_, "") => format!("it is still detached although a pod on {} needs it", ticket.node),
+            (_, at) if at == ticket.node => format!("it is attached to {at} (attachment ticket unsatisfied)"),
+            (_, at) if self.by_hand => {
+                format!("it is needed on {}, but attached by hand to {at}", ticket.node)
+            }
+            (_, at) => format!("it is needed on {} but attached to {at}", ticket.node),
+        }
+    }
+
+    fn way(&self) -> Option<&'static Way> {
+        match &self.obstacle {
+            _ if self.broke => None,
+            _ if self.migrates && self.inherited.is_some() => Some(&INHERITS_FAILURE),
+            _ if self.migrates => Some(&MIGRATES),
+            Some(obstacle) => Some(obstacle.way),
+            None if self.refused => Some(&LONGHORN_REFUSES),
+            None if self.at.is_empty() => Some(&UNHELD),
+            None if self.by_hand => Some(&BY_HAND),
+            None => self.own.map(|_| &OWN_WORK),
+        }
+    }
+
+    fn blocking_replica(&self) -> Option<&'a str> {
+        self.obstacle.as_ref().and_then(|obstacle| obstacle.replica)
+    }
 }
 
 /// What in the objects of a volume keeps Longhorn from attaching it, and the way out.

@@ -12,7 +12,7 @@ use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::not_started;
 use crate::facts::patience::{ASKED, RECONCILE};
 use crate::facts::releases::manager_release;
-use crate::facts::{api, endpoints, text, unreached, volumes, ways};
+use crate::facts::{api, endpoints, policies, text, unreached, volumes, ways};
 use crate::longhorn::{CSI_DRIVER, CsiAttachment, Owner, Pod, Volume, VolumeRobustness};
 
 const PLUGIN: &str = "longhorn-csi-plugin";
@@ -93,15 +93,14 @@ fn finding(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> Finding {
         None if error.contains("is marked for deletion") => (&PV_DELETED, PV_DELETED.briefly.to_owned()),
         None if hanging.is_some() => (&ATTACHER_HANGS, ATTACHER_HANGS.briefly.to_owned()),
         None => {
-            let isolated = || cluster.isolating_policy().map(|_| &ISOLATED);
+            let isolated = || policies::isolates_managers(cluster).map(|_| &ISOLATED);
             let unnamed = error.contains("lookup longhorn-backend") && error.contains("no such host");
             let gone = || (unnamed && endpoints::lacks_backend(cluster)).then_some(&ways::BACKEND_GONE);
             let way = gone().or_else(|| unreached::of_dns(error)).or_else(isolated).unwrap_or(&NEVER_ASKED);
             (way, way.briefly.to_owned())
         }
     };
-    let policy = cluster.isolating_policy().filter(|_| way == &ISOLATED);
-    let policy = policy.map(|policy| policy.metadata.name.as_str());
+    let policy = policies::isolates_managers(cluster).filter(|_| way == &ISOLATED);
     let lacks = driverless.as_ref().map(|_| format!("CSINode {node} does not list {CSI_DRIVER}"));
     let mut finding = Finding::about(
         &TICKET_WAITS,
@@ -118,8 +117,8 @@ fn finding(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> Finding {
     .facts(driverless.as_ref().map(|found| format!("DaemonSet {PLUGIN}: {}", found.because)))
     .facts(said::imageless(volume))
     .way(way)
-    .facts(policy.map(|name| format!("NetworkPolicy {name} selects the managers' pods, and nothing may reach them")))
-    .with(Name::Value, policy.unwrap_or_default())
+    .facts(policy.map(|policy| policies::fact(cluster, policy, "selects the managers' pods, and nothing may reach them")))
+    .named(policy.into_iter().flat_map(policies::values))
     .facts(hanging.filter(|_| way == &ATTACHER_HANGS).map(|(pod, since)| {
         format!("csi-attacher's leader {pod} is Ready, but has not renewed its Lease since {since}")
     }))

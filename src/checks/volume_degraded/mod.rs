@@ -51,7 +51,7 @@ ways! { FAILED_REBUILD:
         [read "kubectl -n <namespace> get settings.longhorn.io long-grpc-timeout", read EVENTS, read REPLICAS];
     ONE_NODE "one node takes part in all of them"
         fix "Check <node>'s network for lost large packets (MTU, offload, storage network). Until the network works, do not drain or \
-             reboot any node: <node> may hold a last copy."
+             reboot any node: <node> may hold a volume's last copy."
         [read "ssh <node> 'ip -o link'", read "kubectl get nodes -o wide", read REPLICAS, read EVENTS];
     ONE_CUT_OFF "one node cannot be reached by any of them"
         fix "Fix <node>'s pod network: its CNI pod, firewall (VXLAN port) and routes, or the storage network if set. Until the network \
@@ -85,16 +85,16 @@ const DISK: &[&str] = &["read-only file system", "input/output error"];
 
 causes! {
     REBUILD_STALLED = warning "rebuild_stalled"
-        "a rebuild has been stalled for half an hour, or the volume degraded for a day (start unknown)"
-        fix "<known_error>Check both instance managers, the network between them, and the target node and disk. If rebuilds onto one disk keep failing, disable \
-             its scheduling. Do not delete replicas with data." [
+        "a rebuild has been stalled for 30 min (if its progress is unknown: on a volume degraded for a day)"
+        fix "<known_error>Check both instance managers, the network between them, and the target node and disk. If rebuilds onto one disk keep \
+             failing, disable its scheduling. Do not delete replicas with data." [
             read REPLICAS,
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<object> -o yaml | grep -A12 rebuildStatus",
             read EVENTS,
         ];
     REBUILD_LOOPING = warning "rebuild_looping" "rebuilds of the volume keep failing and restarting"
-        fix "<known_error>Check both instance managers, the network between them, and the target node and disk. If rebuilds onto one disk keep failing, disable \
-             its scheduling. Do not delete replicas with data." [
+        fix "<known_error>Check both instance managers, the network between them, and the target node and disk. If rebuilds onto one disk keep \
+             failing, disable its scheduling. Do not delete replicas with data." [
             read REPLICAS,
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<object> -o yaml | grep -A12 rebuildStatus",
             read EVENTS,
@@ -120,7 +120,7 @@ causes! {
         fix "Bring <node> back: Longhorn rebuilds from the data left there. If the node is lost, delete it from Kubernetes: Longhorn then \
              creates the replica elsewhere."
             [read NODE, read REPLICAS] proven "the node never comes back, and the volume has a healthy replica elsewhere"
-        way NEVER_STARTED "a replica never started there"
+        way NEVER_STARTED "a replica on that node never started"
             fix "Bring <node> back. If that takes long, delete replica <replica>, which never started and is empty. Longhorn then creates \
                  another on a node that is up (Longhorn issue 13571)."
                 [read REPLICAS, read NODE, change "kubectl -n <namespace> delete replicas.longhorn.io <replica>"]
@@ -134,14 +134,16 @@ causes! {
     NOT_REBUILDING = warning "not_rebuilding" "no rebuild is running (cause unknown)"
         fix "Read the log of the longhorn-manager on <owner>, which owns the volume and starts its rebuilds."
             [read "kubectl -n <namespace> logs <manager> -c longhorn-manager --tail=2000 | grep <volume>", read REPLICAS, read EVENTS]
-        way COPY_MISSING "its backing image is not ready there"
+        way COPY_MISSING "its backing image is not ready on that node"
             fix "Find out why the volume's backing image copy is not ready. If the copy has failed, clean it up in Longhorn's UI (Backing \
                  Image): Longhorn then sends it again."
             [read "kubectl -n <namespace> get backingimages.longhorn.io -o yaml | grep -B2 -A8 diskFileStatusMap", read REPLICAS]
-        way COPY_CORRUPT "its backing image has a checksum mismatch there"
-            fix "Disable scheduling on disk <disk> of <node>, then test the disk and the node's memory and network. Copies on other disks have the expected checksum: keep them." [
+        way COPY_CORRUPT "its backing image has a checksum mismatch on that node"
+            fix "Disable scheduling on disk <disk> of <node>, then test the disk and the node's memory and network. Copies on other disks have the \
+                 expected checksum: keep them." [
                 read "kubectl -n <namespace> get backingimages.longhorn.io -o yaml | grep -B2 -A8 diskFileStatusMap",
-                change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '{\"spec\":{\"disks\":{\"<disk>\":{\"allowScheduling\":false}}}}'",
+                change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p \
+                    '{\"spec\":{\"disks\":{\"<disk>\":{\"allowScheduling\":false}}}}'",
             ]
         ways FAILED_REBUILD;
     FLAPPING = warning "flapping" "replicas of the volume fail and are rebuilt at least five times an hour"
@@ -152,15 +154,16 @@ causes! {
             fix "Cordon <node> and disable its scheduling in Longhorn, so that replicas rebuild elsewhere. Then repair its network or kubelet."
             [read "kubectl describe node <node>", read "kubectl get nodes -o wide", read REPLICAS];
     DETACHED = info "detached_on_last_copy" "a detached volume with several replicas has only one healthy copy left"
-        fix "Attach the volume until its other replicas are rebuilt. From 1.9 on, setting offline-replica-rebuilding rebuilds them without a pod. Until then, keep <node> and its disk."
+        fix "Attach the volume, and keep it attached until its other replicas are rebuilt. From 1.9 on, setting offline-replica-rebuilding rebuilds \
+             them without a pod. Until then, keep <node> and its disk."
             [read REPLICAS, read "kubectl -n <namespace> get settings.longhorn.io offline-replica-rebuilding"];
 }
 
-pub static CHECK: Check = Check {
+pub static CHECK: Check = check! {
     id: "volume_degraded",
     title: "Degraded volumes that do not recover",
-    summary: "A volume has too few replicas and is not recovering: its rebuild stalls, keeps failing, finds no disk, or is disabled. A rebuild that \
-              advances or waits for its turn is not reported.",
+    summary: "A volume lacks replicas and is not recovering: its rebuild has stalled, keeps failing, finds no disk or is disabled. A rebuild that \
+    is advancing or waiting for its turn is not reported.",
     needs: &[Volumes, Replicas, Engines, LonghornNodes, Settings],
     uses: &[KubeNodes, Pods, Events, NodeEvents, ShareManagers],
     causes: ALL,
@@ -169,8 +172,6 @@ pub static CHECK: Check = Check {
     alerts: rules::ALERTS,
     panels: rules::PANELS,
     of_redundancy: true,
-    run,
-    ..Check::DEFAULT
 };
 
 gauges! {
@@ -183,8 +184,7 @@ gauges! {
         absent "no rebuild of the volume runs, or its engine does not report progress",
         example "delta(longhorn_health_volume_rebuild_progress_ratio[30m]) == 0";
     LAST_COPY = Gauge "longhorn_health_volume_last_copy" ["volume", "pvc_namespace", "pvc", "copy_node", "severity"]
-        "1 for every multi-replica volume with only one healthy copy, which is on copy_node. Label severity becomes critical while another replica's node is down: aggregate it away \
-         in alerts.",
+        "1 for every multi-replica volume with only one healthy copy (on copy_node). In alerts, aggregate away severity, which can change.",
         absent "the volume has more healthy replicas or is meant to have one, is being deleted, or volumes or replicas cannot be read",
         example "max without (instance, pod, severity) (longhorn_health_volume_last_copy) == 1";
     STUCK = Gauge "longhorn_health_volume_not_recovering" ["volume", "pvc_namespace", "pvc", "cause"]

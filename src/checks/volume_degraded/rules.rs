@@ -3,8 +3,7 @@
 use super::*;
 
 pub(super) const ALERTS: &[Alert] = &[
-    Alert {
-        name: "LonghornVolumeNotRecovering",
+    alert! { "LonghornVolumeNotRecovering",
         when: When::Flag { gauge: &super::STUCK, labels: &[] },
         without: &["cause"],
         runbook_only: ALL,
@@ -15,11 +14,8 @@ pub(super) const ALERTS: &[Alert] = &[
                       is not recovering. It works, but the next failure may destroy its data. Run the command below to find out what blocks the rebuild.",
         why: "The finding waits 15 min for a rebuild to begin, and 30 min for it to advance. The alert waits ten more minutes, in case someone is making \
               changes by hand.",
-        runbook: include_str!("LonghornVolumeNotRecovering.md"),
-        ..Alert::DEFAULT
     },
-    Alert {
-        name: "LonghornVolumeLastCopy",
+    alert! { "LonghornVolumeLastCopy",
         when: When::Flag { gauge: &super::LAST_COPY, labels: &[] },
         for_: "10m",
         keep_firing_for: "10m",
@@ -31,8 +27,6 @@ pub(super) const ALERTS: &[Alert] = &[
                       below.",
         why: "The alert waits ten minutes, because a rebuild that ends by then needs no action. It is critical while another replica's node is down, \
               because that replica does not come back by itself.",
-        runbook: include_str!("LonghornVolumeLastCopy.md"),
-        ..Alert::DEFAULT
     },
 ];
 

@@ -64,14 +64,15 @@ causes! {
         ] proven "these replicas failed last, within a minute of each other, and their nodes and disks are up; none is named if a newer one is \
                   unavailable"
         way STANDBY "Longhorn does not salvage standby volumes"
-            fix "Salvage replica <replica>: it failed because its node went down, not because of the restore. The volume then attaches again and the restore continues."
+            fix "Salvage replica <replica>: it failed because its node went down, not because of the restore. The volume then attaches again and the \
+                 restore continues."
         ways NEWER;
     SALVAGE_PENDING = critical "salvage_pending"
         "a replica is usable, but auto-salvage has not used it" but "info in the first minute, while Longhorn salvages"
         fix "Scale the workload of <claim> down: Longhorn salvages only detached volumes. If the volume is already detached, read the log of \
              the longhorn-manager on <owner>, which owns it."
             [read VOLUME, read REPLICAS] proven "a replica is usable; the workload has no I/O anyway, and Longhorn salvages only detached volumes"
-        way IN_VAIN "Longhorn keeps salvaging it in vain"
+        way IN_VAIN "its replicas fail after every salvage"
             fix "Scale the workload of <claim> down. Then find out why its replicas fail after each salvage: check their disks (read-only, full) and the \
                  instance managers' logs. Do not delete replicas."
             [read EVENTS, read REPLICAS, read VOLUME]
@@ -84,7 +85,8 @@ causes! {
             [read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<object> -o wide", read VOLUME];
     RESTORE_FAILED = critical "restore_failed"
         "every replica failed while data was being restored into the volume, a case that auto-salvage does not cover"
-        fix "<known_error>Fix the restore error's cause. Then restore the backup (an older one if a block is damaged) into a new volume. Delete this volume once the new one is healthy."
+        fix "<known_error>Fix the restore error's cause. Then restore the backup (an older one if a block is damaged) into a new volume. Delete this \
+             volume once the new one is healthy."
             [read VOLUME, read REPLICAS]
             proven "every replica failed during the restore, so the data is in the backup; this volume is deleted once the new one is healthy"
         way BACKUP_MISSING "its backup no longer exists"
@@ -98,8 +100,8 @@ causes! {
                 read VOLUME,
             ]
         way BLOCKS_MISSING "blocks of the backup are missing from the store"
-            fix "Stop what removes objects in the backup store, such as a lifecycle rule: other backups probably lack blocks too. Take full backups of \
-                 existing volumes. Keep the old ones." [
+            fix "Stop whatever is removing objects from the backup store (such as a lifecycle rule): other backups probably lack blocks too. Take \
+                 full backups of existing volumes. Keep the old backups." [
                 read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
                 read "kubectl -n <namespace> get backuptargets.longhorn.io",
                 read VOLUME,
@@ -122,7 +124,7 @@ causes! {
         ways BACKING_IMAGE;
 }
 
-pub static CHECK: Check = Check {
+pub static CHECK: Check = check! {
     id: "volume_faulted",
     title: "Faulted volumes",
     summary: "A volume has no usable replica, so its workloads cannot read or write. The finding names the replica to use, and says whether \
@@ -134,9 +136,7 @@ pub static CHECK: Check = Check {
     gauges: GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,
-    run,
     stops_workloads: true,
-    ..Check::DEFAULT
 };
 
 gauges! {
@@ -168,8 +168,6 @@ fn finding(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Finding {
     let name = &volume.metadata.name;
     let users = vec![cluster.volume_ref(name)];
     let whose = text::claims_of(&users);
-    let restore = condition(&volume.status.conditions, "Restore")
-        .filter(|restore| cause == &RESTORE_FAILED && !restore.message.is_empty());
     let failures = cluster.replicas_of(name).filter_map(|replica| replica.spec.failed_at.get());
     let failed = failures.max().filter(|_| cause != &ENGINE_DIED);
     // these pass on their own, and come back as often as the engine dies
@@ -177,44 +175,52 @@ fn finding(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Finding {
     let age = passes.then(|| observe(cluster, out, cause.id, name, Begun::NotBefore(failed)));
     let young = age.is_some_and(|age| !age.at_least(SALVAGE, Unknown::Counts));
     let since = failed.or(age.and_then(|age| age.since));
+    let owner = &volume.status.owner_id;
     let mut finding =
         Finding::about(cause, volumes::object(cluster, volume), format!("{whose} is faulted: {why}"))
             .volumes(users)
             .since(since)
             .impact(format!("pods cannot read or write {whose}"))
-            .fact(format!("volume {name}: status.robustness is faulted, and {}", state(volume)));
+            .facts(evidence(cluster, volume, cause, &candidates))
+            // it is the manager that owns the volume which salvages it
+            .facts(nodes::manager_not_ready(cluster, owner))
+            .facts(age.map(|age| age.evidence()))
+            .with(Name::Owner, if owner.is_empty() { "its node" } else { owner });
     if let Some(best) = candidates.first().filter(|_| cause == &REPLICAS_UNREACHABLE) {
         let spec = &best.replica.spec;
         finding = finding.node(&spec.node_id).disk(cluster.disk(&spec.disk_id).map_or("", |disk| disk.name));
     }
-    finding = finding.facts(candidates.iter().take(5).map(|candidate| candidate.text()));
+    finding = if in_vain { finding.way(&IN_VAIN) } else { in_its_way(cluster, volume, &candidates, finding) };
+    if young { finding.severity(Severity::Info) } else { finding }
+}
+
+/// What the volume, its replicas and its restore say.
+fn evidence(cluster: &Cluster, volume: &Volume, cause: &Cause, candidates: &[Candidate]) -> Vec<Evidence> {
+    let name = &volume.metadata.name;
+    let mut facts =
+        vec![Evidence::from(format!("volume {name}: status.robustness is faulted, and {}", state(volume)))];
+    facts.extend(candidates.iter().take(5).map(|candidate| Evidence::from(candidate.text())));
     let incomplete = cluster.replicas_of(name).filter(|replica| !replica.spec.healthy_at.is_set()).count();
     if incomplete > 0 && cause != &NEVER_UP {
-        let text = format!(
-            "{} without healthyAt, so never complete or failed during a rebuild",
-            counted(incomplete, "replica")
-        );
-        finding = finding.fact(text);
+        let replicas = counted(incomplete, "replica");
+        facts.push(Evidence::from(format!(
+            "{replicas} without healthyAt, so never complete or failed during a rebuild"
+        )));
     }
-    finding = finding.facts(restore.into_iter().flat_map(|said| restore::evidence(cluster, volume, said)));
-    finding = finding.facts(
-        volume
-            .status
-            .last_auto_salvaged_at
-            .get()
-            .map(|at| format!("Longhorn's last automatic salvage was at {at}")),
-    );
-    // it is the manager that owns the volume which salvages it
-    finding = finding
-        .facts(nodes::manager_not_ready(cluster, &volume.status.owner_id))
-        .facts(age.map(|age| age.evidence()));
-    let owner = &volume.status.owner_id;
-    finding = finding.with(Name::Owner, if owner.is_empty() { "its node" } else { owner });
-    finding = match (cause, candidates.first(), newer(&candidates)) {
+    let restore = condition(&volume.status.conditions, "Restore")
+        .filter(|restore| cause == &RESTORE_FAILED && !restore.message.is_empty());
+    facts.extend(restore.into_iter().flat_map(|said| restore::evidence(cluster, volume, said)));
+    let salvaged = volume.status.last_auto_salvaged_at.get();
+    facts.extend(salvaged.map(|at| Evidence::from(format!("Longhorn's last automatic salvage was at {at}"))));
+    facts
+}
+
+/// The finding in the way in which its cause came about, with what that way's texts name.
+fn in_its_way(cluster: &Cluster, volume: &Volume, candidates: &[Candidate], finding: Finding) -> Finding {
+    match (finding.cause, candidates.first(), newer(candidates)) {
         (&REPLICAS_UNREACHABLE, Some(best), _) if is_nowhere(cluster, &best.replica.spec.node_id) => {
             finding.way(&NODE_GONE).with(Name::Replica, best.replica.metadata.name.as_str())
         }
-        (&SALVAGE_PENDING, ..) if in_vain => finding.way(&IN_VAIN),
         (&AUTO_SALVAGE_OFF | &SALVAGE_PENDING, _, Some(newer)) => finding
             .way(&NEWER_AWAY)
             .with(Name::Replica, newer.replica.metadata.name.as_str())
@@ -228,13 +234,12 @@ fn finding(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Finding {
             None => finding,
         },
         (&AUTO_SALVAGE_OFF, ..) => {
-            let usable = together(&candidates).into_iter();
+            let usable = together(candidates).into_iter();
             let finding = if volume.status.is_standby { finding.way(&STANDBY) } else { finding };
             finding.named(usable.map(|one| (Name::Replica, one.replica.metadata.name.to_string())))
         }
         _ => finding,
-    };
-    if young { finding.severity(Severity::Info) } else { finding }
+    }
 }
 
 fn is_nowhere(cluster: &Cluster, node: &str) -> bool {
@@ -294,7 +299,7 @@ fn cause(cluster: &Cluster, volume: &Volume, candidates: &[Candidate]) -> (&'sta
         return (&AUTO_SALVAGE_OFF, text);
     }
     if is_automatic(cluster) {
-        (&SALVAGE_PENDING, "auto-salvage has not used a usable replica".to_owned())
+        (&SALVAGE_PENDING, "auto-salvage skipped a usable replica".to_owned())
     } else {
         (&AUTO_SALVAGE_OFF, "a replica is usable, but auto-salvage is disabled".to_owned())
     }

@@ -3,8 +3,7 @@
 use super::FAULTED;
 use crate::check::*;
 
-pub(super) const ALERTS: &[Alert] = &[Alert {
-    name: "LonghornVolumeFaulted",
+pub(super) const ALERTS: &[Alert] = &[alert! { "LonghornVolumeFaulted",
     when: When::Flag { gauge: &super::FAULTED, labels: &[] },
     runbook_only: super::ALL,
     for_: "3m",
@@ -14,9 +13,7 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
     description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is faulted, so its \
                   workloads cannot read or write. Run the command below to find out whether the data is intact. Do not delete replicas.",
     why: "After an engine crash, Longhorn detaches, salvages and attaches the volume within a minute. The alert waits as long as the alerts on its \
-          causes (crash loops, dead nodes), so these never fire later.",
-    runbook: include_str!("LonghornVolumeFaulted.md"),
-    ..Alert::DEFAULT
+          causes (crash loops, dead nodes), so it never fires before them.",
 }];
 
 pub(super) const PANELS: &[Panel] = &[Panel {

@@ -23,14 +23,14 @@ causes! {
     FILE_SYSTEM_READ_ONLY = critical "file_system_read_only"
         "an attached volume's file system is mounted read-only, and Longhorn's own remount has not helped",
         of_data: ReadOnly
-        fix "Find the I/O error in <node>'s kernel log, unless read-only is intended. Then restart the pods of <claim>: the \
+        fix "Find the I/O error in <node>'s kernel log, unless the read-only mount is intended. Then restart the pods of <claim>: the \
              kubelet checks and remounts the file system." [
             read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep <volume>",
             read "kubectl describe node <node>",
             change "kubectl -n <claim_namespace> delete pod <pod>",
         ] proven "the pod cannot write anyway, and a controller recreates it"
         way BARE_POD "its pod has no controller, so Longhorn does not restart it"
-            fix "Save pod <pod>'s manifest, delete the pod and create it again: only a new pod mounts the file system writable. Then look for I/O errors in \
+            fix "Save pod <pod>'s manifest, then delete and recreate the pod: only a new pod mounts the file system writable. Then look for I/O errors in \
                  <node>'s kernel log." [
                 read "kubectl -n <claim_namespace> get pod <pod> -o yaml",
                 change "kubectl -n <claim_namespace> delete pod <pod>",
@@ -38,7 +38,7 @@ causes! {
             ] proven "the pod cannot write anyway, and its manifest is saved before";
 }
 
-pub static CHECK: Check = Check {
+pub static CHECK: Check = check! {
     id: "volume_read_only",
     title: "Read-only volumes",
     summary: "An attached volume's file system is mounted read-only, so its workloads cannot write. Longhorn detects this from 1.5.4 on, and only \
@@ -48,8 +48,7 @@ pub static CHECK: Check = Check {
     causes: ALL,
     ways: &[WAYS],
     gauges: GAUGES,
-    alerts: &[Alert {
-        name: "LonghornVolumeReadOnly",
+    alerts: &[alert! { "LonghornVolumeReadOnly",
         when: When::Flag { gauge: &READ_ONLY, labels: &[] },
         runbook_only: &[&FILE_SYSTEM_READ_ONLY],
         for_: "5m",
@@ -58,8 +57,6 @@ pub static CHECK: Check = Check {
         description: "The file system on volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is \
                       mounted read-only, so its workloads cannot write. Find the I/O error in the node's kernel log, then restart the volume's pods.",
         why: "The finding gives Longhorn three minutes to remount the file system. The alert waits five more minutes so that the pod can restart.",
-        runbook: include_str!("LonghornVolumeReadOnly.md"),
-        ..Alert::DEFAULT
     }],
     panels: &[Panel {
         dashboard: Dashboard::Volumes,
@@ -69,9 +66,7 @@ pub static CHECK: Check = Check {
         no_data: "no volume is known to be read-only, or the exporter is not reporting",
         ..Panel::TABLE.of(&READ_ONLY)
     }],
-    run,
     stops_workloads: true,
-    ..Check::DEFAULT
 };
 
 gauges! {

@@ -6,7 +6,7 @@ use crate::facts::ways::{REFUSED, UNREACHED};
 // Where something else holds it up, that has to be fixed: the finding of another check.
 ways! { HELD_UP:
     HOLDER_HANGS "the start Lease's holder is hanging"
-        fix "Read the log of the manager that holds the start Lease: it is hanging, and the others wait for it. Do not delete its pod: the \
+        fix "Read the log of the manager that holds the start Lease: it is hanging, and others are waiting for it. Do not delete its pod: the \
              next manager hangs too." [
             read "kubectl -n <namespace> logs <manager> -c <workload> --tail=50",
             read "kubectl -n <namespace> get pods -l app=<workload> -o wide --show-labels",
@@ -57,8 +57,8 @@ causes! {
     DEADLOCK = critical "deadlock"
         "managers are running or crash-looping, none is Ready, and each is waiting for another's webhook",
         rejects_changes: true
-        fix "Read the Unhealthy events and fix the slow node (timeout), pod network (no route) or listener (refused). Then delete \
-             pod <pod> to skip back-off." [
+        fix "Read the Unhealthy events and fix the slow node (timeout), pod network (no route) or listener (refused). Then delete pod <pod> to skip \
+             its back-off." [
             read UNHEALTHY,
             read "kubectl -n <namespace> logs -l app=<workload> -c <workload> --previous --prefix --ignore-errors --tail=20",
             read PODS,
@@ -85,7 +85,8 @@ causes! {
         ways HELD_UP ways UNREACHED;
     LABEL_MISSING = warning "label_missing"
         "a Ready manager lacks the label by which the admission Service selects its pods (from 1.7 on)"
-        fix "Check whether a share manager on <node> is failing over: that removes the label temporarily. If the label stays missing, delete the manager pod: its replacement sets the label." [
+        fix "Check whether a share manager on <node> is failing over: that removes the label temporarily. If the label stays missing, delete the \
+             manager pod: its replacement sets the label." [
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=100",
             read LABELS,
             change "kubectl -n <namespace> delete pod <object>",
@@ -132,10 +133,13 @@ causes! {
         fix "Restart one manager: during startup, it copies the CA from Secret longhorn-webhook-ca into both configurations. If they \
              differ again, find out what changes one (GitOps, a CA injector). If the certificate stays rejected, delete Secret \
              longhorn-webhook-tls and restart all managers." [
-            read "kubectl get validatingwebhookconfigurations longhorn-webhook-validator -o jsonpath='{.webhooks[0].clientConfig.caBundle}' | base64 -d | openssl x509 -noout -fingerprint -dates",
-            read "kubectl get mutatingwebhookconfigurations longhorn-webhook-mutator -o jsonpath='{.webhooks[0].clientConfig.caBundle}' | base64 -d | openssl x509 -noout -fingerprint -dates",
+            read "kubectl get validatingwebhookconfigurations longhorn-webhook-validator -o jsonpath='{.webhooks[0].clientConfig.caBundle}' | base64 \
+                -d | openssl x509 -noout -fingerprint -dates",
+            read "kubectl get mutatingwebhookconfigurations longhorn-webhook-mutator -o jsonpath='{.webhooks[0].clientConfig.caBundle}' | base64 -d \
+                | openssl x509 -noout -fingerprint -dates",
             change DELETE_MANAGER,
-            read "kubectl -n <namespace> get secret longhorn-webhook-tls -o jsonpath='{.data.tls\\.crt}' | base64 -d | openssl x509 -noout -issuer -dates -ext subjectAltName",
+            read "kubectl -n <namespace> get secret longhorn-webhook-tls -o jsonpath='{.data.tls\\.crt}' | base64 -d | openssl x509 -noout -issuer \
+                -dates -ext subjectAltName",
             change "kubectl -n <namespace> delete secret longhorn-webhook-tls",
             change RESTART_ALL,
         ] proven "one of the two cannot trust the managers' answers, or the API server reports so itself; managers create the Secret during \
@@ -147,10 +151,11 @@ causes! {
                 change DELETE_SECRETS,
                 change RESTART_ALL,
             ]
-        way SERVING_EXPIRED "the certificate is not valid now"
+        way SERVING_EXPIRED "the certificate has expired or is not yet valid"
             fix "Correct the control plane's clock if it is wrong. Otherwise delete Secret longhorn-webhook-tls and restart all managers: they create a \
                  new certificate. I/O is not affected." [
-                read "date -u; kubectl -n <namespace> get secret longhorn-webhook-tls -o jsonpath='{.data.tls\\.crt}' | base64 -d | openssl x509 -noout -issuer -dates -ext subjectAltName",
+                read "date -u; kubectl -n <namespace> get secret longhorn-webhook-tls -o jsonpath='{.data.tls\\.crt}' | base64 -d | openssl x509 \
+                    -noout -issuer -dates -ext subjectAltName",
                 change "kubectl -n <namespace> delete secret longhorn-webhook-tls",
                 change RESTART_ALL,
             ];
@@ -164,14 +169,15 @@ causes! {
         way POLICY "a NetworkPolicy blocks the API server"
             fix "Delete NetworkPolicy <value> at its source (<reason>), or admit the nodes to ports 9502 and 2049 (RWX volumes). Do not restart managers or \
                  share managers, or delete webhook configurations."
-            [read "kubectl -n <namespace> get networkpolicies -o yaml", read "kubectl get --raw /api/v1/namespaces/<namespace>/services/https:longhorn-admission-webhook:9502/proxy/v1/healthz"]
+            [read "kubectl -n <namespace> get networkpolicies -o yaml", read "kubectl get --raw \
+                /api/v1/namespaces/<namespace>/services/https:longhorn-admission-webhook:9502/proxy/v1/healthz"]
         way MESH "the managers are in a service mesh"
             fix "Exclude Longhorn's namespace from the service mesh, or let the API server reach port 9502 without mutual TLS. Do not \
                  delete the webhook configurations."
             [read "kubectl get namespace <namespace> --show-labels", read LABELS];
     CA_EXPIRES_SOON = warning "ca_expires_soon"
         "a webhook configuration's CA expires within 30 days, after which every change to a Longhorn object is rejected"
-        fix "If Longhorn is 1.11.3 or later, restart one manager in working hours: that issues a new CA. Otherwise delete Secrets longhorn-webhook-ca and \
+        fix "Restart one manager in working hours if Longhorn is 1.11.3 or later: that issues a new CA. Otherwise delete Secrets longhorn-webhook-ca and \
              longhorn-webhook-tls, then restart all managers. I/O continues." [
             read "kubectl -n <namespace> get secret longhorn-webhook-ca -o jsonpath='{.data.tls\\.crt}' | base64 -d | openssl x509 -noout -subject -dates",
             change DELETE_MANAGER,

@@ -91,7 +91,7 @@ fn refused(
                 finding
                     .since(age.since)
                     .impact(
-                        "no Longhorn object can be created or updated: the API server rejects a webhook's certificate (x509: certificate signed by unknown \
+                        "no Longhorn object can be created or updated: the API server distrusts a webhook (x509: certificate signed by unknown \
                          authority)",
                     )
                     .fact("the two caBundles share no certificate, although a manager writes the same CA to both")

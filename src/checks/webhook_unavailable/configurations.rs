@@ -80,7 +80,7 @@ fn foreign_configuration(
         format!("{name} calls namespace {there}, but Longhorn is in {namespace}"),
     )
     .impact(
-        format!("if Service {there}/{service} does not answer, the API server rejects every create and update of a Longhorn object. Managers then fail \
+        format!("if Service {there}/{service} does not answer, no Longhorn object can be created or updated. Managers then fail \
                  during startup."),
     )
     .fact(format!("webhooks[].clientConfig.service is {there}/{service}, but managers write their own namespace there"),
@@ -132,7 +132,7 @@ fn missing(cluster: &Cluster, kind: Resource, name: &'static str, exists: bool, 
         )
         .since(since)
         .impact(
-            "Longhorn objects are accepted unchecked and without the defaults that managers need. From 1.9.2 on, a starting manager exits after 120 s.",
+            "Longhorn objects are accepted unchecked and without required defaults. From 1.9.2 on, a starting manager exits after 120 s.",
         )
         .fact(format!("{name} {what}"))
         .with(Name::Manager, one_to_restart(cluster)),

@@ -30,11 +30,11 @@ use crate::check::*;
 use crate::facts::patience::NO_ENDPOINT;
 use crate::longhorn::Resource::*;
 
-pub static CHECK: Check = Check {
+pub static CHECK: Check = check! {
     id: "webhook_unavailable",
     title: "Webhook availability",
-    summary: "A webhook has no ready endpoint, or its configuration is missing or wrong (namespace, CA). Or managers wait for each other, \
-         or a node without a manager holds the start Lease.",
+    summary: "A webhook has no ready endpoint, or its configuration is missing or wrong (namespace, CA). Or managers are waiting for each other, or \
+    a node without a manager is holding the start Lease.",
     needs: &[EndpointSlices, Pods],
     uses: &[
         Services, DaemonSets, Deployments, Settings, Leases, KubeNodes, ValidatingWebhookConfigurations,
@@ -46,8 +46,6 @@ pub static CHECK: Check = Check {
     gauges: gauges::GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,
-    run,
-    ..Check::DEFAULT
 };
 
 fn run(cluster: &Cluster, out: &mut Outcome) {

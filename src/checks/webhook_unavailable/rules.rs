@@ -6,8 +6,7 @@ use crate::check::*;
 
 /// The alerts of the check.
 pub const ALERTS: &[Alert] = &[
-    Alert {
-        name: "LonghornWebhookUnavailable",
+    alert! { "LonghornWebhookUnavailable",
         when: When::Found(&[
             &causes::NO_READY_ENDPOINT,
             &causes::SELECTOR_WRONG,
@@ -24,13 +23,10 @@ pub const ALERTS: &[Alert] = &[
         summary: "Longhorn's admission webhook is unavailable.",
         description: "Longhorn's admission webhook is unavailable ({{ $labels.object_kind }} {{ $labels.object }}). Changes to Longhorn objects (from \
                       1.8 on, also PVC updates) are rejected, or accepted unchecked if its configuration is missing. Check the longhorn-manager pods.",
-        why: "The finding itself waits three minutes for a rollout to end. The alert waits three more, so the alert on its cause (a crashing or hanging \
-              manager) does not fire later.",
-        runbook: include_str!("LonghornWebhookUnavailable.md"),
-        ..Alert::DEFAULT
+        why: "The finding itself waits three minutes for a rollout to end. The alert waits three more, so it never fires before the alert on its \
+        cause (a crashing or hanging manager).",
     },
-    Alert {
-        name: "LonghornWebhookCertificateExpiring",
+    alert! { "LonghornWebhookCertificateExpiring",
         when: When::Found(&[&causes::CA_EXPIRES_SOON]),
         for_: "1h",
         summary: "The CA of Longhorn's admission webhook expires within 30 days.",
@@ -38,11 +34,8 @@ pub const ALERTS: &[Alert] = &[
                       changes to Longhorn objects are rejected. Renew the CA in working hours: from 1.11.3 on, \
                       restart one manager (on older releases, follow the runbook).",
         why: "Managers from 1.11.3 on renew the CA 90 days before it expires. For older managers, 30 days are enough to renew it by hand.",
-        runbook: include_str!("LonghornWebhookCertificateExpiring.md"),
-        ..Alert::DEFAULT
     },
-    Alert {
-        name: "LonghornWebhookDeadlock",
+    alert! { "LonghornWebhookDeadlock",
         when: When::Found(&[&causes::DEADLOCK]),
         for_: "2m",
         keep_firing_for: "10m",
@@ -50,31 +43,24 @@ pub const ALERTS: &[Alert] = &[
         description: "Service {{ $labels.object }} has no Ready manager. Changes to Longhorn objects (from 1.8 on, also PVC updates) are rejected. \
                       Fix what the Unhealthy events show, then delete one manager pod to skip its back-off.",
         why: "The back-off between two attempts is up to five minutes. The alert keeps firing for ten minutes even while a manager is briefly running.",
-        runbook: include_str!("LonghornWebhookDeadlock.md"),
-        ..Alert::DEFAULT
     },
-    Alert {
-        name: "LonghornWebhookLockStuck",
+    alert! { "LonghornWebhookLockStuck",
         when: When::Found(&[&causes::LOCK_STUCK]),
         for_: "2m",
         summary: "A node without a working longhorn-manager holds the webhook start Lease.",
-        description: "{{ with $labels.node }}Node {{ . }}{{ else }}A node{{ end }} keeps renewing Lease {{ $labels.object }} but has no working longhorn-manager \
-                      pod. Managers on other nodes are waiting for the Lease and cannot start. On that node, look for a manager process that outlived its pod.",
+        description: "{{ with $labels.node }}Node {{ . }}{{ else }}A node{{ end }} keeps renewing Lease {{ $labels.object }} but has no working \
+                      longhorn-manager pod. Managers on other nodes are waiting for the Lease and cannot start. On that node, look for a manager \
+                      process that outlived its pod.",
         why: "The finding allows for the longest startup: 240 s, or 480 s in 1.9.2 and 1.9.3.",
-        runbook: include_str!("LonghornWebhookLockStuck.md"),
-        ..Alert::DEFAULT
     },
-    Alert {
-        name: "LonghornWebhookLabelMissing",
+    alert! { "LonghornWebhookLabelMissing",
         when: When::Found(&[&causes::LABEL_MISSING]),
         for_: "10m",
         summary: "A Ready Longhorn manager is not serving the admission webhook.",
         description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is Ready but \
-                      lacks label longhorn.io/admission-webhook, so the webhook lacks one endpoint. Make sure that no \
-                      share manager on its node is failing over. Then delete the pod: the next one sets the label.",
+                      lacks label longhorn.io/admission-webhook, so the webhook lacks one endpoint. If no share manager on its node is failing \
+                      over, delete the pod: its replacement sets the label.",
         why: "Fast failover of share managers removes the label for a moment, so the alert waits ten minutes.",
-        runbook: include_str!("LonghornWebhookLabelMissing.md"),
-        ..Alert::DEFAULT
     },
 ];
 

@@ -96,7 +96,7 @@ pub const EXPORTER_ID: &str = "exporter";
 static EXPORTER: Check = Check {
     id: EXPORTER_ID,
     title: "The exporter",
-    summary: "Whether the exporter is there, what it can read, and what all checks find together.",
+    summary: "Whether the exporter is up, what it can read, and what all checks find together.",
     gauges: own::GAUGES,
     alerts: own::ALERTS,
     panels: own::PANELS,
@@ -109,7 +109,7 @@ const _: () = EXPORTER.assert_tables_have_columns();
 pub static INCIDENTS: Check = Check {
     id: "incidents",
     title: "Incidents",
-    summary: "One alert for each incident, in place of the alerts of the checks.",
+    summary: "One alert for each incident, instead of the checks' alerts.",
     gauges: &[&own::gauges::INCIDENT_INFO],
     alerts: own::INCIDENT_ALERTS,
     ..Check::DEFAULT

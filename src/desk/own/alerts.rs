@@ -1,15 +1,14 @@
 //! Alerts on the exporter itself: without them its silence would look like health.
 
 use super::gauges;
-use crate::check::{Alert, Severity, Threshold, When};
+use crate::check::{Alert, Severity, Threshold, When, alert};
 
 /// Mutes what follows from an alert that fires (generate/alertmanager.rs).
 pub const INHIBITOR: &str = "LonghornHealthInhibitor";
 
 /// Alerts that belong to no single check.
 pub const ALERTS: &[Alert] = &[
-    Alert {
-        name: "LonghornHealthExporterDown",
+    alert! { "LonghornHealthExporterDown",
         when: When::Promql {
             expr: "(group by ($cluster) (last_over_time(up{$job}[$window])) \
                unless on ($cluster) group by ($cluster) (up{$job} == 1) \
@@ -30,10 +29,8 @@ pub const ALERTS: &[Alert] = &[
         summary: "The longhorn-health-exporter is down, so nothing checks Longhorn's health.",
         description: "Prometheus cannot scrape longhorn-health-exporter. Until it can, no other alert about Longhorn's \
                       health can fire. Check the exporter's pod.",
-        why: "The alert waits 10 min, which is longer than an exporter rollout or a restart of its node. With a cluster label, it expects every cluster \
-              that had an exporter in the last week. It also fires if Prometheus has no series of the exporter at all.",
-        runbook: include_str!("LonghornHealthExporterDown.md"),
-        ..Alert::DEFAULT
+        why: "The alert waits 10 min, longer than an exporter rollout or a reboot. With a cluster label, it expects every cluster with an exporter \
+        in the last week. Without any exporter series, it also fires.",
     },
     Alert {
         name: INHIBITOR,
@@ -47,37 +44,30 @@ pub const ALERTS: &[Alert] = &[
         summary: "An alert is muted because its root alert is firing.",
         description: "{{ $labels.alert }}{{ with $labels.node }} on node {{ . }}{{ end }} is a consequence of {{ $labels.root_alert }}, which is \
                       firing. While this alert fires, Alertmanager mutes {{ $labels.alert }}. Route this alert to a receiver that notifies no one.",
-        why: "This alert fires and resolves with the root's alert, so you still hear of a consequence that outlives its root. The alert has no label for \
-              a crash loop's cause: otherwise, a changed cause would restart the alert.",
+        why: "This alert fires and resolves with the root's alert, so you hear of a consequence that outlives its root. It has no label for a crash \
+        loop's cause, because a changed cause would restart it.",
         runbook: include_str!("LonghornHealthInhibitor.md"),
         ..Alert::DEFAULT
     },
-    Alert {
-        name: "LonghornHealthNotSynced",
+    alert! { "LonghornHealthNotSynced",
         when: When::Flag { gauge: &gauges::RESOURCE_UNREADABLE, labels: &[("reason", "pending")] },
         for_: "8m",
         severity: Severity::Critical,
         summary: "The Longhorn health exporter has not read the cluster since it started.",
-        description: "Since it started, longhorn-health-exporter has had no answer from the Kubernetes API for {{ $labels.resource }}. It reports no \
-                      findings until it has one. Read the exporter's log.",
+        description: "Since it started, longhorn-health-exporter has had no answer from the Kubernetes API for {{ $labels.resource }}. Until it \
+        gets an answer, it reports no findings. Read the exporter's log.",
         why: "A first sync takes seconds, on the largest clusters a minute. The alert waits 8 min, which is longer than an API server restart.",
-        runbook: include_str!("LonghornHealthNotSynced.md"),
-        ..Alert::DEFAULT
     },
-    Alert {
-        name: "LonghornHealthResourceStale",
+    alert! { "LonghornHealthResourceStale",
         when: When::Flag { gauge: &gauges::RESOURCE_UNREADABLE, labels: &[("reason", "stale")] },
         for_: "5m",
         summary: "The Longhorn health exporter is working with old data.",
         description: "The Kubernetes API has stopped answering longhorn-health-exporter for {{ $labels.resource }}. Checks that need this kind of object are \
                       unknown. Read the reason in the exporter's log or in longhorn_health_exporter_api_errors_total.",
-        why: "A kind is stale after 3 min without an answer (--stale-after). The alert waits 5 min more, which is longer than an API server restart. If \
-              Prometheus scrapes and evaluates every minute, the alert fires within 10 min of the first missed answer.",
-        runbook: include_str!("LonghornHealthResourceStale.md"),
-        ..Alert::DEFAULT
+        why: "A kind is stale after 3 min without an answer (--stale-after). The alert waits 5 min more, longer than an API server restart. With \
+        one-minute scrapes and evaluations, it fires within 10 min.",
     },
-    Alert {
-        name: "LonghornHealthAccessDenied",
+    alert! { "LonghornHealthAccessDenied",
         when: When::Flag { gauge: &gauges::RESOURCE_UNREADABLE, labels: &[("reason", "forbidden")] },
         for_: "15m",
         severity: Severity::Info,
@@ -85,23 +75,17 @@ pub const ALERTS: &[Alert] = &[
         description: "The Kubernetes API denies longhorn-health-exporter access to {{ $labels.resource }}. Grant access. If you denied it \
                       deliberately, switch this alert off.",
         why: "Access to cluster-wide kinds can be denied deliberately, so this alert has only severity info. If a check becomes unknown, \
-              LonghornHealthCheckUnknown fires. The alert waits 15 min, in case roles are being changed.",
-        runbook: include_str!("LonghornHealthAccessDenied.md"),
-        ..Alert::DEFAULT
+        LonghornHealthCheckUnknown fires. This alert waits 15 min, in case roles are being changed.",
     },
-    Alert {
-        name: "LonghornHealthCheckUnknown",
+    alert! { "LonghornHealthCheckUnknown",
         when: When::Flag { gauge: &gauges::CHECK_UNKNOWN, labels: &[] },
         for_: "5m",
         summary: "A Longhorn health check lacks data and may miss a failure.",
         description: "Check {{ $labels.check }} is unknown, because it lacks data. It may miss a failure. Read the reason on the exporter's page.",
-        why: "Checks become unknown 3 min after a kind stops answering. The alert waits 5 min more, which is longer than an API server restart. If \
-              Prometheus scrapes and evaluates every minute, the alert fires within 10 min of the first missed answer.",
-        runbook: include_str!("LonghornHealthCheckUnknown.md"),
-        ..Alert::DEFAULT
+        why: "Checks become unknown 3 min after a kind stops answering. The alert waits 5 min more, longer than an API server restart. With \
+        one-minute scrapes and evaluations, it fires within 10 min.",
     },
-    Alert {
-        name: "LonghornHealthCopiesAtRisk",
+    alert! { "LonghornHealthCopiesAtRisk",
         when: When::Promql {
             expr: "max without ($without) (longhorn_health_volumes_at_risk{$job, by_choice=\"false\"}) > 0",
             cases: include_str!("LonghornHealthCopiesAtRisk.test.yaml"),
@@ -110,14 +94,11 @@ pub const ALERTS: &[Alert] = &[
         summary: "Longhorn volumes have less redundancy than they should.",
         description: "If one {{ $labels.failure_domain }} fails, volumes lose all their data ({{ $value }} at risk). Longhorn does not fix this by \
                       itself. Run `longhorn-health-exporter plan loss` to list these volumes and their fixes.",
-        why: "Longhorn does not separate copies by itself: anti-affinity counts only when a replica is placed. Within 2 h, most evictions and rebuilds \
-              have separated the copies, and most detached volumes are attached again. For attached volumes on their last copy, \
+        why: "Longhorn applies anti-affinity only when it places a replica. Within 2 h, most evictions and rebuilds have separated the copies, and \
+        most detached volumes are reattached. For attached volumes on their last copy, \
               LonghornVolumeNotRecovering fires.",
-        runbook: include_str!("LonghornHealthCopiesAtRisk.md"),
-        ..Alert::DEFAULT
     },
-    Alert {
-        name: "LonghornHealthClockSkew",
+    alert! { "LonghornHealthClockSkew",
         when: When::Promql {
             expr: "max without ($without) (abs(longhorn_health_exporter_clock_skew_seconds{$job})) > 60",
             cases: include_str!("LonghornHealthClockSkew.test.yaml"),
@@ -128,11 +109,8 @@ pub const ALERTS: &[Alert] = &[
                       findings are wrong by as much. Check time synchronisation on the exporter's node and the control plane.",
         why: "Checks compare object timestamps with the exporter's clock in steps of minutes. Clocks under NTP agree \
               within a second. A clock that was just set has 10 min to settle.",
-        runbook: include_str!("LonghornHealthClockSkew.md"),
-        ..Alert::DEFAULT
     },
-    Alert {
-        name: "LonghornHealthBadWebConfig",
+    alert! { "LonghornHealthBadWebConfig",
         when: When::Promql {
             expr: "min without ($without) (longhorn_health_exporter_web_config_last_reload_successful{$job}) == 0",
             cases: include_str!("LonghornHealthBadWebConfig.test.yaml"),
@@ -141,8 +119,7 @@ pub const ALERTS: &[Alert] = &[
         summary: "The Longhorn health exporter cannot load its changed web configuration.",
         description: "longhorn-health-exporter cannot use its changed web configuration, certificate or key. It keeps the previous one until the \
                       certificate expires or the pod restarts. Read the exporter's log, which names the file and the reason.",
-        why: "While several files are being replaced, they do not match for a moment, so the alert waits 10 min. Each pod reads its own files, so the alert fires even if one of two pods fails.",
-        runbook: include_str!("LonghornHealthBadWebConfig.md"),
-        ..Alert::DEFAULT
+        why: "The alert waits 10 min, because files that are being replaced do not match for a moment. Each pod reads its own files, so one failing \
+        pod is enough.",
     },
 ];

@@ -32,15 +32,15 @@ gauges! {
         absent "there is no such finding, or longhorn_health_exporter_truncated_findings counts it",
         example "max without (instance, pod) (longhorn_health_finding{severity=\"critical\"}) == 1";
     FINDING_VOLUME = Gauge "longhorn_health_finding_volume" ["check", "cause", "severity", "object_kind", "object", "node", "disk", "volume", "pvc_namespace", "pvc"]
-        "1 for every volume that a finding affects, or that keeps the finding's object in use. Has all labels of longhorn_health_finding.",
+        "1 for every volume that a finding affects, or that keeps the finding's object in use. Has longhorn_health_finding's labels.",
         absent "the finding names no volume, or longhorn_health_exporter_truncated_findings counts it",
         example "max without (instance, pod) (longhorn_health_finding_volume{severity=\"critical\"}) == 1";
     ALERT_FOLLOWS = Gauge "longhorn_health_alert_follows" ["alert", "cause", "node", "root_alert", "root_node"]
-        "1 for every alert that is a consequence of an equally or more severe root alert. Without a cause: of every cause. LonghornHealthInhibitor mutes such alerts.",
+        "1 for every alert that an equally or more severe root alert explains (empty cause: all causes). LonghornHealthInhibitor mutes it.",
         absent "one of the alert's findings follows from no other finding",
         example "count by (root_alert, alert) (max without (instance, pod) (longhorn_health_alert_follows))";
     FINDINGS_TRUNCATED = Gauge "longhorn_health_exporter_truncated_findings" ["check"]
-        "Findings without a series of their own, by check. They are left out because the metrics page would become too large.",
+        "Findings, by check, that have no series because the metrics page would become too large.",
         absent "no check has more than 2,000 findings, or findings with more than 500 volumes",
         example "longhorn_health_exporter_truncated_findings > 0";
     SERIES_TRUNCATED = Gauge "longhorn_health_exporter_truncated_series" ["metric"]
@@ -50,9 +50,10 @@ gauges! {
     CAUSE_INFO = Gauge "longhorn_health_cause_info" ["check", "cause", "title", "runbook", "dashboard"]
         "1 for every cause with a finding. Labels give its meaning, its runbook's name and its dashboard's uid.",
         absent "the cause is not found",
-        example "max without (instance, pod) (longhorn_health_finding) * on (cluster, check, cause) group_left (runbook) topk by (cluster, check, cause) (1, longhorn_health_cause_info)";
+        example "max without (instance, pod) (longhorn_health_finding) * on (cluster, check, cause) group_left (runbook) topk by (cluster, check, \
+            cause) (1, longhorn_health_cause_info)";
     CHECKS = Gauge "longhorn_health_checks" ["state"]
-        "Checks by state: known (has a verdict) or unknown (lacks data). Kinds that are not installed or not recorded count as empty.",
+        "Checks by state: known (has a verdict) or unknown (lacks data). Kinds not installed or not recorded count as empty.",
         absent BEFORE_SYNC,
         example "max without (instance, pod) (longhorn_health_checks{state=\"unknown\"}) > 0";
     CHECK_UNKNOWN = Gauge "longhorn_health_check_unknown" ["check"]
@@ -60,7 +61,7 @@ gauges! {
         absent "the check has a verdict, or the first sync is not complete",
         example "longhorn_health_check_unknown == 1";
     VOLUMES = Gauge "longhorn_health_volumes" ["robustness"]
-        "Number of volumes by the robustness that Longhorn reports, each counted once. Volumes that are not attached count as `detached` unless faulted.",
+        "Volumes by the robustness that Longhorn reports, each counted once. Detached volumes count as `detached` unless faulted.",
         absent BEFORE_SYNC,
         example "max without (instance, pod) (longhorn_health_volumes{robustness=\"faulted\"}) > 0";
     VOLUMES_AFFECTED = Gauge "longhorn_health_volumes_affected" ["impact"]
@@ -77,11 +78,12 @@ gauges! {
         absent "there is no such volume, or needed data could not be read",
         example "sum by (failure_domain) (max without (instance, pod) (longhorn_health_volumes_at_risk_bytes))";
     RESOURCE_UNREADABLE = Gauge "longhorn_health_exporter_resource_unreadable" ["resource", "reason"]
-        "1 for every resource kind (plural.group) without data. Label reason: pending, forbidden or stale; not_installed and not_recorded (in recordings) are no faults.",
+        "1 for every resource kind (plural.group) without data. Label reason: pending, forbidden, stale, or (no fault) not_installed or \
+             not_recorded.",
         absent "the kind is readable",
         example "longhorn_health_exporter_resource_unreadable{reason=\"forbidden\"} == 1";
     LAST_SUCCESS = Gauge "longhorn_health_exporter_last_success_timestamp_seconds" []
-        "Unix time of the Kubernetes API's last answer for the kind that has waited longest. Forbidden and missing kinds do not count.",
+        "Unix time of the Kubernetes API's last answer for the kind waiting longest. Forbidden and missing kinds do not count.",
         absent "the API has not answered yet, or the exporter serves a recording or the demo",
         example "time() - longhorn_health_exporter_last_success_timestamp_seconds";
     OBJECTS = Gauge "longhorn_health_exporter_objects" []
@@ -89,7 +91,7 @@ gauges! {
         absent "never",
         example "process_resident_memory_bytes / on (instance) longhorn_health_exporter_objects";
     RESOURCE_UNDECODABLE = Gauge "longhorn_health_exporter_undecodable_objects" ["resource"]
-        "Number of a kind's objects that could not be decoded, so no check sees them.",
+        "Objects that could not be decoded, by kind. Checks do not see them.",
         absent "all objects of the kind could be decoded",
         example "longhorn_health_exporter_undecodable_objects > 0";
     RESOURCE_UNRECOGNIZED = Gauge "longhorn_health_exporter_unrecognized_values" ["resource", "field"]
@@ -129,7 +131,7 @@ gauges! {
         absent NO_WEB_CONFIG,
         example "time() - longhorn_health_exporter_web_config_last_reload_success_timestamp_seconds";
     EVALUATED = Gauge "longhorn_health_exporter_last_evaluation_timestamp_seconds" []
-        "Unix time when the checks last ran, at most 45 s ago, also on stale data. For data age: longhorn_health_exporter_last_success_timestamp_seconds.",
+        "Unix time when the checks last ran, even on stale data. For the data's age, use longhorn_health_exporter_last_success_timestamp_seconds.",
         absent "--web.disable-exporter-metrics is set",
         example "time() - longhorn_health_exporter_last_evaluation_timestamp_seconds > 60";
     EVALUATION_DURATION = Gauge "longhorn_health_exporter_last_evaluation_duration_seconds" []

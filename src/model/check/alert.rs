@@ -2,7 +2,21 @@
 
 use super::{Cause, Gauge, Severity};
 
-/// An alert. Say only what is special: `Alert { name: …, ..Alert::DEFAULT }`.
+/// An alert with the runbook of its name, `NAME.md` beside the file. Say only what is special: `alert! { "NAME", for_: "5m", … }`.
+#[macro_export]
+macro_rules! alert {
+    ($name:literal, $($field:ident: $value:expr),+ $(,)?) => {
+        $crate::check::Alert {
+            name: $name,
+            $($field: $value,)+
+            runbook: include_str!(concat!($name, ".md")),
+            ..$crate::check::Alert::DEFAULT
+        }
+    };
+}
+pub use alert;
+
+/// An alert, as [`alert!`] declares it.
 #[derive(Debug, Clone)]
 pub struct Alert {
     /// CamelCase, starts with `Longhorn`, at most 40 characters. Also the name of the runbook.

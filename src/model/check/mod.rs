@@ -27,6 +27,7 @@ mod words;
 pub use crate::cluster::{Cluster, ObjectRef, VolumeRef};
 pub use crate::longhorn::Resource;
 pub use advice::{CommandTemplate, Name, assert_names, assert_proven, filled, takes_away};
+pub use alert::alert;
 pub use alert::{Alert, Threshold, When};
 pub use catalogue::{Catalogue, Link, Relation, Same};
 pub use cause::causes;
@@ -48,7 +49,16 @@ pub use way::{Way, WaysOf};
 pub use way::{way, ways};
 pub use words::{bytes, capitalised, counted, is_hidden, plain, uncapitalised};
 
-/// One way in which Longhorn fails.
+/// A check that runs the function `run` beside it. What is left out is as [`Check::DEFAULT`] has it.
+#[macro_export]
+macro_rules! check {
+    ($($field:ident: $value:expr),+ $(,)?) => {
+        $crate::check::Check { $($field: $value,)+ run, ..$crate::check::Check::DEFAULT }
+    };
+}
+pub use check;
+
+/// One way in which Longhorn fails, as [`check!`] declares it.
 #[derive(Debug)]
 pub struct Check {
     /// Names the bad state in snake_case. A contract: it is a label value and an option of `check`.

@@ -235,13 +235,6 @@ impl Cluster {
         policies.filter(|policy| policy.guards(&pod.metadata.labels)).collect()
     }
 
-    /// A policy that lets nothing reach the managers, where no other lets anything in.
-    pub fn isolating_policy(&self) -> Option<&NetworkPolicy> {
-        let policies = self.manager_policies();
-        let shut = policies.iter().all(|policy| policy.spec.ingress.is_empty());
-        policies.first().copied().filter(|_| shut)
-    }
-
     /// The DaemonSet `longhorn-manager`.
     pub fn manager_daemon_set(&self) -> Option<&DaemonSet> {
         self.objects.daemon_sets.get("longhorn-manager")

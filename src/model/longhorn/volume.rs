@@ -210,6 +210,14 @@ impl Volume {
         is_bound.then_some([&status.namespace, &status.pvc_name])
     }
 
+    /// Its pods that are Pending, where none of them runs: another pod may wait for the one that does.
+    pub fn waiting_pods(&self) -> Vec<&str> {
+        let pods = &self.status.kubernetes_status.workloads_status;
+        let runs = pods.iter().any(|pod| pod.pod_status == "Running");
+        let waiting = pods.iter().filter(|pod| !runs && pod.pod_status == "Pending");
+        waiting.map(|pod| pod.pod_name.as_str()).collect()
+    }
+
     /// Whether it uses 95 % of its size, snapshots included.
     pub fn is_full(&self) -> bool {
         let size = self.spec.size.0;

@@ -233,9 +233,11 @@ pub fn title(roots: &[&Finding]) -> String {
     let [root, more @ ..] = roots else { return String::new() };
     let mut nodes = nodes_of(more);
     nodes.retain(|node| Some(node) != root.node.as_ref());
+    // a disk is told by its node's object
+    let kind = if roots.iter().all(|root| root.disk.is_some()) { "disk" } else { root.object.kind };
     let rest = match (more.len(), nodes.len()) {
         (0, _) => String::new(),
-        (more, 0) => format!("; {}", counted(more, &noun(root.object.kind)).replacen(' ', " more ", 1)),
+        (more, 0) => format!("; {}", counted(more, &noun(kind)).replacen(' ', " more ", 1)),
         (more, on) if more == on => format!("; also on {}", places(&nodes)),
         (more, _) => format!("; {more} more, also on {}", places(&nodes)),
     };

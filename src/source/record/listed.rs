@@ -8,7 +8,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::longhorn::{Application, HelmChart, HelmRelease, Lease, Pod, Resource, Writes};
+use crate::longhorn::{Application, HelmChart, HelmRelease, Lease, Pod, Resource, Volume, Writes};
+use crate::wanted_logs::is_unmounted;
 
 /// Bytes of a list: that of the largest clusters has some hundred MB, and a disk is not filled for less.
 const LIST_BYTES: u64 = 4 << 30;
@@ -24,6 +25,8 @@ pub(super) struct Listed<'a> {
     written: io::Result<()>,
     pub(super) pods: Vec<Pod>,
     pub(super) leases: Vec<Lease>,
+    /// Those whose pods wait.
+    pub(super) volumes: Vec<Volume>,
 }
 
 impl<'a> Listed<'a> {
@@ -41,6 +44,7 @@ impl<'a> Listed<'a> {
             written: emptied,
             pods: Vec::new(),
             leases: Vec::new(),
+            volumes: Vec::new(),
         };
         listed.write(&format!("{{\"apiVersion\":{version},\"kind\":{kind},\"items\":[\n"));
         listed
@@ -59,6 +63,9 @@ impl<'a> Listed<'a> {
         match resource {
             Resource::Pods => self.pods.extend(serde_json::from_str::<Pod>(item)),
             Resource::Leases => self.leases.extend(serde_json::from_str::<Lease>(item)),
+            Resource::Volumes => {
+                self.volumes.extend(serde_json::from_str::<Volume>(item).ok().filter(is_unmounted));
+            }
             _ => {}
         }
         let bare = if resource.is_of_a_tool() {

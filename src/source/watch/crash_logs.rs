@@ -180,8 +180,8 @@ impl Reader {
 /// Runs whose logs are to be read now. Forgets the logs of those that are gone or of no interest any
 /// more.
 fn wanted(shared: &SharedState, tried: &mut HashMap<Run, Tried>) -> Vec<Run> {
-    let ((pods, leases, nodes), now) = (shared.pods_leases_and_nodes(), shared.now());
-    let runs = runs(&pods, &leases, now);
+    let ((pods, leases, nodes, volumes), now) = (shared.with_logs(), shared.now());
+    let runs = runs(&pods, &leases, &volumes, now);
     let found: HashSet<&Run> = runs.iter().collect();
     tried.retain(|run, _| found.contains(run));
     let lives = |pod: &str, uid: &str| pods.get(pod).is_some_and(|pod| pod.metadata.uid == uid);
@@ -227,7 +227,7 @@ fn pause(shared: &SharedState, run: &Run) -> Instant {
 
 /// Ready managers whose turn it is and whose logs nothing else asks for, those first that waited longest.
 fn in_turn(shared: &SharedState, tried: &HashMap<Run, Tried>, turns: &mut HashMap<Run, Instant>) -> Vec<Run> {
-    let (pods, ..) = shared.pods_leases_and_nodes();
+    let (pods, ..) = shared.with_logs();
     let now = Instant::now();
     let ready: HashSet<Run> = ready(&pods, shared.now()).filter(|run| !tried.contains_key(run)).collect();
     turns.retain(|run, _| ready.contains(run));

@@ -15,7 +15,7 @@ use super::{LiveOptions, edits, pods};
 use crate::ApiErrorReason;
 use crate::cluster::{Cluster, Readability, ResourceStatus};
 use crate::history::History;
-use crate::longhorn::{Kind, KubeNode, Lease, Objects, PerKind, Pod, Resource, Store};
+use crate::longhorn::{Kind, KubeNode, Lease, Objects, PerKind, Pod, Resource, Store, Volume};
 use crate::sync;
 
 /// What the tasks of the live source share.
@@ -126,10 +126,11 @@ impl SharedState {
         cluster
     }
 
-    /// All pods, Leases and nodes, shared.
-    pub(super) fn pods_leases_and_nodes(&self) -> (Store<Pod>, Store<Lease>, Store<KubeNode>) {
+    /// All objects by which logs are read, shared.
+    pub(super) fn with_logs(&self) -> (Store<Pod>, Store<Lease>, Store<KubeNode>, Store<Volume>) {
         let objects = &self.lock().objects;
-        (objects.pods.clone(), objects.leases.clone(), objects.kube_nodes.clone())
+        let (pods, nodes) = (objects.pods.clone(), objects.kube_nodes.clone());
+        (pods, objects.leases.clone(), nodes, objects.volumes.clone())
     }
 
     pub(super) fn history<R>(&self, change: impl FnOnce(&mut History) -> R) -> R {

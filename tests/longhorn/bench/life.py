@@ -131,6 +131,9 @@ def second_disk():
     disk({**usual, "allowScheduling": False, "evictionRequested": True})
     wait("eviction", 200, lambda: not get("nodes.longhorn.io node-2")["status"]["diskStatus"]["second"].get("scheduledReplica"), 2)
     disk(None)
+    # its only replica would hold up the drain of whatever node it moved to
+    detach("evicted")
+    kubectl("delete volumes.longhorn.io evicted --timeout=60s")
     holder = next(iter(get("backingimages.longhorn.io image-clone")["spec"]["diskFileSpecMap"]))
     patch("backingimages.longhorn.io image-clone", {"spec": {"diskFileSpecMap": {holder: {"evictionRequested": True, "dataEngine": "v1"}}}})
     wait("two copies", 180, lambda: len(copies("image-clone")) >= 2 and holder not in get("backingimages.longhorn.io image-clone")["spec"]["diskFileSpecMap"], 2)
@@ -145,9 +148,11 @@ def settings_and_restart():
 
 def drain_and_uncordon():
     detach("v3")
-    sh("kubectl drain node-3 --ignore-daemonsets --delete-emptydir-data --force --timeout=200s --pod-selector='app!=csi-attacher,app!=csi-provisioner'")
-    time.sleep(20)
-    sh("kubectl uncordon node-3")
+    try:
+        sh("kubectl drain node-3 --ignore-daemonsets --delete-emptydir-data --force --timeout=200s --pod-selector='app!=csi-attacher,app!=csi-provisioner'")
+        time.sleep(20)
+    finally:
+        sh("kubectl uncordon node-3")
     wait("instance manager", 120, lambda: all(i["status"]["currentState"] == "running" for i in get("instancemanagers.longhorn.io")["items"]), 2)
     attach("v3", 3)
     for name in ("v1", "v2", "v3", "on-image"):

@@ -130,7 +130,7 @@ fn every_check_folder_has_the_same_form() {
     let places = [
         ("causes.rs", r"(?m)^(causes)! \{"),
         ("gauges.rs", r"(?m)^(gauges)! \{"),
-        ("rules.rs", r"\b(Alert|Panel|Record) \{"),
+        ("rules.rs", r"\b(Alert|alert!|Panel|Record) \{"),
     ];
     for (path, text) in files("src/checks") {
         if is_test(&path) || path.components().count() < 4 {

@@ -107,7 +107,9 @@ fn a_deletion_that_waits_for_its_pod_leads_to_the_node() {
     let base = release("v1.12.1") + &deleted;
     let (fix, commands) = changes(&(base.clone() + &ends));
     assert!(
-        fix.starts_with("Read the kubelet's and containerd's logs on node-1, then restart both: pod im-old"),
+        fix.starts_with(
+            "Read the kubelet's and containerd's logs on node-1, then restart both services: pod im-old"
+        ),
         "{fix}"
     );
     assert!(commands.is_empty(), "nothing is forced on our word: {commands:?}");

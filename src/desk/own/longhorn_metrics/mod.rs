@@ -4,7 +4,7 @@
 
 mod panels;
 
-use crate::check::{Alert, Severity, Threshold, When};
+use crate::check::{Alert, Severity, Threshold, When, alert};
 
 pub use panels::PANELS;
 
@@ -56,13 +56,12 @@ const CPU: Threshold = Threshold {
     least: 0.5,
     unit: "times",
     is_range: false,
-    why: "Longhorn's own example uses 3. Only an otherwise idle node can give an instance manager three times its request.",
+    why: "Longhorn's own example alert uses 3. Only an otherwise idle node can give an instance manager three times its request.",
 };
 
 /// The alerts.
 pub const ALERTS: &[Alert] = &[
-    Alert {
-        name: "LonghornDiskFillingUp",
+    alert! { "LonghornDiskFillingUp",
         when: When::Promql {
             expr: "max by ($cluster node, disk) (predict_linear(longhorn_disk_usage_bytes[6h], $ahead)) >= max by ($cluster node, disk) \
                    (longhorn_disk_capacity_bytes) and max by ($cluster node, disk) (longhorn_disk_usage_bytes) > 0.5 * max by ($cluster \
@@ -72,15 +71,12 @@ pub const ALERTS: &[Alert] = &[
         for_: "1h",
         thresholds: &[AHEAD],
         summary: "A Longhorn disk will soon be full at its current growth rate.",
-        description: "If disk {{ $labels.disk }} on node {{ $labels.node }} keeps growing as in the last 6 h, it will be full within days. Replicas \
+        description: "Disk {{ $labels.disk }} on node {{ $labels.node }} will be full within days (trend of the last 6 h). Replicas \
                       on a full disk fail. Find out which replicas are growing, then free space or add a disk.",
         why: "A window of 6 h smooths out a rebuild or a nightly backup. The alert waits 1 h, which is longer than either takes. Below half full, steep \
               growth is a restore, not a trend.",
-        runbook: include_str!("LonghornDiskFillingUp.md"),
-        ..Alert::DEFAULT
     },
-    Alert {
-        name: "LonghornNodeOvercommitted",
+    alert! { "LonghornNodeOvercommitted",
         when: When::Promql {
             expr: "max by ($cluster node) (longhorn_node_storage_scheduled_bytes) > $ratio * (max by ($cluster node) \
                    (longhorn_node_storage_capacity_bytes) - max by ($cluster node) (longhorn_node_storage_reservation_bytes))",
@@ -92,11 +88,8 @@ pub const ALERTS: &[Alert] = &[
         description: "The replicas on node {{ $labels.node }} can grow to {{ $value | humanize1024 }}B, far more than its disks can hold. As pods \
                       write more, the disks run full and replicas fail. Add disks or move replicas.",
         why: "The alert waits an hour, because a replica can exist for only minutes while Longhorn balances replicas.",
-        runbook: include_str!("LonghornNodeOvercommitted.md"),
-        ..Alert::DEFAULT
     },
-    Alert {
-        name: "LonghornVolumeSnapshotsLarge",
+    alert! { "LonghornVolumeSnapshotsLarge",
         when: When::Promql {
             expr: "max by ($cluster volume, pvc_namespace, pvc) (longhorn_volume_actual_size_bytes) > $ratio * max by ($cluster volume, \
                    pvc_namespace, pvc) (longhorn_volume_capacity_bytes)",
@@ -106,14 +99,11 @@ pub const ALERTS: &[Alert] = &[
         thresholds: &[SNAPSHOTS],
         summary: "A Longhorn volume's snapshots take more space than the volume.",
         description: "Each replica of volume {{ $labels.volume }} uses {{ $value | humanize1024 }}B, far more than \
-                      the volume's size. Its snapshots and untrimmed blocks fill the disks. Delete unneeded \
+                      the volume's size. Its snapshots and untrimmed blocks are filling the disks. Delete unneeded \
                       snapshots, then trim the file system.",
-        why: "A backup needs its snapshot only while it is running. The alert waits 6 h, which is longer than most backups.",
-        runbook: include_str!("LonghornVolumeSnapshotsLarge.md"),
-        ..Alert::DEFAULT
+        why: "A backup needs its snapshot only while the backup is running. The alert waits 6 h, which is longer than most backups take.",
     },
-    Alert {
-        name: "LonghornVolumeLastSeenFaulted",
+    alert! { "LonghornVolumeLastSeenFaulted",
         when: When::Promql {
             expr: "max by ($cluster volume) (last_over_time(longhorn_volume_robustness{state=\"faulted\"}[30m]) == 1 or \
                    last_over_time(longhorn_volume_robustness{state=\"\"}[30m]) == 3) unless on ($cluster volume) \
@@ -125,13 +115,10 @@ pub const ALERTS: &[Alert] = &[
         summary: "A Longhorn volume was faulted when last reported.",
         description: "Volume {{ $labels.volume }} had no usable replica when a longhorn-manager last reported it. If that is still so, it cannot be \
                       read or written. Check the volume's replicas, and whether the managers are running.",
-        why: "The series disappears with the manager that owns the volume, which often fails together with the node. So the alert uses the last \
-              value for 30 min. Up to 1.10, the value is a code (3 is faulted). From 1.11 on, the series have a state label.",
-        runbook: include_str!("LonghornVolumeLastSeenFaulted.md"),
-        ..Alert::DEFAULT
+        why: "The alert uses the last value for 30 min, because the series disappears with its manager. Up to 1.10, value 3 means faulted. From \
+        1.11 on, read label state.",
     },
-    Alert {
-        name: "LonghornBackupInError",
+    alert! { "LonghornBackupInError",
         when: When::Promql {
             expr: "count by ($cluster volume) (longhorn_backup_state == 4) $unless_exporter",
             cases: include_str!("LonghornBackupInError.test.yaml"),
@@ -142,11 +129,8 @@ pub const ALERTS: &[Alert] = &[
                       Backup's error, fix its cause, and take a new backup.",
         why: "A failed backup stays until you delete it or failed-backup-ttl expires (1,440 min by default). Value 4 means Error on every \
               release.",
-        runbook: include_str!("LonghornBackupInError.md"),
-        ..Alert::DEFAULT
     },
-    Alert {
-        name: "LonghornVolumeLatencyHigh",
+    alert! { "LonghornVolumeLatencyHigh",
         when: When::Promql {
             expr: "max by ($cluster volume, pvc_namespace, pvc) (longhorn_volume_write_latency) > 1e9 * $seconds or \
                    max by ($cluster volume, pvc_namespace, pvc) (longhorn_volume_read_latency) > 1e9 * $seconds",
@@ -155,14 +139,11 @@ pub const ALERTS: &[Alert] = &[
         for_: "15m",
         thresholds: &[LATENCY],
         summary: "A Longhorn volume's reads or writes are slow.",
-        description: "Reads or writes of volume {{ $labels.volume }} have been slow for 15 min. Its pods are waiting for I/O. Compare disks and network of its replicas' nodes: the \
-                      slowest replica sets the pace.",
+        description: "Reads or writes of volume {{ $labels.volume }} have been slow for 15 min. Its pods are waiting for I/O. Compare disks and \
+                      network of its replicas' nodes: the slowest replica sets the pace.",
         why: "Rebuilds and backups slow a volume down for minutes. The metric is the mean of the last second before the scrape, in nanoseconds.",
-        runbook: include_str!("LonghornVolumeLatencyHigh.md"),
-        ..Alert::DEFAULT
     },
-    Alert {
-        name: "LonghornInstanceManagerCpuHigh",
+    alert! { "LonghornInstanceManagerCpuHigh",
         when: When::Promql {
             expr: "max by ($cluster node, instance_manager) (longhorn_instance_manager_cpu_usage_millicpu) > $ratio * max by ($cluster node, \
                    instance_manager) (longhorn_instance_manager_cpu_requests_millicpu > 0)",
@@ -171,12 +152,9 @@ pub const ALERTS: &[Alert] = &[
         for_: "15m",
         thresholds: &[CPU],
         summary: "A Longhorn instance manager is using far more CPU than it requests.",
-        description: "Instance manager {{ $labels.instance_manager }} on node {{ $labels.node }} is using far more \
-                      CPU than it requests. If the node gets busy, its liveness probe can fail, and all its volumes \
-                      detach. Raise guaranteed-instance-manager-cpu.",
+        description: "Instance manager {{ $labels.instance_manager }} on node {{ $labels.node }} is using far more CPU than it requests. If the node \
+                      gets busy, the instance manager's liveness probe can fail, and all its volumes detach. Raise guaranteed-instance-manager-cpu.",
         why: "Short bursts, such as during a rebuild, do not count. Instance managers without a CPU request (v2, or guaranteed-instance-manager-cpu 0) are \
               left out.",
-        runbook: include_str!("LonghornInstanceManagerCpuHigh.md"),
-        ..Alert::DEFAULT
     },
 ];

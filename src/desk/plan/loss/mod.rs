@@ -63,7 +63,7 @@ conditions! {
         source "longhorn-manager v1.12.1 controller/volume_controller.go (isHealthyAndActiveReplica)"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::together);
     DEGRADED = Note "would_be_degraded" "volumes have a healthy copy on the named nodes and another elsewhere"
-        fix "Check that another node can take their replicas: plan capacity."
+        fix "Check that another node can take their replicas: run `longhorn-health-exporter plan capacity`."
         source "longhorn-manager v1.12.1 controller/volume_controller.go (ReconcileVolumeState)"
         needs [Volumes, Replicas, LonghornNodes] Loss(rest::degraded);
     ATTACHED = Note "would_move" "volumes are attached to the named nodes, so their pods must start elsewhere"

@@ -145,7 +145,7 @@ fn three_kills_within_an_hour_are_a_loop_and_an_answer_of_the_network_names_it()
     assert_eq!(found(&CHECK, &cluster_at(NOW, &(after() + &single))), ["info unknown InstanceManager im-1"]);
     let two = recorded(&["2026-01-02T10:20:00Z", "2026-01-02T11:35:00Z", GONE], "Liveness probe failed: ");
     assert_eq!((two.0, two.1), ("warning", "liveness_probe"));
-    assert!(format!("{:?}", two.3).contains("too busy"), "{:?}", two.3);
+    assert!(format!("{:?}", two.3).contains("overloaded"), "{:?}", two.3);
     let refused =
         recorded(&[GONE], "Liveness probe failed: dial tcp 10.42.1.5:8500: connect: connection refused");
     assert!(!refused.2.contains("network"), "the process does not listen: {}", refused.2);
