@@ -22,7 +22,7 @@ check-plan: ; cargo test --quiet --locked --package longhorn-health-desk --lib -
 # do the tests notice mistakes in the logic? tests/mutants.txt lists them; make mutants MUTANTS=3,17 tries some
 mutants: ; MUTANTS=$(MUTANTS) cargo test --locked --test suite -- code_mutants:: --ignored --nocapture
 
-# writes rules/, dashboards/, deploy/ and docs/ again from the checks
+# writes rules/, dashboards/, mixin/, deploy/ and docs/ again from the checks
 generate: ; cargo run --quiet --locked -- generate all
 
 # writes the golden files of the tests again; read the difference before committing it

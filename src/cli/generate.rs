@@ -24,7 +24,7 @@ pub struct GenerateArgs {
     /// YAML file with your own thresholds, durations, severities and labels (docs/configuration.md)
     #[arg(long, value_name = "FILE", env = "LONGHORN_HEALTH_GENERATE_CONFIG")]
     config: Option<PathBuf>,
-    /// Directory to write rules/, dashboards/, deploy/ and docs/ into
+    /// Directory to write rules/, dashboards/, mixin/, deploy/ and docs/ into
     #[arg(long, value_name = "DIR", default_value = ".", env = "LONGHORN_HEALTH_OUT")]
     out: PathBuf,
 }

@@ -27,6 +27,7 @@ mod exposition;
 mod foreign_text;
 mod generated;
 mod integrations;
+mod mixin;
 mod mutations;
 mod node_problem_detector;
 mod prometheus;

@@ -25,8 +25,8 @@ pub fn page() -> String {
 }
 
 const INTRODUCTION: &str = "\
-`generate --config FILE` reads one YAML file with all settings for rules, dashboards and runbooks. An unknown key, or a value that Prometheus,
-Alertmanager or Grafana would reject, is an error. The error names the line, the key and the accepted values, and nothing is written.
+`generate --config FILE` reads one YAML file with all settings for rules, dashboards, runbooks and the mixin's defaults. An unknown key, or a value
+that Prometheus, Alertmanager or Grafana would reject, is an error. The error names the line, the key and the accepted values, and nothing is written.
 [configuration.schema.json](configuration.schema.json) is for editors.";
 
 const EXAMPLE: &str = "\

@@ -206,8 +206,13 @@ pub fn variants(alert: &Alert, settings: &Settings) -> Vec<Alert> {
     match (set.enabled, set.is_as_found) {
         (false, _) => vec![],
         (true, false) => vec![alert.clone()],
-        (true, true) => [Severity::Critical, Severity::Warning].map(|severity| alert.only(severity)).into(),
+        (true, true) => by_severity(alert).into(),
     }
+}
+
+/// The rules of an alert for each severity of its series.
+pub fn by_severity(alert: &Alert) -> [Alert; 2] {
+    [Severity::Critical, Severity::Warning].map(|severity| alert.only(severity))
 }
 
 pub fn recording(record: &Record, settings: &Settings) -> Result<RecordingRule> {
@@ -237,7 +242,7 @@ fn common(name: &str, settings: &Settings) -> Option<String> {
 }
 
 /// Clusters without an exporter that answers: those that are listed, else all of them together if there is none at all.
-fn clusters_without_exporter(settings: &Settings) -> String {
+pub fn clusters_without_exporter(settings: &Settings) -> String {
     let (selector, label) = (settings.matchers(), settings.cluster_label.as_str());
     if settings.expected_clusters.is_empty() || label.is_empty() {
         return format!("or on () absent(up{{{selector}}} == 1)");
@@ -254,10 +259,12 @@ fn clusters_without_exporter(settings: &Settings) -> String {
 
 pub fn rule(area: &Check, alert: &Alert, settings: &Settings) -> Result<Rule> {
     let set = settings.alert(alert).thresholds;
-    rule_with(area, alert, settings, &|threshold| {
-        let value = set.get(threshold.name)?;
-        Some(if threshold.is_range { range(*value) } else { value.to_string() })
-    })
+    rule_with(area, alert, settings, &|threshold| Some(text(threshold, *set.get(threshold.name)?)))
+}
+
+/// A threshold's value as it stands in the expression.
+pub fn text(threshold: &Threshold, value: f64) -> String {
+    if threshold.is_range { range(value) } else { value.to_string() }
 }
 
 /// Seconds as a person writes them in a range: `7d`.

@@ -16,11 +16,10 @@ use crate::longhorn::Release;
 use crate::longhorn_series;
 use crate::own::INHIBITOR;
 pub use parse::{ConfigError, parse};
-pub use text::ClusterName;
 use text::{
-    Address, AlertName, ClusterLabel, Duration, Job, LabelName, LabelValue, LonghornRelease, Namespace,
-    Plain, Selector,
+    Address, AlertName, ClusterLabel, Duration, Job, LabelName, LabelValue, Namespace, Plain, Selector,
 };
+pub use text::{ClusterName, LonghornRelease};
 
 /// A configuration; what a file leaves out keeps its default.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]

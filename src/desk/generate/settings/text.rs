@@ -6,7 +6,7 @@ use std::ops::Deref;
 
 use regex::Regex;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 struct Form {
@@ -20,7 +20,7 @@ struct Form {
 macro_rules! texts {
     ($($(#[$about:meta])* $name:ident $expected:literal $pattern:expr $(, $is_declared:ident)?;)*) => { $(
         $(#[$about])*
-        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
         #[serde(try_from = "Value")]
         pub struct $name(pub String);
 
