@@ -76,7 +76,7 @@ causes! {
         ]
         way VANISHED "volumes are gone, but their data is left in orphans"
             fix "Keep all Orphans: they hold the volume's newest data. Check whether etcd was rolled back. Then restore <object> from its newest \
-                 backup, or recover it from a replica directory.";
+                 backup, or recover it from a replica directory." proven "no object has its name, so nothing is overwritten, and all Orphans stay";
     ORPHANS = info "orphans"
         "a node has data or processes that belong to no Longhorn object" but "warning for a hundred orphans or more"
         fix "Check whether you need the data: the replicas were probably deleted while their disk was unavailable. If you do not need it, \

@@ -24,7 +24,7 @@ pub(super) fn losses(cluster: &Cluster) -> BTreeMap<&str, Vec<&Event>> {
 }
 
 /// How many instance managers with replicas of the volume were made meanwhile: each took them along, as a node that was off did, and has
-/// a story of its own (seen on 1.12.1: two reboots and three of them in an hour).
+/// a story of its own (seen on 1.12.1: two reboots and three of them in an hour). A new volume is degraded until its replicas are up.
 fn explained(cluster: &Cluster, volume: &Volume, first: Timestamp, last: Timestamp) -> i64 {
     const AROUND: SignedDuration = SignedDuration::from_mins(2);
     let nodes: Vec<&str> =
@@ -37,7 +37,8 @@ fn explained(cluster: &Cluster, volume: &Volume, first: Timestamp, last: Timesta
             .is_some_and(|at| first.duration_since(at) <= AROUND && at.duration_since(last) <= AROUND);
         then && pod.is_instance_manager() && nodes.contains(&pod.spec.node_name.as_str())
     });
-    i64::try_from(made.count()).unwrap_or(i64::MAX)
+    let new = volume.metadata.created().is_some_and(|made| first.duration_since(made) <= AROUND);
+    i64::try_from(made.count().saturating_add(usize::from(new))).unwrap_or(i64::MAX)
 }
 
 /// The two nodes between which replicas of several volumes failed within two minutes of this loss, and no others did: engine

@@ -36,7 +36,20 @@ pub fn essence(text: &str) -> Option<String> {
     let says_nothing = line.starts_with("back-off ")
         || line.starts_with("exit status ")
         || !line.contains(char::is_alphabetic);
-    (!says_nothing).then(|| last_clauses(line))
+    (!says_nothing).then(|| with_image(line, last_clauses(line)))
+}
+
+/// The image that is not there in front of why, where the reason leaves it out and there is room: whole, or without its registry
+/// (`failed to pull and unpack image "…": failed to resolve reference "…": why`, containerd core/remotes/docker/resolver.go).
+fn with_image(line: &str, why: String) -> String {
+    let image = line.split_once(" image \"").and_then(|(_, rest)| rest.split_once("\": "));
+    let image = image.map(|(image, _)| image).filter(|image| !image.contains(' '));
+    let names = image.into_iter().flat_map(|image| [Some(image), image.rsplit('/').next()]).flatten();
+    let told = |name: &str| why.contains(name.rsplit('/').next().unwrap_or(name));
+    let with = names
+        .filter(|name| !told(name))
+        .map(|name| format!("{name}: {}", why.trim_start_matches(['…', ' '])));
+    with.into_iter().find(|text| text.chars().count() <= LONGEST).unwrap_or(why)
 }
 
 /// What admission says of an object that it rejects: who does, and which of its policies or quotas, stands first, and what it asks for. What

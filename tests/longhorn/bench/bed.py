@@ -133,7 +133,8 @@ def processes(n, pattern):
             belongs = os.readlink(f"/proc/{name}/ns/uts") == own or f"{CGROUP}/node-{n}/" in open(f"/proc/{name}/cgroup").read()
         except OSError:
             continue
-        if belongs and pattern in line and name != pid(n):
+        # the one that unshared it is in its namespaces, too, and takes the node along
+        if belongs and pattern in line and name != pid(n) and not line.startswith("unshare "):
             found.append(int(name))
     return found
 
