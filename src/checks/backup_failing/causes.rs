@@ -71,6 +71,9 @@ causes! {
                 read "kubectl -n <namespace> get backuptargets.longhorn.io <object> -o yaml",
                 read "kubectl -n <namespace> get networkpolicies -o yaml",
             ]
+        way UNHEARD "its sync keeps failing"
+            fix "Read why in the managers' log: the target's status does not show it. Usually its credential Secret <key> is missing."
+            [read "kubectl -n <namespace> logs -l app=longhorn-manager --prefix --since=1h | grep 'Failed to sync Longhorn backup target'"]
         ways UNRESOLVED ways STORE;
     STANDBY_STALE = warning "standby_stale" "standby volumes get no new backups, because their target has not been polled for a day",
         changed_by: BY_ITS_TARGET

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
+
 use super::causes;
 use super::jobs::{self, BackupJob};
 use crate::check::*;
@@ -82,14 +84,15 @@ pub(super) fn run<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a s
     let mut unavailable = BTreeSet::new();
     for target in cluster.objects.backup_targets.iter() {
         let wanted = !target.spec.backup_target_url.is_empty() && !target.metadata.is_deleting();
-        if !wanted || target.status.available != Some(false) {
+        let unheard = unheard(cluster, target);
+        if !wanted || target.status.available != Some(false) && unheard.is_none() {
             continue;
         }
         let name = target.metadata.name.as_str();
         unavailable.insert(name);
         let said = condition(&target.status.conditions, "Unavailable")
             .filter(|said| said.status == ConditionStatus::True);
-        let since = said.and_then(|said| said.last_transition_time.get());
+        let since = said.and_then(|said| said.last_transition_time.get()).or(unheard);
         let created = target.metadata.created();
         let begun = match since {
             // what it says is of the time before it had a URL, and the first question may be on its way
@@ -102,13 +105,21 @@ pub(super) fn run<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a s
         };
         let age = observe(cluster, out, "unavailable", name, begun);
         let message = said.map_or("", |said| said.message.trim());
-        let way = way(message);
+        let way = way(message).or(unheard.map(|_| &causes::UNHEARD));
         let is_definite = way.is_some_and(|way| DEFINITE_WAYS.contains(&way));
         if age.at_least(if is_definite { DEFINITE } else { RETRY }, Unknown::Counts) {
             out.report(finding(cluster, target, message, way).since(age.since));
         }
     }
     unavailable
+}
+
+/// Since when a target that is called available is asked in vain: that Longhorn could not ask, only its log says (seen on 1.12.1).
+fn unheard(cluster: &Cluster, target: &BackupTarget) -> Option<Timestamp> {
+    let last = target.status.last_synced_at.get().filter(|_| target.status.available == Some(true))?;
+    let interval = target.spec.interval().filter(|interval| interval.is_positive())?;
+    let asked = target.spec.sync_requested_at.get()?;
+    (asked.duration_since(last) >= interval && cluster.age(last) >= interval * 3).then_some(last)
 }
 
 /// The error code of an object store that answered, and refused: it can be reached (longhorn/backupstore s3/s3_service.go and the AWS SDK,
@@ -131,6 +142,7 @@ fn finding(cluster: &Cluster, target: &BackupTarget, message: &str, way: Option<
     let users =
         cluster.objects.volumes.iter().filter(|volume| target_of(&volume.spec.backup_target_name) == name);
     let backed_up = users.filter(|volume| volume.status.last_backup_at.is_set()).count();
+    let lost = format!("backups on target {name} cannot be taken, restored or deleted");
     Finding::about(
         &causes::TARGET_UNAVAILABLE,
         cluster.object::<BackupTarget>(name),
@@ -146,18 +158,16 @@ fn finding(cluster: &Cluster, target: &BackupTarget, message: &str, way: Option<
         },
     )
     .way(way)
-    .with(Name::Manager, cluster.manager_pods().find(|pod| pod.is_ready()).map_or("", |pod| pod.metadata.name.as_str()))
+    .with(
+        Name::Manager,
+        cluster.manager_pods().find(|pod| pod.is_ready()).map_or("", |pod| pod.metadata.name.as_str()),
+    )
     .impact(match backed_up {
-        0 => format!("backups on target {name} cannot be taken, restored or deleted"),
-        number => format!(
-            "backups on target {name} cannot be taken, restored or deleted. The newest {} of {} {} getting old",
-            if number == 1 { "backup" } else { "backups" },
-            counted(number, "volume"),
-            if number == 1 { "is" } else { "are" }
-        ),
+        0 => lost,
+        number => format!("{lost}. Those of {} are getting old", counted(number, "volume")),
     })
     .fact(match message {
-        "" => api(format!("backup target {name} is unavailable and gives no message")),
+        "" => api(format!("backup target {name} gives no message")),
         message => api(format!("backup target {name}: {}", text::both_ends(message, 600))).quoting(message),
     })
     .fact(match target.status.last_synced_at.get() {

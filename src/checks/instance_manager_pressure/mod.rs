@@ -307,15 +307,12 @@ fn about_network(cluster: &Cluster, outside: (&InstanceManager, String)) -> Opti
     let degraded = cluster.objects.volumes.iter().filter(waits);
     let degraded: Vec<_> = degraded.map(|volume| cluster.volume_ref(&volume.metadata.name)).collect();
     Some(match degraded.is_empty() {
-        true => finding.impact(
-            "its engines and replicas use the pod network, where other nodes may be unable to reach them",
-        ),
+        true => {
+            finding.impact("its engines and replicas use the pod network: other nodes may not reach them")
+        }
         false => finding
             .severity(Severity::Warning)
-            .impact(format!(
-                "{} stay degraded: engines on other nodes may be unable to reach the replicas there",
-                text::claims_of(&degraded)
-            ))
+            .impact(format!("{} stay degraded: other nodes may not reach it", text::claims_of(&degraded)))
             .volumes(degraded),
     })
 }

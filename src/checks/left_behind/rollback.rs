@@ -63,8 +63,7 @@ pub fn vanished<'a>(
     let mut gone: BTreeMap<&str, Vec<&Orphan>> = BTreeMap::new();
     for orphan in cluster.objects.orphans.iter().filter(|_| known) {
         let node = cluster.objects.longhorn_nodes.get(&orphan.spec.node_id);
-        let joined = node.and_then(|node| node.metadata.created());
-        let ages = joined.zip(orphan.metadata.created());
+        let ages = node.and_then(|node| node.metadata.created()).zip(orphan.metadata.created());
         let late = ages.is_some_and(|(joined, found)| found.duration_since(joined) >= OLD);
         let data = orphan.spec.parameters.get("DataName").and_then(|name| name.rsplit_once('-'));
         let Some((volume, _)) = data.filter(|_| late) else { continue };

@@ -286,6 +286,8 @@ fn find(
         let name = &replica.metadata.name;
         format!("replica {name}: spec.lastFailedAt is set, which its copy for the migration inherits")
     };
+    let replica = waits.obstacle.as_ref().and_then(|obstacle| obstacle.replica);
+    let holds = |(id, kind)| api(format!("ticket {id} of {kind} holds the volume on {}", waits.at));
     let finding = Finding::about(cause, volumes::object(cluster, volume), headline)
         .node(ticket.node)
         .since(ticket.since)
@@ -294,18 +296,10 @@ fn find(
         .way(waits.way())
         .facts(waits.inherited.map(inherits))
         .named(waits.refused.then(|| (Name::Attachment, ticket.id.to_owned())))
-        .named(waits.blocking_replica().map(|name| (Name::Replica, name.to_owned())))
-        .named(
-            waits
-                .own
-                .into_iter()
-                .flat_map(|(id, kind)| [(Name::Attachment, id.to_owned()), (Name::Kind, kind.to_owned())]),
-        )
-        .facts(
-            waits
-                .own
-                .map(|(id, kind)| api(format!("ticket {id} of {kind} holds the volume on {}", waits.at))),
-        )
+        .named(replica.map(|name| (Name::Replica, name.to_owned())))
+        .named(waits.own.map(|(id, _)| (Name::Attachment, id.to_owned())))
+        .named(waits.own.map(|(_, kind)| (Name::Kind, kind.to_owned())))
+        .facts(waits.own.map(holds))
         .facts(waits.obstacle.map(|obstacle| api(obstacle.fact)))
         .facts(said::by_others(cluster, volume))
         .facts(all.iter().take(5).map(|ticket| api(ticket_text(ticket))));
@@ -386,10 +380,6 @@ impl<'a> Waits<'a> {
             None if self.by_hand => Some(&BY_HAND),
             None => self.own.map(|_| &OWN_WORK),
         }
-    }
-
-    fn blocking_replica(&self) -> Option<&'a str> {
-        self.obstacle.as_ref().and_then(|obstacle| obstacle.replica)
     }
 }
 
