@@ -9,7 +9,7 @@ use crate::generate::deploy::rbac::{Right, rights};
 pub fn page(declared: &Declared) -> String {
     let mut page = Document::new("Access rights");
     page.paragraph(
-        "The exporter needs `list` and `watch`, and `get` on crash logs (managers, driver deployer, UI). The chart and `deploy/kustomize` grant these \
+        "The exporter needs `list` and `watch`, and `get` on logs (managers, driver deployer, UI, CSI plugin). The chart and `deploy/kustomize` grant these \
          rights. It needs no Secrets and changes nothing in the cluster. You can deny every right except `longhorn`. \
          [checks.md](checks.md) lists the kinds that each check needs.",
     );
