@@ -7,7 +7,7 @@
 //! checks::CATALOGUE ─► generate ─► rules/ dashboards/ deploy/ docs/
 //! ```
 //!
-//! Start reading at [`checks`], which says what can go wrong, and at [`check`], which says in what
+//! Start reading at [`checks`], which says what can go wrong, and at [`mod@check`], which says in what
 //! words. ARCHITECTURE.md has the invariants.
 
 // no panic on data from outside

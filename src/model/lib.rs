@@ -1,5 +1,5 @@
 //! What everything else is said in: objects as far as they are read ([`longhorn`]), all of them at one moment
-//! ([`cluster`]), what only time shows of them ([`history`]), and what a check declares and finds ([`check`]).
+//! ([`cluster`]), what only time shows of them ([`history`]), and what a check declares and finds ([`mod@check`]).
 
 // no panic on data from outside
 #![cfg_attr(
