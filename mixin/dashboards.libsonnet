@@ -9453,7 +9453,7 @@
           "type": "prometheus",
           "uid": "${datasource}"
         },
-        "description": "How many objects each of your own signatures matches. A match is a finding of check signature_matched.",
+        "description": "How many objects each of your own signatures matches. Each match is a finding.",
         "fieldConfig": {
           "defaults": {
             "color": {
@@ -16928,7 +16928,7 @@
               "type": "prometheus",
               "uid": "${datasource}"
             },
-            "description": "Volumes with a replica that Longhorn cannot place on any disk. The finding has each disk's figures.",
+            "description": "Volumes with a replica that Longhorn cannot place on any disk. The finding shows why each disk was rejected.",
             "fieldConfig": {
               "defaults": {
                 "color": {

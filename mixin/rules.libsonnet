@@ -427,9 +427,9 @@
               "then": "%(runbookBaseUrl)s/LonghornNodeIscsiErrors%(runbookEnding)s"
             },
             "summary": {
-              "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A node lost the iSCSI connections of Longhorn volumes.",
+              "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A node lost its iSCSI connections to Longhorn volumes.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A node lost the iSCSI connections of Longhorn volumes."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A node lost its iSCSI connections to Longhorn volumes."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_finding{%(selector)s, check=\"node_iscsi_errors\", cause=\"iscsi_conn_error\"}) == 1"

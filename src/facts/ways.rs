@@ -107,7 +107,7 @@ ways! { REFUSED:
 
 // What a kubelet, a container runtime or a registry says of why a pod does not start.
 ways! { KUBELET_SAYS:
-    RATE_LIMITED "the registry's rate limit is reached"
+    RATE_LIMITED "the registry's rate limit is exceeded"
         fix "Load the image onto the node by hand. Or let the node pull it through a mirror or with registry credentials (setting \
              registry-secret). The kubelet retries every five minutes." [read POD, read SET];
     OTHER_REGISTRY "its image comes from another registry than the others"
@@ -134,7 +134,7 @@ ways! { KUBELET_SAYS:
         fix "Cordon the node, so that new pods start elsewhere. Restart its container runtime (containerd, rke2 or k3s), or reboot the node if \
              that does not help. Then uncordon it." [read POD, read RUNTIME_LOG, read NODE];
     NO_ADDRESS "no pod address is free"
-        fix "Free pod addresses, or correct the range and exclusions of the pod network (or of the network that setting storage-network names). The \
+        fix "Free up pod IP addresses, or correct the IP range and exclusions of the pod network (or of the storage network, if it is set). The \
              kubelet then retries automatically." [read POD, read NETWORKS];
     NO_STORAGE_NETWORK "the storage network fails"
         fix "Restore what is missing: the NetworkAttachmentDefinition of setting storage-network, or the node's interface that it uses. Do \
@@ -243,7 +243,7 @@ ways! { FILE_SYSTEM:
 // Why neither engine nor replicas of a volume start.
 ways! { BACKING_IMAGE:
     WAITS_FOR_IMAGE "its backing image has no ready copy"
-        fix "<known_error>Read the status message of backing image <backing_image>, and fix the problem that it names. The volume then attaches \
+        fix "<known_error>Read the status message of backing image <backing_image>, and fix the cause it gives. The volume then attaches \
              automatically." [
             read "kubectl -n <namespace> get backingimages.longhorn.io <backing_image> -o yaml",
             read "kubectl -n <namespace> get backingimagedatasources.longhorn.io <backing_image> -o yaml",

@@ -72,7 +72,7 @@ causes! {
                 read "kubectl -n <namespace> get networkpolicies -o yaml",
             ]
         way UNHEARD "its sync keeps failing"
-            fix "Read why in the managers' log: the target's status does not show it. Usually its credential Secret <key> is missing."
+            fix "Find the reason in the managers' log: the target's status does not show it. Usually, the target's credential Secret <key> is missing."
             [read "kubectl -n <namespace> logs -l app=longhorn-manager --prefix --since=1h | grep 'Failed to sync Longhorn backup target'"]
         ways UNRESOLVED ways STORE;
     STANDBY_STALE = warning "standby_stale" "standby volumes get no new backups, because their target has not been polled for a day",
@@ -97,7 +97,7 @@ causes! {
             proven "the backup has made no progress for an hour, and the fix asks to check that it has stalled, and it holds no complete copy";
     BACKUP_FAILED = warning "backup_failed"
         "the newest backup of a volume failed, and none has succeeded since"
-        fix "<known_error>Fix the problem that the backup's error names. Then take another backup, or wait for the recurring job. You can delete the \
+        fix "<known_error>Fix the cause of the backup's error. Then take another backup, or wait for the recurring job. You can delete the \
              failed backup: it is incomplete." [
             read "kubectl -n <namespace> get backups.longhorn.io <backup> -o yaml",
             read BACKUPS,

@@ -219,7 +219,7 @@ pub(super) fn without_url<'a>(
         out.report(
             Finding::about(&causes::TARGET_WITHOUT_URL, object, message)
                 .since(age.since_or_later())
-                .impact(format!("no backup is made of {}", text::users_of(&users)))
+                .impact(format!("there is no backup of {}", text::users_of(&users)))
                 .volumes(users)
                 .fact(format!("target {name}: spec.backupTargetURL is empty. Jobs: {}", text::listed(&jobs)))
                 .fact(age.evidence()),

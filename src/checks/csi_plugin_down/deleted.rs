@@ -37,7 +37,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) -> bool {
         format!("Longhorn was deleted, but {} {are} in use", counted(count, "volume")),
     )
     .since(since)
-    .impact(format!("I/O of {} fails once the instance managers end. {data}", text::users_of(&users)))
+    .impact(format!("I/O of {} fails once the instance managers stop. {data}", text::users_of(&users)))
     .volumes(users)
     .fact(evidence)
     .fact(format!("{} {are} being deleted and waiting for a longhorn-manager", counted(count, "volume")))

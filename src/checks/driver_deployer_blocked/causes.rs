@@ -47,8 +47,8 @@ causes! {
         ];
     KUBELET_ROOT_DIR = warning "kubelet_root_dir" "the driver deployer cannot detect the kubelet's root directory"
         fix "Set --kubelet-root-dir in Deployment longhorn-driver-deployer (or csi.kubeletRootDir in the chart) to \
-             /var/snap/microk8s/common/var/lib/kubelet on microk8s, /var/lib/k0s/kubelet on k0s, otherwise /var/lib/kubelet. Then delete \
-             leftover detection pods." [
+             /var/snap/microk8s/common/var/lib/kubelet on microk8s, /var/lib/k0s/kubelet on k0s, otherwise /var/lib/kubelet. Then delete any \
+             leftover discover-proc-kubelet-cmdline pod." [
             read "kubectl -n <namespace> get pods -o wide | grep discover-proc",
             change "kubectl -n <namespace> delete pod discover-proc-kubelet-cmdline discover-proc-k3s-cmdline --ignore-not-found",
         ] proven "a detection pod holds nothing, and the deployer recreates it";

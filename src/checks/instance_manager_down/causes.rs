@@ -19,7 +19,7 @@ causes! {
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
         ]
         way LIMITED "it has a memory limit"
-            fix "Raise or remove the pod's memory limit (from a LimitRange, policy or, for pinned v2 CPUs, Longhorn). Until then, do not \
+            fix "Raise or remove the pod's memory limit (set by a LimitRange, a policy or v2's CPU pinning). Until then, do not \
                  restart other instance managers: new pods get that limit."
         way LEAKS_MEMORY "v1.11.0 leaks memory"
             fix "Upgrade to 1.11.1 or use image v1.11.0-hotfix-1: v1.11.0 leaks memory (issue 12573). Until then, free memory on the node. Find out from its \

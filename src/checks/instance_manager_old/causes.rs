@@ -31,7 +31,7 @@ causes! {
             fix "Make sure that no volume uses the instances, then delete their Orphans. Longhorn then stops the instances and removes the instance \
                  manager. Setting orphan-resource-auto-deletion to `instance` automates this."
         way UNSETTLED "an instance's object keeps changing state"
-            fix "Find out whether Longhorn still needs the instance. Read the volume's events and the log of the longhorn-manager that owns the volume."
+            fix "Read the volume's Events and the log of the longhorn-manager that owns it. They show whether Longhorn still needs the instance."
         way BESIDE_OTHERS "the instances lack Orphan objects, and other instances are running beside them"
             fix "Upgrade the engines of the volumes in <object>, then detach those volumes. Once only orphaned instances are \
                  left, delete the instance manager: without an Orphan object, nothing else stops them."
@@ -57,7 +57,7 @@ causes! {
                  deleted once its pod has terminated."
             [read "kubectl -n <namespace> describe pod <pod>", read "kubectl describe node <node>"];
     ENGINE_UPGRADE_PENDING = info "engine_upgrade_pending"
-        "a volume with an older engine image is in the old instance manager (expected until its engine upgrade)"
+        "a volume with an older engine image still runs in the old instance manager (expected until its engine upgrade)"
         fix "Upgrade the engines of attached, healthy volumes live. Then detach and reattach the volumes still in this instance manager when \
              convenient. To automate upgrades, set concurrent-automatic-engine-upgrade-per-node-limit above 0." [read VOLUMES, read CONTENT];
     REATTACH_PENDING = info "reattach_pending"

@@ -308,11 +308,11 @@ fn about_network(cluster: &Cluster, outside: (&InstanceManager, String)) -> Opti
     let degraded: Vec<_> = degraded.map(|volume| cluster.volume_ref(&volume.metadata.name)).collect();
     Some(match degraded.is_empty() {
         true => {
-            finding.impact("its engines and replicas use the pod network: other nodes may not reach them")
+            finding.impact("its engines and replicas use the pod network: other nodes may fail to reach them")
         }
         false => finding
             .severity(Severity::Warning)
-            .impact(format!("{} stay degraded: other nodes may not reach it", text::claims_of(&degraded)))
+            .impact(format!("{} stay degraded: other nodes may fail to reach it", text::claims_of(&degraded)))
             .volumes(degraded),
     })
 }

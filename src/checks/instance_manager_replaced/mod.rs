@@ -34,8 +34,8 @@ use judge::{Judged, ReplacementVerdict};
 pub static CHECK: Check = check! {
     id: "instance_manager_replaced",
     title: "Instance managers replaced",
-    summary: "An instance manager's pod ended within the last 24 hours, with all engines and replicas in it. The finding has severity info if Longhorn \
-              intended it (settings, clean-up), or if no volume was harmed.",
+    summary: "An instance manager's pod ended within the last 24 hours, with all engines and replicas in it. The finding has severity info if \
+    Longhorn itself ended it (settings, clean-up), or if no volume was affected.",
     needs: &[InstanceManagers, Pods, Replicas],
     uses: &[Events, Volumes, Engines, Settings, DaemonSets, LonghornNodes, KubeNodes, NodeEvents],
     causes: causes::ALL,

@@ -44,7 +44,7 @@ static LIST: [&Cause; CAUSES.len()] = {
 pub static CHECK: Check = check! {
     id: "known_bad_release",
     title: "Known bad releases",
-    summary: "The installed Longhorn release has a known bug, and this cluster has its trigger. The cause is the issue's number. Bugs whose trigger \
+    summary: "The installed Longhorn release has a known bug, and this cluster has its trigger. Label cause is the issue's number. Bugs whose trigger \
               the API cannot show are listed as facts about the release.",
     needs: &[DaemonSets, Settings],
     uses: &[

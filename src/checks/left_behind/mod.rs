@@ -64,8 +64,9 @@ causes! {
              retries. Do not remove finalizers: the data would stay."
             [read "kubectl -n <namespace> logs -l app=longhorn-manager --prefix --tail=-1 | grep -i 'delete.*backup'", read TARGETS]
         way RETAINED "the store's retention protects them"
-            fix "Compare the bucket's retention (object lock) with the recurring jobs' retain: the store rejects earlier deletions. Shorten the retention, \
-                 or raise retain. Do not remove finalizers." [read "kubectl -n <namespace> get recurringjobs.longhorn.io", read TARGETS];
+            fix "Compare the bucket's retention (object lock) with the recurring jobs' retain: the store rejects deletions before the retention \
+                 ends. Shorten the retention, or raise retain. Do not remove finalizers." [read "kubectl -n <namespace> get \
+                 recurringjobs.longhorn.io", read TARGETS];
     ROLLED_BACK = warning "rolled_back"
         "volumes are running, but their Longhorn objects are missing (typical after restoring an older etcd backup)"
         fix "Keep all Orphans and do not restart instance managers: only they hold the newest data. If etcd was restored, recover the \

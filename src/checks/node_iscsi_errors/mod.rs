@@ -37,7 +37,7 @@ pub static CHECK: Check = check! {
         when: When::Found(&[&causes::ISCSI_CONN_ERROR]),
         for_: "1m",
         runbook_only: &[&causes::SHIM_DISCONNECTED],
-        summary: "A node lost the iSCSI connections of Longhorn volumes.",
+        summary: "A node lost its iSCSI connections to Longhorn volumes.",
         description: "Node {{ $labels.object }}'s kernel lost iSCSI connections in the last hour. Its volumes may have detached or turned \
                       read-only. Check that they are attached and writable, then find out whether the node's instance manager was replaced.",
         why: "The alert waits only one minute: a detach logs out first, so in normal operation a kernel never loses iSCSI connections. A lost shim \

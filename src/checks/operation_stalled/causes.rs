@@ -52,7 +52,7 @@ causes! {
         ];
     PURGE_FAILED = info "purge_failed"
         "a volume's removed snapshots could not be purged, so their space is not reclaimed"
-        fix "<known_error>Fix the problem that the error names. The next purge retries. If a replica lacks space for the merge, free space on its disk." [
+        fix "<known_error>Fix the cause of the error. The next purge retries. If a replica lacks space for the merge, free space on its disk." [
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o jsonpath='{.items[*].status.purgeStatus}'",
         ]
         way CUT_OFF "the engine could not reach the replica"
@@ -66,7 +66,7 @@ causes! {
         ];
     CLONE_FAILED = warning "clone_failed"
         "copying data into a clone failed, so the clone cannot be used"
-        fix "<known_error>Fix the problem that the error names. Once the source volume is healthy, delete and recreate the clone's claim: this does not affect \
+        fix "<known_error>Fix the cause of the error. Once the source volume is healthy, delete and recreate the clone's claim: this does not affect \
              the source." [
             read "kubectl -n <namespace> get volumes.longhorn.io <volume> -o jsonpath='{.status.cloneStatus}'",
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o jsonpath='{.items[*].status.cloneStatus}'",
@@ -79,7 +79,7 @@ causes! {
         ];
     SYSTEM_BACKUP_FAILED = warning "system_backup_failed"
         "the newest system backup, or the newest backup of a backing image, failed"
-        fix "<known_error>Fix the problem that the backup's error names. Then take another backup and delete the failed one."
+        fix "<known_error>Fix the cause of the backup's error. Then take another backup and delete the failed one."
             [read DESCRIBE, read TARGETS] proven "the backup has failed, so it holds nothing complete";
     SYSTEM_BACKUP_STALLED = warning "system_backup_stalled"
         "a system backup, or a backup of a backing image, has stalled"
@@ -110,7 +110,7 @@ causes! {
         ways KUBELET_SAYS ways NOT_STARTED;
     BACKING_IMAGE_FAILED = warning "backing_image_failed"
         "every copy of a backing image failed, so the image's volumes cannot attach"
-        fix "<known_error>Fix the problem that the backing image's message names (source, network or disk). Do not delete \
+        fix "<known_error>Fix the cause given in the backing image's message (source, network or disk). Do not delete \
              the image: its volumes hold only the differences from it."
             [read IMAGE, read SOURCE, read "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --tail=2000 | grep <backing_image>"]
         way NEVER_USED "no data was ever written to it"

@@ -135,7 +135,7 @@ pub static CHECK: Check = check! {
     panels: &[Panel {
         dashboard: Dashboard::Volumes,
         title: "Replicas without a disk",
-        description: "Volumes with a replica that Longhorn cannot place on any disk. The finding has each disk's figures.",
+        description: "Volumes with a replica that Longhorn cannot place on any disk. The finding shows why each disk was rejected.",
         no_data: "every replica has a disk, or the exporter is not reporting",
         ..Panel::TABLE.of(&WITHOUT_DISK)
     }],

@@ -86,7 +86,7 @@ causes! {
                  in 1.5.5 and 1.6.2). Do not restart these pods until all are Ready."
             [read "kubectl -n <namespace> get pods -o wide -l app=longhorn-recovery-backend", read SLICES, read LOG];
     OOM_KILLED = critical "oom_killed"
-        "the NFS server keeps being OOM-killed at a memory limit, which Longhorn does not set" but "warning if fewer than six times in half an hour"
+        "the NFS server keeps being OOM-killed at a memory limit that Longhorn did not set" but "warning if fewer than six times in half an hour"
         fix NO_LIMIT [read "kubectl -n <namespace> get limitranges -o yaml", read POD_LIMIT, read SHARE];
 }
 

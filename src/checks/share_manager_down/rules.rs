@@ -26,8 +26,8 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "The NFS server of a Longhorn RWX volume keeps being replaced.",
         description: "The NFS server of volume {{ $labels.object }} was replaced at least three times in 30 min. Its clients hang each time. Find \
                       out how the last server ended: OOM kill, lost node or expired lease.",
-        why: "The finding needs three replacements in 30 min. Six are critical, because all clients then hang every five minutes. To avoid \
-        flapping, the alert keeps firing for 30 min after the finding ends.",
+        why: "The finding needs three replacements in 30 min. Six replacements are critical, because all clients then hang every five minutes. To \
+        avoid flapping, it keeps firing for 30 min after the finding ends.",
     },
 ];
 

@@ -56,7 +56,7 @@ pub static CHECK: Check = check! {
     panels: &[Panel {
         dashboard: Dashboard::Managers,
         title: "Your signatures",
-        description: "How many objects each of your own signatures matches. A match is a finding of check signature_matched.",
+        description: "How many objects each of your own signatures matches. Each match is a finding.",
         columns: &["signature", "severity"],
         no_data: "no signature matches, none is configured, or the exporter is not reporting",
         ..Panel::TABLE.of(&MATCHES)

@@ -46,7 +46,7 @@ causes! {
         ];
     UPGRADE_REFUSED = warning "upgrade_refused"
         "Flux, Argo CD or the K3s/RKE2 Helm controller cannot apply a Longhorn upgrade, or has rolled it back"
-        fix "Fix the problem that the error names. Then run `longhorn-health-exporter plan upgrade` before you try again. Do not uninstall \
+        fix "Fix the cause of the error. Then run `longhorn-health-exporter plan upgrade` before you try again. Do not uninstall \
              Longhorn: that deletes its volumes." [
             read "kubectl -n <chart_namespace> logs job/<workload> --tail=50",
             read "kubectl -n <chart_namespace> describe <kind> <object>",

@@ -100,7 +100,7 @@ causes! {
             fix "Delete replica <replica>, which has no data: Longhorn's webhook rejects every change to a strict-local volume that has two \
                  replicas."
             [read VOLUME_OBJECTS, read TICKETS, change "kubectl -n <namespace> delete replicas.longhorn.io <replica>"]
-        way PENDING_NODE "it has a pending node"
+        way PENDING_NODE "it is waiting for another node (pendingNodeID)"
             fix "Clear the volume's field status.pendingNodeID: Longhorn cannot attach a volume that has a pending node." [
                 read VOLUME_OBJECTS,
                 read TICKETS,
@@ -207,7 +207,7 @@ causes! {
             read "kubectl -n <namespace> logs -l app=longhorn-csi-plugin -c longhorn-csi-plugin --tail=300 --prefix | grep <volume>",
             read VOLUME_OBJECTS,
         ] proven "the volume is mounted nowhere, and has a backup, before its file system is repaired"
-        way DEVICE_BUSY "another process uses the device"
+        way DEVICE_BUSY "another process is using the device"
             fix "Blacklist Longhorn's devices in /etc/multipath.conf on <node> and restart multipathd, which usually holds the device. \
                  Longhorn's article troubleshooting-volume-with-multipath shows how."
         way NO_PASSPHRASE "the kubelet gets no passphrase"

@@ -29,8 +29,8 @@ pub const ALERTS: &[Alert] = &[
         summary: "The longhorn-health-exporter is down, so nothing checks Longhorn's health.",
         description: "Prometheus cannot scrape longhorn-health-exporter. Until it can, no other alert about Longhorn's \
                       health can fire. Check the exporter's pod.",
-        why: "The alert waits 10 min, longer than an exporter rollout or a reboot. With a cluster label, it expects every cluster with an exporter \
-        in the last week. Without any exporter series, it also fires.",
+        why: "The alert waits 10 min, longer than an exporter rollout or a reboot. With a cluster label, it fires for every cluster whose exporter \
+        ran in the last week. It also fires if no exporter series exist.",
     },
     Alert {
         name: INHIBITOR,

@@ -53,7 +53,7 @@ gauges! {
         example "max without (instance, pod) (longhorn_health_finding) * on (cluster, check, cause) group_left (runbook) topk by (cluster, check, \
             cause) (1, longhorn_health_cause_info)";
     CHECKS = Gauge "longhorn_health_checks" ["state"]
-        "Checks by state: known (has a verdict) or unknown (lacks data). Kinds not installed or not recorded count as empty.",
+        "Checks by state: known (has a verdict) or unknown (lacks data). A kind not installed or recorded counts as empty.",
         absent BEFORE_SYNC,
         example "max without (instance, pod) (longhorn_health_checks{state=\"unknown\"}) > 0";
     CHECK_UNKNOWN = Gauge "longhorn_health_check_unknown" ["check"]

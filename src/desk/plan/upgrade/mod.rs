@@ -67,8 +67,8 @@ conditions! {
         source "src/facts/known_issues and src/desk/plan/upgrade/traps.rs, each with issue, file and releases"
         needs [] EachStep(traps::target_bug);
     REINSTALLS = NotYet "helm_chart_reinstalls" "K3s or RKE2 uninstalls Longhorn if the upgrade fails"
-        fix "Set spec.failurePolicy of HelmChart <object> to `abort` before the upgrade. With the default (`reinstall`), the Helm controller uninstalls Longhorn \
-             after a failed upgrade, and that can delete all volumes."
+        fix "Set spec.failurePolicy of HelmChart <object> to `abort` before the upgrade. With the default (`reinstall`), the Helm controller \
+             uninstalls Longhorn after a failed upgrade, and that can delete all volumes."
         read "kubectl -n <chart_namespace> get helmchart <object> -o yaml"
         change "kubectl -n <chart_namespace> patch helmchart <object> --type merge -p '{\"spec\":{\"failurePolicy\":\"abort\"}}'"
         source "Longhorn documentation, upgrade of Longhorn manager; k3s-io/helm-controller api/v1 HelmChartSpec"
@@ -139,7 +139,7 @@ conditions! {
         source "issues 10464, 11034 (failed copies), 10805, 10969, 13181 (data engine v2)"
         needs [BackingImages] Now(cluster_state::backing_images);
     BACKUPS = NotYet "backups_in_flight" "backups are running"
-        fix "Wait until these backups are complete: the upgrade makes them fail. Pause recurring jobs during the upgrade."
+        fix "Wait until these backups are complete: upgrading now makes them fail. Pause recurring jobs during the upgrade."
         read "kubectl -n <namespace> get backups.longhorn.io"
         source "longhorn-manager v1.12.1 controller/backup_controller.go: a backup dies with its engine's proxy"
         needs [Backups] Now(cluster_state::backups);
@@ -216,7 +216,8 @@ conditions! {
                                                   new fields"
         fix "Apply the CustomResourceDefinitions of <to> again. If the API server rejects spec.conversion, remove it \
              from these CustomResourceDefinitions first."
-        read "kubectl get crds -l longhorn-manager -o custom-columns=NAME:.metadata.name,RELEASE:.metadata.labels.app\\.kubernetes\\.io/version,CONVERSION:.spec.conversion.strategy"
+        read "kubectl get crds -l longhorn-manager -o \
+            custom-columns=NAME:.metadata.name,RELEASE:.metadata.labels.app\\.kubernetes\\.io/version,CONVERSION:.spec.conversion.strategy"
         source "longhorn v1.9.2 and v1.10.2 deploy/longhorn.yaml applied to a real API server, after a downgrade that managers refused"
         needs [CustomResourceDefinitions, Settings] After(after::definitions_left);
     UNWELL_AFTER = NotYet "unwell_after" "`check` has findings about managers, webhooks or drivers"
