@@ -110,8 +110,8 @@ causes! {
              read "kubectl -n <namespace> get recurringjobs.longhorn.io"]
             proven "the snapshots deleted are old ones, and the volume keeps its data"
         way SPARE_DISK "another disk of the node is disabled"
-            fix "Find out why disk <reason> of node <node> is disabled, and enable its scheduling: it is nearly empty. Or free space on disk \
-                 <disk>. Never delete replicas of degraded volumes." [read DISK, read REPLICAS]
+            fix "Find out why disk <reason> of node <node> is disabled, and enable its scheduling: it has space. Or free space on disk \
+                 <disk>. Never delete replicas of degraded volumes." [read "kubectl -n <namespace> get nodes.longhorn.io <node> -o yaml", read REPLICAS]
         ways WITHHELD;
     DISK_EXHAUSTED = critical "disk_exhausted" "the disk has no free space, so replicas on it fail at their next write"
         but "warning if every volume has a healthy replica on another disk"
