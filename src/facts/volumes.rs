@@ -49,6 +49,13 @@ pub fn labels(volume: &Volume) -> [&str; 3] {
     [&volume.metadata.name, namespace, name]
 }
 
+/// Whether Longhorn has anything of a volume: itself, an engine or a replica.
+pub fn exists(cluster: &Cluster, volume: &str) -> bool {
+    cluster.objects.volumes.get(volume).is_some()
+        || cluster.engines_of(volume).next().is_some()
+        || cluster.replicas_of(volume).next().is_some()
+}
+
 /// Volumes that Kubernetes wants attached and of which Longhorn says that there are none, nor has an engine or replica: with what wants
 /// them (longhorn-manager v1.3.3 to v1.12.1 csi/controller_server.go ControllerPublishVolume).
 pub fn lost(cluster: &Cluster) -> BTreeMap<&str, Vec<&CsiAttachment>> {
@@ -61,10 +68,7 @@ pub fn lost(cluster: &Cluster) -> BTreeMap<&str, Vec<&CsiAttachment>> {
     for csi in cluster.objects.csi_attachments.iter().filter(waiting) {
         let said = csi.status.attach_error.message.split_once("code = NotFound desc = volume ");
         let Some((name, _)) = said.and_then(|(_, rest)| rest.split_once(" not found")) else { continue };
-        let there = cluster.objects.volumes.get(name).is_some()
-            || cluster.engines_of(name).next().is_some()
-            || cluster.replicas_of(name).next().is_some();
-        if !there {
+        if !exists(cluster, name) {
             lost.entry(name).or_default().push(csi);
         }
     }

@@ -247,6 +247,28 @@ mod tests {
     }
 
     #[test]
+    fn the_log_of_a_plugin_is_wanted_while_all_pods_of_an_attached_volume_wait() {
+        let running = format!(r#""state":{{{LONG}}}"#);
+        for (state, phases, node, wanted) in [
+            ("attached", ["Pending", "Pending"], "n", true),
+            ("attached", ["Pending", "Running"], "n", false),
+            ("attached", ["Pending", "Pending"], "other", false),
+            ("detached", ["Pending", "Pending"], "n", false),
+        ] {
+            let pods = phases.map(|phase| format!(r#"{{"podName":"a","podStatus":"{phase}"}}"#)).join(",");
+            let volume = format!(
+                r#"{{"metadata":{{"name":"v"}},"status":{{"state":"{state}","currentNodeID":"{node}",
+                   "kubernetesStatus":{{"workloadsStatus":[{pods}]}}}}}}"#
+            );
+            let (mut pods, mut volumes) = (Store::default(), Store::default());
+            pods.insert(pod(PLUGIN, PLUGIN, &running));
+            volumes.insert(serde_json::from_str::<Volume>(&volume).unwrap());
+            let runs = runs(&pods, &Store::default(), &volumes, NOW.parse().unwrap());
+            assert_eq!(runs.len(), usize::from(wanted), "{state} {phases:?} {node}");
+        }
+    }
+
+    #[test]
     fn back_off_and_restart_are_the_same_last_run() {
         let waiting =
             wanted(manager(&format!(r#""restartCount":4,"state":{{"waiting":{{}}}},{LAST}"#)), None);

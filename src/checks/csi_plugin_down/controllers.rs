@@ -152,6 +152,7 @@ fn down(
             format!("{name} is down: container {container} keeps exiting ({restarts})")
         }
         None => match &refused {
+            // a reason in brackets is what stands in `why`
             Some((_, found)) if !found.text.contains('(') => format!("{name} is down: {}", found.text),
             _ => format!("{name} is down{why}"),
         },

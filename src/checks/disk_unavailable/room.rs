@@ -8,7 +8,7 @@ use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::{DEFINITE, NODE_AWAY};
 use crate::facts::placement::DiskSpace;
 use crate::facts::{api, text, ways};
-use crate::longhorn::{Condition, ConditionStatus, condition};
+use crate::longhorn::{Condition, ConditionStatus, condition, status};
 
 /// From this share of what may be promised on, a disk is nearly full.
 const FULL_SHARE: f64 = 0.9;
@@ -96,11 +96,10 @@ fn spare<'a>(disk: &Disk<'a>) -> Option<(&'a str, i64)> {
     let disks =
         disk.node.spec.disks.iter().filter(|(_, spec)| !spec.allow_scheduling && !spec.eviction_requested);
     let usable = disks.filter_map(|(name, _)| {
-        let status = disk.node.status.disk_status.get(name)?;
-        let ready =
-            condition(&status.conditions, "Ready").is_some_and(|ready| ready.status == ConditionStatus::True);
-        (ready && status.disk_uuid != disk.status.disk_uuid)
-            .then_some((name.as_str(), status.storage_available.0))
+        let other = disk.node.status.disk_status.get(name)?;
+        let ready = status(&other.conditions, "Ready") == ConditionStatus::True;
+        (ready && other.disk_uuid != disk.status.disk_uuid)
+            .then_some((name.as_str(), other.storage_available.0))
     });
     usable.max_by_key(|(_, free)| *free).filter(|(_, free)| *free > disk.status.storage_maximum.0 / 2)
 }

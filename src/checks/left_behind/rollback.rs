@@ -1,4 +1,4 @@
-//! Volumes that run although Longhorn has no object of them.
+//! Volumes that run, or whose data is left, although Longhorn has no object of them.
 //!
 //! Longhorn ends the processes of an engine or a replica before it lets go of its object (longhorn-manager v1.3.3 to v1.12.1
 //! controller/instance_handler.go, finalizers of engine_controller.go and replica_controller.go). Processes without objects on one node are
@@ -14,7 +14,7 @@ use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::instance_managers::{InstanceManagers, Role};
 use crate::facts::patience::APART;
-use crate::facts::text;
+use crate::facts::{text, volumes};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{CsiAttachment, InstanceManager, InstanceManagerState, Orphan, Volume};
 
@@ -49,7 +49,7 @@ pub fn volumes(cluster: &Cluster) -> StrayVolumes<'_> {
 /// GenerateReplicaNameForVolume).
 fn stray<'a>(cluster: &Cluster, process: &'a str) -> Option<&'a str> {
     let (volume, _) = process.rsplit_once("-e-").or_else(|| process.rsplit_once("-r-"))?;
-    (!exists(cluster, volume)).then_some(volume)
+    (!volumes::exists(cluster, volume)).then_some(volume)
 }
 
 /// Volumes of which nothing is left but directories that were orphaned at once, on all nodes or three: Longhorn deletes those of a volume
@@ -67,13 +67,10 @@ pub fn vanished<'a>(
         let late = ages.is_some_and(|(joined, found)| found.duration_since(joined) >= OLD);
         let data = orphan.spec.parameters.get("DataName").and_then(|name| name.rsplit_once('-'));
         let Some((volume, _)) = data.filter(|_| late) else { continue };
-        if !exists(cluster, volume) && !lost.contains_key(volume) {
+        if !volumes::exists(cluster, volume) && !lost.contains_key(volume) {
             gone.entry(volume).or_default().push(orphan);
         }
     }
-    let nodes = |orphans: &[&Orphan]| {
-        orphans.iter().map(|orphan| orphan.spec.node_id.clone()).collect::<BTreeSet<_>>()
-    };
     gone.retain(|_, orphans| nodes(orphans).len() > 1);
     let times: Vec<Timestamp> =
         gone.values().flatten().filter_map(|orphan| orphan.metadata.created()).collect();
@@ -84,10 +81,9 @@ pub fn vanished<'a>(
     if at_once && gone.len() > 1 && everywhere.len() >= all { gone } else { BTreeMap::new() }
 }
 
-fn exists(cluster: &Cluster, volume: &str) -> bool {
-    cluster.objects.volumes.get(volume).is_some()
-        || cluster.engines_of(volume).next().is_some()
-        || cluster.replicas_of(volume).next().is_some()
+/// Where its directories are.
+fn nodes<'a>(orphans: &[&'a Orphan]) -> BTreeSet<&'a str> {
+    orphans.iter().map(|orphan| orphan.spec.node_id.as_str()).collect()
 }
 
 pub fn find_vanished(cluster: &Cluster, out: &mut Outcome, gone: &BTreeMap<&str, Vec<&Orphan>>) {
@@ -97,8 +93,7 @@ pub fn find_vanished(cluster: &Cluster, out: &mut Outcome, gone: &BTreeMap<&str,
         if !age.at_least(APART, Unknown::Waits) {
             continue;
         }
-        let nodes: BTreeSet<&str> = orphans.iter().map(|orphan| orphan.spec.node_id.as_str()).collect();
-        let nodes = text::listed(&Vec::from_iter(nodes));
+        let nodes = text::listed(&Vec::from_iter(nodes(orphans)));
         let message = format!("volume {volume} is gone, but its data is left in orphans");
         out.report(
             Finding::about(&ROLLED_BACK, cluster.object::<Volume>(volume), message)
@@ -111,8 +106,8 @@ pub fn find_vanished(cluster: &Cluster, out: &mut Outcome, gone: &BTreeMap<&str,
     }
 }
 
-pub fn run(cluster: &Cluster, out: &mut Outcome, volumes: &StrayVolumes) {
-    for (volume, nodes) in volumes {
+pub fn run(cluster: &Cluster, out: &mut Outcome, running: &StrayVolumes) {
+    for (volume, nodes) in running {
         let of_it = |orphan: &&Orphan| {
             let name = orphan.spec.parameters.get("InstanceName").map_or("", |name| name.as_str());
             name.strip_prefix(volume).is_some_and(|rest| rest.starts_with("-e-") || rest.starts_with("-r-"))

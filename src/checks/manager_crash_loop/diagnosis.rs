@@ -51,7 +51,7 @@ impl Diagnosis {
     }
 
     /// Calls that time out because a NetworkPolicy shuts the nodes out of the managers say so.
-    pub fn is_shut_out(&mut self, cluster: &Cluster, pod: &Pod) {
+    pub fn blame_policy(&mut self, cluster: &Cluster, pod: &Pod) {
         let timed_out = self.way == Some(&ways::TIMEOUT);
         if let Some((fact, values)) = timed_out.then(|| policies::guards_managers(cluster, pod)).flatten() {
             self.way = Some(&causes::GUARDED);

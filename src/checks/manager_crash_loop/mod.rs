@@ -157,7 +157,7 @@ fn diagnoses(cluster: &Cluster, looping: &[(&Pod, Loop)]) -> Vec<diagnosis::Diag
         if let Some(((twin, _), told)) = twin {
             own.take_over(told, &twin.spec.node_name);
         }
-        own.is_shut_out(cluster, pod);
+        own.blame_policy(cluster, pod);
     }
     all
 }

@@ -88,7 +88,7 @@ impl<'a> Refusal<'a> {
     fn logged(cluster: &'a Cluster, volume: &Volume, waiting: &[&str]) -> Option<Self> {
         let name = volume.metadata.name.as_str();
         let is_of_it = |line: &&str| line.contains(name) && LOGGED.iter().any(|call| line.contains(call));
-        cluster.pods_of(PLUGIN).filter(|_| !waiting.is_empty()).find_map(|pod| {
+        cluster.pods_of(PLUGIN).find_map(|pod| {
             let log = cluster.history.current_log(pod, PLUGIN)?;
             let lines: Vec<&str> = log.text.lines().filter(is_of_it).collect();
             let (first, said) = (lines.first()?, *lines.last()?);

@@ -302,6 +302,17 @@ mod tests {
             ("back-off 5m0s restarting failed container=csi-attacher pod=x", None),
             ("{ }", None),
             (
+                "failed to pull and unpack image \"reg.lan/lh/m:v1\": failed to resolve reference \"reg.lan/lh/m:v1\": unexpected status from HEAD request to \
+                 https://reg.lan/v2/lh/m/manifests/v1: 503 Service Unavailable",
+                Some(
+                    "reg.lan/lh/m:v1: unexpected status from HEAD request to https://reg.lan/v2/lh/m/manifests/v1: 503 Service Unavailable",
+                ),
+            ),
+            (
+                "failed to resolve image \"reg.lan/lh/m:v1\": reg.lan/lh/m:v1: not found",
+                Some("failed to resolve image \"reg.lan/lh/m:v1\": reg.lan/lh/m:v1: not found"),
+            ),
+            (
                 "failed to execute: longhorn [backup ls], output failed to list objects error: unsupported protocol scheme \"\" , stderr : exit status 1",
                 Some("failed to list objects error: unsupported protocol scheme \"\""),
             ),
