@@ -15,6 +15,7 @@ patience! {
     NODE_AWAY from_mins 5 "a node is away, as in a reboot, and no volume is attached there; where one is, its workloads are stalled, and that is told after 20 s; what runs on a node is away with it: a disk, a CSI pod; a CSI sidecar ends because no plugin listens beside it, and one of the two is new" "recorded: 90 s to 3 min with mounts; Kubernetes moves pods after 5 min (tolerationSeconds 300); the same, and a rollout that takes node after node; the same; seen: ten seconds to a minute"
     NODE_DEAD from_mins 10 "a node is down, and pods and volumes are bound to it" "a reboot takes less, and Kubernetes deletes its pods after 5 min"
     DEFINITE from_mins 1 "what an object refuses by name: a pull, credentials, a bucket, the file of a backing image; a disk with nothing free" "a pull is tried again after 10 to 40 s; a target and its secret are applied one after the other; disks are measured every 30 s"
+    LISTENS from_mins 1 "a manager that runs and whose webhooks do not listen yet" "recorded: ten to forty seconds"
     SALVAGE from_mins 1 "a faulted volume is salvaged and attached again by Longhorn" "played: 20 to 40 s"
     NEXT_LOOK from_mins 3 "what a manager does at its next look: a remount, another try to start an engine, a budget or a copy that is let go" "it looks every 30 s; a few tries tell"
     NO_ENDPOINT from_mins 3 "a webhook has no ready endpoint" "the DaemonSet restarts all managers at once (maxUnavailable 100 %)"

@@ -7,6 +7,10 @@ const SERVICE: &str = "kubectl -n <namespace> get service <service> -o wide";
 const SLICES: &str =
     "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=<service> -o yaml";
 const ON_NODE: &str = "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>";
+/// What keeps multipathd away from Longhorn's devices, and what shows that it holds one.
+pub const BLACKLIST: &str = "Blacklist Longhorn's devices in /etc/multipath.conf on <node> and restart multipathd, which otherwise claims them. \
+    Longhorn's article troubleshooting-volume-with-multipath shows how. Do not run fsck or mkfs.";
+pub const MULTIPATH: &str = "ssh <node> 'sudo multipath -ll; lsblk'";
 /// Of a manager that still waits, and of one that gave up: a finding names the one or the other.
 const WAITS: &str = "kubectl -n <namespace> logs <manager> -c longhorn-manager --tail=50";
 const GAVE_UP: &str = "kubectl -n <namespace> logs <pod> -c longhorn-manager --previous --tail=100";

@@ -8,14 +8,14 @@ use super::{causes, store, target};
 use crate::check::*;
 use crate::facts::age::{Begun, observe};
 use crate::facts::patience::{PERCENT, SLOWEST_PERCENT};
-use crate::facts::{api, standstill, text, volumes};
+use crate::facts::{api, standstill, text};
 use crate::longhorn::{Backup, BackupState, Volume};
 
 /// When a backup of each volume was last restored, and into which volume.
 pub(super) type Restores<'a> = BTreeMap<&'a str, (Timestamp, &'a str)>;
 
 /// Finds them; returns the volumes.
-pub(super) fn run<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a str> {
+pub(super) fn run<'a>(cluster: &'a Cluster, out: &mut Outcome, restores: &Restores) -> BTreeSet<&'a str> {
     let mut newest: BTreeMap<&str, &Backup> = BTreeMap::new();
     for backup in incomplete(cluster) {
         let known = newest.entry(backup.volume()).or_insert(backup);
@@ -23,7 +23,6 @@ pub(super) fn run<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a s
             *known = backup;
         }
     }
-    let restores = if newest.is_empty() { Restores::new() } else { volumes::restores(cluster) };
     let full = if newest.is_empty() { Vec::new() } else { store::full_claims(cluster) };
     let mut hurt = BTreeSet::new();
     for (name, backup) in newest {
@@ -31,9 +30,9 @@ pub(super) fn run<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a s
         let Some(volume) = cluster.objects.volumes.get(name) else { continue };
         let finding = match backup.status.state {
             BackupState::Unset | BackupState::Pending | BackupState::InProgress => {
-                stuck(cluster, out, volume, backup, &restores)
+                stuck(cluster, out, volume, backup, restores)
             }
-            _ => failed(cluster, volume, backup, &full, &restores),
+            _ => failed(cluster, volume, backup, &full, restores),
         };
         if let Some(finding) = finding {
             hurt.insert(volume.metadata.name.as_str());

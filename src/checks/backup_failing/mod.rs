@@ -28,7 +28,7 @@ mod volumes;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::check::*;
-use crate::facts::volumes::labels;
+use crate::facts::volumes::{labels, restores};
 use crate::longhorn::BackupState;
 use crate::longhorn::Resource::*;
 
@@ -62,11 +62,12 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     count(cluster, out);
     let mut unavailable = target::run(cluster, out);
     standby::run(cluster, out, &unavailable);
-    let mut hurt: BTreeSet<&str> = backups::run(cluster, out);
+    let restores = restores(cluster);
+    let mut hurt: BTreeSet<&str> = backups::run(cluster, out, &restores);
     let writing = &backups::written(cluster) - &hurt;
     let jobs = jobs::run(cluster, out, &writing);
     unavailable.extend(target::without_url(cluster, out, &jobs));
-    hurt.extend(volumes::run(cluster, out, &jobs, &hurt.clone(), &unavailable));
+    hurt.extend(volumes::run(cluster, out, &jobs, &hurt.clone(), &unavailable, &restores));
     for volume in cluster.objects.volumes.iter() {
         let name = volume.metadata.name.as_str();
         if hurt.contains(name) || volume.has_old_backup(cluster.now) {

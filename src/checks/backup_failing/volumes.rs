@@ -24,6 +24,7 @@ pub(super) fn run<'a>(
     jobs: &[BackupJob],
     hurt: &BTreeSet<&str>,
     unavailable: &BTreeSet<&str>,
+    restores: &Restores,
 ) -> BTreeSet<&'a str> {
     let also_detached = cluster.setting_is_on("allow-recurring-job-while-volume-detached", false);
     let mut old: BTreeMap<(usize, bool), Vec<&Volume>> = BTreeMap::new();
@@ -52,14 +53,13 @@ pub(super) fn run<'a>(
             old.entry((place, detached)).or_default().push(volume);
         }
     }
-    let restores = if old.is_empty() { Restores::new() } else { volumes::restores(cluster) };
     let mut found = BTreeSet::new();
     for ((place, detached), volumes) in old {
         let Some(job) = jobs.get(place) else { continue };
         if !detached {
             found.extend(volumes.iter().map(|volume| volume.metadata.name.as_str()));
         }
-        out.report(finding(cluster, job, detached, &volumes, &restores));
+        out.report(finding(cluster, job, detached, &volumes, restores));
     }
     found
 }

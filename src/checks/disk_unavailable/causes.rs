@@ -2,7 +2,7 @@
 
 use crate::check::OfData::Unwritten;
 use crate::check::{BY_MINIMUM, Cause, causes};
-use crate::facts::ways::{LIMITS, NODE_SAYS, WITHHELD};
+use crate::facts::ways::{BLACKLIST, LIMITS, MULTIPATH, NODE_SAYS, WITHHELD};
 
 /// What Longhorn says of a disk.
 const DISK: &str =
@@ -194,8 +194,7 @@ causes! {
                  half hour."
             [read "ssh <node> 'grep -r Defaultvers /etc/nfsmount.conf*'", read CONDITIONS]
         way MULTIPATHD "multipathd is running"
-            fix "Blacklist Longhorn's devices in /etc/multipath.conf on node <node> and restart multipathd: otherwise multipathd claims \
-                 them. Longhorn's article troubleshooting-volume-with-multipath shows how." [read "ssh <node> 'sudo multipath -ll; lsblk'", read CONDITIONS];
+            fix BLACKLIST [read MULTIPATH, read CONDITIONS];
 }
 
 /// A disk of a node is not ready.

@@ -23,7 +23,7 @@ use jiff::{SignedDuration, Timestamp};
 use self::events::{Failing, ProbeFailure};
 use self::model::{ProbeKind, Timing};
 use crate::check::*;
-use crate::facts::patience::DEFINITE;
+use crate::facts::patience::LISTENS;
 use crate::facts::releases::release_of;
 use crate::facts::start::{self, Done, Lost, Starts};
 use crate::facts::text::quoted;
@@ -224,7 +224,7 @@ fn sample_failures(failures: &BTreeMap<(&str, ProbeKind), Failing>, out: &mut Ou
 /// True in the first minute of a container: its webhooks do not listen yet.
 fn is_young(cluster: &Cluster, pod: &Pod) -> bool {
     let running = pod.container_status("longhorn-manager").and_then(|status| status.running_since());
-    running.is_some_and(|since| cluster.age(since) < DEFINITE)
+    running.is_some_and(|since| cluster.age(since) < LISTENS)
 }
 
 /// When a start was over at the latest, where the pod does not tell when it was.

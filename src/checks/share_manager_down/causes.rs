@@ -2,7 +2,7 @@
 
 use crate::check::OfData::NotServed;
 use crate::check::{Cause, causes, ways};
-use crate::facts::ways::{FILE_SYSTEM, KUBELET_SAYS, NOT_STARTED, REFUSED};
+use crate::facts::ways::{BLACKLIST, FILE_SYSTEM, KUBELET_SAYS, MULTIPATH, NOT_STARTED, REFUSED};
 
 const SLICES: &str =
     "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=longhorn-recovery-backend";
@@ -16,9 +16,7 @@ const DELETE: &str = "kubectl -n <namespace> delete pod <pod>";
 
 ways! { DEVICE:
     DEVICE_BUSY "another process uses its device"
-        fix "Exclude Longhorn's devices in /etc/multipath.conf on <node> and restart multipathd, which usually holds the device. \
-             Longhorn's article troubleshooting-volume-with-multipath shows how. Do not run fsck or mkfs."
-        [read "ssh <node> 'sudo multipath -ll; lsblk'", read LOG];
+        fix BLACKLIST [read MULTIPATH, read LOG];
 }
 
 const NO_LIMIT: &str = "Remove the LimitRange or policy that sets the pod's memory limit (<value>): Longhorn sets none. The next pod then has none \
@@ -63,9 +61,9 @@ causes! {
             [read POD_LOG, read DESCRIBE, change DELETE]
             proven "the server is not serving and logs nothing new; the data is in the volume, not in the pod"
         way MULTIPATHD "multipathd may hold its device"
-            fix "Read pod <pod>'s log. If the log says `mount point busy`, exclude Longhorn's devices in /etc/multipath.conf on <node> and \
+            fix "Read pod <pod>'s log. If the log says `mount point busy`, blacklist Longhorn's devices in /etc/multipath.conf on <node> and \
                  restart multipathd. If no new lines appear, delete the pod."
-            [read POD_LOG, read "ssh <node> 'sudo multipath -ll; lsblk'", change DELETE]
+            [read POD_LOG, read MULTIPATH, change DELETE]
         ways DEVICE;
     SERVICE_MISSING = critical "service_missing" "its NFS Service is missing", of_data: NotServed
         fix "Scale down the workloads that use the claim, then delete pod <pod>: Longhorn creates the Service only with that pod. Then scale the \

@@ -3,6 +3,7 @@
 use super::{EVENTS, VOLUME_OBJECTS};
 use crate::check::*;
 use crate::facts::text;
+use crate::facts::ways::{BLACKLIST, MULTIPATH};
 use crate::longhorn::{DataEngine, Engine, InstanceManager, Volume, condition};
 
 const ISCSI_LOG: &str = "ssh <node> 'sudo journalctl -u iscsid -n 30 --no-pager; sudo iscsiadm -m session'";
@@ -31,10 +32,8 @@ ways! { ENGINE_ERROR:
         fix "Read the denials on <node>, and allow the denied access: the SELinux policy is in Longhorn's article \
              volume-attachment-fails-due-to-selinux-denials."
         [read "ssh <node> 'sudo ausearch -m avc -ts recent | grep -i iscsi'", read EVENTS];
-    MULTIPATH "multipathd holds the device"
-        fix "Blacklist Longhorn's devices in /etc/multipath.conf on <node> and restart multipathd. Longhorn's article \
-             troubleshooting-volume-with-multipath shows how."
-        [read "ssh <node> 'sudo multipath -ll; lsblk'", read EVENTS];
+    MULTIPATHD "multipathd holds the device"
+        fix BLACKLIST [read MULTIPATH, read EVENTS];
     BUSY "its previous device is still busy"
         fix "Find out what is still using <claim>'s device on <node>: a mount, a process or multipathd. Release the device, so that the engine can log \
              out and start again."
@@ -75,7 +74,7 @@ const SIGNS: [(&[&str], &Way); 10] = [
     (&["iscsi driver not found", "could not load transport"], &NO_MODULE),
     (&["connect to iscsid", "connect to iscsi daemon", "iscsid is not running"], &NO_DAEMON),
     (&["avc: ", "selinux", "iscsiadm: permission denied", "nsenter: permission denied"], &DENIED),
-    (&["multipath", "mpath"], &MULTIPATH),
+    (&["multipath", "mpath"], &MULTIPATHD),
     // tgtd of the instance manager still has the target of a process that ended (longhorn/go-iscsi-helper iscsi/target.go)
     (&["this target already exists", "this target is still active"], &STALE_TARGET),
     (&["resource busy", "could not logout", "failed to logout", "device is busy"], &BUSY),

@@ -29,7 +29,7 @@ mod tickets;
 mod unasked;
 
 use crate::check::*;
-use crate::facts::ways::{BACKING_IMAGE, FILE_SYSTEM, NO_SERVICE, REFUSED, UNRESOLVED};
+use crate::facts::ways::{BACKING_IMAGE, BLACKLIST, FILE_SYSTEM, NO_SERVICE, REFUSED, UNRESOLVED};
 use crate::longhorn::Resource::*;
 use engine_error::ENGINE_ERROR;
 
@@ -208,8 +208,7 @@ causes! {
             read VOLUME_OBJECTS,
         ] proven "the volume is mounted nowhere, and has a backup, before its file system is repaired"
         way DEVICE_BUSY "another process is using the device"
-            fix "Blacklist Longhorn's devices in /etc/multipath.conf on <node> and restart multipathd, which usually holds the device. \
-                 Longhorn's article troubleshooting-volume-with-multipath shows how."
+            fix BLACKLIST
         way NO_PASSPHRASE "the kubelet gets no passphrase"
             fix "Create the Secret that the PV's spec.csi.nodeStageSecretRef names. If that field is empty, set persistentVolumeReclaimPolicy \
                  to Retain, then recreate the PV with the field. Without Retain, data is deleted."
